@@ -5,14 +5,14 @@ import NightjarHTTP
 ///
 /// Decoding is pull-based: call ``add(_:)`` with received bytes, then ``next()`` until it returns nil. A reader that
 /// needs no more stops calling, so that a small body that expands to gigabytes is never decoded completely. The coding
-/// that was applied last is removed first. A layer is asked for more only after its output has been consumed. The
-/// memory does not depend on the size of the body: it is that of the layers' windows (gzip and deflate 32 KiB, br up to
-/// 16 MiB, zstd up to 8 MiB) and 64 KiB for each layer.
+/// that was applied last is removed first. A layer decodes more only after its output has been consumed. Memory use
+/// does not depend on the size of the body: each layer uses 64 KiB and its window (gzip and deflate 32 KiB, br up to 16
+/// MiB, zstd up to 8 MiB).
 ///
 ///     open ──add, next──▶ open ──finish──▶ finished
 ///       └──────fault──────▶ failed (the same error again)
 package struct CodingStack: ~Copyable {
-    /// The most content codings that are removed from one body.
+    /// The maximum number of content codings that are removed from one body.
     package static let maximumLayers = 4
 
     /// The largest part that ``next()`` returns, in bytes.
@@ -23,7 +23,7 @@ package struct CodingStack: ~Copyable {
         case failed(NightjarError)
     }
 
-    /// In the order in which the codings are removed.
+    /// The layers, in the order in which their codings are removed.
     private var layers: [Layer]
     private let limits: DecodingLimits
     private var state: State
@@ -40,7 +40,7 @@ package struct CodingStack: ~Copyable {
         /// The buffer for the next layer. Nil for the last layer, which produces the parts.
         let layerBuffer: LayerBuffer?
         var made = 0
-        /// The layer filled its output buffer and may have more output without further input.
+        /// True if the layer has filled its output buffer and may have more output without further input.
         var mayHoldMore = false
     }
 
@@ -61,6 +61,8 @@ package struct CodingStack: ~Copyable {
         isDrained = true
     }
 
+    /// Creates a stack that removes these codings.
+    ///
     /// - Parameter codings: in the order in which they were applied.
     package init(codings: [ContentCoding], limits: DecodingLimits) throws(NightjarError) {
         let layers = try CodingStack.layers(of: codings)
@@ -101,7 +103,7 @@ package struct CodingStack: ~Copyable {
         if wire.readableBytes == 0 {
             wire = bytes
         } else {
-            // Otherwise consumed bytes would stay until the buffer runs empty, which may never happen.
+            // Without this, consumed bytes would stay in the buffer until it is empty, which may never happen.
             wire.discardReadBytes()
             wire.writeImmutableBuffer(bytes)
         }
@@ -170,7 +172,7 @@ package struct CodingStack: ~Copyable {
 
     // MARK: Layers
 
-    /// Fills `output` from a layer. Runs the layers below it as long as it lacks input.
+    /// Fills `output` from a layer. Runs the preceding layers as long as the layer lacks input.
     ///
     /// - Returns: the number of bytes written. 0 if more input is needed.
     private mutating func pull(
@@ -206,7 +208,8 @@ package struct CodingStack: ~Copyable {
         }
     }
 
-    /// The size of an output buffer for `count` input bytes, so that a small body does not allocate a large part.
+    /// Returns the size of an output buffer for `count` input bytes, so that a small body does not allocate a large
+    /// part.
     private static func partSize(for count: Int) -> Int {
         count >= maximumPart / 8 ? maximumPart : max(2048, count * 8)
     }

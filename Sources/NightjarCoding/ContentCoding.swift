@@ -18,7 +18,8 @@ package enum ContentCoding: Sendable, CaseIterable {
         }
     }
 
-    /// Names are case-insensitive. `x-gzip` is an obsolete name for `gzip`. Nil for an unsupported coding.
+    /// Creates a coding from its name, regardless of case. `x-gzip` is an obsolete name for `gzip`. Returns nil for an
+    /// unsupported coding.
     package init?(name: some StringProtocol) {
         switch name.lowercased() {
         case "gzip", "x-gzip": self = .gzip
@@ -29,7 +30,8 @@ package enum ContentCoding: Sendable, CaseIterable {
         }
     }
 
-    /// The codings of Content-Encoding field values in the order in which they were applied, without `identity`.
+    /// Returns the codings of Content-Encoding field values in the order in which they were applied, without
+    /// `identity`.
     ///
     /// - Returns: nil if any of the codings is not supported, because then the body cannot be decoded at all.
     package static func list(from fieldValues: some Sequence<some StringProtocol>) -> [ContentCoding]? {
@@ -48,7 +50,7 @@ package enum ContentCoding: Sendable, CaseIterable {
 }
 
 extension StringProtocol {
-    /// Without leading and trailing spaces and tabs.
+    /// The text without leading and trailing spaces and tabs.
     fileprivate var trimmed: SubSequence {
         let front = drop { $0 == " " || $0 == "\t" }
         guard let last = front.lastIndex(where: { $0 != " " && $0 != "\t" }) else { return front }

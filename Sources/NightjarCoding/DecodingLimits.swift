@@ -1,10 +1,10 @@
 /// Limits on the size of a decoded body. A few kilobytes can expand to gigabytes (a decompression bomb). A body that
 /// exceeds a limit fails with ``ErrorKind/tooLarge``.
 package struct DecodingLimits: Sendable {
-    /// The most decoded bytes.
+    /// The maximum number of decoded bytes.
     package var maximumBytes: Int
-    /// The most decoded bytes for each received byte, checked after ``ratioGrace`` decoded bytes. Text and JSON stay
-    /// below 50, a log of equal lines below 500.
+    /// The maximum number of decoded bytes for each received byte, checked after ``ratioGrace`` decoded bytes. Text and
+    /// JSON stay below 50, a log of equal lines below 500.
     package var maximumRatio: Int
 
     /// The number of decoded bytes before the ratio is checked, so that short, highly compressible bodies are accepted.

@@ -16,8 +16,8 @@ package struct GzipEncoder: ~Copyable {
         stream = try Deflation(level: Int32(min(max(level, 1), 9)))
     }
 
-    /// Passes the available output to `deliver` in parts of 1 to ``CodingStack/maximumPart`` bytes. The encoder usually
-    /// buffers the input at first.
+    /// Encodes bytes. Passes the available output to `deliver` in parts of 1 to ``CodingStack/maximumPart`` bytes. The
+    /// encoder usually buffers the first input without producing output.
     package mutating func encode(
         _ bytes: ByteBuffer, into deliver: (ByteBuffer) throws(NightjarError) -> Void
     ) throws(NightjarError) {
@@ -47,7 +47,7 @@ package struct GzipEncoder: ~Copyable {
         }
         var bytes = bytes
         repeat {
-            // zlib counts in 32 bits.
+            // zlib counts bytes in 32 bits, so longer input is processed in parts.
             let piece = bytes.readSlice(length: min(bytes.readableBytes, Int(Int32.max))) ?? ByteBuffer()
             let mode = bytes.readableBytes == 0 ? flush : Z_NO_FLUSH
             try piece.withUnsafeReadableBytes { (piece) throws(NightjarError) in
@@ -74,7 +74,7 @@ private final class Deflation {
     }
 
     deinit {
-        // Returns Z_STREAM_ERROR and has no effect if the initialization failed.
+        // `deflateEnd` has no effect if the initialization failed.
         deflateEnd(stream)
         stream.deallocate()
     }
@@ -92,7 +92,8 @@ private final class Deflation {
                 let size = min(room.count, CodingStack.maximumPart)
                 stream.pointee.next_out = room.baseAddress?.assumingMemoryBound(to: UInt8.self)
                 stream.pointee.avail_out = UInt32(size)
-                // The only possible error is Z_BUF_ERROR: there was nothing to do.
+                // The result is ignored: the only possible error is Z_BUF_ERROR, which means that there was nothing to
+                // do.
                 deflate(stream, flush)
                 isRoomLeft = stream.pointee.avail_out > 0
                 return size - Int(stream.pointee.avail_out)
@@ -104,6 +105,6 @@ private final class Deflation {
     /// zlib's default: 256 KiB with the largest window.
     private static let memoryLevel: Int32 = 8
 
-    /// In bytes. zlib usually produces a block of 16 to 32 KiB at once.
+    /// The size of an output buffer in bytes. zlib usually produces a block of 16 to 32 KiB at once.
     private static let partSize = 16 * 1024
 }

@@ -8,12 +8,12 @@ protocol LayerDecoder: AnyObject {
     /// more input.
     ///
     /// - Throws: ``ErrorKind/decoding`` for invalid data, ``ErrorKind/tooLarge`` if the data requires too much memory.
-    ///   It is not called again after an error.
+    ///   The method is not called again after an error.
     func step(
         _ input: UnsafeRawBufferPointer, _ output: UnsafeMutableRawBufferPointer
     ) throws(NightjarError) -> LayerProgress
 
-    /// True if the data may end here: there was no data, or it is complete.
+    /// True if the data may end after the consumed input: there was no data, or it is complete.
     var isWhole: Bool { get }
 }
 
@@ -46,7 +46,7 @@ extension ContentCoding {
 }
 
 extension NightjarError {
-    /// An error in a response body. The server has processed the request by then.
+    /// Returns an error in a response body. The server may have processed the request.
     static func inBody(_ kind: ErrorKind, _ message: String, code: Int32 = 0) -> NightjarError {
         NightjarError(kind, message, phase: .receive, code: code, requestMayHaveBeenProcessed: true)
     }

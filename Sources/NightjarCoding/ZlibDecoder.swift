@@ -16,7 +16,8 @@ final class ZlibDecoder: LayerDecoder {
         }
     }
 
-    /// A gzip file may have several members (RFC 1952 section 2.2). The other formats end once.
+    /// The progress of decoding. After `ended`, gzip data may have another member (RFC 1952 section 2.2); other formats
+    /// may not.
     private enum State {
         case empty, inside, ended
     }
@@ -36,7 +37,7 @@ final class ZlibDecoder: LayerDecoder {
     }
 
     deinit {
-        // Returns Z_STREAM_ERROR and has no effect if the initialization failed.
+        // `inflateEnd` has no effect if the initialization failed.
         inflateEnd(stream)
         stream.deallocate()
     }
@@ -55,7 +56,7 @@ final class ZlibDecoder: LayerDecoder {
         }
         state = .inside
 
-        // zlib counts in 32 bits.
+        // zlib counts bytes in 32 bits, so longer buffers are processed in parts.
         let offered = min(input.count, Int(Int32.max))
         let room = min(output.count, Int(Int32.max))
         stream.pointee.next_in = UnsafeMutablePointer(
@@ -110,8 +111,9 @@ final class DeflateDecoder: LayerDecoder {
         return try decoder.step(input, output)
     }
 
-    /// RFC 1950 section 2.2: the method is 8, the window at most 32 KiB, and the two bytes are a multiple of 31. Raw
-    /// deflate matches only if it begins with a stored block with non-zero padding.
+    /// Returns true if two bytes are a zlib header (RFC 1950 section 2.2): the method is 8, the window is at most 32
+    /// KiB, and the two bytes as a number are a multiple of 31. Raw deflate matches only if it begins with a stored
+    /// block with non-zero padding.
     private static func isZlibHeader(_ first: UInt8, _ second: UInt8) -> Bool {
         first & 0x0F == 8 && first >> 4 <= 7 && (UInt16(first) << 8 | UInt16(second)) % 31 == 0
     }

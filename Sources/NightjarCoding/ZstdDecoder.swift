@@ -1,9 +1,9 @@
 import CZstd
 import NightjarHTTP
 
-/// Decodes `zstd`, RFC 8878: a sequence of frames, including skippable ones.
+/// Decodes `zstd`, RFC 8878: a sequence of frames, including skippable frames.
 final class ZstdDecoder: LayerDecoder {
-    /// RFC 9659 limits the window to 8 MiB, so a receiver need not support more. The base-2 logarithm.
+    /// The base-2 logarithm of the maximum window size. RFC 9659 limits the window to 8 MiB.
     private static let maximumWindowLog: Int32 = 23
 
     private let stream: OpaquePointer

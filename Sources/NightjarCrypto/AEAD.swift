@@ -10,6 +10,8 @@ package enum AEAD {
     /// The number of bytes that sealing adds.
     package static let tagSize = 16
 
+    /// Encrypts and authenticates bytes.
+    ///
     /// - Parameter context: additional authenticated data. It is not part of the result, and
     ///   ``open(_:key:nonce:context:)`` needs the same bytes.
     /// - Returns: nil if the key or the nonce has the wrong size.
@@ -22,7 +24,9 @@ package enum AEAD {
         }
     }
 
-    /// - Returns: nil if any of `bytes`, the key, the nonce and the context differs.
+    /// Decrypts bytes that ``seal(_:key:nonce:context:)`` has encrypted.
+    ///
+    /// - Returns: nil if `bytes`, the key, the nonce or the context is not that of the encryption.
     package static func open(
         _ bytes: [UInt8], key: [UInt8], nonce: [UInt8], context: [UInt8] = []
     ) -> [UInt8]? {

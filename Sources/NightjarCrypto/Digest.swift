@@ -2,17 +2,19 @@ internal import CNIOBoringSSL
 
 /// Digests of bytes in memory, computed by BoringSSL.
 package enum Digest {
-    /// 32 bytes. FIPS 180-4.
+    /// Returns the SHA-256 digest: 32 bytes. FIPS 180-4.
     package static func sha256(_ bytes: [UInt8]) -> [UInt8] {
         digest(of: 32) { _ = SHA256(bytes, bytes.count, $0) }
     }
 
-    /// 32 bytes. Differs from SHA-256 and from truncated SHA-512. FIPS 180-4 section 5.3.6.2.
+    /// Returns the SHA-512/256 digest: 32 bytes. It differs from SHA-256 and from truncated SHA-512. FIPS 180-4 section
+    /// 5.3.6.2.
     package static func sha512_256(_ bytes: [UInt8]) -> [UInt8] {
         digest(of: 32) { _ = SHA512_256(bytes, bytes.count, $0) }
     }
 
-    /// 16 bytes. Used only for servers that support nothing better (RFC 7616 section 3.2). RFC 1321.
+    /// Returns the MD5 digest: 16 bytes. Used only for servers that support nothing better (RFC 7616 section 3.2). RFC
+    /// 1321.
     package static func md5(_ bytes: [UInt8]) -> [UInt8] {
         digest(of: 16) { _ = MD5(bytes, bytes.count, $0) }
     }

@@ -4,7 +4,7 @@ internal import CNIOBoringSSL
 package enum HashFunction: Int32, Sendable, CaseIterable {
     /// RFC 1321.
     case md5 = 0
-    /// FIPS 180-4, as are the following ones.
+    /// FIPS 180-4 specifies this function and the following ones.
     case sha1 = 1
     case sha256 = 2
     case sha384 = 3
@@ -29,7 +29,7 @@ package final class RunningHash {
     private let digest: UnsafeMutablePointer<EVP_MD_CTX>?
     private let code: UnsafeMutablePointer<HMAC_CTX>?
 
-    /// - Parameter key: of any length. Nil for a plain digest.
+    /// - Parameter key: the key of the HMAC, of any length. Nil for a plain digest.
     /// - Returns: nil if memory could not be allocated.
     package init?(_ function: HashFunction, key: UnsafeRawBufferPointer? = nil) {
         if let key {

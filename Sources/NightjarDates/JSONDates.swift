@@ -42,6 +42,6 @@ extension Date {
 }
 
 extension Timestamp {
-    /// Rounded to microseconds. Nil outside of the years 0 to 9999.
+    /// Creates a timestamp, rounded to microseconds. Returns nil for dates outside of the years 0 to 9999.
     public init?(_ date: Date) { self.init(secondsSince1970: date.timeIntervalSince1970) }
 }

@@ -127,8 +127,8 @@ test("a list with more pages than max_pages raises an error", function()
 end)
 
 test("a next page of another origin raises an error", function()
-  fails("protocol", ('the list cannot be followed: its next page is at "http://127.0.0.2:1", not at "%s"; add it to '
-    .. "allow_origins to follow it without credentials"):format(origin), function()
+  fails("protocol", ('the list cannot be followed: its next page is at "http://127.0.0.2:1", not at "%s"; add '
+    .. "this origin to allow_origins to follow the list without credentials"):format(origin), function()
     api:paginate(set "next", { query = { count = 25, limit = 10, foreign = "http://127.0.0.2:1" } }):collect()
   end)
 end)

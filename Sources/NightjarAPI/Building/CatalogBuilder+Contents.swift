@@ -1,6 +1,8 @@
 import NightjarHTTP
 
 extension CatalogBuilder {
+    /// Reads a request body. Returns nil if it has no content.
+    ///
     /// OpenAPI 3.1 section 4.8.13.
     mutating func content(_ described: DocumentPlace, _ context: String) throws(NightjarError) -> RequestContent? {
         let source = try resolved(described)
@@ -60,13 +62,15 @@ extension CatalogBuilder {
         return choice
     }
 
+    /// Reads how a member of a form is serialized.
+    ///
     /// OpenAPI 3.1 section 4.8.15.
     private mutating func encoding(_ source: DocumentPlace, _ context: String) -> RequestContent.PartEncoding {
         var encoding = RequestContent.PartEncoding()
         encoding.contentType = texts.text(source["contentType"])
         if let style = texts.text(source["style"]) {
             encoding.style = ParameterStyle(rawValue: style)
-            if encoding.style == nil { note(context, "unknown style \(quoted(style))") }
+            if encoding.style == nil { note(context, "unknown style \(quoted(style)); ignored") }
         }
         encoding.explodes = source.node["explode"]?.bool
         encoding.allowsReserved = source.node["allowReserved"]?.bool ?? false
@@ -76,8 +80,8 @@ extension CatalogBuilder {
         return encoding
     }
 
-    /// Sorts content types by how well the client can check and write them: JSON, then forms, then all others. The
-    /// order within each group is kept.
+    /// Sorts content types by how completely the client can validate and serialize them: JSON, then forms, then all
+    /// others. The order within each group is kept.
     private static func preferred(_ choices: [RequestContent.Choice]) -> [RequestContent.Choice] {
         let isJSON = { (choice: RequestContent.Choice) in MediaType(choice.mediaType)?.isJSON == true }
         let isForm = { (choice: RequestContent.Choice) in
@@ -87,6 +91,8 @@ extension CatalogBuilder {
         return choices.filter(isJSON) + choices.filter(isForm) + choices.filter { !isJSON($0) && !isForm($0) }
     }
 
+    /// Reads the responses of an operation.
+    ///
     /// OpenAPI 3.1 sections 4.8.16 and 4.8.17.
     mutating func responseDescriptions(_ described: DocumentPlace, _ context: String) throws(NightjarError)
         -> [ResponseDescription]

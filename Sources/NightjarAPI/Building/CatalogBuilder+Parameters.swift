@@ -1,8 +1,8 @@
 import NightjarHTTP
 
 extension CatalogBuilder {
-    /// Reads the parameters of an operation: its own, and those of its path item that it does not override. OpenAPI 3.1
-    /// sections 4.8.9, 4.8.10 and 4.8.12.
+    /// Reads the parameters of an operation: its own parameters, and the parameters of its path item that it does not
+    /// override. OpenAPI 3.1 sections 4.8.9, 4.8.10 and 4.8.12.
     mutating func parameters(
         of operation: DocumentPlace, _ item: PathItem, _ template: TemplateNames, _ context: String
     ) throws(NightjarError) -> [Parameter] {
@@ -64,6 +64,8 @@ extension CatalogBuilder {
     /// Header fields that OpenAPI does not allow as parameters and that are ignored. OpenAPI 3.1 section 4.8.12.2.1.
     private static let ignoredFields = ["accept", "content-type", "authorization"]
 
+    /// Reads one parameter.
+    ///
     /// - Parameter reference: the element of the list. Its texts take precedence over those of `source`.
     /// - Returns: nil if the parameter is ignored.
     private mutating func parameter(
@@ -107,7 +109,7 @@ extension CatalogBuilder {
             let found = quoted(texts.text(source["in"]) ?? "")
             throw NightjarError(
                 .invalidArgument,
-                "the parameter \(quoted(name)) is in \(found); allowed are path, query, header and cookie")
+                "the parameter \(quoted(name)) is in \(found); the allowed places are path, query, header and cookie")
         }
         return Parameter(name, in: place)
     }
@@ -140,7 +142,7 @@ extension CatalogBuilder {
         parameter.example = example(of: examples, schema: target, context)
     }
 
-    /// The styles that OpenAPI 3.1 section 4.8.12.3 allows for a place.
+    /// Returns the styles that OpenAPI 3.1 section 4.8.12.3 allows for a place.
     private static func styles(_ place: Parameter.Place) -> [ParameterStyle] {
         switch place {
         case .path: [.simple, .label, .matrix]
@@ -157,7 +159,7 @@ struct TemplateNames {
     private(set) var ordered: [String] = []
     private(set) var names = ExactSet()
 
-    /// - Parameter path: braces after `?` or `#` are not template expressions.
+    /// - Parameter path: a path template. Braces after `?` or `#` are not template expressions.
     init(_ path: String) {
         var rest = path.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         while let open = rest.firstIndex(of: UInt8(ascii: "{")) {

@@ -28,7 +28,8 @@ extension CatalogBuilder {
         return ways
     }
 
-    /// The most security requirements that are read for one operation. Real descriptions have at most three.
+    /// The maximum number of security requirements that are read for one operation. Real descriptions have at most
+    /// three.
     private static let maximumWays = 100
 
     /// Reads the security schemes. A scheme with several OAuth flows is added once for each flow, in order of
@@ -70,7 +71,8 @@ extension CatalogBuilder {
                 place != .path
             else {
                 throw NightjarError(
-                    .invalidArgument, "an apiKey scheme needs a name and \"in\" (query, header or cookie)")
+                    .invalidArgument,
+                    "an apiKey scheme requires a name, and \"in\" with the value query, header or cookie")
             }
             return [.apiKey(name: name, place: place)]
         case "oauth2":

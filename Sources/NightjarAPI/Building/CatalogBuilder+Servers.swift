@@ -40,10 +40,10 @@ extension CatalogBuilder {
         return urls
     }
 
-    /// The most servers that are read from one list.
+    /// The maximum number of servers that are read from one list.
     private static let maximumServers = 1000
-    /// The most bytes of all server URLs. With aliases and variables, a small document can expand to any number of long
-    /// URLs.
+    /// The maximum total length of all server URLs in bytes. With aliases and variables, a small document can expand to
+    /// any number of long URLs.
     private static let maximumServerBytes = 16 << 20
 
     private func filled(_ template: String, _ variables: DocumentPlace?) throws(NightjarError) -> String {

@@ -4,7 +4,7 @@ import NightjarHTTP
 ///
 /// An invalid part is skipped and reported with a note, because most real descriptions contain a mistake somewhere.
 struct CatalogBuilder {
-    /// Shared with the schemas that are read later.
+    /// The documents, shared with the schemas, which are parsed on first use.
     let documents: DescribedSchemas
     let root: DocumentPlace
     var made = Catalog()
@@ -12,7 +12,7 @@ struct CatalogBuilder {
     private var schemas: [UInt64: DeferredSchema] = [:]
     private var parts = 0
     private var copies = 0
-    /// Bytes of all server URLs so far.
+    /// The total length of all server URLs so far, in bytes.
     var serverBytes = 0
     /// The targets of the references that have been followed.
     private var targets = ReferenceTargets()
@@ -24,23 +24,24 @@ struct CatalogBuilder {
     private var exampleValues = CatalogBuilder.maximumExampleValues
     private var skipped: Set<String> = []
 
-    /// The most parameters, contents, responses and operations of one API. With aliases and references, one path item
-    /// may stand for thousands, so a small document can describe many. The largest known description (DigitalOcean) has
-    /// 9,600.
+    /// The maximum number of parts of one API: operations, parameters, contents, responses and others. With aliases and
+    /// references, many paths may share one path item, so a small document can describe many operations. The largest
+    /// known description (DigitalOcean) has 9,600.
     static let maximumParts = 200_000
-    /// The most values in all examples and defaults, which aliases multiply too. DigitalOcean's description has 1,800.
+    /// The maximum number of values in all examples and defaults. Aliases multiply these values too. DigitalOcean's
+    /// description has 1,800.
     static let maximumExampleValues = 500_000
-    /// The most entries of one `examples` object that are searched for a value.
+    /// The maximum number of entries of one `examples` object that are searched for a value.
     private static let maximumExamples = 16
-    /// The most values in the pagination options of one operation. There are twenty option names. The values also count
-    /// towards ``maximumExampleValues``, which bounds the total of all operations.
+    /// The maximum number of values in the pagination options of one operation. There are twenty option names. The
+    /// values also count towards ``maximumExampleValues``, which bounds the total of all operations.
     private static let maximumOptions = 200
     static let maximumNotes = 1000
-    /// The longest path and the longest server URL, in bytes. Servers reject longer ones.
+    /// The maximum length of a path and of a server URL, in bytes. Servers reject longer URLs.
     static let maximumPath = 8192
-    /// The longest name that is read, in bytes.
+    /// The maximum length of a name, in bytes. Longer names are ignored.
     static let maximumName = 1024
-    /// The most bytes of all descriptions that have a link appended, because these are copies.
+    /// The maximum total size in bytes of the descriptions to which a link is appended. They are copies.
     private static let maximumCopies = 64 << 20
 
     var set: DocumentSet { documents.set }
@@ -52,6 +53,8 @@ struct CatalogBuilder {
 
     // MARK: The document
 
+    /// Checks that the document is an OpenAPI 3 description.
+    ///
     /// - Throws: `invalid_argument` if the document is not an OpenAPI 3 description.
     static func checkVersion(_ tree: DocumentTree) throws(NightjarError) {
         guard let version = tree.root["openapi"] else {
@@ -70,7 +73,8 @@ struct CatalogBuilder {
             let found = version.text.map { quoted($0) } ?? version.typeName
             throw NightjarError(
                 .invalidArgument,
-                "\(tree.name) \(version.position): unsupported OpenAPI version: \(found); supported are 3.0 and 3.1")
+                "\(tree.name) \(version.position): unsupported OpenAPI version: \(found); the supported versions are "
+                    + "3.0 and 3.1")
         }
     }
 
@@ -82,7 +86,7 @@ struct CatalogBuilder {
         made.documentation = info.flatMap { text("description", of: $0, "info") }
         made.servers = servers(of: root) ?? []
         if made.servers.isEmpty, let server = try? set.documents[0].location.server("/") {
-            // OpenAPI 3.1 section 4.8.1: without a list, or with an empty one, the server is the location of the
+            // OpenAPI 3.1 section 4.8.1: without a list, or with an empty list, the server is the location of the
             // document.
             if root["servers"].map({ $0.node.isArray && $0.node.count == 0 }) ?? true { made.servers = [server] }
         }
@@ -231,13 +235,13 @@ struct CatalogBuilder {
         if made.notes.count == CatalogBuilder.maximumNotes { made.notes.append("further notes are omitted") }
     }
 
-    /// The first `length` code points of a text. Characters are not counted because a Swift character can have any
-    /// number of bytes.
+    /// Returns the first `length` code points of a text. Characters are not counted, because a Swift character can have
+    /// any number of bytes.
     static func shortened(_ text: String, _ length: Int) -> String {
         String(text.unicodeScalars.prefix(length))
     }
 
-    /// Returns the value at a place, after following its reference if it is one.
+    /// Returns `place`, or the place it refers to if its node is a `$ref`.
     ///
     /// - Throws: `invalid_argument` if the reference cannot be resolved.
     mutating func resolved(_ place: DocumentPlace) throws(NightjarError) -> DocumentPlace {
@@ -251,6 +255,8 @@ struct CatalogBuilder {
         made.notes.append(what)
     }
 
+    /// Counts one more part of the API.
+    ///
     /// - Throws: `too_large` if the API has more than ``maximumParts`` parts.
     mutating func countPart() throws(NightjarError) {
         parts += 1
@@ -289,7 +295,7 @@ struct CatalogBuilder {
         return description.map { "\($0)\n\n\(further)" } ?? further
     }
 
-    /// Returns the schema at a place, after following its reference. All users of a schema share one object.
+    /// Returns the schema at `place`, or at the place it refers to. All users of a schema share one object.
     ///
     /// - Throws: `invalid_argument` if the reference cannot be resolved.
     mutating func schema(_ place: DocumentPlace) throws(NightjarError) -> DeferredSchema {
@@ -337,7 +343,7 @@ struct PathItem {
     private let own: DocumentPlace
     private let target: DocumentPlace
 
-    /// - Parameter target: the target of the reference at `place`. Equal to `place` if there is no reference.
+    /// - Parameter target: the target of the reference at `place`, or `place` if it has no reference.
     init(_ place: DocumentPlace, _ target: DocumentPlace) throws(NightjarError) {
         own = place
         self.target = target

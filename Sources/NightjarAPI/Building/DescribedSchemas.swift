@@ -5,7 +5,7 @@ import Synchronization
 final class DescribedSchemas: Sendable {
     let set: DocumentSet
     let dialect: JSONSchema.Dialect
-    /// Locked while a schema is parsed.
+    /// The parsed schemas. Locked while a schema is parsed.
     private let library: Mutex<SchemaLibrary>
 
     init(_ set: DocumentSet, _ dialect: JSONSchema.Dialect) {
@@ -25,10 +25,11 @@ final class DescribedSchemas: Sendable {
         }
     }
 
-    /// The least value of the limit on the number of parsed schemas. Larger documents allow one for each of their
-    /// values. A schema takes at least three values, so only aliases and references into schemas can exceed that.
+    /// The minimum of the limit on the number of parsed schemas. Documents with more values than this may have one
+    /// schema for each value. A schema consists of at least three values, so only aliases and references into schemas
+    /// can exceed the limit.
     private static let leastMaximum = 200_000
-    /// The work that parsing all schemas may cost, for each value of the documents. Without aliases, a value is read
-    /// once for each reference to an enclosing schema, and its place is looked up by the enclosing names.
+    /// The limit on the work of parsing all schemas, for each value of the documents. Without aliases, a value is read
+    /// once for each reference to an enclosing schema, and the place of the value is looked up by the enclosing names.
     private static let workOfValue = 16
 }

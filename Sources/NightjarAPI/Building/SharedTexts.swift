@@ -22,6 +22,6 @@ final class SharedTexts {
         return text
     }
 
-    /// The longest text that Swift stores without a heap allocation, in bytes.
+    /// The maximum length in bytes of a text that Swift stores without a heap allocation.
     private static let inlineLength = 15
 }

@@ -1,4 +1,4 @@
-/// Maps each container of a tree to its parent, to find the path to a node. Takes eight bytes for each container.
+/// Maps each container of a tree to its parent, to find the path to a node. Uses eight bytes for each container.
 final class ContainerTable: Sendable {
     /// The node indices of all containers, in document order.
     private let indices: [UInt32]
@@ -21,7 +21,7 @@ final class ContainerTable: Sendable {
         self.around = around
     }
 
-    /// The containers around a node, from the innermost to the root.
+    /// Returns the containers around a node, from the innermost to the root.
     ///
     /// - Parameter looks: incremented by the number of nodes that were visited.
     func containers(of index: UInt32, in tree: DocumentTree, _ looks: inout Int) -> [UInt32] {
@@ -40,7 +40,7 @@ final class ContainerTable: Sendable {
 }
 
 extension DocumentTree {
-    /// Returns the names and numbers that lead from the root to the place where a value is written.
+    /// Returns the member names and element numbers that lead from the root to the place where a value is written.
     ///
     /// - Parameter looks: incremented by the number of nodes that were visited. The number depends on the depth of the
     ///   node, not on the number of its siblings.
@@ -77,8 +77,8 @@ extension DocumentTree {
 }
 
 extension [UInt32] {
-    /// The position of the first element that satisfies a predicate, or the count. The list must be partitioned: all
-    /// elements after the first match must match too.
+    /// Returns the position of the first element that satisfies a predicate, or `count` if there is none. All elements
+    /// after the first match must match too.
     fileprivate func firstPosition(_ looks: inout Int, where isSo: (UInt32) -> Bool) -> Int {
         var low = 0
         var high = count

@@ -40,7 +40,7 @@ struct DocumentLocation: Sendable, Hashable {
         self.text = url.origin.description.replacingAuthority(with: DocumentLocation.userInfo(text)) + url.target
     }
 
-    /// The longest path or URL, in bytes: PATH_MAX of Linux, and more than servers accept.
+    /// The maximum length of a path or URL in bytes: PATH_MAX of Linux.
     static let maximumLength = 4096
 
     /// The location without secrets, for messages.
@@ -51,7 +51,7 @@ struct DocumentLocation: Sendable, Hashable {
         }
     }
 
-    /// Nil for a file.
+    /// The origin of a URL. Nil for a file.
     var origin: Origin? {
         guard case .url(let url) = kind else { return nil }
         return url.origin
@@ -59,7 +59,7 @@ struct DocumentLocation: Sendable, Hashable {
 
     /// Resolves a reference relative to this location. RFC 3986 section 5.2; for files, the same rules apply to paths.
     ///
-    /// - Parameter reference: without a fragment, not empty.
+    /// - Parameter reference: must not be empty or have a fragment.
     /// - Throws: `invalid_argument` or `invalid_url`.
     func resolving(_ reference: String) throws(NightjarError) -> DocumentLocation {
         if let scheme = DocumentLocation.scheme(reference) {
@@ -99,7 +99,7 @@ struct DocumentLocation: Sendable, Hashable {
 
     // MARK: Texts
 
-    /// The scheme in lower case. Nil for a relative reference. RFC 3986 section 3.1.
+    /// Returns the scheme in lower case. Returns nil for a relative reference. RFC 3986 section 3.1.
     private static func scheme(_ text: String) -> String? {
         let name = text.utf8.prefix { byte in
             ASCII.lowercase(byte) &- UInt8(ascii: "a") < 26 || ASCII.isDigit(byte) || byte == UInt8(ascii: "+")
@@ -111,7 +111,7 @@ struct DocumentLocation: Sendable, Hashable {
         return String(decoding: name.map(ASCII.lowercase), as: UTF8.self)
     }
 
-    /// The user info as written, with the `@`. Empty if there is none.
+    /// Returns the user info as written, with the `@`. Returns an empty text if there is none.
     private static func userInfo(_ url: String) -> Substring {
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return "" }
         let authority = url[colon...].utf8.dropFirst(3).prefix { byte in
@@ -121,14 +121,14 @@ struct DocumentLocation: Sendable, Hashable {
         return url[authority.startIndex...at]
     }
 
-    /// The path up to and including its last slash.
+    /// Returns the path up to and including its last slash.
     private static func directory(_ path: String) -> String {
         path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[...$0]) } ?? "/"
     }
 
     /// Removes dot segments. RFC 3986 section 5.2.4.
     ///
-    /// - Parameter path: begins with a slash.
+    /// - Parameter path: must begin with a slash.
     private static func withoutDots(_ path: [UInt8]) -> String {
         let slash = UInt8(ascii: "/")
         var kept: [ArraySlice<UInt8>] = []
@@ -161,7 +161,7 @@ extension String {
     }
 }
 
-/// Percent-decoding. RFC 3986 section 2.1.
+/// Decodes percent-encoded references. RFC 3986 section 2.1.
 enum PercentEncoded {
     /// - Throws: `invalid_argument` if an escape is malformed or the result is not UTF-8.
     static func decoded(_ text: Substring) throws(NightjarError) -> String {

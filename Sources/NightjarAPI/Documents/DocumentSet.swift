@@ -17,10 +17,12 @@ struct DocumentSet: Sendable {
 
     // MARK: Documents
 
+    /// Adds the document that was requested from `location`.
+    ///
     /// - Parameter base: the final location after redirects, against which references are resolved.
     mutating func add(_ tree: DocumentTree, at location: DocumentLocation, base: DocumentLocation) {
         var name = tree.name
-        // The name is taken by a URL that differs only in a secret.
+        // Another URL, which differs only in a secret, has the same name.
         while byName[name] != nil { name = "\(name) (\(documents.count + 1))" }
         byName[name] = documents.count
         byLocation[location.text] = documents.count
@@ -37,7 +39,7 @@ struct DocumentSet: Sendable {
 
     /// Returns the document that a reference points into, and its fragment without the `#`.
     ///
-    /// - Throws: `invalid_argument`, naming the reference. Also if the reference leaves the origin of its document.
+    /// - Throws: `invalid_argument`, naming the reference, if it is invalid or leaves the origin of its document.
     func target(
         of reference: String, in document: Int
     ) throws(NightjarError) -> (location: DocumentLocation, fragment: String) {
@@ -86,6 +88,8 @@ struct DocumentSet: Sendable {
         return DocumentPlace(document: number, node: node)
     }
 
+    /// Returns the node that a fragment refers to. Returns nil if there is none.
+    ///
     /// - Parameter fragment: a JSON Pointer in its URI fragment form (RFC 6901 section 6), or the name of a `$anchor`.
     func node(_ fragment: String, in tree: DocumentTree) throws(NightjarError) -> TreeNode? {
         if fragment.isEmpty { return tree.root }
@@ -94,13 +98,14 @@ struct DocumentSet: Sendable {
         return tree.root.value(at: try JSONPointer(decoded))
     }
 
-    /// The longest chain of references before it is reported as a cycle. Real descriptions have chains of two.
+    /// The number of references in a chain from which the chain is reported as a cycle. Real descriptions have chains
+    /// of two.
     private static let maximumRedirects = 8
-    /// The longest reference, in bytes. Aliases can repeat a reference at little cost, and each use is copied and
-    /// followed.
+    /// The maximum length of a reference in bytes. YAML aliases can repeat a long reference many times, and each use is
+    /// copied and followed.
     static let maximumReference = 16 << 10
 
-    /// Returns the value at a place, after following its reference if it is one.
+    /// Returns `place`, or the place it refers to if its node is a `$ref`.
     ///
     /// - Parameter targets: the targets of the references that have been followed.
     /// - Throws: `invalid_argument` if a reference cannot be resolved.
@@ -120,7 +125,7 @@ struct DocumentSet: Sendable {
         }
         throw NightjarError(
             .invalidArgument,
-            "the reference \(quoted(place.reference ?? "")) is circular or passes through more than 8 references")
+            "the reference \(quoted(place.reference ?? "")) is circular or passes through 8 or more references")
     }
 }
 
@@ -141,7 +146,7 @@ struct DocumentPlace: Sendable {
         return reference
     }
 
-    /// The `$ref`. If it is too long, only as much as is needed to reject it.
+    /// The text of the `$ref`. A text that is too long is truncated, to one byte more than is accepted.
     var reference: String? { referenceNode?.text(atMost: DocumentSet.maximumReference + 1) }
 
     /// Identifies the place within its set.
@@ -167,8 +172,8 @@ extension DocumentSet: SchemaSource {
         let led = try place(of: reference, in: number)
         let (_, fragment) = try target(of: reference, in: number)
         let decoded = try PercentEncoded.decoded(fragment[...])
-        // With aliases, a schema has several places. The place where it is written identifies it, so that it is parsed
-        // once.
+        // With aliases, a schema has several places. Only the place where the schema is written identifies it, so that
+        // it is parsed once.
         guard !documents[led.document].tree.hasAliases, decoded.isEmpty || decoded.utf8.first == UInt8(ascii: "/")
         else { return schemaPlace(led) }
         return SchemaPlace(document: documents[led.document].name, pointer: try JSONPointer(decoded))

@@ -1,7 +1,7 @@
 import NightjarHTTP
 import Synchronization
 
-/// A JSON or YAML document in compact form. Most of a large description is never read.
+/// A JSON or YAML document in compact form.
 ///
 /// The tree is an arena. Nodes are in document order, the contents of a container directly follow it, and the bytes of
 /// all texts share one buffer. The target of a YAML alias is stored once. Read the tree through ``TreeNode``.
@@ -17,12 +17,12 @@ final class DocumentTree: Sendable {
         var kind: Kind
         /// For a bool, its value. For an object, true if its members are in ``DocumentTree/merged``.
         var flag = false
-        /// Counted from 1, saturating. 0 if not recorded (JSON).
+        /// The column, counted from 1 and at most 65535. 0 if not recorded (JSON).
         var column: UInt16 = 0
         var line: UInt32 = 0
         /// For a scalar, the offset of its text. For a container, the index after its contents.
         var first: UInt32 = 0
-        /// For a scalar, the bytes of its text. For a container, the number of its members or elements.
+        /// For a scalar, the length of its text in bytes. For a container, the number of its members or elements.
         var count: UInt32 = 0
     }
 
@@ -48,7 +48,7 @@ final class DocumentTree: Sendable {
     let source: [UInt8]
     /// True if the document has aliases, so that a value can be reached by more than one path.
     let hasAliases: Bool
-    /// Built on first use.
+    /// Maps containers to their parents. Built on first use.
     let containers = AtomicLazyReference<ContainerTable>()
 
     init(_ builder: consuming TreeBuilder) {
@@ -65,22 +65,22 @@ final class DocumentTree: Sendable {
 
     var root: TreeNode { TreeNode(self, 0) }
 
-    /// The object with a given `$anchor` of JSON Schema.
+    /// Returns the object with a given `$anchor` of JSON Schema.
     func anchored(_ name: String) -> TreeNode? { anchors[name].map { TreeNode(self, $0) } }
 
-    /// The index after a node and its contents.
+    /// Returns the index after a node and its contents.
     func end(of index: UInt32) -> UInt32 {
         let node = nodes[Int(index)]
         return node.kind == .array || node.kind == .object ? node.first : index + 1
     }
 
-    /// The bytes of a scalar's text.
+    /// Returns the bytes of a scalar's text.
     func text(_ index: UInt32) -> ArraySlice<UInt8> {
         let node = nodes[Int(index)]
         return bytes[Int(node.first)..<(Int(node.first) + Int(node.count))]
     }
 
-    /// True if a scalar's text equals `other` byte for byte.
+    /// Returns true if a scalar's text equals `other` byte for byte.
     func isText(_ index: UInt32, _ other: UnsafeRawBufferPointer) -> Bool {
         let node = nodes[Int(index)]
         guard Int(node.count) == other.count else { return false }
@@ -89,16 +89,17 @@ final class DocumentTree: Sendable {
         }
     }
 
-    /// Both counted from 1, the column in characters.
+    /// Returns the line and column of a node, counted from 1. The column counts characters.
     func position(of index: UInt32) -> (line: Int, column: Int) {
         let node = nodes[Int(index)]
         return node.line > 0 ? (Int(node.line), Int(node.column)) : JSONPosition.find(Int(index), in: source)
     }
 
-    /// The deepest nesting of containers. Descriptions of real APIs have about 40 levels.
+    /// The maximum nesting depth of containers. Descriptions of real APIs have about 40 levels.
     static let maximumDepth = 256
 
-    /// The largest document, in bytes. Offsets have 32 bits, and unescaping can make a text up to half as long again.
+    /// The maximum size of a document in bytes. Offsets have 32 bits, and unescaping can lengthen a YAML text by up to
+    /// half.
     static let maximumLength = 1 << 30
 }
 
@@ -141,7 +142,8 @@ extension DocumentTree {
             return nil
         }
 
-        /// The hash uses the random seed of the process, so that a document cannot be written to make all names collide.
+        /// Returns the first slot to search for `name`. The hash uses the random seed of the process, so that a
+        /// document cannot be written to make all names collide.
         private func start(_ name: UnsafeRawBufferPointer) -> Int {
             var hasher = Hasher()
             hasher.combine(bytes: name)

@@ -3,7 +3,7 @@
 enum JSONPosition {
     /// - Parameters:
     ///   - number: the position of the value or name among all values and names, counted from 0 in document order.
-    ///   - source: JSON.
+    ///   - source: a valid JSON text.
     /// - Returns: line and column counted from 1, the column in characters. The end of the text if `number` is too
     ///   large.
     static func find(_ number: Int, in source: [UInt8]) -> (line: Int, column: Int) {
@@ -39,7 +39,7 @@ enum JSONPosition {
         return at + 1
     }
 
-    /// True for a byte that ends a number or a literal.
+    /// Returns true for a byte that ends a number or a literal.
     private static func isEnd(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ","), UInt8(ascii: ":"), 0x20, 0x09, 0x0A, 0x0D: true

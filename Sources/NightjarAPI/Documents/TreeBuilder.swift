@@ -8,7 +8,7 @@ struct TreeBuilder {
     /// A container whose end has not been read yet.
     private struct Open {
         let index: Int
-        /// Children so far. For an object, keys are counted too.
+        /// The number of children so far. For an object, keys are counted too.
         var children = 0
         /// Values of `<<`, whose members are merged into the object.
         var merges: [UInt32] = []
@@ -48,7 +48,8 @@ struct TreeBuilder {
     ///
     /// - Throws: `no_memory`.
     static func checkMemory(_ size: Int, _ name: String) throws(NightjarError) {
-        // The text bytes, plus nodes of up to 48 bytes; a compact document has one node for every four bytes.
+        // For each byte of the document, one byte of text and twelve bytes of nodes: a node takes up to 48 bytes, and a
+        // compact document has one node for every four bytes.
         try CheckedMemory.check(size * 13, for: "the document \(name)")
     }
 
@@ -62,7 +63,9 @@ struct TreeBuilder {
 
     // MARK: Nodes in document order
 
-    /// - Returns: the index of the node, for anchors.
+    /// Appends a key or a scalar value.
+    ///
+    /// - Returns: the index of the node, to which a YAML anchor can refer.
     @discardableResult
     mutating func append(
         _ kind: DocumentTree.Kind, _ text: UnsafeRawBufferPointer, flag: Bool = false, line: Int = 0, column: Int = 0
@@ -109,6 +112,8 @@ struct TreeBuilder {
         }
     }
 
+    /// Appends a YAML alias, as a key or a value.
+    ///
     /// - Parameter target: the index of the node that the alias refers to.
     mutating func appendAlias(of target: UInt32, line: Int, column: Int) throws(NightjarError) {
         let named = nodes[Int(target)]
@@ -207,11 +212,12 @@ struct TreeBuilder {
     /// Arrays with more elements than this get an index.
     private static let indexedElementsFrom = 64
 
-    /// The most members that merge keys may add to all objects of a document. A small document can merge many.
+    /// The maximum number of members that merge keys may add to the objects of a document. A small document can add
+    /// many.
     private static let maximumMergedMembers = 1_000_000
-    /// Key bytes that count as one more member, because keys are compared and looked up.
+    /// Every 64 bytes of merged keys count as one more member, because keys are compared and looked up.
     private static let bytesOfMember = 64
-    /// The most bytes of all keys that are aliases. Readers of the tree copy each of them.
+    /// The maximum total length in bytes of the keys that are aliases. Each is copied when the tree is read.
     private static let maximumAliasedKeyBytes = 64 << 20
 
     /// Merges the values of `<<` into an object. Own members take precedence, then earlier merged ones. Merge keys are
@@ -256,7 +262,7 @@ struct TreeBuilder {
         indices[UInt32(truncatingIfNeeded: ended.index)] = index
     }
 
-    /// - Throws: `decoding` if `members` more would exceed the limit.
+    /// - Throws: `decoding` if `members` more members would exceed the limit on merged members.
     private func countMerged(_ members: Int, of object: Int) throws(NightjarError) {
         guard mergedMembers + members <= TreeBuilder.maximumMergedMembers else {
             throw failure(
@@ -264,7 +270,7 @@ struct TreeBuilder {
         }
     }
 
-    /// The objects that the value of a `<<` refers to: one object, or the elements of a list.
+    /// Returns the objects that the value of a `<<` refers to: one object, or the elements of a list.
     private func mergeSources(_ value: UInt32) throws(NightjarError) -> [Int] {
         let at = resolved(Int(value))
         switch nodes[at].kind {

@@ -2,10 +2,11 @@ import CSimdjson
 import NightjarHTTP
 
 extension TreeNode {
-    /// The most values that ``json()`` creates. With aliases, a document of a kilobyte can expand beyond all memory.
+    /// The maximum number of values that ``json()`` creates. With aliases, a document of a kilobyte can expand to more
+    /// than the available memory.
     static let maximumValues = 1_000_000
 
-    /// Each of these bytes of a text counts as one more value.
+    /// Every 64 bytes of a text count as one more value.
     private static let bytesOfValue = 64
 
     /// A container with values still to be added.
@@ -41,7 +42,7 @@ extension TreeNode {
     /// Returns the value with its contents. Aliases and merge keys are expanded.
     ///
     /// - Parameter limit: the number of values that may still be created. Decremented.
-    /// - Throws: `invalid_argument` if there are more values or they are nested too deeply.
+    /// - Throws: `invalid_argument` if the limit is exceeded or if values are nested too deeply.
     func json(limit: inout Int) throws(NightjarError) -> JSONValue {
         var open: [Open] = []
         var node = self

@@ -3,7 +3,7 @@ import NightjarHTTP
 /// A value in a ``DocumentTree``.
 struct TreeNode: Sendable {
     let tree: DocumentTree
-    /// The index of the node in the tree's arena. Never that of an alias.
+    /// The index of the node in the tree's arena. Never the index of an alias.
     let index: UInt32
 
     init(_ tree: DocumentTree, _ index: UInt32) {
@@ -18,8 +18,8 @@ struct TreeNode: Sendable {
     var isObject: Bool { kind == .object }
     var isArray: Bool { kind == .array }
 
-    /// The text of a string, or of a number as written, because `version: 1.10` is meant as a text. Nil for other
-    /// values.
+    /// The text of a string, or of a number as written, because authors who write `version: 1.10` mean a text. Nil for
+    /// other values.
     var text: String? {
         switch kind {
         case .string, .integer, .number: String(decoding: tree.text(index), as: UTF8.self)
@@ -27,7 +27,7 @@ struct TreeNode: Sendable {
         }
     }
 
-    /// The first `length` bytes of ``text``.
+    /// Returns the first `length` bytes of ``text``.
     func text(atMost length: Int) -> String? {
         switch kind {
         case .string, .integer, .number: String(decoding: tree.text(index).prefix(length), as: UTF8.self)
@@ -67,7 +67,7 @@ struct TreeNode: Sendable {
     /// The elements in document order. Empty if this is not an array.
     var elements: Elements { Elements(self) }
 
-    /// Nil if the array is shorter.
+    /// Returns an element of the array. Returns nil if the array is shorter, or if this is not an array.
     func element(_ number: Int) -> TreeNode? {
         guard isArray, number >= 0, number < count else { return nil }
         if let places = tree.elements[index] { return TreeNode(tree, places[number]) }
@@ -77,7 +77,7 @@ struct TreeNode: Sendable {
     /// The members in document order, followed by those that merge keys add. Empty if this is not an object.
     var members: Members { Members(self) }
 
-    /// The value of the member with this name. Nil also if this is not an object.
+    /// The value of the member with this name. Nil if there is none or if this is not an object.
     subscript(_ name: String) -> TreeNode? {
         guard isObject, count > 0 else { return nil }
         var name = name
@@ -133,7 +133,8 @@ struct TreeNode: Sendable {
             merged = object.isObject && object.node.flag ? tree.merged[object.index]?[...] : nil
         }
 
-        /// `key` is the index of a scalar, so that keys can be compared without creating strings.
+        /// Returns the next member. `key` is the index of a scalar, so that keys can be compared without creating
+        /// strings.
         mutating func next() -> (key: UInt32, value: TreeNode)? {
             if merged != nil { return merged?.popFirst().map { ($0.key, TreeNode(tree, $0.value)) } }
             guard left > 0 else { return nil }
@@ -144,10 +145,10 @@ struct TreeNode: Sendable {
         }
     }
 
-    /// The text of a key of ``members``.
+    /// Returns the text of a key of ``members``.
     func name(_ key: UInt32) -> String { String(decoding: tree.text(key), as: UTF8.self) }
 
-    /// The value of a merge key. It is not a member but has a place in the document.
+    /// Returns the value of the merge key `<<`, which is not a member but can be the target of a JSON Pointer.
     private func mergeValue(_ name: String) -> TreeNode? {
         guard node.flag, name == "<<" else { return nil }
         var key = index + 1
@@ -160,7 +161,7 @@ struct TreeNode: Sendable {
 
     // MARK: Pointers
 
-    /// The value at a JSON Pointer relative to this node. Nil if there is none. RFC 6901.
+    /// Returns the value at a JSON Pointer relative to this node. Returns nil if there is none. RFC 6901.
     func value(at pointer: JSONPointer) -> TreeNode? {
         var node = self
         for token in pointer.tokens {

@@ -4,6 +4,8 @@ import NightjarHTTP
 ///
 /// `.inf` and `.nan`, which JSON cannot represent, are strings too.
 enum YAMLScalar {
+    /// Returns the kind of a scalar, and the value of a boolean as `flag`.
+    ///
     /// - Parameter text: a scalar without quotes.
     static func kind(_ text: UnsafeRawBufferPointer) -> (DocumentTree.Kind, flag: Bool) {
         guard let first = text.first else { return (.null, false) }
@@ -18,7 +20,7 @@ enum YAMLScalar {
         }
     }
 
-    /// True for `null`, `Null` and `NULL`, but no other spelling.
+    /// Returns true for `null`, `Null` and `NULL`, but no other spelling.
     private static func isWord(_ text: UnsafeRawBufferPointer, _ word: StaticString) -> Bool {
         let word = UnsafeRawBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
         guard ASCII.equalIgnoringCase(text, word) else { return false }
@@ -56,7 +58,8 @@ enum YAMLScalar {
         return .number
     }
 
-    /// The value of a text of the kind `integer`. Beyond 64 bits it is the nearest double, as in JSON.
+    /// Returns the value of a text of the kind `integer`. A number that does not fit 64 bits becomes the nearest
+    /// double, as in JSON.
     static func integer(_ text: ArraySlice<UInt8>) -> JSONValue {
         var digits = text
         let isNegative = digits.first == UInt8(ascii: "-")
@@ -88,14 +91,14 @@ enum YAMLScalar {
         } else {
             magnitude = digits.reduce(0) { $0 * Double(radix) + Double(ASCII.hexValue($1) ?? 0) }
         }
-        // More digits overflow a double.
+        // A number that is too large for a double becomes a string.
         guard magnitude.isFinite else {
             return .string((isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self))
         }
         return .number(isNegative ? -magnitude : magnitude)
     }
 
-    /// The value of a text of the kind `number`.
+    /// Returns the value of a text of the kind `number`.
     static func number(_ text: ArraySlice<UInt8>) -> JSONValue {
         // A text that is tagged `!!float` may be written as an integer: 0o17.
         Double(String(decoding: text, as: UTF8.self)).map { .number($0) } ?? integer(text)

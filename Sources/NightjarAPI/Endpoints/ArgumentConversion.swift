@@ -6,7 +6,8 @@ extension JSONSchema {
     /// `"true"`, `"[1,2]"` and `"{...}"`. Other strings are unchanged, and validation reports them.
     ///
     /// Elements of an array and members of an object are converted too, but nothing deeper. A double without a fraction
-    /// becomes an integer if the schema requires one, because scripts do not distinguish them.
+    /// becomes an integer if the schema requires an integer, because many scripting languages do not distinguish 1.0
+    /// from 1.
     func converting(_ value: JSONValue) -> JSONValue {
         let value = shape.converted(value)
         switch value {

@@ -13,7 +13,8 @@ enum BodyText {
         }
     }
 
-    /// Nil for a multipart form: the type is set with its boundary when the body is sent.
+    /// Returns the Content-Type. Returns nil for a multipart form, whose type is set with the boundary when the body is
+    /// sent.
     func contentType(_ choice: RequestContent.Choice) -> String? {
         switch self {
         case .json: choice.isRange ? "application/json" : choice.mediaType
@@ -23,6 +24,8 @@ enum BodyText {
         }
     }
 
+    /// Serializes a value.
+    ///
     /// - Parameter choice: determines how members of a form are written, and which members of a multipart form are
     ///   files.
     func body(of value: JSONValue, _ choice: RequestContent.Choice) throws(NightjarError) -> RequestBody {
@@ -35,7 +38,8 @@ enum BodyText {
         }
     }
 
-    /// Arrays become one item per element and objects become JSON, unless a style is set. Null members are omitted.
+    /// Serializes a URL-encoded form. Arrays become one item per element and objects become JSON, unless a style is
+    /// set. Null members are omitted.
     private static func form(
         _ members: [JSONValue.Member], _ encodings: ExactDictionary<RequestContent.PartEncoding>
     ) throws(NightjarError) -> ByteBuffer {
@@ -55,7 +59,8 @@ enum BodyText {
         return ByteBuffer(string: items.joined(separator: "&"))
     }
 
-    /// Arrays become one part per element and objects become JSON parts. Null members are omitted.
+    /// Serializes a multipart form. Arrays become one part per element and objects become JSON parts. Null members are
+    /// omitted.
     ///
     /// - Parameter files: the names of members whose strings are file contents. Each file is named after its member.
     private static func multipart(
@@ -85,7 +90,7 @@ enum BodyText {
 
     private static func contentType(of value: JSONValue, _ encoding: RequestContent.PartEncoding?) -> String? {
         if let declared = encoding?.contentType {
-            // The description may allow several types. One that is not a range can be used.
+            // The description may allow several types. The first type that is not a range is used.
             let types = declared.split(separator: ",").map {
                 String(decoding: ASCII.trimmed(Array($0.utf8)), as: UTF8.self)
             }

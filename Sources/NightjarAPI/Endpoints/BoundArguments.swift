@@ -1,4 +1,4 @@
-/// The values of a call with their parameters.
+/// The argument values of a call, each with its parameter.
 struct BoundArguments {
     private(set) var values: [(parameter: Parameter, value: JSONValue)] = []
 
@@ -51,7 +51,7 @@ struct BoundArguments {
     private static func unknown(_ name: String, _ operation: Operation, _ known: [String]) -> NightjarError {
         let hint: String
         if operation.hasBodyMember(name) {
-            hint = "it is a member of the body; set it there"
+            hint = "it is a member of the body; set it in the body"
         } else if let near = nearestName(to: name, among: known) {
             hint = "did you mean \(quoted(near))?"
         } else if known.isEmpty {
@@ -69,7 +69,7 @@ struct BoundArguments {
 }
 
 extension Operation {
-    /// True if a JSON or form body has a member of this name.
+    /// Returns true if the schema of one of the request body's content types declares a property of this name.
     func hasBodyMember(_ name: String) -> Bool {
         content?.choices.contains { choice in
             guard let schema = choice.schema, let read = try? schema.get() else { return false }
@@ -77,7 +77,8 @@ extension Operation {
         } ?? false
     }
 
-    /// The first name that is a member of the body and not a parameter, if there are values but no body.
+    /// Returns the first argument name that is not a parameter but a property of the request body. Returns nil if no
+    /// argument is, or if the arguments have a body.
     package func memberOfBody(in arguments: Arguments) -> String? {
         guard arguments.body == nil, content != nil else { return nil }
         return arguments.values.lazy.map(\.name).first { name in

@@ -1,6 +1,6 @@
 extension Catalog {
-    /// The OAuth 2.0 scopes that all operations require of this scheme, in order, without duplicates. At most
-    /// ``maximumScopes`` plus one.
+    /// Returns the OAuth 2.0 scopes that the operations require of this scheme, in order, without duplicates. Returns
+    /// at most ``maximumScopes`` + 1 scopes.
     ///
     /// Names that are not valid scopes (RFC 6749 section 3.3) are omitted.
     public func scopes(of scheme: String) -> [String] {

@@ -3,7 +3,7 @@ public struct Catalog: Sendable {
     public var title: String?
     public var version: String?
     public var documentation: String?
-    /// Absolute URLs with their variables filled in. The first is the base URL of a client that has none.
+    /// Absolute URLs with their variables filled in. The first is the base URL of a client for which none is set.
     public var servers: [String] = []
     /// The security schemes by name.
     package var security: [SecurityScheme] = []
@@ -17,7 +17,9 @@ public struct Catalog: Sendable {
 
     public init() {}
 
-    /// - Throws: `invalid_argument` if there is already an operation of that name.
+    /// Adds an operation.
+    ///
+    /// - Throws: `invalid_argument` if the catalog already has an operation of the same name.
     package mutating func add(_ operation: Operation) throws(NightjarError) {
         guard places[operation.name] == nil else {
             throw NightjarError(.invalidArgument, "there are two endpoints named \(quoted(operation.name))")
@@ -26,7 +28,7 @@ public struct Catalog: Sendable {
         operations.append(operation)
     }
 
-    /// Adds an operation. Replaces the one with the same name.
+    /// Adds an operation, or replaces the operation of the same name.
     package mutating func set(_ operation: Operation) {
         if let place = places[operation.name] {
             operations[place] = operation
@@ -38,7 +40,9 @@ public struct Catalog: Sendable {
 
     package subscript(_ name: String) -> Operation? { places[name].map { operations[$0] } }
 
-    /// - Throws: `invalid_request` with the nearest known name.
+    /// Returns the operation of this name.
+    ///
+    /// - Throws: `invalid_request` if there is none. The message contains the nearest known name.
     package func operation(_ name: String) throws(NightjarError) -> Operation {
         if let operation = self[name] { return operation }
         let near = nearestName(to: name, among: operations.map(\.name)).map { "; did you mean \(quoted($0))?" }

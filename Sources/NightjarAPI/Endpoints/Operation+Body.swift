@@ -3,6 +3,8 @@ import NIOCore
 // Sets the body of a request as its operation requires. OpenAPI 3.1 sections 4.8.13 to 4.8.15.
 
 extension Operation {
+    /// Sets the body of `request`, or checks the body that it has if `body` is nil.
+    ///
     /// - Throws: `invalid_request` if a body is missing or not accepted, has a media type that is not accepted, or does
     ///   not match its schema.
     func setBody(_ body: Arguments.Body?, of request: inout Request) throws(NightjarError) {
@@ -38,7 +40,7 @@ extension Operation {
             return
         }
         throw failure(
-            "its body cannot be built from \(value.typeName); it accepts \(content.types), so set it as bytes")
+            "its body cannot be built from \(value.typeName); it accepts \(content.types), so set the body as bytes")
     }
 
     private func check(_ value: JSONValue, _ choice: RequestContent.Choice) throws(NightjarError) {
@@ -64,7 +66,7 @@ extension Operation {
 
     // MARK: Content
 
-    /// Checks the body that the request has, and sets its type if it is not set.
+    /// Checks the body of the request, and sets its Content-Type if it is not set.
     private func check(_ request: inout Request) throws(NightjarError) {
         guard request.hasBody else {
             if let content, content.isRequired { throw failure("it requires a body; it accepts \(content.types)") }
@@ -80,7 +82,7 @@ extension Operation {
         } else {
             choice = content.choices.first { !$0.isRange } ?? content.choices.first
             if let choice {
-                // For a file, the type is derived from its name when it is sent.
+                // The type of a file is derived from its name when the file is sent.
                 if !choice.isRange {
                     try request.headers.set("Content-Type", choice.mediaType)
                 } else if case .bytes = request.body {
@@ -104,7 +106,7 @@ extension Operation {
         let form = content.choices.first { MediaType($0.mediaType)?.type == "multipart" || $0.mediaType == "*/*" }
         guard let form else { throw unacceptedMediaType("multipart/form-data", content) }
         let type = MediaType(form.mediaType)
-        // A multipart type other than a form. The boundary is appended when it is sent.
+        // A multipart type other than a form. The boundary is appended when the body is sent.
         if let type, type.type == "multipart", !form.isRange, type.subtype != "form-data",
             request.headers.firstIndex(of: "Content-Type") == nil
         {
@@ -139,13 +141,13 @@ extension RequestContent {
 extension RequestContent.Choice {
     var isRange: Bool { mediaType.contains("*") }
 
-    /// True if the type is accepted: `image/*` accepts `image/png`.
+    /// Returns true if the type is accepted: `image/*` accepts `image/png`.
     func includes(_ type: MediaType) -> Bool {
         guard let own = MediaType(mediaType) else { return mediaType == type.essence }
         return (own.type == "*" || own.type == type.type) && (own.subtype == "*" || own.subtype == type.subtype)
     }
 
-    /// How a value is serialized for this type. Nil if it cannot be.
+    /// Returns how a value is serialized for this type. Returns nil if the type is invalid.
     ///
     /// - Parameter requested: the Content-Type of the request, which this type includes.
     fileprivate func way(_ requested: MediaType?) -> BodyText? {

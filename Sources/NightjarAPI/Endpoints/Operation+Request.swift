@@ -1,5 +1,6 @@
 extension Operation {
-    /// The request for this operation with these arguments, to be sent by a client with the API's base URL.
+    /// Returns the request for this operation with these arguments. The client that sends the request must have the
+    /// API's base URL.
     ///
     /// Parameters and body are validated against their schemas. A string is converted to the number, boolean, array or
     /// object that a schema requires if it is a valid representation (`"42"`, `"true"`, `"[1,2]"`); nothing else is
@@ -16,10 +17,10 @@ extension Operation {
     /// Sets the method, target, body and header fields of `request` for this operation with these arguments.
     ///
     /// Other settings of the request are kept: header fields, query, timeouts, expected statuses, use of credentials,
-    /// cache and retries, and its body if the arguments have none. An existing header field supplies the parameter of
-    /// that name unless the arguments contain one.
+    /// cache and retries, and its body if the arguments have none. An existing header field supplies the value of the
+    /// parameter of the same name, unless the arguments contain a value.
     ///
-    /// - Throws: the same errors as ``request(_:)``. The request is then unchanged.
+    /// - Throws: the same errors as ``request(_:)``. If it throws, `request` is unchanged.
     package func apply(_ arguments: Arguments, to request: inout Request) throws(NightjarError) {
         var made = request
         made.method = method
@@ -36,7 +37,7 @@ extension Operation {
         request = made
     }
 
-    /// The described parameters, and names in the path that are not described.
+    /// Returns the described parameters, and a parameter for each name in the path that is not described.
     private func parameters(of template: PathTemplate) -> [Parameter] {
         let names = template.names
         let inPath = ExactSet(names)
@@ -71,7 +72,7 @@ extension Operation {
         return behindServer(path) + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
     }
 
-    /// The path, appended to the operation's server if that differs from the client's.
+    /// Returns the path, appended to the URL of the operation's server if the operation has one.
     private func behindServer(_ path: String) -> String {
         guard var base = server else { return path }
         while base.utf8.last == UInt8(ascii: "/") { base.removeLast() }
@@ -117,7 +118,7 @@ extension Operation {
         return (preferred + others.map { "\($0);q=0.5" }).prefix(Operation.maximumTypes).joined(separator: ", ")
     }
 
-    /// The maximum number of types in an Accept field. A description with more accepts anything.
+    /// The maximum number of types in an Accept field. Further types are omitted.
     private static let maximumTypes = 8
 
     // MARK: Defaults of the operation
@@ -132,7 +133,7 @@ extension Operation {
         }
     }
 
-    /// Nil if there is nothing to validate or report.
+    /// The contract to check the response against. Nil if there is nothing to validate or report.
     private var contract: ResponseContract? {
         let isDescribed = responseValidation != .off && responses.contains { $0.schemas.contains { $0.schema != nil } }
         return isDescribed || isDeprecated ? ResponseContract(self) : nil

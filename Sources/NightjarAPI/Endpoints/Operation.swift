@@ -30,7 +30,8 @@ package struct Operation: Sendable {
     package var cachePolicy: CachePolicy?
     package var usesCache = true
     package var timeouts = Timeouts()
-    /// How the list that it returns continues. Nil: it returns no list, or pagination is unspecified.
+    /// How the list that the operation returns continues. Nil: the operation returns no list, or pagination is
+    /// unspecified.
     package var pagination: Pagination?
     /// Unparsed pagination options from a description: the extension `x-nightjar-pagination`.
     package var paginationOptions: JSONValue?
@@ -48,7 +49,7 @@ package struct Operation: Sendable {
         self.path = path
     }
 
-    /// The names of the path parameters in a template. Text after `?` is a query and contains none.
+    /// Returns the names of the path parameters in a template. Text after `?` is a query and contains none.
     package static func names(inPath template: String) -> [String] { PathTemplate(template).names }
 }
 

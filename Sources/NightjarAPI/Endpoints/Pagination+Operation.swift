@@ -1,5 +1,5 @@
 extension Pagination {
-    /// A copy for the list of an endpoint, whose declared query parameters are used for guessing.
+    /// Returns a copy that uses the declared query parameters of `operation` for guessing.
     package func guessing(by operation: Operation?) -> Pagination {
         guard let operation else { return self }
         var pagination = self

@@ -1,21 +1,21 @@
 // Serializes a parameter's value for its place. OpenAPI 3.1 section 4.8.12.
 
 extension Parameter {
-    /// The encoded value for the path.
+    /// Returns the encoded value for the path.
     func segment(_ value: JSONValue) throws(NightjarError) -> String {
         guard mediaType == nil else { return ParameterText.Escaping.component.apply(try content(value)) }
         return try text(.component).segment(value)
     }
 
-    /// The encoded query items, `name=value`.
+    /// Returns the encoded query items, `name=value`.
     func queryItems(_ value: JSONValue) throws(NightjarError) -> [String] {
         try items(value, allowsReserved ? .reserved : .component)
     }
 
-    /// The cookies, `name=value`, encoded as in a query. Several items become separate cookies.
+    /// Returns the cookies, `name=value`, encoded as in a query. Several items become separate cookies.
     func cookies(_ value: JSONValue) throws(NightjarError) -> [String] { try items(value, .component) }
 
-    /// The header field value, not encoded.
+    /// Returns the header field value, not encoded.
     func fieldValue(_ value: JSONValue) throws(NightjarError) -> String {
         mediaType == nil ? try text(.none).segment(value) : try content(value)
     }
@@ -31,14 +31,14 @@ extension Parameter {
         ParameterText(name, style, explodes: explodes, escaping)
     }
 
-    /// The value serialized as ``mediaType``: JSON, or a string as is for another type.
+    /// Returns the value serialized as ``mediaType``: JSON, or a string as is for another type.
     private func content(_ value: JSONValue) throws(NightjarError) -> String {
         if case .string(let text) = value, mediaType.flatMap(MediaType.init)?.isJSON != true { return text }
         return String(buffer: try value.encoded())
     }
 
-    /// True if callers must not set a header field of this name: it determines routing or framing. RFC 9110 sections
-    /// 7.2 and 7.6.1.
+    /// Returns true if callers must not set a header field of this name: it determines routing or framing. RFC 9110
+    /// sections 7.2 and 7.6.1.
     package static func isWrittenByClient(field name: String) -> Bool {
         var name = name
         return name.withUTF8 { bytes in

@@ -9,8 +9,8 @@ package struct Parameter: Sendable {
     package var schema: DeferredSchema?
     /// The value that applies if the caller sets none.
     package var defaultValue: JSONValue?
-    /// Whether ``defaultValue`` is sent. If false, it is the value that the server assumes, as in OpenAPI, and sending
-    /// it could have another meaning. A required parameter is always sent.
+    /// Whether ``defaultValue`` is sent. If false, the server assumes the default, as in OpenAPI, and sending it could
+    /// have another meaning. The default of a required parameter is always sent.
     package var sendsDefault = true
     package var style: ParameterStyle
     /// Whether each array element and each object member becomes a separate parameter.
@@ -23,7 +23,8 @@ package struct Parameter: Sendable {
     package var isDeprecated = false
     package var example: JSONValue?
 
-    /// Path parameters are required. `style` and `explode` have OpenAPI's defaults for the place.
+    /// Creates a parameter. Path parameters are always required. ``style`` and ``explodes`` are set to OpenAPI's
+    /// defaults for the place.
     package init(_ name: String, in place: Place, schema: DeferredSchema? = nil, isRequired: Bool = false) {
         self.name = name
         self.place = place

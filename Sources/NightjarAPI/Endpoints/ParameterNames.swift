@@ -26,13 +26,13 @@ struct ParameterNames {
         }
     }
 
-    /// The indices of the parameters with exactly this name.
+    /// Returns the indices of the parameters with exactly this name.
     func exact(_ name: String) -> [Int] {
         guard byName.isEmpty else { return byName[name] ?? [] }
         return parameters.indices.filter { parameters[$0].name.isExactly(name) }
     }
 
-    /// The first parameter in this place with this name.
+    /// Returns the index of the first parameter in this place with this name.
     func first(in place: Parameter.Place, called name: Substring) -> Int? {
         guard byPlace.isEmpty else { return byPlace[ParameterNames.placed(place, name)] }
         return parameters.firstIndex { $0.place == place && $0.isCalled(name) }

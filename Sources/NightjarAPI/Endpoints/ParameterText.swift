@@ -2,10 +2,10 @@ import NIOCore
 
 /// Serializes a parameter's value by its style. OpenAPI 3.1 section 4.8.12.3 and RFC 6570.
 ///
-/// Where they do not specify a result: a nested array or object is written as JSON, a null inside an array or object is
-/// omitted, and numbers without a fraction are written without one.
+/// Where these specifications do not define a result: a nested array or object is written as JSON, a null inside an
+/// array or object is omitted, and numbers without a fraction are written without one.
 struct ParameterText {
-    /// How data is separated from delimiters.
+    /// How characters are escaped, so that values do not contain delimiters.
     enum Escaping {
         /// No escaping, for header fields.
         case none
@@ -47,6 +47,8 @@ struct ParameterText {
         case object([(name: String, text: String)])
     }
 
+    /// Converts a value to its shape.
+    ///
     /// - Throws: `invalid_request` for NaN and infinity.
     private static func shape(_ value: JSONValue) throws(NightjarError) -> Shape {
         switch value {
@@ -64,7 +66,7 @@ struct ParameterText {
         }
     }
 
-    /// A string as is, anything else as JSON.
+    /// Returns a string as is, and any other value as JSON.
     static func text(_ value: JSONValue) throws(NightjarError) -> String {
         switch value {
         case .string(let text): return text
@@ -80,7 +82,7 @@ struct ParameterText {
 
     // MARK: Path or header field
 
-    /// The serialized value. Empty for an empty list.
+    /// Returns the serialized value. Returns an empty string for an empty list.
     func segment(_ value: JSONValue) throws(NightjarError) -> String {
         let shape = try ParameterText.shape(value)
         switch style {
@@ -95,7 +97,7 @@ struct ParameterText {
         return parts.isEmpty ? "" : before + parts.joined(separator: between)
     }
 
-    /// The parts between the separators.
+    /// Returns the parts between the separators.
     private func parts(_ shape: Shape) -> [String] {
         switch shape {
         case .scalar(let text): [escape.apply(text)]
@@ -105,7 +107,7 @@ struct ParameterText {
         }
     }
 
-    /// RFC 6570 section 3.2.7: an empty value has no `=`.
+    /// Serializes a value in style matrix. An empty value has no `=`. RFC 6570 section 3.2.7.
     private func matrix(_ shape: Shape) -> String {
         func pair(_ name: String, _ text: String) -> String {
             ";" + escape.apply(name) + (text.isEmpty ? "" : "=\(text)")
@@ -122,7 +124,7 @@ struct ParameterText {
 
     // MARK: Query, form or cookie
 
-    /// One `name=value` per item. Empty for an empty list.
+    /// Returns one `name=value` per item. Returns an empty array for an empty list.
     func items(_ value: JSONValue) throws(NightjarError) -> [String] {
         if style == .deepObject, case .object(let members) = value { return try deepItems(members, name, depth: 0) }
         let shape = try ParameterText.shape(value)
@@ -149,8 +151,8 @@ struct ParameterText {
         }
     }
 
-    /// `name[member]=value`. Unspecified cases are written as common servers read them: `name[member][member]=value`,
-    /// and the name repeated for each element of an array.
+    /// Returns items of the form `name[member]=value`. Unspecified cases are written as common servers read them:
+    /// `name[member][member]=value`, and the name repeated for each element of an array.
     private func deepItems(
         _ members: [JSONValue.Member], _ path: String, depth: Int
     ) throws(NightjarError) -> [String] {

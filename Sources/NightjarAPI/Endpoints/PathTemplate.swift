@@ -65,7 +65,7 @@ struct PathTemplate {
         let problem: String
     }
 
-    /// The path with these values, which must be encoded.
+    /// Returns the path with these values, which must already be encoded.
     ///
     /// - Throws: if values make a segment empty, `.` or `..`. A DELETE of `/users/{id}` must not become one of
     ///   `/users/`.
@@ -96,7 +96,7 @@ struct PathTemplate {
         return path
     }
 
-    /// True if the segment is `.` or `..`, encoded or not.
+    /// Returns true if the segment is `.` or `..`, encoded or not.
     private static func isDots(_ segment: String) -> Bool {
         guard segment.utf8.count <= 6 else { return false }
         let plain = PercentEncoding.decoded(segment.utf8)

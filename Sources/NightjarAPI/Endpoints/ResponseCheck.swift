@@ -18,8 +18,8 @@ package struct ResponseCheck: Sendable {
     /// The parsed body.
     private var document: Result<JSONValue, NightjarError>?
 
-    /// - Parameter isEither: one mismatch is enough. The caller's schema is not checked after a mismatch with the
-    ///   endpoint.
+    /// - Parameter isEither: true if one mismatch is enough. The caller's schema is then not checked after a mismatch
+    ///   with the endpoint's description.
     /// - Returns: nil if there is nothing to check.
     package init?(_ response: Response, by contract: ResponseContract?, and wanted: JSONSchema?, isEither: Bool) {
         self.response = response
@@ -29,6 +29,8 @@ package struct ResponseCheck: Sendable {
         guard described != nil || wanted != nil else { return nil }
     }
 
+    /// Completes the check if it is short.
+    ///
     /// - Returns: nil if the check would take longer than about 50 µs.
     package mutating func short() -> Problems? {
         guard response.body.readableBytes <= ResponseCheck.shortLength, described?.schema.isRead ?? true else {
@@ -39,7 +41,8 @@ package struct ResponseCheck: Sendable {
 
     /// Completes the check, which may take several seconds.
     ///
-    /// - Parameter isWanted: called from time to time. If it returns false, the result is meaningless.
+    /// - Parameter isWanted: called repeatedly during the check. If it returns false, the check stops, and the result
+    ///   must be discarded.
     package mutating func whole(while isWanted: @escaping @Sendable () -> Bool) -> Problems {
         guard isWanted() else { return Problems() }
         return problems(JSONSchema.CheckBudget(isWanted: isWanted)) ?? Problems()
@@ -75,6 +78,7 @@ package struct ResponseCheck: Sendable {
     /// and half as much more if it does not match (scripts/measure-responses). Switching to another thread costs 10 to 20
     /// µs.
     static let shortLength = 2048
-    /// The maximum number of steps of ``JSONSchemaChecker``, 20 to 50 ns each. A list of that size takes half as many.
+    /// The maximum number of steps of ``JSONSchemaChecker``, 20 to 50 ns each. A list of ``shortLength`` bytes takes
+    /// half as many steps.
     static let shortSteps = 1000
 }

@@ -8,14 +8,14 @@ extension ResponseContract {
     /// Validates the body of a response against the description for its status and media type. Responses that are not
     /// described, are not JSON or have no body are valid.
     ///
-    /// - Throws: `decoding` with the path, the expected and the actual value, or if the body should be JSON and is not.
-    ///   `invalid_argument` if the schema cannot be used. The error contains the response.
+    /// - Throws: `decoding` with the path, the expected and the actual value, or if the body is not JSON although its
+    ///   media type is. `invalid_argument` if the schema cannot be used. The error contains the response.
     package func check(_ response: Response) throws(NightjarError) {
         var check = ResponseCheck(response, by: self, and: nil, isEither: true)
         if let problem = check?.whole(while: { true }).described { throw problem }
     }
 
-    /// The mismatch of a response with its schema. Nil if it matches.
+    /// Returns the mismatch of a response with its schema. Returns nil if it matches.
     ///
     /// - Parameter document: the parsed body, or the parse error.
     func problem(
@@ -33,12 +33,12 @@ extension ResponseContract {
             response)
     }
 
-    /// The schema that applies to a response. Nil if there is none.
+    /// Returns the schema that applies to a response. Returns nil if there is none.
     func schema(for response: Response) -> DeferredSchema? {
         guard let responseDescription = responseDescription(to: response.status) else { return nil }
         guard let field = response.headers["content-type"], let type = MediaType(field) else { return nil }
         guard type.isJSON else { return nil }
-        // The most specific matching media type. OpenAPI 3.1 section 4.8.17.
+        // The most specific matching media type applies. OpenAPI 3.1 section 4.8.17.
         let fitting = responseDescription.schemas.filter { RequestContent.Choice($0.mediaType).includes(type) }
         let exact = fitting.first { !$0.mediaType.contains("*") }
         return (exact ?? fitting.first { !$0.mediaType.hasPrefix("*") } ?? fitting.first)?.schema

@@ -4,8 +4,8 @@ import NightjarHTTP
 ///
 ///     needs(first) ──received──▶ needs(others) ... ──received──▶ complete
 ///
-/// Reads OpenAPI 3.0 and 3.1, in JSON or YAML. A document may refer to documents of its own origin. A file may refer to
-/// files.
+/// Reads OpenAPI 3.0 and 3.1, in JSON or YAML. A document at a URL may refer only to documents of the same origin, and
+/// a file only to files.
 package struct CatalogLoader: Sendable {
     private var set = DocumentSet()
     private var traversal = ReferenceTraversal()
@@ -18,9 +18,9 @@ package struct CatalogLoader: Sendable {
     /// The absolute paths and URLs of the documents that are still needed. When empty, ``catalog()`` can be called.
     package private(set) var wanted: [String]
 
-    /// The most documents of one description. The largest known description (DigitalOcean) has 2,900.
+    /// The maximum number of documents of one description. The largest known description (DigitalOcean) has 2,900.
     package static let maximumDocuments = 10_000
-    /// The most bytes of all documents. DigitalOcean's description has 11 MB.
+    /// The maximum total size of all documents in bytes. DigitalOcean's description has 11 MB.
     package static let maximumBytes = 256 << 20
 
     /// Adds a document. Errors in any document but the first are reported by a note at the place that refers to it.
@@ -29,7 +29,8 @@ package struct CatalogLoader: Sendable {
     ///   - location: one of ``wanted``.
     ///   - base: the final location after redirects, against which references are resolved. The default is `location`.
     /// - Throws: `decoding` with line and column if the first document is neither JSON nor YAML, `invalid_argument` if
-    ///   it is not an OpenAPI 3 description or `location` is not wanted, `invalid_url`, `too_large`.
+    ///   the first document is not an OpenAPI 3 description or `location` is not in ``wanted``, `invalid_url`,
+    ///   `too_large`.
     package mutating func received(
         _ document: UnsafeRawBufferPointer, for location: String, from base: String? = nil
     ) throws(NightjarError) {
@@ -69,7 +70,7 @@ package struct CatalogLoader: Sendable {
 
     /// Reports that a document could not be loaded. The parts that refer to it are skipped, with a note.
     ///
-    /// - Throws: `error` if it is the first document.
+    /// - Throws: `error` if the first document could not be loaded.
     package mutating func failed(_ error: NightjarError, for location: String) throws(NightjarError) {
         guard let place = wanted.firstIndex(where: { $0.isExactly(location) }) else { return }
         guard !set.documents.isEmpty else { throw error }

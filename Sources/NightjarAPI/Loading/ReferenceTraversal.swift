@@ -12,9 +12,9 @@ struct ReferenceTraversal {
     /// The places and roles to visit in documents that have not been received, by location.
     private var waiting = ExactDictionary<[(fragment: String, role: DescriptionRole)]>()
 
-    /// Visits the places of the newest document that are referred to.
+    /// Visits the places of a new document that other documents refer to. In the first document, visits all places.
     ///
-    /// - Parameter document: its number in `set`.
+    /// - Parameter document: the number of the new document in `set`.
     /// - Returns: the documents that are referred to but not in `set`, each once.
     mutating func received(_ document: Int, at location: DocumentLocation, in set: DocumentSet) -> [DocumentLocation] {
         let tree = set.documents[document].tree
@@ -50,11 +50,10 @@ struct ReferenceTraversal {
                     if let place = step.place[name] { steps.append(Step(place: place, role: role)) }
                 }
                 if step.role == .schema, let mapping = step.place["discriminator"]?["mapping"] {
-                    // Pushed as a separate step: several schemas may share a mapping by an alias, and it is visited
-                    // once.
+                    // A separate step, so that a mapping that several schemas share by an alias is visited once.
                     steps.append(Step(place: mapping, role: .mapping))
                 }
-                // Drafts before 2020-12 allow a list here.
+                // JSON Schema drafts before 2020-12 allow a list as `items`.
                 if step.role == .schema, let items = step.place["items"], items.node.isArray {
                     steps.append(Step(place: items, role: .schemaList))
                 }

@@ -1,7 +1,7 @@
 /// A set of keys, represented by 128-bit fingerprints. Uses 16 to 37 bytes per key, however long the keys are.
 ///
-/// Two keys among ten million collide with a probability of 2^-84. The fingerprints depend on a secret of the process,
-/// so a server cannot choose colliding keys.
+/// The probability that any two of ten million keys collide is about 2^-82. The fingerprints depend on a random key of
+/// the process, so a server cannot choose colliding keys.
 struct FingerprintSet: Sendable {
     struct Fingerprint: Sendable, Equatable {
         var low: UInt64
@@ -30,7 +30,7 @@ struct FingerprintSet: Sendable {
     }
 
     private(set) var count = 0
-    /// The slots: a power of two, at most seven eighths used. An empty slot is all zeros.
+    /// The slots. Their number is a power of two, and at most seven eighths are used. An empty slot is all zeros.
     private var places: [Fingerprint] = []
 
     /// - Returns: false if the fingerprint was already in the set.
@@ -58,7 +58,7 @@ struct FingerprintSet: Sendable {
             if places[at] == fingerprint { return false }
             at = (at + 1) & Int(mask)
         }
-        // A fingerprint of zeros, with a probability of 2^-128, would not be stored.
+        // A fingerprint of zeros looks like an empty slot. Its probability is 2^-128.
         places[at] = fingerprint
         return true
     }

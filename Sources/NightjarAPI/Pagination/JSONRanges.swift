@@ -2,7 +2,7 @@
 /// without decoding and encoding.
 ///
 /// The text must have been validated with ``JSONValue/check(_:)``. For other bytes the ranges are wrong but never out
-/// of bounds, and every function ends after one pass. Not recursive: the nesting depth is a counter.
+/// of bounds, and every function terminates. Nested containers are skipped with a depth counter, without recursion.
 struct JSONRanges {
     private let bytes: UnsafeRawBufferPointer
 
@@ -14,8 +14,8 @@ struct JSONRanges {
         return start..<endOfValue(start)
     }
 
-    /// The value at `pointer` within the value at `range`. Nil if there is none. If an object has duplicate names, the
-    /// first member is used.
+    /// Returns the value at `pointer` within the value at `range`. Returns nil if there is none. If an object has
+    /// duplicate names, the first member is used.
     func value(at pointer: JSONPointer, in range: Range<Int>) -> Range<Int>? {
         var range = range
         for token in pointer.tokens {
@@ -25,7 +25,7 @@ struct JSONRanges {
         return range
     }
 
-    /// The elements of the array at `range` in order, up to `limit`. Nil if it is not an array.
+    /// Returns the elements of the array at `range` in order, up to `limit`. Returns nil if it is not an array.
     func elements(of range: Range<Int>, limit: Int = .max) -> [Range<Int>]? {
         guard first(range) == UInt8(ascii: "[") else { return nil }
         var elements: [Range<Int>] = []
@@ -37,7 +37,7 @@ struct JSONRanges {
         return elements
     }
 
-    /// The members of the object at `range` in order, up to `limit`. Nil if it is not an object.
+    /// Returns the members of the object at `range` in order, up to `limit`. Returns nil if it is not an object.
     func members(of range: Range<Int>, limit: Int) -> [(name: String, value: Range<Int>)]? {
         guard first(range) == UInt8(ascii: "{") else { return nil }
         var members: [(name: String, value: Range<Int>)] = []
@@ -49,12 +49,12 @@ struct JSONRanges {
         return members
     }
 
-    /// The first byte of the value at `range`: `{`, `[`, `"`, a digit, `-`, `t`, `f` or `n`.
+    /// Returns the first byte of the value at `range`: `{`, `[`, `"`, a digit, `-`, `t`, `f` or `n`.
     func first(_ range: Range<Int>) -> UInt8? {
         range.lowerBound < min(range.upperBound, bytes.count) ? bytes[range.lowerBound] : nil
     }
 
-    /// The string at `range`, decoded. Nil if it is not a string.
+    /// Returns the string at `range`, decoded. Returns nil if it is not a string.
     func text(of range: Range<Int>) -> String? {
         guard first(range) == UInt8(ascii: "\""), range.count >= 2, range.upperBound <= bytes.count else { return nil }
         let inner = UnsafeRawBufferPointer(rebasing: bytes[(range.lowerBound + 1)..<(range.upperBound - 1)])
@@ -63,13 +63,13 @@ struct JSONRanges {
         return text
     }
 
-    /// The value at `range`, decoded. Intended for small values.
+    /// Returns the value at `range`, decoded, or nil if it is invalid. Intended for small values.
     func value(of range: Range<Int>) -> JSONValue? {
         guard range.upperBound <= bytes.count else { return nil }
         return try? JSONValue(parsing: UnsafeRawBufferPointer(rebasing: bytes[range]))
     }
 
-    /// The bytes of the value at `range`.
+    /// Returns the bytes of the value at `range`.
     func bytes(of range: Range<Int>) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: bytes[range.clamped(to: 0..<bytes.count)])
     }
@@ -140,7 +140,7 @@ struct JSONRanges {
         return min(at, bytes.count)
     }
 
-    /// The end of the value that begins at `start`.
+    /// Returns the end of the value that begins at `start`.
     private func endOfValue(_ start: Int) -> Int {
         guard start < bytes.count else { return bytes.count }
         switch bytes[start] {

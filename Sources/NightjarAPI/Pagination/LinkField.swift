@@ -13,7 +13,7 @@ package struct LinkField: Sendable, Equatable {
     /// The maximum number of links parsed. Servers send a handful; a head of 256 KiB could contain tens of thousands.
     static let maximumCount = 256
 
-    /// All links in order.
+    /// Returns the links of all Link fields, in order.
     package static func parse(_ headers: Headers) -> [LinkField] {
         var links: [LinkField] = []
         for value in headers.values("Link") {
@@ -25,12 +25,13 @@ package struct LinkField: Sendable, Equatable {
         return links
     }
 
-    /// The link to the next page. Links with an anchor are ignored, because they describe another document.
+    /// Returns the link to the next page. Links with an anchor are ignored, because they describe another document.
     static func next(in links: [LinkField]) -> LinkField? {
         links.first { $0.anchor == nil && $0.relations.contains("next") }
     }
 
-    /// True if the links refer to pages at all, as those of a last page do.
+    /// Returns true if a link refers to another page: prev, first or last. The last page of a list has such links but
+    /// no next link.
     static func containsPageLinks(_ links: [LinkField]) -> Bool {
         links.contains { link in
             link.anchor == nil && link.relations.contains { ["prev", "previous", "first", "last"].contains($0) }
@@ -45,7 +46,7 @@ package struct LinkField: Sendable, Equatable {
 
         private var peek: UInt8? { at < bytes.count ? bytes[at] : nil }
 
-        /// The next valid link. Nil at the end.
+        /// Reads the next valid link. Returns nil at the end of the field.
         mutating func next() -> LinkField? {
             while at < bytes.count {
                 skip { $0 == UInt8(ascii: ",") || ASCII.isWhitespace($0) }
@@ -101,7 +102,7 @@ package struct LinkField: Sendable, Equatable {
             return Array(bytes[start..<at])
         }
 
-        /// Parses a quoted string. An unterminated one extends to the end of the field.
+        /// Parses a quoted string. An unterminated string extends to the end of the field.
         private mutating func quotedString() -> [UInt8] {
             var value: [UInt8] = []
             at += 1

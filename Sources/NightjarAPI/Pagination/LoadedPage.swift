@@ -2,27 +2,28 @@
 package struct LoadedPage: Sendable {
     /// The number of the page, from 1. Empty pages count too.
     package let number: Int
-    /// The ranges of the items in the body. Items that were delivered before, by their keys, are not included.
+    /// The ranges of the items in the body. Items whose keys were delivered before are not included.
     package let items: [Range<Int>]
     /// The index of each item in the response's array.
     package let indices: [Int]
     /// The number of elements of the response's array.
     package let count: Int
     let place: SavedPlace
-    /// Nil if the caller decides.
+    /// The place after this page. Nil in style custom, where the caller sets the next page.
     let after: SavedPlace?
     let origin: PageStateOrigin
 
-    /// The position after the first `consumed` items of this page, for resuming there.
+    /// Returns, as text, the position after the first `consumed` items of this page, to resume from.
     ///
     /// A position within a page is a count of elements: the page is loaded again and that many elements are skipped. If
     /// the server's page has changed in the meantime, deleted items cause others to be missed, and inserted items cause
     /// others to be repeated. A position at the end of a page does not have this limitation.
     ///
-    /// - Parameter consumed: the number of items. At least the number on the page means after the page.
+    /// - Parameter consumed: the number of items of this page that the caller has processed. If it is not less than the
+    ///   number of items, the position is after the page.
     package func state(consumed: Int) -> String { position(consumed: consumed).state }
 
-    /// The same position, serialized on demand.
+    /// Returns the same position as ``state(consumed:)``, serialized on demand.
     package func position(consumed: Int) -> SavedPosition {
         SavedPosition(saved: saved(consumed: consumed), origin: origin)
     }
@@ -59,7 +60,7 @@ struct PagePlace: Sendable, Equatable {
     /// The number of elements at the beginning of the page that were already delivered.
     var skip = 0
 
-    /// The next place. Its position must be set.
+    /// The place of the next page. The caller must set its position.
     var next: PagePlace { PagePlace(number: number + 1, seen: seen) }
 }
 
@@ -69,7 +70,7 @@ struct SavedPlace: Sendable {
         get { place.skip }
         set { place.skip = newValue }
     }
-    /// The plan, if the position depends on what was found out.
+    /// How the list continues. Nil before the first page and after a 304 response.
     var plan: PagePlan?
 
     init(place: PagePlace, skip: Int, plan: PagePlan?) {

@@ -1,5 +1,5 @@
 /// An index of object members in one JSON text. Each object is scanned once, on first access, because a hint lookup
-/// tries about a hundred names and a page may have megabytes.
+/// tries about a hundred names and a page may be several megabytes long.
 ///
 /// Stores only the objects on the requested paths, and up to ``limit`` members of each.
 final class MemberIndex {
@@ -16,13 +16,13 @@ final class MemberIndex {
     /// The number of objects scanned.
     var passes: Int { objects.count }
 
-    /// The maximum number of members stored per object. Objects around a list have about twelve; larger ones are
-    /// usually keyed by ID.
+    /// The maximum number of members stored per object. An object that contains a list has about twelve members; larger
+    /// objects are usually keyed by ID.
     static let limit = 4096
 
     init(_ ranges: JSONRanges) { self.ranges = ranges }
 
-    /// The value at `tokens` within the value at `range`. Nil if there is none.
+    /// Returns the value at `tokens` within the value at `range`. Returns nil if there is none.
     ///
     /// - Parameter amongFirst: look only at the first ``limit`` members of an object, so that no lookup requires
     ///   another scan.
@@ -35,7 +35,8 @@ final class MemberIndex {
         return range
     }
 
-    /// The members of the object at `range` in order, up to ``limit``. Empty if it is not an object.
+    /// Returns the members of the object at `range` in order, up to ``limit``. Returns an empty array if it is not an
+    /// object.
     func members(of range: Range<Int>) -> [(name: String, value: Range<Int>)] { object(range)?.list ?? [] }
 
     private func child(_ token: String, of range: Range<Int>, _ amongFirst: Bool) -> Range<Int>? {

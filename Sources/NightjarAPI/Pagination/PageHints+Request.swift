@@ -1,12 +1,14 @@
 /// Facts about a list that its first request reveals: the page size and the position of the first item.
 extension PageHints {
-    /// The requested page size, from ``Pagination/size`` or a common query item. Nil if none was requested.
+    /// Returns the requested page size, from ``Pagination/size`` or a common query item. Returns nil if none was
+    /// requested.
     static func requestedSize(_ first: RequestURL, _ options: Pagination) -> Int? {
         if let size = options.size { return size }
         return sizeNames.lazy.compactMap { first.queryValue($0).flatMap(PageResponse.count) }.filter { $0 > 0 }.min()
     }
 
-    /// The number of items up to the end of the first page, which may be a later page of the server's list.
+    /// Returns the number of items from the beginning of the server's list to the end of the first page. The first
+    /// request may select a later page of that list by an offset or a page number.
     ///
     /// - Parameter count: the number of items on the page.
     static func reached(_ first: RequestURL, _ options: Pagination, _ count: Int) -> Int {
@@ -24,15 +26,15 @@ extension PageHints {
         return overflow ? .max : sum
     }
 
-    /// True if the response says that no other page follows.
+    /// Returns true if the response indicates that no other page follows.
     func indicatesEnd() -> Bool {
         if let flag = moreFlag() { return response.flag(response.find(flag)) == false }
         if LinkField.containsPageLinks(response.links), LinkField.next(in: response.links) == nil { return true }
         return response.headers["X-Next-Page"]?.isEmpty == true
     }
 
-    /// A sentence about a page with exactly the requested number of items, if nothing says that it is the last one. Nil
-    /// for other pages.
+    /// Returns a sentence, for a message, if the page has exactly the requested number of items and nothing in the
+    /// response indicates that it is the last page. Otherwise returns nil.
     func fullPage(_ count: Int, requested: Int?) -> String? {
         guard let requested, count == requested, !indicatesEnd(), !countsNoMore else { return nil }
         return "it has exactly the \(requested) items that were requested"
@@ -64,7 +66,8 @@ extension Pagination {
 
     func declares(_ name: String) -> Bool { declared.contains { $0.name == name } }
 
-    /// The query item for the cursor: the caller's, or one that the endpoint declares, or the usual one.
+    /// Returns the query item for the cursor: the one that the caller has set, or one that the endpoint declares, or
+    /// `usual`.
     ///
     /// - Parameter usual: the query item that APIs with this kind of cursor use. It is preferred if the endpoint
     ///   declares it.

@@ -1,4 +1,4 @@
-/// Finds out from a response how its list continues, by the member names in common use.
+/// Infers from a response how its list continues, from the member names in common use.
 ///
 /// The names come from the documentation of public APIs (Django REST, Laravel, Rails' pagers, JSON:API, HAL, OData,
 /// Google's AIP-158, AWS, Azure, Slack, Stripe, Facebook, Kubernetes, Jira, Notion, ...).
@@ -12,6 +12,8 @@ struct PageHints {
     private static let itemNames = ["items", "results", "data", "records", "value", "entries"]
     private static let wrappers = ["data", "_embedded", "result", "response"]
 
+    /// Returns the location of the list's items.
+    ///
     /// - Throws: `decoding` if no array can be the list, or if several can.
     func items() throws(NightjarError) -> JSONPointer {
         guard let document = response.document else {
@@ -38,7 +40,7 @@ struct PageHints {
                 + "set items to the location of the list")
     }
 
-    /// Reports the array with a common name, or all arrays if there is none.
+    /// Calls `found` with the path of the array that has a common name, or of every array if there is none.
     private func search(_ path: [String], _ found: ([String]) -> Void) {
         guard let range = response.hinted(path) else { return }
         for name in PageHints.itemNames {
@@ -59,7 +61,7 @@ struct PageHints {
         ["info", "next"], ["links", "pages", "next"], ["next_page"], ["nextPage"], ["meta", "next_page"],
     ]
 
-    /// Members that contain a cursor, and the query items that take it.
+    /// Members that contain a cursor, each with the query item that sends the cursor back.
     static let cursors: [(path: [String], parameter: String)] = [
         (["next_cursor"], "cursor"), (["nextCursor"], "cursor"), (["cursor", "next"], "cursor"),
         (["cursors", "next"], "cursor"), (["meta", "next_cursor"], "cursor"), (["meta", "nextCursor"], "cursor"),
@@ -80,15 +82,15 @@ struct PageHints {
         "has_more", "hasMore", "has_next", "hasNext", "has_next_page", "hasNextPage", "HasMore", "HasMoreResults",
         "hasMoreResults", "has_more_results", "IsTruncated", "isTruncated", "is_truncated", "truncated", "more",
     ]
-    /// The ID of the last item. It is the cursor of the next page if a ``more`` flag is present too, as in OpenAI's
-    /// lists.
+    /// Members that contain the ID of the last item. The ID is the cursor of the next page if a ``more`` flag is
+    /// present too, as in OpenAI's lists.
     private static let lastIds = ["last_id", "lastId"]
     private static let totals = [
         "total", "total_count", "totalCount", "total_results", "totalResults", "total_items", "totalItems",
         "total_records", "totalRecords", "total_rooms", "totalElements", "totalSize",
     ]
-    /// A number of items: of the whole list in some APIs, of the page in others. If it exceeds the number of items,
-    /// more follow. If it is equal, it means nothing.
+    /// Members that contain a number of items: of the whole list in some APIs, of the page in others. If the number
+    /// exceeds the items received so far, more items follow. An equal number is inconclusive.
     private static let counts = [
         "count", "Count", "Total", "TotalCount", "total_rows", "numFound", "resultCount", "recordCount",
         "total_room_count_estimate",
@@ -108,14 +110,16 @@ struct PageHints {
     private static let morePlaces =
         places + [["pageInfo"], ["page_info"], ["metadata"], ["links"], ["data"], ["result"]]
 
-    /// The location of the URL of the next page. A present URL takes precedence over a member that says there is none.
+    /// Returns the location of the URL of the next page. A member with a URL takes precedence over a null or empty
+    /// member, which indicates the last page (`hasNext` is false).
     func url() -> (pointer: JSONPointer, hasNext: Bool)? {
         let known = PageHints.urls.lazy.map { JSONPointer(tokens: $0) }
         if let pointer = known.first(where: { value($0).map(PageHints.isURL) ?? false }) { return (pointer, true) }
         return known.first(where: isEnded).map { ($0, false) }
     }
 
-    /// The location of the cursor, by the same rule.
+    /// Returns the location of the cursor. As in ``url()``, a member with a value takes precedence over a null or empty
+    /// one.
     func cursor() -> (pointer: JSONPointer, parameter: String, hasNext: Bool)? {
         for hasNext in [true, false] {
             for (path, parameter) in PageHints.cursors {
@@ -126,12 +130,13 @@ struct PageHints {
         return nil
     }
 
-    /// A member that should contain the URL of the next page but contains other text.
+    /// Returns the location of a member that by its name should contain the URL of the next page but contains other
+    /// text.
     func ambiguous() -> JSONPointer? {
         PageHints.urls.lazy.map { JSONPointer(tokens: $0) }.first { value($0) != nil }
     }
 
-    /// The query item that usually takes the cursor at `pointer`.
+    /// Returns the query item that usually sends back the cursor at `pointer`.
     static func parameter(for pointer: JSONPointer?) -> String? {
         cursors.first { $0.path == pointer?.tokens }?.parameter
     }
@@ -179,9 +184,10 @@ struct PageHints {
             || text.utf8.contains(UInt8(ascii: "?"))
     }
 
-    // MARK: Whether absence is the end of the list
+    // MARK: Whether an absent value is the end of the list
 
-    /// A sentence about what in the response says that more follows. Nil if nothing does.
+    /// Returns a sentence, for a message, about the part of the response that indicates that more follows. Returns nil
+    /// if there is none.
     func continuationHint(count: Int) -> String? {
         if LinkField.next(in: response.links) != nil { return "its Link field names a next page (style link)" }
         if let (pointer, hasNext) = url(), hasNext {
@@ -224,10 +230,10 @@ struct PageHints {
         return nil
     }
 
-    /// A header field that contains a token, the number or the URL of the next page: X-Next-Page, X-Next-Token,
-    /// Next-Cursor.
+    /// Returns the name of a header field that contains a token, the number or the URL of the next page, such as
+    /// X-Next-Page, X-Next-Token or Next-Cursor.
     ///
-    /// - Parameter withURL: only fields with a URL.
+    /// - Parameter withURL: considers only fields that contain a URL.
     func nextField(withURL: Bool = false) -> String? {
         (0..<response.headers.count).first { index in
             response.headers.withBytes(at: index) { name, value in
@@ -238,8 +244,8 @@ struct PageHints {
         }.map(response.headers.name)
     }
 
-    /// Whether the API is known to omit `pointer` at the end of a list: the object that would contain the link is
-    /// present, or the name belongs to a known family.
+    /// Returns two signs that the API omits `pointer` at the end of a list. `hasParent`: the object that would contain
+    /// the link is present. `isKnown`: known APIs omit members of this name.
     func omission(_ pointer: JSONPointer) -> (hasParent: Bool, isKnown: Bool) {
         let tokens = pointer.tokens
         guard let name = tokens.last else { return (false, false) }
@@ -252,7 +258,8 @@ struct PageHints {
         return (isThere, isSlack || PageHints.leftOut.contains(name))
     }
 
-    /// AIP-158 (proto3's JSON omits empty strings), AWS, OData, Azure, DynamoDB.
+    /// Members that known APIs omit at the end of a list: AIP-158 (proto3's JSON omits empty strings), AWS, OData,
+    /// Azure, DynamoDB.
     private static let leftOut: Set<String> = [
         "nextPageToken", "next_page_token", "nextToken", "NextToken", "@odata.nextLink", "odata.nextLink", "nextLink",
         "LastEvaluatedKey", "NextMarker", "NextContinuationToken",
@@ -264,7 +271,7 @@ struct PageHints {
         "top",
         "take", "rows", "maxItems", "page[size]", "page[limit]",
     ]
-    /// The smallest default page size of known servers: 10 items (WordPress, Elasticsearch, Solr; Stripe 10, GitLab 20,
-    /// GitHub 30). A shorter page from a server that was not asked for a size is the complete list.
+    /// The smallest default page size of known servers: 10 items (WordPress, Elasticsearch, Solr, Stripe; GitLab has
+    /// 20, GitHub 30). If no size was requested, a shorter page is the complete list.
     static let smallestPage = 10
 }

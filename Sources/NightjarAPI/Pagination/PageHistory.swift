@@ -1,13 +1,13 @@
-/// The pages that a paginator has loaded. Distinguishes a list that continues from one that repeats itself.
+/// The pages that a paginator has loaded. Distinguishes a list that continues from a list that repeats itself.
 struct PageHistory: Sendable {
     /// The overlap of a page with earlier pages.
     struct PageOverlap {
-        /// Its items equal those of the previous page.
+        /// The page's items equal those of the previous page.
         var isPrevious = false
-        /// It repeats the end of a list that grows at the front while it is read: a partial page, for styles that count
-        /// positions.
+        /// The page repeats the end of a list that grows at the front while it is read. Only a partial page, in style
+        /// page or offset, is a tail.
         var isTail = false
-        /// Its items equal those of an earlier page, and it is not a tail.
+        /// The page's items equal those of an earlier page, and the page is not a tail.
         var isKnown = false
     }
 
@@ -16,10 +16,11 @@ struct PageHistory: Sendable {
     /// The fingerprints of the items of each non-empty page: 16 to 37 bytes per page, so up to 4 MB with the default
     /// ``Pagination/maximumPages``.
     private var pages = FingerprintSet()
-    /// The position of each loaded page. The same size.
+    /// The fingerprint of the position of each loaded page. Takes as much memory as ``pages``.
     private var positions = FingerprintSet()
-    /// The number of non-empty pages, and how many consecutive ones up to the last repeated an earlier page.
+    /// The number of non-empty pages.
     private(set) var filledPages = 0
+    /// The number of consecutive non-empty pages, up to the last one, that repeat an earlier page.
     private(set) var knownInARow = 0
     /// The fingerprint of the last loaded page.
     private var previous: FingerprintSet.Fingerprint?
@@ -27,7 +28,7 @@ struct PageHistory: Sendable {
     private var largestPage = 0
     /// The number of consecutive pages without new items.
     private(set) var emptyPages = 0
-    /// The number of items delivered or ready.
+    /// The number of items delivered or loaded in advance.
     private(set) var itemCount = 0
 
     func overlap(_ whole: FingerprintSet.Fingerprint, of count: Int, countsPlaces: Bool) -> PageOverlap {
@@ -39,13 +40,13 @@ struct PageHistory: Sendable {
         return overlap
     }
 
-    /// True if a page was loaded from `next` before. Records that a page was loaded from `current`.
+    /// Returns true if a page was loaded from `next` before. Records that a page was loaded from `current`.
     mutating func isVisited(_ next: PagePosition, after current: PagePosition) -> Bool {
         if let print = current.fingerprint { _ = positions.insert(print) }
         return next.fingerprint.map(positions.contains) ?? false
     }
 
-    /// The indices of the elements to deliver: those whose keys have not occurred before.
+    /// Returns the indices of the elements to deliver: those from index `skip` whose keys have not occurred before.
     func unmet(_ keys: [FingerprintSet.Fingerprint], from skip: Int) -> [Int] {
         var onPage = FingerprintSet()
         return keys.indices.filter { onPage.insert(keys[$0]) && $0 >= skip && !known.contains(keys[$0]) }

@@ -2,7 +2,7 @@ extension PagePlan {
     /// Completes the caller's options with what the first response reveals.
     ///
     /// - Returns: the plan, and one sentence, without a full stop, about each guess.
-    /// - Throws: `decoding` if the response does not reveal enough. The message says what to set.
+    /// - Throws: `decoding` if the response does not reveal enough. The message names the options to set.
     static func make(
         _ options: Pagination, _ response: PageResponse, _ first: RequestURL
     ) throws(NightjarError) -> (plan: PagePlan, guessed: [String]) {
@@ -34,7 +34,7 @@ extension PagePlan {
             }
             let parameter = options.cursorParameter(usual: PageHints.parameter(for: plan.next))
             plan.parameter = parameter.name
-            if parameter.isGuessed { guessed.append("the query item \(quoted(parameter.name)) takes it") }
+            if parameter.isGuessed { guessed.append("the query item \(quoted(parameter.name)) takes the cursor") }
         case .next:
             if plan.next == nil, let pointer = hints.url()?.pointer ?? hints.ambiguous() {
                 plan.next = pointer
@@ -70,7 +70,8 @@ extension PagePlan {
         }
     }
 
-    /// If a cursor is present on the last page too, only the flag marks the end, as in Relay's connections.
+    /// Adopts the response's flag for more items, if there is one. APIs such as Relay's connections send a cursor on
+    /// the last page too, so only the flag marks the end.
     private mutating func applyMoreFlag(_ hints: PageHints, _ guessed: inout [String]) {
         guard more == nil, let flag = hints.moreFlag() else { return }
         more = flag
@@ -82,10 +83,11 @@ extension PagePlan {
         next = pointer
         self.parameter = parameter
         guessed.append("the cursor is at \(quoted(pointer.description))")
-        guessed.append("the query item \(quoted(parameter)) takes it")
+        guessed.append("the query item \(quoted(parameter)) takes the cursor")
     }
 
-    /// The caller has specified the location but not the kind: a URL is recognized by its form.
+    /// Selects style next or cursor for the location that the caller has set without a style. A URL is recognized by
+    /// its form.
     private mutating func guessKind(
         of pointer: JSONPointer, _ options: Pagination, _ hints: PageHints, _ guessed: inout [String]
     ) throws(NightjarError) {
@@ -98,7 +100,7 @@ extension PagePlan {
         adopt(pointer, options.cursorParameter(usual: PageHints.parameter(for: pointer)).name, &guessed)
     }
 
-    /// A `has_more` flag with a `last_id`, as in OpenAI's API.
+    /// Adopts a `has_more` flag with a `last_id`, as in OpenAI's API. Returns false if the response has none.
     private mutating func guessLastId(
         _ options: Pagination, _ hints: PageHints, _ guessed: inout [String]
     ) -> Bool {
@@ -109,7 +111,7 @@ extension PagePlan {
         return true
     }
 
-    /// A header field other than Link that contains the URL of the next page.
+    /// Adopts a header field other than Link that contains the URL of the next page. Returns false if there is none.
     private mutating func guessField(_ hints: PageHints, _ guessed: inout [String]) -> Bool {
         guard let name = hints.nextField(withURL: true) else { return false }
         style = .header
@@ -118,7 +120,8 @@ extension PagePlan {
         return true
     }
 
-    /// A `has_more` flag where the next page begins after the last item of this one, as in Stripe's API.
+    /// Adopts a `has_more` flag with the ID of the last item as the cursor of the next page, as in Stripe's API.
+    /// Returns false if the list does not have this form.
     private mutating func guessLastItem(
         _ options: Pagination, _ hints: PageHints, _ first: RequestURL, _ guessed: inout [String]
     ) -> Bool {
@@ -173,8 +176,8 @@ extension PagePlan {
         return PageHints.offsetNames.first(where: options.declares) ?? usual
     }
 
-    /// The response does not reveal how the list continues. If it says that more follows, the first request or its
-    /// endpoint may have the query item that selects the next page.
+    /// Guesses from the request, for a response that does not reveal how the list continues. If the response indicates
+    /// that more follows, the first request or its endpoint may have the query item that selects the next page.
     ///
     /// - Throws: `decoding` if more follows, or may follow, and the next request is unknown.
     private mutating func guessByRequest(
@@ -210,7 +213,8 @@ extension PagePlan {
         guessed.append("the query item \(quoted(parameter)) requests the next page")
     }
 
-    /// The query item of the first request, or of its endpoint, that contains the position or the number of a page.
+    /// Adopts the query item for the offset or the page number: the one that the caller has set, or one of the first
+    /// request, or one that the endpoint declares. Sets ``style`` and ``parameter``. Returns false if there is none.
     private mutating func adoptNumber(_ options: Pagination, _ first: RequestURL) -> Bool {
         func isNumber(_ name: String) -> Bool { first.queryValue(name).flatMap(PageResponse.count) != nil }
         func startsAtFirst(_ name: String) -> Bool {

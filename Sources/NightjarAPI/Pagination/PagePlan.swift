@@ -1,6 +1,6 @@
 /// How a list continues, completely determined: the caller's options and what the first response revealed.
 struct PagePlan: Sendable, Equatable {
-    /// ``Pagination/Style/guess`` only for a list of one page.
+    /// The style. ``Pagination/Style/guess`` only for a list of one page.
     var style: Pagination.Style
     var items: JSONPointer
     /// The location of the cursor or URL, for styles cursor and next.
@@ -24,7 +24,7 @@ struct PagePlan: Sendable, Equatable {
     }
 }
 
-/// The position of a page in a list. Stored in saved positions.
+/// The position of a page in a list. Part of a saved position.
 enum PagePosition: Sendable, Equatable {
     case first
     case page(Int)
@@ -77,26 +77,29 @@ struct PageResponse {
 
     func find(_ pointer: JSONPointer) -> Range<Int>? { document.flatMap { index.value(at: pointer.tokens, in: $0) } }
 
-    /// The value at a hinted location. In an object with very many members only the first ones are considered.
+    /// Returns the value at a hinted location. Only the first ``MemberIndex/limit`` members of an object are
+    /// considered.
     func hinted(_ path: [String]) -> Range<Int>? {
         document.flatMap { index.value(at: path, in: $0, amongFirst: true) }
     }
 
-    /// The members of the object at `range`, up to ``MemberIndex/limit``. Empty if it is not an object.
+    /// Returns the members of the object at `range`, up to ``MemberIndex/limit``. Returns an empty array if it is not
+    /// an object.
     func members(of range: Range<Int>) -> [(name: String, value: Range<Int>)] { index.members(of: range) }
 
     func isObject(_ pointer: JSONPointer) -> Bool { find(pointer).flatMap(ranges.first) == UInt8(ascii: "{") }
 
     func isArray(_ range: Range<Int>) -> Bool { ranges.first(range) == UInt8(ascii: "[") }
 
-    /// A non-negative integer, possibly in quotes.
+    /// Returns the non-negative integer at `range`, which may be written as a string. Returns nil for other values.
     func count(_ range: Range<Int>?) -> Int? {
         guard let range, range.count <= PageResponse.longestNumber else { return nil }
         let text = ranges.text(of: range) ?? String(decoding: ranges.bytes(of: range), as: UTF8.self)
         return PageResponse.count(text)
     }
 
-    /// A non-negative integer that a double represents exactly, with room for arithmetic.
+    /// Returns the integer in `text` if it is between 0 and 2^52 - 1, so that the sum of two such numbers is exact in a
+    /// double.
     static func count(_ text: String) -> Int? {
         guard let number = Int(text), number >= 0, number < 1 << 52 else { return nil }
         return number
@@ -110,7 +113,7 @@ struct PageResponse {
         }
     }
 
-    /// The type of the value at `range`, for messages: "an object".
+    /// Returns the type of the value at `range`, for messages: "an object".
     func typeName(_ range: Range<Int>?) -> String {
         guard let range, let first = ranges.first(range) else { return "nothing" }
         return switch first {
@@ -131,7 +134,9 @@ struct PageResponse {
         case absent
     }
 
-    /// - Throws: `decoding` for another type, with the location and the type found.
+    /// Returns the cursor or URL at `pointer`. A number is returned as written.
+    ///
+    /// - Throws: `decoding` for a value of another type. The message contains `what`, the location and the type found.
     func seek(_ pointer: JSONPointer, _ what: String) throws(NightjarError) -> FoundValue {
         try seek(find(pointer), pointer, what)
     }
@@ -145,7 +150,7 @@ struct PageResponse {
             return text.isEmpty ? .ended : .value(text)
         case UInt8(ascii: "n"), UInt8(ascii: "f"): return .ended
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
-            // Kept as written, because a double would lose digits.
+            // Returned as written, because a double would lose digits.
             let text = String(decoding: ranges.bytes(of: range), as: UTF8.self)
             return text == "0" ? .ended : .value(text)
         case UInt8(ascii: "{"):
@@ -159,6 +164,6 @@ struct PageResponse {
             "page \(number) has \(typeName(range)) at \(quoted(pointer.description)), where \(what) was expected")
     }
 
-    /// The maximum length of a number in bytes. Longer ones do not fit 64 bits.
+    /// The maximum length of a number in bytes. Longer numbers do not fit 64 bits.
     private static let longestNumber = 24
 }

@@ -1,8 +1,9 @@
-/// Reads one response of a list by the plan: its items and the next page. The rules are in the table of ``PageTraversal``.
+/// Extracts the items and the next page from one response, as the plan specifies. ``PageTraversal`` has the table of
+/// the rules.
 struct PageReading {
     enum Next: Equatable {
         case position(PagePosition)
-        /// A reference to be resolved.
+        /// A URL reference, not yet resolved.
         case url(String)
         case end
     }
@@ -13,7 +14,7 @@ struct PageReading {
     let place: PagePlace
     let first: RequestURL
 
-    /// The maximum number of elements per page. Servers send at most some ten thousand; each costs 16 bytes.
+    /// The maximum number of elements per page. Servers send at most about ten thousand. Each element takes 16 bytes.
     static let maximumElements = 1 << 20
 
     // MARK: Items
@@ -37,8 +38,8 @@ struct PageReading {
         return elements
     }
 
-    /// True if the server wrote an empty list as null (as Go does) or omitted it (as proto3's JSON does). The location
-    /// was set by the caller or found in an earlier response: a guessed location always contains an array.
+    /// Returns true if the server wrote an empty list as null (as Go does) or omitted it (as proto3's JSON does). The
+    /// location was set by the caller or found in an earlier response: a guessed location always contains an array.
     private func isEmptied(_ list: Range<Int>?) -> Bool {
         guard let list else {
             return [plan.next, plan.more, plan.total].contains { $0.flatMap(response.find) != nil }
@@ -46,7 +47,7 @@ struct PageReading {
         return response.ranges.first(list) == UInt8(ascii: "n")
     }
 
-    /// The fingerprints of the items' keys, if there is a key, and of all items together.
+    /// Returns the fingerprints of the items' keys, if there is a key, and of all items together.
     func prints(
         _ elements: [Range<Int>]
     ) throws(NightjarError) -> (keys: [FingerprintSet.Fingerprint], whole: FingerprintSet.Fingerprint) {
@@ -85,7 +86,7 @@ struct PageReading {
 
     var countsPlaces: Bool { plan.style == .page || plan.style == .offset }
 
-    /// True if another page with these items must be the same page, because the items are distinctive.
+    /// Returns true if another page with these items must be the same page, because the items are distinctive.
     func areDistinctive(_ elements: [Range<Int>]) -> Bool {
         guard options.key == nil else { return true }
         var seenItems = FingerprintSet()
@@ -99,16 +100,17 @@ struct PageReading {
     /// The minimum number of distinct scalar values that make a page distinctive. Fewer may repeat by chance.
     private static let minimumDistinctive = 3
 
-    /// True if a page that repeats the position `next` is the end of the list and not a loop. It has no items, earlier
-    /// pages had some, and its own request used the same position. Some servers end a feed this way.
+    /// Returns true if this page, whose next position was loaded before, ends the list and is not a loop: the page has
+    /// no items, earlier pages had some, and the page itself was requested with the position `next`. Some servers end a
+    /// feed this way.
     func endsByRepeating(_ next: PagePosition, _ elements: [Range<Int>]) throws(NightjarError) -> Bool {
         guard elements.isEmpty, place.seen > 0, next == place.position else { return false }
         return try moreFollows() != true
     }
 
-    /// The error for a page that leads to a page that was loaded before.
+    /// Returns the error for a page whose next page was loaded before.
     ///
-    /// - Parameter isSame: that page is this page.
+    /// - Parameter isSame: true if the next page is this page.
     func noProgress(isSame: Bool) -> NightjarError {
         let page = isSame ? "itself" : "an earlier page"
         let why =
@@ -121,7 +123,8 @@ struct PageReading {
                     + "the query "
                     + "item that takes the cursor"
             case .header where options.requestHeader != nil || !plan.parameter.isEmpty:
-                "the server ignores the token or repeats it; set param or request_header to what takes the token"
+                "the server ignores the token or repeats it; set param or request_header to the item or field that "
+                    + "takes the token"
             default: "the server returns to an earlier position"
             }
         return NightjarError(
@@ -150,7 +153,7 @@ struct PageReading {
 
     // MARK: The next page
 
-    /// The next page. Nil if the caller decides.
+    /// Returns the next page, or nil in style custom, where the caller sets it.
     func next(_ elements: [Range<Int>]) throws(NightjarError) -> Next? {
         let more = try moreFollows()
         if more == false { return .end }
@@ -195,14 +198,14 @@ struct PageReading {
                     .decoding,
                     "page \(place.number) has no URL in its header field \(quoted(name)); set param or "
                         + "request_header to "
-                        + "what sends its value back")
+                        + "the item or field that sends the value back")
             }
             return .url(token)
         }
     }
 
-    /// The page after these elements, which are the last ones by the counts in the response. Nil if the style does not
-    /// count positions, or if the response itself says that nothing follows.
+    /// Returns the page after these elements, which are the last ones by the counts in the response. Returns nil if the
+    /// style does not count positions, or if the response has a flag for more items.
     func beyond(_ elements: [Range<Int>]) throws(NightjarError) -> Next? {
         guard try moreFollows() == nil else { return nil }
         let (start, step) = plan.style == .page ? (currentPage, 1) : (currentOffset, elements.count)
@@ -236,9 +239,10 @@ struct PageReading {
         return text.isEmpty ? nil : text
     }
 
-    /// The end of the list, because the response does not specify a next page.
+    /// Returns the end of the list, because the response does not specify a next page.
     ///
-    /// - Throws: `decoding` if the response says that more follows, because a truncated list must not look complete.
+    /// - Throws: `decoding` if the response indicates that more follows, because a truncated list must not look
+    ///   complete.
     private func end(_ more: Bool?, _ lack: String) throws(NightjarError) -> Next {
         guard more == true else { return .end }
         let flag = plan.more.map { " at \(quoted($0.description))" } ?? ""
@@ -249,7 +253,8 @@ struct PageReading {
                 + plan.style.rawValue)
     }
 
-    /// The response lacks the value that should say how the list continues.
+    /// Returns the end of the list if that is plausible although the response lacks the value that specifies the next
+    /// page. Applies the checks of ``PageTraversal``.
     private func absent(_ count: Int, _ more: Bool?, _ what: String) throws(NightjarError) -> Next {
         if more == true {
             return try end(more, what + (plan.next.map { " at \(quoted($0.description))" } ?? ""))
@@ -277,12 +282,12 @@ struct PageReading {
         guard let pointer = plan.more, response.document != nil else { return nil }
         let value = response.find(pointer)
         if let flag = response.flag(value) { return flag }
-        // A missing flag means nothing, but a flag set by the caller must be in the first response.
+        // A missing flag is ignored, but a flag whose location the caller has set must be in the first response.
         guard options.more != nil, value != nil || place.position == .first else { return nil }
         throw NightjarError(
             .decoding,
             "page \(place.number) has \(response.typeName(value)) at \(quoted(pointer.description)), where true or false "
-                + "was expected (more)")
+                + "was expected; check the option more")
     }
 
     private func total() throws(NightjarError) -> Int? {
@@ -293,7 +298,7 @@ struct PageReading {
         throw NightjarError(
             .decoding,
             "page \(place.number) has \(response.typeName(value)) at \(quoted(pointer.description)), where the number of "
-                + "items was expected (total)")
+                + "items was expected; check the option total")
     }
 
     private var currentPage: Int {

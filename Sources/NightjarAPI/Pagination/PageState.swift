@@ -2,9 +2,9 @@ import NIOCore
 
 /// Serializes positions in a list as text, to resume in another run: base64url (RFC 4648 section 5) of compact JSON.
 ///
-/// The text contains the position and what was found out about the list. It is valid for one first request, of which it
-/// contains only a fingerprint. It contains no secrets: query items that carry credentials are omitted from URLs and
-/// restored from the first request of the other run.
+/// The text contains the position, the plan, and a fingerprint of the first request, which must be the same in the
+/// other run. The text contains no secrets: query items that carry credentials are omitted from URLs and restored from
+/// the first request of the other run.
 struct PageStateOrigin: Sendable {
     private let first: RequestURL
     private let fingerprint: String
@@ -91,6 +91,8 @@ struct PageStateOrigin: Sendable {
 
     // MARK: Reading
 
+    /// Reads a saved position.
+    ///
     /// - Throws: `invalid_argument` if the text is not a state, or belongs to another list.
     func read(_ text: String, _ options: Pagination) throws(NightjarError) -> SavedPlace {
         guard text.utf8.count <= PageStateOrigin.maximumLength, let bytes = Base64.decodeForURL(text.utf8),
@@ -125,7 +127,7 @@ struct PageStateOrigin: Sendable {
     private static let damaged = NightjarError(
         .invalidArgument, "the state was not created by a paginator, or it is damaged")
 
-    /// Limited to integers that doubles represent, because the owner of a state may process it as JSON.
+    /// Accepts only integers up to 2^53, which doubles represent exactly, because callers may process a state as JSON.
     private func count(_ value: JSONValue?, from least: Int64 = 0) throws(NightjarError) -> Int {
         guard case .integer(let number) = value, (least...(1 << 53)).contains(number), let count = Int(exactly: number)
         else { throw PageStateOrigin.damaged }
@@ -188,7 +190,7 @@ struct PageStateOrigin: Sendable {
                 throw NightjarError(
                     .invalidArgument,
                     "the state omits the query item \(quoted(name)), which may be a secret, and the first request "
-                        + "does not have it; the list cannot be resumed there")
+                        + "cannot supply it; load the list from its first page")
             }
         }
         return url.withQuery(parts)

@@ -14,7 +14,7 @@ package struct PageTarget: Sendable, Equatable {
 
 /// The next page as the caller specifies it in ``Pagination/Style/custom``.
 public enum NextPage: Sendable {
-    /// The first request with these query items, which replace those of the same names.
+    /// The first request with these query items, which replace items of the same names.
     case query([(name: String, value: String)])
     /// An absolute URL, or one relative to the URL of the response.
     case url(String)

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The pages that the server sends.
+/// Handles the pages that the server sends.
 extension PageTraversal {
     /// Reads a page and determines the position after it.
     mutating func take(
@@ -59,14 +59,17 @@ extension PageTraversal {
 
     /// The transition from one page to the next.
     private struct Step {
-        /// Nil if the caller decides.
+        /// Nil in style custom, where the caller sets the next page.
         var next: PageReading.Next?
-        /// The place of the next page. Its position is set if `next` is.
+        /// The place of the next page. Its position is valid only if `next` is not nil.
         var place: PagePlace
-        /// The next page is after the end of the list, if the server uses the number.
+        /// True if the list has ended by the response's counts, and the next page is requested only to check that the
+        /// server uses the page number or offset.
         var requestsBeyond = false
     }
 
+    /// Determines the transition from the page of `reading` to the next one.
+    ///
     /// - Throws: `protocol` if the list repeats itself or its next page was loaded before.
     private mutating func step(
         from reading: PageReading, _ elements: [Range<Int>], _ overlap: PageHistory.PageOverlap, at url: RequestURL
@@ -97,6 +100,8 @@ extension PageTraversal {
         return step
     }
 
+    /// Checks the limits on items and on consecutive pages without new items.
+    ///
     /// - Throws: `too_large` for more items than ``Pagination/maximumItems``; `protocol` for too many pages without new
     ///   items.
     private func checkBounds(_ kept: Int, ends: Bool) throws(NightjarError) {
@@ -113,7 +118,7 @@ extension PageTraversal {
         }
     }
 
-    /// Handles a 304 response to a condition that the caller set: the list is not modified.
+    /// Handles a 304 response to the conditional header fields that the caller has set: the list is not modified.
     mutating func takeUnmodified(_ place: PagePlace) throws(NightjarError) {
         guard place.number == 1 else {
             throw NightjarError(

@@ -1,5 +1,5 @@
 extension PageTraversal {
-    /// The request for the page at `position`.
+    /// Returns the request for the page at `position`.
     ///
     /// - Throws: `protocol` if the page's origin is not allowed.
     func target(of position: PagePosition) throws(NightjarError) -> PageTarget {
@@ -63,7 +63,7 @@ extension PageTraversal {
         return safe.withQuery(safe.queryParts.filter { !isOwnSecret($0) })
     }
 
-    /// True if a query item contains a secret of the first request.
+    /// Returns true if a query item contains a secret of the first request.
     private func isOwnSecret(_ part: Substring) -> Bool {
         let name = PercentEncoding.decoded(RequestURL.nameOf(part))
         let value = PercentEncoding.decoded(RequestURL.valueOf(part))
@@ -78,9 +78,12 @@ extension PageTraversal {
         }
     }
 
-    /// The minimum length in bytes of a secret that is searched inside other values. Shorter ones occur by chance.
+    /// The minimum length in bytes of a secret to search for inside other values. Shorter secrets occur in them by
+    /// chance.
     private static let recognizableSecret = 8
 
+    /// Checks that the list may continue at `url`.
+    ///
     /// - Throws: `protocol` if the origin is not allowed.
     func check(_ url: RequestURL) throws(NightjarError) {
         guard url.origin != first.origin else { return }
@@ -88,13 +91,13 @@ extension PageTraversal {
             throw NightjarError(
                 .protocol,
                 "the list cannot be followed: its next page is at \(quoted(url.origin.description)), "
-                    + "which does not use TLS as the first page does")
+                    + "which does not use TLS, although the first page does")
         }
         guard allowed.contains(url.origin) else {
             throw NightjarError(
                 .protocol,
                 "the list cannot be followed: its next page is at \(quoted(url.origin.description)), not at "
-                    + "\(quoted(first.origin.description)); add it to allow_origins to follow it "
+                    + "\(quoted(first.origin.description)); add this origin to allow_origins to follow the list "
                     + "without credentials")
         }
     }
@@ -104,10 +107,10 @@ extension PageTraversal {
     /// The maximum number of consecutive pages without new items. Filters that a server applies after paging leave
     /// pages empty, but at most dozens in a row.
     static let maximumEmptyPages = 1000
-    /// The maximum number of consecutive pages that repeat an earlier page with indistinct items. Measured values may
-    /// stay the same for a long time, and each page has dozens of them.
+    /// The maximum number of consecutive pages that repeat an earlier page whose items are not distinctive. Lists of
+    /// measured values can have many equal pages, because the values may stay the same for a long time.
     static let maximumKnownInARow = 100
-    /// The statuses with which servers respond to a request for a page after the last one.
+    /// The statuses with which servers respond to a request for a page after the last page.
     static let indicatesNone = [400, 404, 410, 416, 422]
 }
 

@@ -2,7 +2,7 @@ import NIOCore
 
 /// Iterates over the pages of a list: decides which page to request next, what to deliver and where the list ends.
 ///
-///     needsPage ──▶ load ──received──▶ give ──▶ (the next page is loaded in advance: prefetch)
+///     needsPage ──▶ load ──received──▶ deliver ──▶ (the next page is loaded in advance: prefetch)
 ///                     └────failed────▶ fail      the position is kept: the next needsPage loads the same page again
 ///
 /// One load at a time, and pages in order. The end of the list, by style:
@@ -20,8 +20,8 @@ import NIOCore
 ///
 /// 1. The object that would contain the link is present (`links`, `_links`, `paging`, ...; for link, a Link field with
 ///    other pages): end.
-/// 2. Something else in the response says that more follows: error.
-/// 3. The name is one that its API omits at the end (such as `nextPageToken`): end.
+/// 2. Another part of the response indicates that more follows: error.
+/// 3. Known APIs omit members of this name at the end (such as `nextPageToken`): end.
 /// 4. The page has no items, as many as `total`, fewer than the requested size (``Pagination/size`` or a common query
 ///    item) or, if no size was requested, fewer than any server's default: end.
 /// 5. Otherwise: error.
@@ -44,10 +44,10 @@ import NIOCore
 /// | others: `[1, 1, 1]`, `[true]`                   | an error if its next page is that of the earlier page, or      |
 /// |                                                 | after a hundred such pages in a row; otherwise a normal page   |
 ///
-/// In the last case, a list of style page or offset that ends by `total` or its last page, and in which no page differs
-/// from the first, is asked for one more page. A server that uses the number has none, or says so; a server that
-/// ignores it sends the same page again. For page and offset, a partial page that is repeated immediately is the end:
-/// it is the tail of a list that grows at the front while it is read.
+/// In the last case, one more page is requested if the style is page or offset, the list ends by `total` or its last
+/// page number, and no page differs from the first. A server that uses the number sends an empty page or an error
+/// status; a server that ignores the number sends the same page again. For page and offset, a partial page that is
+/// repeated immediately is the end, because it is the tail of a list that grows at the front while it is read.
 ///
 /// The position must change from page to page, regardless of the items: a next page that was loaded before is an error.
 /// One exception is the end of a list: an empty page, after pages with items, that repeats its own cursor. The rule
@@ -61,12 +61,13 @@ import NIOCore
 /// another origin, `too_large` if a limit is exceeded.
 package struct PageTraversal: Sendable {
     package enum Action: Sendable {
-        /// Start to load this page. Report the result with ``PageTraversal/responseURL(_:body:at:)`` or
+        /// Start to load this page. Report the result with ``PageTraversal/received(_:status:body:at:)`` or
         /// ``PageTraversal/failed(_:)``.
         case load(PageTarget)
         /// Cancel the load in flight and do not report its result.
         case cancelLoad
-        /// This and the next two actions go to the oldest pending request for a page.
+        /// Complete the oldest pending request for a page with this page. The next two actions complete the oldest
+        /// request too.
         case deliver(LoadedPage)
         case end
         case fail(NightjarError)
@@ -82,7 +83,7 @@ package struct PageTraversal: Sendable {
     let options: Pagination
     let first: RequestURL
     let allowed: [Origin]
-    /// The context for saved positions.
+    /// Serializes saved positions.
     let origin: PageStateOrigin
 
     /// The position after the last loaded page.
@@ -92,13 +93,13 @@ package struct PageTraversal: Sendable {
     private var waiterCount = 0
     /// Pages loaded in advance.
     var ready: [LoadedPage] = []
-    /// An error that occurred while no page was requested. The next request receives it.
+    /// An error that occurred while no page was requested. The next request for a page fails with it.
     private var held: NightjarError?
     private var wasRequested = false
 
     var plan: PagePlan?
     var history = PageHistory()
-    /// The page at the frontier is after the end of the list, if the server uses the requested number.
+    /// True if the page at the frontier is requested only to check that the server uses the requested number.
     var isBeyond = false
     private var given: SavedPlace
 
@@ -139,7 +140,7 @@ package struct PageTraversal: Sendable {
     /// Reports the response of the current load.
     ///
     /// - Parameters:
-    ///   - status: the status, which the call has accepted.
+    ///   - status: the status of the response. The caller has already rejected statuses that are errors.
     ///   - url: the URL of the response, after redirects.
     package mutating func received(
         _ headers: Headers, status: Int = 200, body: ByteBuffer, at url: RequestURL
@@ -175,7 +176,7 @@ package struct PageTraversal: Sendable {
             frontier = .end
             return pump()
         }
-        // A page loaded in advance failed. It is loaded again when it is requested.
+        // A page that was loaded in advance failed. The page is loaded again when it is requested.
         guard waiterCount > 0 else {
             wasRequested = false
             return []
@@ -196,9 +197,10 @@ package struct PageTraversal: Sendable {
         return [.cancelLoad]
     }
 
-    /// Sets, in style custom, the page after the one delivered last.
+    /// Sets the page after the last delivered page, in style custom.
     ///
-    /// - Throws: `invalid_argument` if there is nothing to decide; `protocol` for a URL of another origin.
+    /// - Throws: `invalid_argument` if the style is not custom or the next page is already set; `protocol` if the URL
+    ///   is invalid or its origin is not allowed.
     package mutating func setNext(_ next: NextPage) throws(NightjarError) -> [Action] {
         guard case .awaitingNext(let place, let responseURL) = frontier else {
             throw NightjarError(
@@ -225,7 +227,7 @@ package struct PageTraversal: Sendable {
         return pump()
     }
 
-    /// Restarts at the first page. Everything found out, remembered and loaded in advance is discarded.
+    /// Restarts at the first page. Discards the plan, the history and the pages loaded in advance.
     package mutating func refresh() -> [Action] {
         let cancels = isLoading
         isLoading = false
@@ -245,7 +247,7 @@ package struct PageTraversal: Sendable {
     /// does not record which items were delivered.
     package var state: String { position.state }
 
-    /// The same position, serialized on demand.
+    /// The position of ``state``, serialized on demand.
     package var position: SavedPosition { SavedPosition(saved: given, origin: origin) }
 
     /// The number of the page that is being loaded. Nil if none is.
@@ -254,7 +256,7 @@ package struct PageTraversal: Sendable {
         return place.number
     }
 
-    /// True if the page is loaded and waiting to be requested.
+    /// Returns true if page `number` is loaded and not yet requested.
     package func holds(_ number: Int) -> Bool { ready.contains { $0.number == number } }
 
     // MARK: Decisions
@@ -299,7 +301,8 @@ package struct PageTraversal: Sendable {
                 }
             }
         }
-        // An error in preparing the request is reported when the page is requested.
+        // Prefetching: an error is ignored here, because it occurs again and is reported when the caller asks for the
+        // page.
         if wasRequested, !isLoading, held == nil, ready.count < options.prefetch, case .at(let place) = frontier,
             let action = try? load(place)
         {

@@ -4,13 +4,13 @@
 /// `max_pages`, `max_items` and `allow_origins`.
 public struct Pagination: Sendable {
     public enum Style: String, Sendable, CaseIterable {
-        /// Determined from the first response and reported.
+        /// Determined from the first response. The paginator explains the result.
         case guess
         /// A page number: `?page=2`. Has the same limitation as ``offset``.
         case page
         /// An offset: `?offset=20`. If the list changes while it is read, the result is incomplete. Items deleted
-        /// before the current position shift others, which are missed. Items inserted there shift others, which are
-        /// repeated unless ``Pagination/key`` removes them.
+        /// before the current position cause other items to be missed. Items inserted before it cause other items to be
+        /// repeated, unless ``Pagination/key`` removes the repetitions.
         case offset
         /// `?cursor=...`, an opaque string from the previous response.
         case cursor
@@ -28,11 +28,11 @@ public struct Pagination: Sendable {
     public var style = Style.guess
     /// The location of the items in a response. Nil: determined from the first response.
     public var items: JSONPointer?
-    /// The location of the cursor or of the URL of the next page. Nil: determined from the first response. ``PageTraversal``
-    /// describes when its absence is the end.
+    /// The location of the cursor or of the URL of the next page. Nil: determined from the first response.
+    /// ``PageTraversal`` describes when an absent value is the end.
     public var next: JSONPointer?
-    /// The location of an item's unique key within the item. Items with the same key are delivered once. Each item
-    /// costs 16 to 37 bytes while the paginator exists; without a key only each page does.
+    /// The location of an item's unique key within the item. Items with the same key are delivered once. While the
+    /// paginator exists, each item takes 16 to 37 bytes of memory; without a key, each page does.
     public var key: JSONPointer?
     /// The query item that selects a page: `page`, `offset`, `cursor`. Nil: the default name of the style.
     public var parameter: String?
@@ -44,11 +44,11 @@ public struct Pagination: Sendable {
     public var first = 1
     /// For ``Style/header``: the response field that contains the token.
     public var header: String?
-    /// For ``Style/header``: the request field that sends the token back. Nil: ``parameter`` does, or the response
-    /// field contains the URL of the next page.
+    /// For ``Style/header``: the request field that sends the token back. Nil: ``parameter`` sends it back, or the
+    /// response field contains the URL of the next page.
     public var requestHeader: String?
-    /// The location of a boolean that says whether more items follow. Nil: none. False ends the list. True without a
-    /// next page is an error.
+    /// The location of a boolean that indicates whether more items follow. Nil: none. False ends the list. True without
+    /// a next page is an error.
     public var more: JSONPointer?
     /// The location of the total number of items. Nil: none.
     public var total: JSONPointer?

@@ -30,7 +30,7 @@ extension DocumentTree {
     }
 }
 
-/// Reads simdjson's tape, whose format CSimdjson.h describes. The parser has validated it.
+/// Reads simdjson's tape, which the parser has validated. CSimdjson.h describes the format.
 private struct TapeReader {
     private let tape: UnsafePointer<UInt64>
     private let strings: UnsafeRawPointer

@@ -5,7 +5,7 @@ extension DocumentTree {
     /// Reads YAML 1.2 with libyaml. Accepts one document, string keys, scalars of the core schema, and the merge keys
     /// of YAML 1.1.
     ///
-    /// - Throws: `decoding` with line and column.
+    /// - Throws: `decoding` with line and column, or `no_memory`.
     static func yaml(_ source: UnsafeRawBufferPointer, name: String) throws(NightjarError) -> DocumentTree {
         // libyaml does not accept a null pointer.
         guard !source.isEmpty else { return TreeBuilder(name: name, capacity: 0).finish() }
@@ -20,8 +20,8 @@ extension DocumentTree {
 }
 
 extension DocumentTree {
-    /// The most `%TAG` directives. libyaml compares each with all earlier ones before it returns the first event.
-    /// Descriptions have none.
+    /// The maximum number of `%TAG` directives. libyaml compares each directive with all earlier ones before it returns
+    /// the first event. API descriptions have none.
     private static let maximumDirectives = 100
 
     /// Counts possible `%TAG` directives, up to one more than the limit. Zero bytes are skipped, for UTF-16.
@@ -43,7 +43,7 @@ private struct YAMLReader {
     /// Allocated on the heap because libyaml keeps its address.
     private let parser: UnsafeMutablePointer<yaml_parser_t>
     private var builder: TreeBuilder
-    /// The nodes of anchors. An anchor may be redefined.
+    /// The node indices by anchor. A later anchor replaces an earlier one of the same name.
     private var anchors = ExactDictionary<UInt32>()
     private var documents = 0
 
@@ -55,7 +55,7 @@ private struct YAMLReader {
         parser.initialize(to: yaml_parser_t())
         guard yaml_parser_initialize(parser) == 1 else {
             parser.deallocate()
-            throw NightjarError(.decoding, "\(name): out of memory")
+            throw NightjarError(.noMemory, "not enough memory to read \(name) as YAML")
         }
         yaml_parser_set_input_string(
             parser, source.assumingMemoryBound(to: UInt8.self).baseAddress, source.count)
@@ -107,7 +107,7 @@ private struct YAMLReader {
         _ kind: DocumentTree.Kind, _ anchor: UnsafeMutablePointer<yaml_char_t>?, _ line: Int, _ column: Int
     ) throws(NightjarError) {
         guard !builder.expectsKey else {
-            throw failure(line, column, "a key is \(kind == .array ? "a list" : "an object"); write a string in quotes")
+            throw failure(line, column, "a key is \(kind == .array ? "a list" : "an object"); write the key in quotes")
         }
         let index = try builder.begin(kind, line: line, column: column)
         if let anchor { anchors[text(anchor)] = index }
@@ -134,7 +134,7 @@ private struct YAMLReader {
         if let anchor = scalar.anchor { anchors[text(anchor)] = index }
     }
 
-    /// The kind of a scalar. Tags of the core schema determine it; other tags are ignored.
+    /// Returns the kind of a scalar. Tags of the core schema determine the kind; other tags are ignored.
     private func meaning(
         of value: UnsafeRawBufferPointer, _ scalar: Scalar, isPlain: Bool, _ line: Int, _ column: Int
     ) throws(NightjarError) -> (DocumentTree.Kind, flag: Bool) {
@@ -173,7 +173,9 @@ private struct YAMLReader {
     /// The error that libyaml reports.
     private var syntaxError: NightjarError {
         let state = parser.pointee
-        guard state.error != YAML_MEMORY_ERROR else { return NightjarError(.decoding, "\(name): out of memory") }
+        guard state.error != YAML_MEMORY_ERROR else {
+            return NightjarError(.noMemory, "not enough memory to read \(name) as YAML")
+        }
         var what = "not YAML: " + (state.problem.map { String(cString: $0) } ?? "unknown")
         if state.error == YAML_READER_ERROR {
             let before = source.prefix(state.problem_offset)

@@ -12,12 +12,12 @@ struct BodyFolder: Sendable {
 
     /// Creates the folder if it does not exist, accessible only to its owner.
     ///
-    /// - Throws: also if the folder belongs to another user or is writable by others, because its content could then
-    ///   come from anyone.
+    /// - Throws: also if the folder belongs to another user or is writable by other users, because other users could
+    ///   then have written its content.
     func prepare() throws(DatabaseError) {
         BodyFolder.make(path)
         var status = stat()
-        guard stat(path, &status) == 0 else { throw DatabaseError(errno: errno, path, doing: "made") }
+        guard stat(path, &status) == 0 else { throw DatabaseError(errno: errno, path, doing: "created") }
         guard status.st_mode & S_IFMT == S_IFDIR else { throw DatabaseError(.foreign, path, "is not a folder") }
         guard status.st_uid == geteuid() else {
             throw DatabaseError(.foreign, path, "belongs to another user (uid \(status.st_uid))")
@@ -28,7 +28,7 @@ struct BodyFolder: Sendable {
         mkdir(temporaries, 0o700)
     }
 
-    /// Also creates the parent folders.
+    /// Creates the folder and its parent folders. Ignores errors.
     private static func make(_ path: String) {
         guard mkdir(path, 0o700) != 0, errno == ENOENT else { return }
         let parent = PrivateFile.split(path).folder
@@ -86,6 +86,8 @@ struct BodyFolder: Sendable {
 
     func removeFile(_ path: String) { unlink(path) }
 
+    /// Opens the file of a body for reading.
+    ///
     /// - Returns: nil if the file cannot be read, with errno set, or if it is not a regular file, with errno 0.
     func open(_ hash: [UInt8]) -> (descriptor: Int32, status: stat)? {
         let descriptor = Glibc.open(file(hash), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
@@ -107,7 +109,7 @@ struct BodyFolder: Sendable {
         var status = stat()
         guard lstat(place, &status) == 0 else { return }
         let age = now.seconds.subtractingReportingOverflow(Int64(status.st_mtim.tv_sec)).partialValue
-        // A time in the future means that the clock was set back.
+        // A modification time in the future means that the clock was set back.
         if age > BodyFolder.gracePeriod || age < -BodyFolder.gracePeriod { unlink(place) }
     }
 
@@ -122,7 +124,7 @@ struct BodyFolder: Sendable {
         }
     }
 
-    /// In seconds: longer than any download goes without receiving a byte.
+    /// The age in seconds of temporary files that are removed: longer than any download goes without receiving a byte.
     private static let gracePeriod: Int64 = 3600
 
     /// Returns the names in a folder.

@@ -6,7 +6,7 @@ import NightjarHTTP
 /// Writes a body into a ``DiskCache`` as it arrives. Blocking; one thread at a time. A body that was not committed is
 /// discarded with this object.
 ///
-/// Failures are not errors: after one, `write` and `commit` return false or nil and do nothing.
+/// Failures are not thrown. After a failure, `write` and `commit` do nothing and return false or nil.
 package final class BodyWriter: @unchecked Sendable {
     private enum State {
         /// In memory, while the body is small.
@@ -30,7 +30,8 @@ package final class BodyWriter: @unchecked Sendable {
 
     deinit { discard() }
 
-    /// - Returns: false if the body is too large or could not be written; the writer has then stopped.
+    /// Appends bytes to the body. Returns false if the body is too large or could not be written; all later calls then
+    /// return false too.
     @discardableResult
     package func write(_ bytes: ByteBuffer) -> Bool {
         bytes.withUnsafeReadableBytes { write($0) }
@@ -84,8 +85,8 @@ package final class BodyWriter: @unchecked Sendable {
     /// - Parameters:
     ///   - response: its `contentLength` is set to the number of bytes written.
     ///   - displayURL: the key's URL without secrets; the only URL that is stored in plain text.
-    ///   - moment: when the request was sent; nil: no change since then concerns the response.
-    /// - Returns: nil if the entry could not be stored, or if the key was removed since `moment`.
+    ///   - moment: when the request was sent. Nil: later changes to the cache are not checked.
+    /// - Returns: nil if the entry could not be stored, or if the key was removed after `moment`.
     @discardableResult
     package func commit(
         _ key: CacheKey, _ response: StoredResponse, displayURL: String, since moment: CacheMoment? = nil

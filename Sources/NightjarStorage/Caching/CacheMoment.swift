@@ -5,9 +5,9 @@
 package struct CacheMoment: Sendable, Equatable {
     /// Identifies the index whose changes `shared` counts; 0: no index has been read.
     package var index: Int64
-    /// The last change of the shared log that had been read.
+    /// The number of the last change in the shared log that had been read.
     package var shared: Int64
-    /// The last change that this process's cache object had made or read.
+    /// The ticket of the last change that this cache object had made or read.
     package var local: UInt64
 
     package init(index: Int64 = 0, shared: Int64 = 0, local: UInt64 = 0) {
@@ -17,13 +17,13 @@ package struct CacheMoment: Sendable, Equatable {
     }
 }
 
-/// Whether a response may be stored, given the changes since its request was sent. If several changes apply, the
-/// greatest verdict counts.
+/// Whether a response may be stored, given the changes after its request was sent. If several changes apply, the
+/// greatest verdict applies.
 package enum StoreVerdict: Int, Sendable, Comparable {
     case asIs
-    /// Stored, but only for revalidation: the resource was written to since.
+    /// Stored, but must be revalidated before use: the resource was invalidated after the request was sent.
     case invalidated
-    /// Not stored: entries of its key were removed since, or the changes since are unknown.
+    /// Not stored: entries of its key were removed after the request was sent, or the changes are unknown.
     case refused
 
     package static func < (a: StoreVerdict, b: StoreVerdict) -> Bool { a.rawValue < b.rawValue }
@@ -37,13 +37,13 @@ package enum ChangeEffect: Int64, Sendable {
     var verdict: StoreVerdict { self == .invalidates ? .invalidated : .refused }
 }
 
-/// A change in the shared log, with the fields that decide about a late store.
+/// A change in the shared log, with the fields that decide whether a response may still be stored.
 package struct LoggedChange: Sendable, Equatable {
-    /// Increases over all processes, without gaps. Starts at 1.
+    /// The number of the change in the log. Increases over all processes, without gaps, from 1.
     package let number: Int64
     /// Identifies the cache object that made the change, unique among processes.
     package let writer: Int64
-    /// The position of the change among those of its writer: ``CacheMoment/local``.
+    /// The position of the change among the changes of its writer. See ``CacheMoment/local``.
     package let ticket: UInt64
     package let effect: ChangeEffect
 
@@ -70,15 +70,15 @@ package struct ChangeLog: Sendable, Equatable {
         self.horizon = horizon
     }
 
-    /// Whether all changes since `moment` are still in the log.
+    /// Returns whether all changes since `moment` are still in the log.
     package func reaches(_ moment: CacheMoment) -> Bool {
         moment.index == index && moment.shared >= horizon && moment.shared <= latest
     }
 
-    /// Decides on storing a response in the transaction that stores it.
+    /// Decides whether a response may be stored. Called in the transaction that stores the response.
     ///
-    /// A writer's own changes that `moment` includes do not count, although they are numbered later, because they are
-    /// written in the background.
+    /// Changes that `writer` made before `moment` do not count. Their numbers in the log may be greater than
+    /// `moment.shared`, because changes are written in the background.
     ///
     /// - Parameters:
     ///   - moment: when the request was sent.
@@ -96,7 +96,7 @@ package struct ChangeLog: Sendable, Equatable {
         return verdict
     }
 
-    /// Returns how much of the log to remove if it is too long; nil: nothing.
+    /// Returns the number of the last change to remove from the log, if the log is too long; nil: none.
     package func trimmed(keeping count: Int64) -> Int64? {
         latest - horizon >= count * 2 ? latest - count : nil
     }
@@ -113,15 +113,17 @@ package struct ChangeLog: Sendable, Equatable {
 package struct MemoryTier: Sendable, Equatable {
     /// The index that was read last; 0: none.
     package private(set) var index: Int64 = 0
-    /// The last change of the log that was applied.
+    /// The number of the last change in the log that was applied.
     package private(set) var seen: Int64 = 0
 
     package init() {}
 
     package enum Age: Sendable { case current, due, outdated }
 
+    /// Returns whether a check is due, by the age of the last successful check.
+    ///
     /// - Parameters:
-    ///   - nanoseconds: since the start of the last successful check, on a monotonic clock.
+    ///   - nanoseconds: the time since the start of the last successful check, on a monotonic clock.
     package static func age(afterNanoseconds nanoseconds: Int64) -> Age {
         if nanoseconds < dueAfter { return .current }
         return nanoseconds < outdatedAfter ? .due : .outdated
@@ -151,9 +153,11 @@ package struct MemoryTier: Sendable, Equatable {
     package static let outdatedAfter: Int64 = 500_000_000
 }
 
-/// The changes that one cache object has made or read, by name. They decide about responses that are still in flight.
+/// The changes that one cache object has made or read, by name. They decide whether responses that are still in flight
+/// may be stored.
 ///
-/// Bounded: beyond `capacity` names, the oldest are dropped, and responses requested before them are not stored.
+/// Bounded: a change that would be beyond `capacity` names drops all names, and responses requested before that change
+/// are not stored.
 package struct LocalChanges<Name: Hashable & Sendable>: Sendable {
     private struct Last {
         var invalidated: UInt64 = 0
@@ -172,8 +176,8 @@ package struct LocalChanges<Name: Hashable & Sendable>: Sendable {
     package init(capacity: Int = 1024) { self.capacity = capacity }
 
     /// - Parameters:
-    ///   - name: nil: a removal of more than one name.
-    ///   - isWritten: the index already contains the change, or there is no index.
+    ///   - name: the name that the change concerns. Nil: a removal of more than one name.
+    ///   - isWritten: true if the index already contains the change, or there is no index.
     /// - Returns: the ticket of the change.
     @discardableResult
     package mutating func note(_ effect: ChangeEffect, _ name: Name?, isWritten: Bool = true) -> UInt64 {
@@ -194,8 +198,8 @@ package struct LocalChanges<Name: Hashable & Sendable>: Sendable {
     /// Records that the index contains the change, or that nothing is read from the index before it does.
     package mutating func wrote(_ ticket: UInt64) { unwritten.remove(ticket) }
 
-    /// The last change for which it and all earlier ones are in the index: the moment of entries read from the index
-    /// now.
+    /// The last change up to which all changes are in the index. Entries that are read from the index now reflect the
+    /// changes up to this one.
     package var countInIndex: UInt64 { unwritten.min().map { $0 - 1 } ?? count }
 
     /// Decides whether a response requested at `moment` may be stored in memory.
@@ -213,7 +217,7 @@ package struct LocalChanges<Name: Hashable & Sendable>: Sendable {
 package struct PendingChanges<Change: Sendable>: Sendable {
     private var changes: [Change] = []
     private let capacity: Int
-    /// Replaces all pending changes by one if there are too many.
+    /// Returns one change that replaces all pending changes if there are too many.
     private let combined: @Sendable (_ first: Change, _ last: Change) -> Change
 
     package init(capacity: Int, combined: @escaping @Sendable (Change, Change) -> Change) {

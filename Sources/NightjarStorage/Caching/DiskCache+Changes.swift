@@ -2,13 +2,14 @@ import Glibc
 import NightjarHTTP
 import Synchronization
 
-// Invalidations and removals by this process and by others.
+// Invalidations and removals by this process and by other processes.
 
 extension DiskCache {
     // MARK: Invalidation and removal
     //
-    // Each returns the number of entries concerned; nil: another process holds the index or the disk fails, and the
-    // change is pending. `ticket` is the position of the change among those of the caller: `CacheMoment.local`.
+    // Each function returns the number of entries that this change and earlier pending changes have removed. Nil:
+    // another process holds the index or the disk fails, and the change is pending. `ticket` is the position of the
+    // change among the changes of the caller. See `CacheMoment.local`.
 
     /// Marks all variants of a key: they must be revalidated before they are used.
     @discardableResult
@@ -30,14 +31,18 @@ extension DiskCache {
         change(.removeKey(CacheKeyName(DiskNames(key))), ticket)
     }
 
-    /// In all partitions.
+    /// Removes all responses of a URL, in all partitions.
     @discardableResult
     package func remove(url: String, ticket: UInt64 = .max) -> Int? { change(.removeURL(DiskNames.url(url)), ticket) }
 
-    /// - Parameter prefix: a prefix of the displayed URL.
+    /// Removes all responses whose displayed URL begins with `prefix`.
+    ///
+    /// - Parameter prefix: the beginning of a URL without secrets, as it is displayed.
     @discardableResult
     package func remove(prefix: String, ticket: UInt64 = .max) -> Int? { change(.removePrefix(prefix), ticket) }
 
+    /// Removes all responses of an origin.
+    ///
     /// - Parameter origin: scheme, host and a non-default port, as in the URLs.
     @discardableResult
     package func remove(origin: String, ticket: UInt64 = .max) -> Int? { change(.removeOrigin(origin), ticket) }
@@ -52,7 +57,7 @@ extension DiskCache {
 
     private func change(_ change: CacheChange, _ ticket: UInt64) -> Int? {
         state.withLock { $0.pending.add(PendingChange(change: change, ticket: ticket)) }
-        // Pending changes are written first.
+        // `use` writes the pending changes before it calls the closure.
         let count: Int? = use(nil) { (_, state) throws(DatabaseError) in
             defer { state.settled = 0 }
             return state.settled
@@ -86,13 +91,13 @@ extension DiskCache {
         }
     }
 
-    // MARK: Changes by others
+    // MARK: Changes by other cache objects
 
     /// Changes that other cache objects, of this or another process, have made in the folder.
     package enum ExternalChanges: Sendable {
         /// The folder cannot be used at all, so no other process shares it with this one.
         case none
-        /// The index cannot be read now.
+        /// The index cannot currently be read.
         case unknown
         case read(ChangeLog, CacheChanges)
     }

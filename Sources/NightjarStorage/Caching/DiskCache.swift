@@ -14,20 +14,21 @@ import Synchronization
 ///     unopened ──first use──▶ open ──damaged──▶ recreated
 ///         └──failure──▶ off for half a minute; permanently if the index is of a later release or foreign
 ///
-/// Invalidations and removals are never skipped. While one is pending, because another process holds the index or the
-/// disk is full, lookups find nothing. ``settle(within:)`` waits until all changes are in the index and reports why
+/// Invalidations and removals are never skipped. While a change is pending, because another process holds the index or
+/// the disk is full, lookups find nothing. ``settle(within:)`` waits until all changes are in the index and reports why
 /// some are not.
 package final class DiskCache: Sendable {
     package struct Statistics: Sendable, Equatable {
-        /// Of all processes.
+        /// The number of entries of all processes.
         package var entries = 0
-        /// Of all processes, including overhead. Content shared by two entries counts for each.
+        /// The size of the entries of all processes in bytes, including overhead. Content that two entries share counts
+        /// for each.
         package var bytes = 0
-        /// By this process: entries evicted for lack of space,
+        /// The number of entries that this process evicted for lack of space.
         package var evictions = 0
-        /// entries dropped because they were damaged,
+        /// The number of entries that this process dropped because they were damaged.
         package var damaged = 0
-        /// and operations skipped because another process held the index for too long.
+        /// The number of operations that this process skipped because another process held the index for too long.
         package var skipped = 0
         /// Whether the cache is currently unusable.
         package var isOff = false
@@ -41,7 +42,7 @@ package final class DiskCache: Sendable {
     let writer = Int64.random(in: 1 ... .max)
     let state = Mutex(DiskCacheState())
 
-    /// Does not access the disk yet.
+    /// Creates the cache object. Does not access the disk yet.
     ///
     /// - Parameters:
     ///   - folder: created if it does not exist, accessible only to its owner.
@@ -63,7 +64,7 @@ package final class DiskCache: Sendable {
 
     // MARK: Lookup
 
-    /// The variants of a key, oldest first.
+    /// Returns the variants of a key, oldest first.
     package func find(_ key: CacheKey) -> [DiskEntry] {
         use([]) { (index, state) throws(DatabaseError) in
             let found = try index.find(key)
@@ -131,7 +132,7 @@ package final class DiskCache: Sendable {
         return nil
     }
 
-    /// Hits are written in batches, so that reading does not write each time.
+    /// Counts a hit. Hits are written in batches, so that most lookups do not write.
     private func count(_ row: Int64) {
         writeUses { uses in
             uses[row, default: 0] += 1
@@ -154,7 +155,7 @@ package final class DiskCache: Sendable {
     /// Starts writing a body.
     ///
     /// - Parameter length: its length, if known.
-    /// - Returns: nil if there is no room for it or the cache is off.
+    /// - Returns: nil if `length` exceeds ``maximumBody`` or the cache is off.
     package func beginBody(expecting length: Int? = nil) -> BodyWriter? {
         guard length ?? 0 <= maximumBody else { return nil }
         return use(nil) { (_, _) throws(DatabaseError) in BodyWriter(self, limit: self.maximumBody) }
@@ -162,7 +163,7 @@ package final class DiskCache: Sendable {
 
     /// Stores a complete body.
     ///
-    /// - Parameter moment: when the request was sent; nil: no change since then concerns the response.
+    /// - Parameter moment: when the request was sent. Nil: later changes to the cache are not checked.
     @discardableResult
     package func store(
         _ key: CacheKey, _ response: StoredResponse, displayURL: String, body: ByteBuffer,
@@ -188,7 +189,8 @@ package final class DiskCache: Sendable {
 
     /// Replaces the headers of an entry after a 304 response. The body and the selecting fields are kept.
     ///
-    /// - Parameter moment: when the request for the new headers was sent; nil: no change since then concerns the entry.
+    /// - Parameter moment: when the request for the new headers was sent. Nil: later changes to the cache are not
+    ///   checked.
     /// - Returns: the new entry; nil if the entry no longer exists or has become too large.
     @discardableResult
     package func update(_ entry: DiskEntry, _ response: StoredResponse, since moment: CacheMoment? = nil) -> DiskEntry?
@@ -203,7 +205,7 @@ package final class DiskCache: Sendable {
 
     // MARK: Bounding the size
 
-    /// Evicts entries beyond the limit, and once a day removes unreferenced files. Runs on a worker thread after
+    /// Evicts entries beyond the limit, and once a day removes unreferenced files. Called on a worker thread after
     /// writing.
     ///
     /// - Returns: the number of evicted entries.
@@ -211,7 +213,7 @@ package final class DiskCache: Sendable {
     package func evict(now: Timestamp) -> Int {
         var count = 0
         for _ in 0..<DiskCache.mostBatches {
-            // One batch per transaction, so that others can access the index in between.
+            // One batch per transaction, so that other processes can access the index in between.
             let removed = use(nil as Int?) { (index, state) throws(DatabaseError) in
                 guard let removed = try index.evict(counting: state.uses) else { return nil }
                 state.uses = [:]
@@ -283,19 +285,21 @@ package final class DiskCache: Sendable {
 
     // MARK: The index
 
+    /// Writes the pending changes to the index, then runs `body`.
+    ///
     /// - Returns: `nothing` if the operation was not possible.
     @discardableResult
     func use<Result: Sendable>(
         _ nothing: Result, _ body: (DiskIndex, inout DiskCacheState) throws(DatabaseError) -> Result
     ) -> Result {
-        // In a forked child, the lock may be held forever.
+        // In a forked child, the lock may be held forever by a thread that exists only in the parent.
         guard getpid() == process else { return nothing }
         return state.withLock { state in
             withoutFileSizeSignal {
                 for _ in 0..<2 {
                     guard let index = open(&state) else { return nothing }
                     do throws(DatabaseError) {
-                        // After a timeout, the next operations do not wait as long.
+                        // For `lockTimeout` seconds after a timeout, operations do not wait.
                         let skipsLock = state.skipsLockUntil.map { ContinuousClock.now < $0 } ?? false
                         index.wait(upTo: skipsLock ? 0 : lockTimeout)
                         while let change = state.pending.first {
@@ -321,7 +325,7 @@ package final class DiskCache: Sendable {
             state.skipsLockUntil = ContinuousClock.now + .seconds(lockTimeout)
         }
         guard error.cause == .damaged else { return }
-        // Closed before it is moved.
+        // The index is closed before its file is moved.
         state.corruptFile = CorruptFile(index.database, error)
         state.index = nil
     }
@@ -332,7 +336,7 @@ package final class DiskCache: Sendable {
             state.index = nil
         }
         guard !state.isOff, state.suspendedUntil.map({ ContinuousClock.now >= $0 }) ?? true else { return nil }
-        // Damage found while preparing statements; the next attempt replaces the index.
+        // Set if preparing the statements finds damage. The next attempt replaces the index.
         var corruptFile: CorruptFile?
         do throws(DatabaseError) {
             try bodies.prepare()
@@ -372,19 +376,19 @@ package final class DiskCache: Sendable {
 
     // MARK: Numbers
 
-    /// More than any disk has, and far from overflow.
+    /// The upper limit of ``maximumBytes``: more than any disk has, and far from overflow.
     private static let largest = 1 << 50
     /// The largest body in bytes that is stored in the index; for small bodies, a file costs more than its content.
     static let largestInline = 8 << 10
-    /// The largest share of an entry in the limit is one eighth, so that a few entries cannot fill the cache.
+    /// A body may use at most one eighth of ``maximumBytes``, so that a few entries cannot fill the cache.
     static let largestShare = 8
     /// The largest body in bytes that is read, verified and returned in one step.
     private static let largestAtOnce = 256 << 10
-    /// The number of entries with unwritten hits before the hits are written.
+    /// The number of entries with unwritten hits at which the hits are written.
     private static let mostUncounted = 64
     static let mostPending = 256
-    /// An upper bound that is never reached in practice.
+    /// The maximum number of batches of one eviction. Never reached in practice.
     private static let mostBatches = 10_000
-    /// Before the next attempt to use a folder that could not be used.
+    /// The time before the next attempt to use a folder that could not be used.
     private static let compactionInterval = Duration.seconds(30)
 }

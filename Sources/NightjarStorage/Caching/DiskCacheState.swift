@@ -11,9 +11,10 @@ struct DiskCacheState: @unchecked Sendable {
     var corruptFile: CorruptFile?
     /// Permanently off.
     var isOff = false
-    /// Off until then.
+    /// The cache is off until this time.
     var suspendedUntil: ContinuousClock.Instant?
-    /// Does not wait for other processes until then, because one has held the index for too long.
+    /// Operations do not wait for other processes until this time, because another process has held the index for too
+    /// long.
     var skipsLockUntil: ContinuousClock.Instant?
     /// Why the index could not be used in the last attempt.
     var lastError: DatabaseError?
@@ -21,7 +22,7 @@ struct DiskCacheState: @unchecked Sendable {
     var pending = PendingChanges<PendingChange>(capacity: DiskCache.mostPending) { _, last in
         PendingChange(change: .removeAll, ticket: last.ticket)
     }
-    /// The number of entries removed by pending changes since it was last read.
+    /// The number of entries that pending changes have removed since this number was last read.
     var settled = 0
     /// Unwritten hits by row.
     var uses: [Int64: Int] = [:]

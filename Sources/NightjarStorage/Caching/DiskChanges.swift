@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// An invalidation or removal of entries, made by one process and logged for all of them.
+/// An invalidation or removal of entries, made by one process and logged for all processes.
 package enum CacheChange: Sendable, Equatable {
     case invalidateKey(CacheKeyName)
     case invalidateURL([UInt8])
@@ -20,7 +20,7 @@ package enum CacheChange: Sendable, Equatable {
         }
     }
 
-    /// The name of the URL concerned; nil: possibly more than one URL.
+    /// The name of the URL that the change concerns; nil: possibly more than one URL.
     package var url: [UInt8]? {
         switch self {
         case .invalidateKey(let key), .removeKey(let key): key.url
@@ -29,7 +29,7 @@ package enum CacheChange: Sendable, Equatable {
         }
     }
 
-    /// The name of a URL: the first 16 bytes of its SHA-256.
+    /// Returns the name of a URL: the first 16 bytes of its SHA-256.
     package static func name(ofURL url: String) -> [UInt8] { DiskNames.url(url) }
 }
 
@@ -41,7 +41,7 @@ package struct CacheKeyName: Sendable, Equatable {
 
     init(_ names: DiskNames) { (key, url, partition) = (names.key, names.url, names.partition) }
 
-    /// As in the log, without the key.
+    /// Creates the name as the log contains it, without the key.
     fileprivate init(url: [UInt8], partition: [UInt8]) {
         (key, self.url, self.partition) = ([], url, partition)
     }
@@ -99,7 +99,7 @@ struct DiskChanges {
 
     // MARK: Writing
 
-    /// Must be called in the transaction that applies the change.
+    /// Logs a change. Must be called in the transaction that applies the change.
     func add(_ change: CacheChange, by writer: Int64, ticket: UInt64) throws(DatabaseError) {
         guard let (kind, name) = DiskChanges.encode(change) else { return }
         var ticket = ticket
@@ -125,7 +125,7 @@ struct DiskChanges {
 
     // MARK: Reading
 
-    /// Whether a response of a URL that was requested at `moment` may be stored.
+    /// Decides whether a response of a URL that was requested at `moment` may be stored.
     func verdict(_ url: [UInt8], since moment: CacheMoment, by writer: Int64) throws(DatabaseError) -> StoreVerdict {
         let log = try log()
         guard log.reaches(moment), log.latest > moment.shared else { return log.verdict(since: moment, by: writer, []) }
@@ -142,7 +142,7 @@ struct DiskChanges {
         return log.verdict(since: moment, by: writer, changes)
     }
 
-    /// The changes after `number` made by writers other than `writer`; nil if some cannot be read.
+    /// Returns the changes after `number` made by writers other than `writer`; nil if some cannot be read.
     func ofOthers(than writer: Int64, after number: Int64) throws(DatabaseError) -> [CacheChange]? {
         var changes: [CacheChange] = []
         var isWhole = true

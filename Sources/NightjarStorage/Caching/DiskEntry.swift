@@ -6,7 +6,7 @@ import NightjarHTTP
 package struct DiskEntry: Sendable {
     package let key: CacheKey
     package let response: StoredResponse
-    /// The row and the digest of its content. Another process may have replaced the row since.
+    /// The row and the digest of its content. Another process may have replaced the row since it was read.
     let row: Int64
     let digest: [UInt8]
     /// The SHA-256 of the body.
@@ -21,7 +21,7 @@ package struct DiskEntry: Sendable {
 struct DiskNames {
     /// The SHA-256 of URL and partition.
     let key: [UInt8]
-    /// Of the URL only.
+    /// The first 16 bytes of the SHA-256 of the URL.
     let url: [UInt8]
     let partition: [UInt8]
 
@@ -43,7 +43,7 @@ struct DiskNames {
         }
     }
 
-    /// A name of the selecting fields, independent of their order.
+    /// Returns a name for the selecting fields, independent of their order.
     static func variant(_ response: StoredResponse) -> [UInt8] {
         var text: [UInt8] = []
         for field in response.variantFields.sorted(by: { ($0.name, $0.value ?? "") < ($1.name, $1.value ?? "") }) {
@@ -58,8 +58,8 @@ struct DiskNames {
         return Array(Digest.sha256(text).prefix(16))
     }
 
-    /// A checksum over all columns that must not change. A part of it is stored as a number that marks the row as
-    /// valid: an invalidation replaces it by 0, and no accident restores it.
+    /// Returns a checksum over all columns that must not change. Eight of its bytes are stored as a number that marks
+    /// the row as valid. An invalidation replaces the number by 0, and damage to the file cannot restore it by chance.
     static func seal(
         _ names: DiskNames, variant: [UInt8], shown: String, head: [UInt8], content: [UInt8]
     ) -> (digest: [UInt8], valid: Int64) {

@@ -51,6 +51,8 @@ struct DiskEntryRows {
         return (entries, damaged)
     }
 
+    /// Decodes a row.
+    ///
     /// - Returns: nil if the row is damaged.
     private func entry(_ row: Row, _ id: Int64, _ key: CacheKey, _ names: DiskNames) -> DiskEntry? {
         guard let variant = row.blob(1), row.blob(2) == names.url, row.blob(3) == names.partition,
@@ -80,7 +82,7 @@ struct DiskEntryRows {
         try oldestOfKey.first([.blob(key)]) { $0.integer(0) } ?? nil
     }
 
-    /// The other columns of an entry, if the row still has that digest.
+    /// Returns the other columns of an entry, or nil if the row no longer has this digest.
     func shown(
         _ row: Int64, digest: [UInt8]
     ) throws(DatabaseError) -> (shown: String, bytes: Int64, isMain: Bool)? {
@@ -115,12 +117,12 @@ struct DiskEntryRows {
         return rows
     }
 
-    /// The hashes of the contents that satisfy a condition.
+    /// Returns the hashes of the contents that satisfy a condition.
     func contents(_ condition: String) throws(DatabaseError) -> [[UInt8]] {
         try hashes(try database.prepare("SELECT hash FROM content WHERE \(condition)"), [])
     }
 
-    /// The hashes of contents in files that begin with the given byte.
+    /// Returns the hashes of contents in files that begin with the given byte.
     func contents(startingWith first: UInt8) throws(DatabaseError) -> [[UInt8]] {
         let statement = try database.prepare("SELECT hash FROM content WHERE body IS NULL AND hash >= ? AND hash < ?")
         // For ff, the upper bound is longer than any hash.
@@ -169,7 +171,10 @@ struct DiskEntryRows {
         ])
     }
 
-    /// - Returns: what the entry had and its position in its queue; nil if it did not exist.
+    /// Removes an entry.
+    ///
+    /// - Returns: the hash of the entry's content, its size and its place in the eviction queues; nil if it did not
+    ///   exist.
     func remove(
         _ row: Int64
     ) throws(DatabaseError) -> (content: [UInt8], bytes: Int64, place: DiskEvictionQueue.Place)? {
@@ -188,6 +193,8 @@ struct DiskEntryRows {
         ])
     }
 
+    /// Removes a content.
+    ///
     /// - Returns: whether the content was in a file.
     func removeContent(_ hash: [UInt8]) throws(DatabaseError) -> Bool {
         try deleteContent.first([.blob(hash)]) { $0.flag(0) ?? true } ?? true

@@ -18,7 +18,7 @@ struct DiskEvictionQueue {
     struct Total {
         var small: Int64
         var main: Int64
-        /// Seconds since 1970.
+        /// The time of the last sweep, in seconds since 1970.
         var swept: Int64
         var bytes: Int64 { small.addingReportingOverflow(main).partialValue }
     }
@@ -51,7 +51,7 @@ struct DiskEvictionQueue {
 
     // MARK: Positions
 
-    /// The end of the small queue, or of the main queue if the entry was evicted recently.
+    /// Returns the end of the small queue, or of the main queue if the entry was evicted recently.
     func placeForNew(_ key: [UInt8], _ variant: [UInt8]) throws(DatabaseError) -> Place {
         let isMain = try takeGhost.first([.integer(DiskEvictionQueue.name(key, variant))]) { _ in true } ?? false
         return Place(isMain: isMain, position: try nextPosition(isMain: isMain))
@@ -71,7 +71,7 @@ struct DiskEvictionQueue {
         }
     }
 
-    /// From the small queue, or from the front of the main queue to its end.
+    /// Moves an entry to the end of the main queue, from the small queue or from the front of the main queue.
     func moveToMain(_ candidate: Candidate) throws(DatabaseError) {
         let bytes = try database.prepare("SELECT bytes FROM entry WHERE id = ?").first([.integer(candidate.row)]) {
             DiskEvictionQueue.plausible($0.integer(0))
@@ -120,7 +120,7 @@ struct DiskEvictionQueue {
             """)
     }
 
-    /// The size of an entry, clamped because the file is not trusted.
+    /// Returns the size of an entry in bytes, clamped because the file is not trusted.
     static func plausible(_ bytes: Int64?) -> Int64 { max(0, min(bytes ?? 0, largest)) }
 
     private static let largest: Int64 = 1 << 40
@@ -129,7 +129,7 @@ struct DiskEvictionQueue {
 
     func remember(_ candidate: Candidate) throws(DatabaseError) { try putGhost.run([.integer(candidate.name)]) }
 
-    /// Keeps as many ghosts as there are entries.
+    /// Removes the oldest ghosts. Keeps as many ghosts as there are entries, but at least 64.
     func forgetGhosts() throws(DatabaseError) {
         try database.execute(
             """

@@ -41,7 +41,7 @@ extension DiskIndex {
         try database.transaction { () throws(DatabaseError) in
             var files = Set(BodyFolder.names(in: folder))
             for hash in try entries.contents(startingWith: first) {
-                // A row without a file is useless.
+                // Rows whose file is missing are dropped.
                 guard files.remove(Hexadecimal.encode(hash.dropFirst())) == nil else { continue }
                 for row in try entries.rows(content: hash) { _ = try drop(row) }
                 try release(hash)
@@ -72,6 +72,6 @@ extension DiskIndex {
     private static let freePages: Int64 = 64
     /// Pages returned per transaction.
     private static let pagesAtOnce = 256
-    /// In seconds: a day.
+    /// The time between two sweeps in seconds: one day.
     private static let sweepInterval: Int64 = 86_400
 }

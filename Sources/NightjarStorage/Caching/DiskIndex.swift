@@ -47,11 +47,11 @@ final class DiskIndex {
     let entries: DiskEntryRows
     let line: DiskEvictionQueue
     let changes: DiskChanges
-    /// The cache object that uses this index, unique among processes.
+    /// Identifies the cache object that uses this index. Unique among processes.
     private let writer: Int64
     /// Seconds that a statement waits for other processes, if set.
     private var lockTimeout: Double?
-    /// Some pages may be free.
+    /// True if the file may have free pages.
     var mayShrink = false
 
     init(
@@ -77,14 +77,16 @@ final class DiskIndex {
 
     // MARK: Lookup
 
-    /// - Returns: also the rows that are damaged.
+    /// Returns the entries of a key, and the rows that are damaged.
     func find(_ key: CacheKey) throws(DatabaseError) -> (entries: [DiskEntry], damaged: [Int64]) {
         try entries.find(key)
     }
 
     // MARK: Storing
 
-    /// - Parameter moment: when the request was sent; nil: no change since then concerns the response.
+    /// Stores a response with its body.
+    ///
+    /// - Parameter moment: when the request was sent. Nil: later changes to the cache are not checked.
     /// - Returns: nil if the response may not be stored.
     func put(
         _ key: CacheKey, _ response: StoredResponse, shown: String, _ body: Body, since moment: CacheMoment?
@@ -115,14 +117,14 @@ final class DiskIndex {
             switch try verdict(names, since: moment) {
             case .asIs: break
             case .invalidated:
-                // The existing valid entry was requested after the write.
+                // A valid previous entry was requested after the invalidation, so it is kept.
                 if previous?.isValid ?? false { return nil }
                 response.isInvalidated = true
             case .refused: return nil
             }
             var place = try line.placeForNew(names.key, variant)
             if let previous {
-                // The new entry keeps the popularity of the one it replaces.
+                // The new entry keeps the queue place and the hits of the entry that it replaces.
                 place = try drop(previous.id) ?? place
             }
             if try entries.count(names.key) >= DiskIndex.mostVariants, let oldest = try entries.oldest(names.key) {
@@ -150,6 +152,8 @@ final class DiskIndex {
         }
     }
 
+    /// Replaces the headers of an entry.
+    ///
     /// - Parameter moment: when the request for the new headers was sent.
     /// - Returns: nil if the entry no longer exists, or became too large and was removed.
     func update(
@@ -178,14 +182,14 @@ final class DiskIndex {
         }
     }
 
-    /// Adds hits.
+    /// Adds hits to the counters of entries.
     func use(_ rows: [Int64: Int]) throws(DatabaseError) {
         try database.transaction { () throws(DatabaseError) in
             for (row, count) in rows { try line.use(row, count) }
         }
     }
 
-    /// Evicts while writing if the cache is more than a quarter over its limit, in case no one calls
+    /// Evicts while writing if the cache is more than a quarter over its limit, in case the owner does not call
     /// ``evict(counting:)``.
     private func evictIfForgotten() throws(DatabaseError) {
         if try line.total().bytes > maximumBytes + maximumBytes / 4 { _ = try evictSome() }
@@ -200,8 +204,8 @@ final class DiskIndex {
 
     /// Applies a change and logs it.
     ///
-    /// - Parameter ticket: its position among the changes of the cache object that makes it.
-    /// - Returns: the number of entries concerned.
+    /// - Parameter ticket: the position of the change among the changes of the cache object that makes it.
+    /// - Returns: the number of removed entries; 0 for an invalidation.
     func apply(_ change: CacheChange, ticket: UInt64) throws(DatabaseError) -> Int {
         func invalidate(_ condition: String, _ value: [UInt8]) throws(DatabaseError) -> Int {
             try database.transaction { () throws(DatabaseError) -> Int in
@@ -229,8 +233,8 @@ final class DiskIndex {
         }
     }
 
-    /// - Parameter finish: called in the last transaction, after which no entries are left. It logs the removal, so
-    ///   that a process that sees it in the log cannot find the removed entries.
+    /// - Parameter finish: called in the last transaction, after which no matching entries are left. Logs the removal,
+    ///   so that a process that reads it from the log cannot find the removed entries.
     private func dropAll(
         _ condition: String, _ value: SQLValue, _ finish: () throws(DatabaseError) -> Void
     ) throws(DatabaseError) -> Int {
@@ -277,7 +281,7 @@ final class DiskIndex {
         }
     }
 
-    /// - Returns: its position in its queue; nil if it did not exist.
+    /// Removes an entry. Returns its place in the eviction queues, or nil if it did not exist.
     func drop(_ row: Int64) throws(DatabaseError) -> DiskEvictionQueue.Place? {
         guard let (content, bytes, place) = try entries.remove(row) else { return nil }
         mayShrink = true
@@ -286,7 +290,7 @@ final class DiskIndex {
         return place
     }
 
-    /// Removes the content with the last entry that refers to it.
+    /// Removes a content if no entry refers to it.
     func release(_ content: [UInt8]) throws(DatabaseError) {
         guard try !entries.isUsed(content) else { return }
         if try entries.removeContent(content) { bodies.remove(content) }
@@ -305,7 +309,7 @@ final class DiskIndex {
             var candidate = try line.oldest(isMain: !isSmall)
             if candidate == nil { candidate = try line.oldest(isMain: isSmall) }
             guard let candidate else {
-                // There are no entries, although the sum is not 0.
+                // There are no entries although the sum is not 0, so the sum is recomputed.
                 try line.recount()
                 break
             }
@@ -321,6 +325,8 @@ final class DiskIndex {
         return removed
     }
 
+    /// Writes the hits and evicts entries if the cache exceeds its limit.
+    ///
     /// - Returns: the number of evicted entries; nil if the cache is within its limit.
     func evict(counting uses: [Int64: Int]) throws(DatabaseError) -> Int? {
         guard try line.total().bytes > maximumBytes else { return nil }
@@ -338,14 +344,14 @@ final class DiskIndex {
         overhead + head.count + shown.utf8.count * 2 + response.contentLength
     }
 
-    /// The largest headers of an entry in bytes: as much as its body may have.
+    /// The maximum size of an entry's headers in bytes: the same as for its body, but at least 4096.
     private var largestHead: Int { max(maximumBytes / DiskCache.largestShare, DiskIndex.smallestLargestHead) }
     private static let smallestLargestHead = 4096
-    /// Entries dropped per transaction.
+    /// The maximum number of entries dropped per transaction.
     private static let batch = 64
     /// One 64th of the limit is freed in addition, so that not each write evicts.
     private static let slack = 64
     private static let mostVariants = MemoryCache.mostVariants
-    /// The approximate size of a row and its entries in the SQL indexes.
+    /// The approximate size in bytes of a row and its entries in the SQL indexes.
     private static let overhead = 512
 }

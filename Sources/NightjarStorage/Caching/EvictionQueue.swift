@@ -3,7 +3,7 @@
 ///     new ──▶ small ──used again──▶ main ──not used since──▶ evicted
 ///                └──not used──▶ evicted, fingerprint remembered: a new entry with it starts in main
 ///
-/// Entries that are used once pass through the small queue without displacing others, which is the weakness of LRU. A
+/// Entries that are used only once pass through the small queue and do not displace others, as they would with LRU. A
 /// hit moves nothing; it only increments a counter up to three.
 struct EvictionQueue {
     /// The index of an entry, valid from ``insert(_:weight:)`` until the entry is evicted or removed, then reused.
@@ -14,7 +14,7 @@ struct EvictionQueue {
         var weight = 0
         /// The next newer node.
         var newer: Int32 = none
-        /// The next older node; of a free node, the next free one.
+        /// The next older node; for a free node, the next free node.
         var older: Int32 = none
         var uses: UInt8 = 0
         var isMain = false
@@ -44,6 +44,8 @@ struct EvictionQueue {
 
     // MARK: Events
 
+    /// Inserts an entry as the newest of its queue.
+    ///
     /// - Parameters:
     ///   - fingerprint: a hash of the entry's name, by which it is recognized when it is inserted again.
     ///   - weight: at least 0. The caller bounds it, so that sums of weights cannot overflow.
@@ -67,7 +69,7 @@ struct EvictionQueue {
         if nodes[slot].uses < EvictionQueue.mostUses { nodes[slot].uses += 1 }
     }
 
-    /// Does not remember the fingerprint: the entry was removed on purpose.
+    /// Removes an entry. Its fingerprint is not remembered, because the entry was not evicted.
     mutating func remove(_ slot: Slot) {
         unlink(Int32(truncatingIfNeeded: slot))
         release(slot)
@@ -79,10 +81,10 @@ struct EvictionQueue {
         if nodes[slot].isMain { main.weight += change } else { small.weight += change }
     }
 
-    /// - Returns: the next evicted entry while the capacity is exceeded, then nil.
+    /// Evicts one entry and returns it, or returns nil if the capacity is not exceeded.
     mutating func evict() -> Slot? {
         while weight > capacity {
-            // If one queue is empty, entries are taken from the other.
+            // If one queue is empty, entries are evicted from the other queue.
             let fromSmall = small.weight > smallCapacity || main.oldest == EvictionQueue.none
             let slot = fromSmall ? small.oldest : main.oldest
             guard slot != EvictionQueue.none else { return nil }
@@ -149,9 +151,10 @@ struct EvictionQueue {
     private static let none: Int32 = -1
     /// One tenth of the capacity is for entries that were used once, as in the paper.
     static let smallShare = 10
-    /// Two bits.
+    /// The maximum of the hit counter, as in the paper.
     static let mostUses: UInt8 = 3
-    /// The uses in the small queue that move an entry to the main queue.
+    /// The minimum number of hits with which an entry is moved from the small queue to the main queue instead of being
+    /// evicted.
     static let usesForMain: UInt8 = 1
     private static let fewestGhosts = 64
 }
@@ -161,8 +164,8 @@ private struct GhostList {
     private var order: [UInt64] = []
     /// The index in `order` of the first valid element.
     private var start = 0
-    /// A fingerprint that was removed and added again is in `order` twice and is dropped with the first occurrence.
-    /// This is rare and only makes an entry start in the small queue.
+    /// The fingerprints in the list. A fingerprint that was removed and added again is in `order` twice and is dropped
+    /// with its first occurrence. This is rare, and its only effect is that an entry starts in the small queue.
     private var known: Set<UInt64> = []
 
     mutating func add(_ fingerprint: UInt64, limit: Int) {

@@ -55,7 +55,7 @@ extension CacheKey {
 }
 
 extension CachePartition {
-    /// As in an index.
+    /// Decodes a partition as it is stored in an index.
     fileprivate init?(_ bytes: [UInt8]) {
         guard bytes.count == 16 else { return nil }
         func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }

@@ -7,8 +7,8 @@ import Synchronization
 /// A hit costs one lock, one lookup and one retain and allocates nothing. ``EvictionQueue`` selects the entries to
 /// evict.
 package final class MemoryCache: Sendable {
-    /// One variant of a response. Immutable: an update or invalidation replaces it by another entry, and holders of
-    /// this one may continue to read it.
+    /// One variant of a response. Immutable: an update or invalidation replaces an entry by another entry, and holders
+    /// of the old entry may continue to read it.
     package final class Entry: Sendable {
         package let key: CacheKey
         package let response: StoredResponse
@@ -29,9 +29,9 @@ package final class MemoryCache: Sendable {
 
     package struct Statistics: Sendable, Equatable {
         package var entries = 0
-        /// Including overhead.
+        /// The size of the entries in bytes, including overhead.
         package var bytes = 0
-        /// Since the start, for lack of space.
+        /// The number of entries that were evicted for lack of space.
         package var evictions = 0
     }
 
@@ -40,7 +40,7 @@ package final class MemoryCache: Sendable {
         var keys: [CacheKey: [Entry]] = [:]
         /// The partitions with responses, by URL.
         var partitions: [String: Set<CachePartition>] = [:]
-        /// By slot.
+        /// The entries by slot.
         var entries: [Entry?] = []
         var queue: EvictionQueue
         var evictions = 0
@@ -59,8 +59,8 @@ package final class MemoryCache: Sendable {
 
     // MARK: Lookup
 
-    /// The variants of a key, oldest first. A single variant counts as used; for several, call ``use(_:)`` with the
-    /// selected one.
+    /// Returns the variants of a key, oldest first. A single variant counts as used; for several, call ``use(_:)`` with
+    /// the selected one.
     package func find(_ key: CacheKey) -> [Entry] {
         state.withLock { state in
             guard let entries = state.keys[key] else { return [] }
@@ -157,13 +157,13 @@ package final class MemoryCache: Sendable {
         state.withLock { if $0.isThere(entry) { _ = $0.remove(entry) } }
     }
 
-    /// - Returns: the number of removed entries, here and below.
+    /// Removes all variants of a key. Returns the number of removed entries, as do the following functions.
     @discardableResult
     package func remove(_ key: CacheKey) -> Int {
         removeEntries(chosenBy: { $0.keys[key] ?? [] })
     }
 
-    /// In all partitions.
+    /// Removes all responses of a URL, in all partitions.
     @discardableResult
     package func remove(url: String) -> Int {
         removeEntries(chosenBy: { state in
@@ -171,10 +171,14 @@ package final class MemoryCache: Sendable {
         })
     }
 
+    /// Removes all responses whose URL begins with `prefix`.
+    ///
     /// - Parameter prefix: a prefix of the URL, compared as bytes.
     @discardableResult
     package func remove(prefix: String) -> Int { removeKeys { CacheURL.hasPrefix($0.url, prefix) } }
 
+    /// Removes all responses of an origin.
+    ///
     /// - Parameter origin: scheme, host and a non-default port, as in the URLs.
     @discardableResult
     package func remove(origin: String) -> Int { removeKeys { CacheURL.isOf(origin: origin, $0.url) } }
@@ -200,16 +204,18 @@ package final class MemoryCache: Sendable {
 
     // MARK: Sizes
 
-    /// A large page of an API, but not a download.
+    /// The maximum size of a body in bytes: enough for a large page of an API, but not for a download.
     package static let largestBody = 1 << 20
-    /// The largest share of an entry in the limit is one eighth, so that a few entries cannot fill the cache.
+    /// An entry may use at most one eighth of ``maximumBytes``, so that a few entries cannot fill the cache.
     private static let largestShare = 8
-    /// Of one key. Servers that vary by a header with many values create a new variant with each request.
+    /// The maximum number of variants of one key. Servers that vary by a header with many values create a new variant
+    /// with each request.
     static let mostVariants = 32
-    /// The approximate size of an entry's objects and its places in the tables.
+    /// The approximate size in bytes of an entry's objects and its places in the tables.
     private static let overhead = 640
 
-    /// Headers count twice, because the response created from the entry has a copy for a second.
+    /// Returns the approximate size of an entry in bytes. Headers count twice, because the response head that is
+    /// created from the entry has a copy of them and is reused for a second.
     private static func weight(_ key: CacheKey, _ response: StoredResponse, _ body: ByteBuffer) -> Int {
         var text = response.headers.byteCount + response.trailers.byteCount
         for field in response.variantFields { text += field.name.utf8.count + (field.value?.utf8.count ?? 0) + 32 }
@@ -285,7 +291,7 @@ extension MemoryCache.State {
 }
 
 extension StoredResponse {
-    /// Whether both apply to the same requests, independent of the order of their fields.
+    /// Returns whether both apply to the same requests, independent of the order of their fields.
     package func selectsAs(_ other: StoredResponse) -> Bool {
         variantFields == other.variantFields
             || variantFields.count == other.variantFields.count && Set(variantFields) == Set(other.variantFields)
@@ -296,7 +302,7 @@ extension StoredResponse {
 enum CacheURL {
     static func hasPrefix(_ url: String, _ prefix: String) -> Bool { url.utf8.starts(with: prefix.utf8) }
 
-    /// Whether `https://a` is the origin of `https://a/b`, but not of `https://ab/`.
+    /// Returns whether a URL is of an origin: `https://a/b` is of `https://a`, but `https://ab/` is not.
     static func isOf(origin: String, _ url: String) -> Bool {
         guard hasPrefix(url, origin) else { return false }
         guard let next = url.utf8.dropFirst(origin.utf8.count).first else { return true }

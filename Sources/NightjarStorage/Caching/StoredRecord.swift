@@ -4,6 +4,8 @@ import NightjarHTTP
 ///
 /// Numbers are big-endian; values of variable length follow their count.
 enum StoredRecord {
+    /// Encodes a response.
+    ///
     /// - Returns: nil if the headers are too large to be stored.
     static func encode(_ response: StoredResponse) -> [UInt8]? {
         var writer = Writer()
@@ -27,6 +29,8 @@ enum StoredRecord {
         return writer.bytes.count <= largest ? writer.bytes : nil
     }
 
+    /// Decodes a response.
+    ///
     /// - Returns: nil for bytes that ``encode(_:)`` did not produce.
     static func decode(_ bytes: [UInt8]) -> StoredResponse? {
         guard bytes.count <= largest else { return nil }
@@ -57,7 +61,7 @@ enum StoredRecord {
     }
 
     private static let version: UInt8 = 1
-    /// More than the headers of any server.
+    /// The maximum size of a record in bytes: more than the headers of any server need.
     private static let largest = 1 << 20
 
     private struct Writer {
@@ -109,7 +113,7 @@ enum StoredRecord {
         }
 
         mutating func number() -> Int? { unsigned(8).map { Int(truncatingIfNeeded: $0) } }
-        /// Limited by the remaining bytes, so that loops are bounded.
+        /// Reads a count. Rejects counts that exceed the number of remaining bytes, so that loops are bounded.
         mutating func count() -> Int? {
             unsigned(4).flatMap { Int(exactly: $0) }.flatMap { $0 <= rest.count ? $0 : nil }
         }

@@ -9,7 +9,7 @@ import NightjarHTTP
 /// If the file is damaged during use, or removed, it is recreated with the cookies that this process has. One thread at
 /// a time.
 package final class CookieFile {
-    /// An event that the owner should know. Not an error, because work continues.
+    /// An event for the owner's log. Not an error, because the file remains usable.
     package typealias Note = String
 
     package let path: String
@@ -24,11 +24,11 @@ package final class CookieFile {
         let database: Database
         let rows: CookieRows
         var content: CookieJar.Snapshot
-        /// ``Database/version`` of ``content``.
+        /// The ``Database/version`` at which ``content`` was read or written.
         var version: Int64
     }
 
-    /// Does not access the disk yet.
+    /// Creates the object. Does not access the disk yet.
     ///
     /// - Parameter lockTimeout: seconds to wait for other processes.
     package init(_ path: String, keepsSession: Bool = false, lockTimeout: Double = 5) {
@@ -62,7 +62,7 @@ package final class CookieFile {
 
     // MARK: Exchanging
 
-    /// Whether an ``exchange(_:at:)`` might return changes of other processes, as far as this can be determined
+    /// Returns whether an ``exchange(_:at:)`` might return changes of other processes, as far as this can be determined
     /// cheaply.
     package func mayHaveChanged() throws(DatabaseError) -> Bool {
         guard let connection else { return true }
@@ -70,10 +70,10 @@ package final class CookieFile {
         return try connection.database.version != connection.version
     }
 
-    /// Writes the newer ones of `changes` to the file.
+    /// Writes those of `changes` to the file that are newer than its content.
     ///
     /// - Parameter changes: the whole content of the jar that merged the earlier results.
-    /// - Returns: what is in the file but not in `changes`, for the jar to merge; usually nothing.
+    /// - Returns: the content of the file that is not in `changes`, for the jar to merge; usually empty.
     package func exchange(
         _ changes: CookieJar.Snapshot, at now: Double
     ) throws(DatabaseError) -> CookieJar.Snapshot {
@@ -98,7 +98,7 @@ package final class CookieFile {
 
     private func open() throws(DatabaseError) -> Connection {
         if let connection, !connection.database.isReplaced { return connection }
-        // Closed first, because the file may be moved.
+        // The file is closed first, because it may be moved.
         connection = nil
         let opened = try DatabaseFile.open(path, CookieRows.schema, lockTimeout: lockTimeout, corruptFile: corruptFile)
         corruptFile = nil

@@ -100,7 +100,7 @@ struct CookieRows {
 
     // MARK: Writing
 
-    /// Writes the differences.
+    /// Writes the differences between two snapshots.
     ///
     /// - Returns: the content after writing.
     func write(
@@ -131,7 +131,8 @@ struct CookieRows {
             .real(cookie.lastAccess), .real(cookie.modified))
     }
 
-    /// A change of only the last access is written at most once a day. It only affects which cookies are evicted.
+    /// Returns whether a cookie must be written. A change of only the last access is written at most once a day,
+    /// because it only affects which cookies are evicted.
     private static func needsWriting(_ cookie: Cookie, over old: Cookie) -> Bool {
         cookie.modified != old.modified || !cookie.value.isExactly(old.value) || cookie.expires != old.expires
             || cookie.created != old.created || cookie.lastAccess > old.lastAccess + 86400

@@ -99,8 +99,8 @@ package final class Database {
         return Statement(self, statement)
     }
 
-    /// Runs `body` in a transaction, which is rolled back on an error. No other process can write meanwhile. Must not
-    /// be nested.
+    /// Runs `body` in a transaction, which is rolled back on an error. No other process can write during the
+    /// transaction. Must not be nested.
     package func transaction<Result>(
         _ body: () throws(DatabaseError) -> Result
     ) throws(DatabaseError) -> Result {
@@ -122,7 +122,7 @@ package final class Database {
             try execute("COMMIT")
             return result
         } catch {
-            // Some errors roll back automatically.
+            // SQLite rolls back by itself after some errors.
             if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
             throw error
         }
@@ -155,22 +155,22 @@ package final class Database {
         return try model.objects
     }
 
-    /// More than any schema of this library has.
+    /// The maximum number of objects that are read: more than any schema of this library has.
     private static let mostObjects = 1000
 
-    // MARK: Changes by others
+    // MARK: Changes by other connections
 
-    /// Changes when another connection, of this or another process, has changed the file.
+    /// A number that changes when another connection, of this or another process, has changed the file.
     package var version: Int64 {
         get throws(DatabaseError) { try number("PRAGMA data_version") }
     }
 
-    /// Whether the path now refers to another file than the open one.
+    /// Whether the path now refers to a file other than the open file.
     package var isReplaced: Bool {
         FileIdentity(path) != identity
     }
 
-    /// The last error reported by SQLite.
+    /// Returns the last error reported by SQLite.
     func error(_ what: String) -> DatabaseError {
         DatabaseError(sqlite3_extended_errcode(handle), path, doing: what, connection: handle)
     }
@@ -183,7 +183,7 @@ struct FileIdentity: Equatable {
 
     init() {}
 
-    /// - Returns: nil if the file does not exist.
+    /// Identifies the file at a path. Returns nil if the file does not exist.
     init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

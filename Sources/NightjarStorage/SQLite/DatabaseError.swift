@@ -4,7 +4,7 @@ import NightjarHTTP
 
 /// An error of a database. ``failure`` is the error for callers of the library.
 package struct DatabaseError: Error, Sendable, CustomStringConvertible {
-    /// The cause, as far as owners react to it differently.
+    /// The cause, in the categories that owners handle differently.
     package enum Cause: Sendable {
         /// The file is not a database, its pages are inconsistent, or SQLite cannot use its tables.
         case damaged
@@ -14,7 +14,7 @@ package struct DatabaseError: Error, Sendable, CustomStringConvertible {
         case foreign
         /// Another process held the file for longer than the wait.
         case busy
-        /// No space on the disk.
+        /// The disk has no space left.
         case full
         /// The file, its folder or the file system is not writable.
         case readOnly
@@ -69,7 +69,7 @@ extension DatabaseError.Cause {
             case SQLITE_BUSY, SQLITE_LOCKED: .busy
             case SQLITE_FULL: .full
             case SQLITE_READONLY, SQLITE_PERM: .readOnly
-            // A full disk with space for a part of the data shows as a short write.
+            // SQLITE_IOERR_WRITE and SQLITE_IOERR_SHMSIZE: a disk that has space for only a part of the data.
             case SQLITE_IOERR where code == SQLITE_IOERR | (3 << 8) || code == SQLITE_IOERR | (19 << 8): .full
             default: .other
             }

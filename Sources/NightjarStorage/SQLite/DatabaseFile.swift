@@ -4,13 +4,13 @@ import Glibc
 
 /// The definition of a kind of database.
 package struct DatabaseSchema: Sendable {
-    /// Stored in the header of each file of this kind, so that other files are not mistaken for one.
+    /// Stored in the header of each file of this kind, so that files of other kinds are recognized.
     package let applicationID: Int32
-    /// Starts at 1. Files of later versions are not read.
+    /// The version of the schema, from 1. Files of later versions are not read.
     package let version: Int32
     /// The SQL statements that upgrade from each version to the next; the first from an empty file to version 1.
     package let steps: [String]
-    /// Free pages can be returned to the file system (`PRAGMA incremental_vacuum`). Applies to new files only.
+    /// True if free pages can be returned to the file system (`PRAGMA incremental_vacuum`). Applies to new files only.
     let shrinks: Bool
 
     /// - Parameter applicationID: four ASCII characters.
@@ -47,12 +47,14 @@ package enum DatabaseFile {
         package let movedAside: (path: String, error: DatabaseError)?
     }
 
+    /// Opens the file, or creates it.
+    ///
     /// - Parameters:
     ///   - lockTimeout: seconds that one statement waits for other processes.
-    ///   - corruptFile: a file that was found damaged during use. It is moved aside if it is still there.
+    ///   - corruptFile: a file that was found damaged during use. It is moved aside if it still exists at `path`.
     ///   - leavesUnreadable: throws instead of moving a file aside.
-    ///   - leavesNewer: throws only for a file of a later version.
-    ///   - checksPages: reads the whole file to check it. Not for large files whose rows are checked when they are
+    ///   - leavesNewer: throws instead of moving a file of a later version aside.
+    ///   - checksPages: reads the whole file to check it. False for large files whose rows are checked when they are
     ///     read.
     package static func open(
         _ path: String, _ schema: DatabaseSchema, lockTimeout: Double = 5, corruptFile: CorruptFile? = nil,
@@ -68,12 +70,13 @@ package enum DatabaseFile {
             let identity = FileIdentity(path)
             do throws(DatabaseError) {
                 let database = try openExisting(path, schema, lockTimeout, checksPages: checksPages)
-                // A process that may write in the folder could have replaced the file since the first check.
+                // Checked again, because a process that may write in the folder could have replaced the file after the
+                // first check.
                 try checkOwner(path)
                 return Opened(database: database, movedAside: moved)
             } catch {
-                // The second file may have just been created by another process; after the third attempt, the error is
-                // reported.
+                // The file may be one that another process has just created. The error is thrown after the fourth
+                // attempt.
                 guard !leavesUnreadable, error.cause == .damaged || error.cause == .newer && !leavesNewer,
                     attempts < 4, let identity
                 else { throw error }
@@ -99,12 +102,12 @@ package enum DatabaseFile {
             close(descriptor)
             return
         }
-        guard errno == EEXIST else { throw DatabaseError(errno: errno, path, doing: "made") }
+        guard errno == EEXIST else { throw DatabaseError(errno: errno, path, doing: "created") }
     }
 
-    /// A database contains secrets, and the database of another user may contain anything: the file and SQLite's files
-    /// beside it must belong to this user and must not be accessible to others. The file is not opened for this check;
-    /// see ``create(_:)``.
+    /// Checks that the file and SQLite's files beside it belong to this user and are not accessible to others, because
+    /// a database contains secrets, and the database of another user may contain anything. The file is not opened for
+    /// this check; see ``create(_:)``.
     ///
     /// - Parameter orRoot: also accepts files of root, for reading.
     private static func checkOwner(_ path: String, orRoot: Bool = false) throws(DatabaseError) {
@@ -123,7 +126,7 @@ package enum DatabaseFile {
                 guard stat(name, &status) == 0 else { throw DatabaseError(errno: errno, name, doing: "opened") }
             }
             if orRoot, status.st_uid == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o022 == 0 { continue }
-            // The file belongs to this user but is readable by others: makes it private.
+            // A file that belongs to this user but is readable by others is made private.
             if status.st_uid == geteuid(), status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o033 == 0,
                 status.st_mode & 0o044 != 0, chmod(name, 0o600) == 0
             {
@@ -135,8 +138,7 @@ package enum DatabaseFile {
             case CLINUX_FOREIGN.rawValue:
                 throw DatabaseError(
                     .foreign, name,
-                    "belongs to another user (uid \(status.st_uid)); remove it, or use "
-                        + "another")
+                    "belongs to another user (uid \(status.st_uid)); remove it, or use another path")
             default:
                 let mode = String(status.st_mode & 0o777, radix: 8)
                 throw DatabaseError(
@@ -152,7 +154,7 @@ package enum DatabaseFile {
     ) throws(DatabaseError) -> Database {
         let database = try Database(existing: path, lockTimeout: lockTimeout)
         if try !isCurrent(database, schema, checksPages: checksPages) {
-            // Must be set before the first page is written.
+            // `auto_vacuum` must be set before the first page is written.
             if schema.shrinks { try database.execute("PRAGMA auto_vacuum = INCREMENTAL") }
             try useWriteAheadLog(database, lockTimeout)
             try migrate(database, schema)
@@ -178,7 +180,7 @@ package enum DatabaseFile {
         }
     }
 
-    /// - Returns: false if the file is empty or of an earlier version.
+    /// Checks the tables of the file. Returns false if the file is empty or of an earlier version.
     private static func isCurrent(
         _ database: Database, _ schema: DatabaseSchema, checksPages: Bool = true
     ) throws(DatabaseError) -> Bool {
@@ -235,7 +237,7 @@ package enum DatabaseFile {
     /// Renames the file and SQLite's files beside it.
     ///
     /// The file must not be open in this process. If several processes want to move it, a lock on the damaged file
-    /// ensures that only one does; the path must still refer to that file.
+    /// ensures that only one process moves it; the path must still refer to that file.
     ///
     /// - Parameter identity: the file that was found damaged.
     /// - Returns: nil if another process has moved it.
@@ -252,7 +254,8 @@ package enum DatabaseFile {
         }
         guard FileIdentity(path) == identity else { return nil }
         let place = unusedName(beside: path)
-        // The database itself last: otherwise its log could be mistaken for the log of a new file of that name.
+        // The database itself is renamed last: otherwise its log could be mistaken for the log of a new database of the
+        // same name.
         for suffix in ["-wal", "-shm", ""] where rename(path + suffix, place + suffix) != 0 {
             guard !suffix.isEmpty, errno == ENOENT else {
                 throw DatabaseError(errno: errno, path, doing: "moved aside")
@@ -261,7 +264,7 @@ package enum DatabaseFile {
         return place
     }
 
-    /// `NAME.damaged-20250131T235959Z`, followed by a number if that name exists.
+    /// Returns `PATH.damaged-20250131T235959Z`, followed by a number if a file of that name exists.
     private static func unusedName(beside path: String) -> String {
         var now = time(nil)
         var parts = tm()

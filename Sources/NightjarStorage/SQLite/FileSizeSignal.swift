@@ -12,7 +12,7 @@ package func withoutFileSizeSignal<Result, Failure: Error>(
     pthread_sigmask(SIG_BLOCK, &signal, &previous)
     defer {
         let code = errno  // for the caller
-        // If the signal was blocked before, a pending one belongs to the caller.
+        // If the signal was blocked before, a pending signal belongs to the caller.
         if sigismember(&previous, SIGXFSZ) == 0 {
             var none = timespec()
             while sigtimedwait(&signal, nil, &none) == SIGXFSZ {}

@@ -46,7 +46,7 @@ enum ForkGate {
             }, UnsafeMutableRawPointer(bitPattern: lockTimeout))
     }
 
-    /// The pause in milliseconds after the given number of attempts.
+    /// Returns the pause in milliseconds after the given number of attempts.
     private static func pause(_ tries: Int32) -> Int {
         switch tries {
         case ..<2: 1

@@ -6,6 +6,8 @@ import NightjarHTTP
 public struct EncryptionKey: Sendable, CustomStringConvertible, CustomReflectable {
     let bytes: [UInt8]
 
+    /// Reads a key from a file.
+    ///
     /// - Parameter path: a file readable only by its owner, with 32 bytes, or with their hexadecimal or Base64
     ///   encoding.
     public init(file path: String) throws(NightjarError) {
@@ -22,6 +24,8 @@ public struct EncryptionKey: Sendable, CustomStringConvertible, CustomReflectabl
         self.bytes = bytes
     }
 
+    /// Reads a key from an environment variable.
+    ///
     /// - Parameter name: the name of an environment variable with 32 bytes in hexadecimal or Base64.
     public init(variable name: String) throws(NightjarError) {
         guard let text = getenv(name) else {
@@ -35,7 +39,7 @@ public struct EncryptionKey: Sendable, CustomStringConvertible, CustomReflectabl
         self.bytes = bytes
     }
 
-    /// - Returns: nil if there are not exactly 32 bytes.
+    /// Creates a key. Returns nil if `bytes` does not have exactly 32 bytes.
     public init?(bytes: [UInt8]) {
         guard bytes.count == AEAD.keySize else { return nil }
         self.bytes = bytes
@@ -47,7 +51,7 @@ public struct EncryptionKey: Sendable, CustomStringConvertible, CustomReflectabl
     /// Distinguishes keys without revealing anything about them.
     var fingerprint: [UInt8] { Array(Digest.sha256(Array("nightjar token key\0".utf8) + bytes).prefix(8)) }
 
-    /// In bytes: Base64 in lines, with room for white space.
+    /// The maximum size of a key file in bytes: Base64 in lines, with room for white space.
     private static let longestText = 256
 
     // MARK: Text
@@ -58,8 +62,8 @@ public struct EncryptionKey: Sendable, CustomStringConvertible, CustomReflectabl
         return digits.count == AEAD.keySize * 2 ? Hexadecimal.decode(Array(digits)) : base64(Array(digits))
     }
 
-    /// RFC 4648 sections 4 and 5: 43 characters, with or without padding. Unlike ``Base64``, ignores the unused bits of the
-    /// last character, because any 43 random characters may have been chosen as a key.
+    /// Decodes a key in Base64 (RFC 4648 sections 4 and 5): 43 characters, with or without padding. Unlike ``Base64``,
+    /// ignores the unused bits of the last character, because any 43 random characters may have been chosen as a key.
     private static func base64(_ digits: [UInt8]) -> [UInt8]? {
         let padding = UInt8(ascii: "=")
         let digits = digits.count == 44 && digits.last == padding ? digits.dropLast() : digits[...]

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// The lock belongs to the open file description (F_OFD_SETLK): two clients of a process exclude each other, and the
 /// system releases the lock when the process ends. The file is never removed: otherwise a process waiting for the old
-/// file and one that created a new file could both hold the lock.
+/// file and a process that created a new file could both hold the lock.
 final class FileLock: TokenLock {
     private let descriptor: Int32
     private let process = getpid()
@@ -17,7 +17,9 @@ final class FileLock: TokenLock {
 
     deinit { unlock() }
 
-    /// - Parameter path: with all symbolic links resolved.
+    /// Takes the lock without waiting.
+    ///
+    /// - Parameter path: the path of the lock file, with all symbolic links resolved.
     /// - Returns: nil while another client holds the lock.
     static func take(_ path: String, byte: Int64) throws(NightjarError) -> FileLock? {
         let file = PrivateFile(path, "lock file")
@@ -26,7 +28,7 @@ final class FileLock: TokenLock {
             guard descriptor >= 0 else { throw failure(file, errno) }
             var isTaken = false
             defer { if !isTaken { ForkWatch.close(descriptor) } }
-            // The umask may have removed permissions; and other users must not be able to open and lock the file.
+            // The umask may have removed permissions, and other users must not be able to open and lock the file.
             var status = stat()
             guard fstat(descriptor, &status) == 0 else { throw failure(file, errno) }
             if status.st_uid == geteuid(), status.st_mode & 0o777 != 0o600 {
@@ -45,7 +47,7 @@ final class FileLock: TokenLock {
             isTaken = true
             return FileLock(descriptor)
         }
-        throw file.failure("was replaced repeatedly; it must not be removed")
+        throw file.failure("was replaced repeatedly; do not remove it while it is used")
     }
 
     /// Waits until the lock is available.
@@ -75,6 +77,6 @@ final class FileLock: TokenLock {
                 + "must be writable and on a file system that supports locks", code: code)
     }
 
-    /// A single replacement may be an accident.
+    /// The maximum number of attempts while the lock file is replaced. A single replacement may be an accident.
     private static let mostReplacements = 4
 }

@@ -1,8 +1,8 @@
 import Glibc
 import NightjarHTTP
 
-/// One login in one file, which each save replaces as a whole. Beside it, `PATH.lock` is the lock file, and `PATH.new`
-/// exists while it is written.
+/// Stores one login in a file, which each save replaces as a whole. `PATH.lock` is the lock file. `PATH.new` exists
+/// while the file is being written.
 ///
 /// Only the lock is held open, so a forked child may use the store.
 public struct FileTokenStore: TokenStore {
@@ -10,10 +10,10 @@ public struct FileTokenStore: TokenStore {
     private let key: EncryptionKey?
     private let file: PrivateFile
 
-    /// Does not access the disk yet.
+    /// Creates the store. Does not access the disk yet.
     ///
-    /// - Parameter key: encrypts the file with AES-256-GCM for this path: a copy at another path is rejected. An
-    ///   unencrypted file is rejected if there is a key, and an encrypted one if there is none.
+    /// - Parameter key: encrypts the file with AES-256-GCM for this path: a copy at another path is rejected. With a
+    ///   key, an unencrypted file is rejected; without a key, an encrypted file is rejected.
     public init(path: String, key: EncryptionKey? = nil) {
         self.path = path
         self.key = key
@@ -34,7 +34,7 @@ public struct FileTokenStore: TokenStore {
 
     public func save(_ login: StoredLogin, replacing version: LoginVersion?) throws(NightjarError) -> Bool {
         guard let content = LoginRecord.encode(login, key: key, place: try recordPlace()) else {
-            throw failure("cannot store a token of this length")
+            throw failure("cannot store the login: its record would be larger than 1 MiB")
         }
         // A separate, short lock: saving a login or logout does not wait for a token refresh.
         let lock = try writingLock()
@@ -53,7 +53,7 @@ public struct FileTokenStore: TokenStore {
         try FileLock.wait(lockPath(), byte: Byte.writing, lockTimeout: FileTokenStore.lockTimeout)
     }
 
-    /// The associated data of an encrypted record: its path.
+    /// Returns the associated data of an encrypted record: its path.
     private func recordPlace() throws(NightjarError) -> String { "file\0" + (try file.place()) }
 
     private func lockPath() throws(NightjarError) -> String { try file.place() + ".lock" }
@@ -64,6 +64,6 @@ public struct FileTokenStore: TokenStore {
         static let writing: Int64 = 1
     }
 
-    /// Others hold the write lock only while they write to disk.
+    /// Other clients hold the write lock only while they write to disk.
     private static let lockTimeout = Duration.seconds(10)
 }

@@ -26,7 +26,7 @@ enum ForkWatch {
         return state
     }()
 
-    /// Called under the lock, which the forking thread holds on both sides.
+    /// Discards the parent's state in the child. Called under the lock, which the forking thread holds on both sides.
     private static func leaveParent() {
         for descriptor in state.pointee.descriptors { _ = Glibc.close(descriptor) }
         state.pointee.descriptors.removeAll(keepingCapacity: true)
@@ -59,7 +59,7 @@ enum ForkWatch {
 
     /// Runs `body`, which uses databases and closes them before it returns.
     ///
-    /// - Returns: nil in a child whose parent was inside such a call when it forked.
+    /// - Returns: nil in a child whose parent was inside this function when it forked.
     static func usingDatabases<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result? {

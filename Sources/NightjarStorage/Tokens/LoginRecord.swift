@@ -29,8 +29,8 @@ enum LoginRecord {
             case .notAuthentic:
                 "cannot be decrypted: it is damaged or was copied from another path or account; move it away and log in again"
             case .damaged: "is damaged; move it away and log in again"
-            case .otherKey: "is encrypted with a different key"
-            case .needsKey: "is encrypted, but no key is set"
+            case .otherKey: "is encrypted with a different key; set the key that encrypted it"
+            case .needsKey: "is encrypted, but no key is set; set the key that encrypted it"
             case .notEncrypted: "is not encrypted, but a key is set; move it away and log in again"
             }
         }
@@ -44,13 +44,15 @@ enum LoginRecord {
     private static let magic = Array("NJLOGIN\n".utf8)
     private static let version: UInt8 = 2
     private static let headerSize = 24
-    /// The size of a digest, or of a nonce and a tag, which are 4 bytes shorter.
+    /// The size of a digest. A nonce and a tag together are 4 bytes shorter.
     private static let overhead = 32
-    /// Longer records are not read. No token is this long.
+    /// The maximum size of a record in bytes. No token is this long.
     static let largestSize = 1 << 20
 
     // MARK: Writing
 
+    /// Encodes a login.
+    ///
     /// - Parameter place: the associated data of an encrypted record.
     /// - Returns: nil if the record would be longer than ``largestSize``.
     static func encode(_ login: StoredLogin, key: EncryptionKey?, place: String) -> [UInt8]? {
@@ -195,7 +197,7 @@ extension [UInt8] {
         Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
     }
 
-    /// The position and at most 8 bytes after it must exist.
+    /// Returns the big-endian number in `count` bytes, at most 8, from `start`. The bytes must exist.
     fileprivate func number(at start: Int, _ count: Int) -> UInt64 {
         self[start..<start + count].reduce(0) { $0 << 8 | UInt64($1) }
     }

@@ -2,7 +2,7 @@ import Glibc
 import NightjarHTTP
 import Synchronization
 
-/// A login that ends with the process. Clients that share the login use the same store.
+/// Stores a login in memory. The login is lost when the process ends. Clients that share the login use the same store.
 public final class MemoryTokenStore: TokenStore {
     fileprivate struct State: Sendable {
         var login: StoredLogin?
@@ -46,10 +46,11 @@ public final class MemoryTokenStore: TokenStore {
         state.withLock { $0.isLocked = false }
     }
 
-    /// A forked child has a copy and would redeem the same refresh token as its parent.
+    /// Throws `forked` in a forked child, which has a copy of the login and would redeem the same refresh token as its
+    /// parent.
     private func checkProcess() throws(NightjarError) {
         guard getpid() != process else { return }
-        throw NightjarError(.forked, "this token store belongs to the parent process")
+        throw NightjarError(.forked, "this token store belongs to the parent process; create a new one after fork")
     }
 }
 

@@ -32,10 +32,10 @@ package struct PrivateFile: Sendable {
     // MARK: Opening
 
     /// Opens the file without following a symbolic link, or creates it with O_CREAT. All files with secrets are opened
-    /// here.
+    /// with this function.
     ///
-    /// - Parameter flags: as in open(2). A file that others can open is rejected for reading; for writing, it is made
-    ///   private.
+    /// - Parameter flags: as in open(2). A file that other users can open is rejected for reading; for writing, it is
+    ///   made private.
     /// - Returns: a descriptor owned by the caller.
     /// - Throws: `storage`, with the errno value, if the file is not private to this user.
     package func open(_ name: [CChar], _ flags: Int32) throws(NightjarError) -> Int32 {
@@ -55,8 +55,8 @@ package struct PrivateFile: Sendable {
 
     // MARK: Name
 
-    /// The canonical path of the file, which need not exist, with all symbolic links resolved. A save replaces the
-    /// target of a link, and all names of a file use the same lock.
+    /// Returns the canonical path of the file, which need not exist, with all symbolic links resolved. A save replaces
+    /// the target of a link, and all names of a file use the same lock.
     func place() throws(NightjarError) -> String {
         guard !path.isEmpty, !path.utf8.contains(0), path.utf8.last != UInt8(ascii: "/") else {
             throw NightjarError(
@@ -76,10 +76,10 @@ package struct PrivateFile: Sendable {
         throw failure(errno: ELOOP, doing: "found")
     }
 
-    /// The system's limit for a path.
+    /// The maximum number of symbolic links to follow: the system's limit for a path.
     private static let mostLinks = 40
 
-    /// The target of a symbolic link; nil if it is not a link.
+    /// Returns the target of a symbolic link; nil if it is not a link.
     ///
     /// - Throws: if another user created the link, because that user would choose the file.
     private func link(_ name: String) throws(NightjarError) -> String? {
@@ -105,9 +105,11 @@ package struct PrivateFile: Sendable {
 
     // MARK: Reading
 
+    /// Reads the whole file.
+    ///
     /// - Returns: nil if the file does not exist but its folder does.
-    /// - Throws: also if the file belongs to another user or is readable by others, because its content may then be
-    ///   forged or known.
+    /// - Throws: also if the file belongs to another user or is readable by other users, because its content may then
+    ///   be forged or known.
     func read(atMost limit: Int) throws(NightjarError) -> [UInt8]? {
         let place = try place()
         let descriptor: Int32
@@ -120,7 +122,7 @@ package struct PrivateFile: Sendable {
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failure(errno: errno, doing: "opened") }
-        guard status.st_size <= limit else { throw failure("is too large: \(status.st_size) bytes") }
+        guard status.st_size <= limit else { throw failure("must have at most \(limit) bytes, got \(status.st_size)") }
         var content: [UInt8] = []
         while content.count <= limit {
             var count = 0
@@ -134,10 +136,10 @@ package struct PrivateFile: Sendable {
             if count == 0 { return content }
             content += chunk
         }
-        throw failure("is too large")
+        throw failure("must have at most \(limit) bytes")
     }
 
-    /// Checks an existing file: it must be a regular file, owned by this user and inaccessible to others.
+    /// Checks that an existing file is a regular file, owned by this user and inaccessible to other users.
     func check(_ status: stat) throws(NightjarError) {
         guard status.st_mode & S_IFMT == S_IFREG else { throw failure("is not a regular file") }
         guard status.st_uid == geteuid() else {
@@ -157,11 +159,11 @@ package struct PrivateFile: Sendable {
     func replace(with content: [UInt8]) throws(NightjarError) {
         let place = try place()
         let temporary = place + PrivateFile.temporarySuffix
-        // Left by a process that was killed while it wrote.
+        // Removes a file that a killed process left.
         unlink(temporary)
         let descriptor = Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw failure(errno: errno, doing: "written") }
-        // The umask may have removed permissions, even of the owner.
+        // The mode is set again, because the umask may have removed permissions, even of the owner.
         var code = fchmod(descriptor, 0o600) == 0 ? 0 : errno
         if code == 0 { code = withoutFileSizeSignal { PrivateFile.write(content, to: descriptor) } }
         if code == 0, fsync(descriptor) != 0 { code = errno }

@@ -2,10 +2,11 @@ import Glibc
 import NightjarCrypto
 import NightjarHTTP
 
-/// One of the logins in an SQLite file, which may contain the logins of several accounts. Beside it, `PATH.lock` is the
-/// lock file, with a byte for each account.
+/// Stores one login in an SQLite file, which may contain the logins of several accounts. `PATH.lock` is the lock file,
+/// with a byte for each account.
 ///
-/// The file is open only during an operation, so a forked child may use the store, unless the parent forked during one.
+/// The file is open only during an operation, so a forked child may use the store, unless the parent forked during an
+/// operation.
 public struct SQLiteTokenStore: TokenStore {
     public let path: String
     public let account: String
@@ -13,12 +14,12 @@ public struct SQLiteTokenStore: TokenStore {
     private let lockTimeout: Double
     private let file: PrivateFile
 
-    /// Does not access the disk yet.
+    /// Creates the store. Does not access the disk yet.
     ///
     /// - Parameters:
     ///   - account: the name of the login in the file; any text.
-    ///   - key: encrypts this login with AES-256-GCM for this file and account: a copy of the row or the file
-    ///     elsewhere is rejected.
+    ///   - key: encrypts this login with AES-256-GCM for this file and account: a record that is copied to another file
+    ///     or account is rejected.
     ///   - lockTimeout: seconds that one statement waits for other processes.
     public init(path: String, account: String, key: EncryptionKey? = nil, lockTimeout: Double = 5) {
         self.path = path
@@ -41,7 +42,7 @@ public struct SQLiteTokenStore: TokenStore {
     public func save(_ login: StoredLogin, replacing version: LoginVersion?) throws(NightjarError) -> Bool {
         let place = try file.place()
         guard let record = LoginRecord.encode(login, key: key, place: recordPlace(place)) else {
-            throw failure("cannot store a token of this length")
+            throw failure("cannot store the login: its record would be larger than 1 MiB")
         }
         let isNew = try !isThere(place)
         var isRepeated = false
@@ -66,8 +67,8 @@ public struct SQLiteTokenStore: TokenStore {
     public func tryLock() throws(NightjarError) -> (any TokenLock)? {
         let digest = Digest.sha256(Array(account.utf8)).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         let place = try file.place()
-        // Two bits less than the maximum file length. Two accounts that share a byte by chance only wait for each
-        // other.
+        // The shift keeps the offset below the maximum file length. Two accounts that share a byte by chance only wait
+        // for each other.
         guard let lock = try FileLock.take(place + ".lock", byte: Int64(digest >> 2)) else { return nil }
         do throws(NightjarError) {
             if try isThere(place) { try settle(place) }
@@ -90,7 +91,7 @@ public struct SQLiteTokenStore: TokenStore {
         }
     }
 
-    /// The associated data of an encrypted record. A row copied to another account or file is rejected.
+    /// Returns the associated data of an encrypted record. A row copied to another account or file is rejected.
     private func recordPlace(_ place: String) -> String { "sqlite\0\(place)\0\(account)" }
 
     // MARK: Database
@@ -105,7 +106,8 @@ public struct SQLiteTokenStore: TokenStore {
             """
         ])
 
-    /// Does not open the file: closing it would release SQLite's locks on it in this process.
+    /// Returns whether the file exists. Does not open it, because closing it would release SQLite's locks on it in this
+    /// process.
     private func isThere(_ place: String) throws(NightjarError) -> Bool {
         var status = stat()
         guard stat(place, &status) == 0 else {
@@ -127,7 +129,7 @@ public struct SQLiteTokenStore: TokenStore {
                 try withoutFileSizeSignal { () throws(DatabaseError) in
                     let opened = try DatabaseFile.open(
                         place, SQLiteTokenStore.schema, lockTimeout: lockTimeout, leavesUnreadable: true)
-                    // Durable with each commit; overwritten data is not left in the file.
+                    // Each commit is durable, and overwritten data is not left in the file.
                     try opened.database.execute("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON")
                     return try body(opened.database)
                 }

@@ -4,15 +4,15 @@ import NightjarCrypto
 import NightjarHTTP
 import Synchronization
 
-/// One login in the desktop's keyring (the Secret Service of freedesktop.org), through libsecret-1, which is loaded on
-/// first use. Never prompts: a locked keyring is an error.
+/// Stores one login in the desktop's keyring (the Secret Service of freedesktop.org), through libsecret-1, which is
+/// loaded on first use. Never prompts: a locked keyring is an error.
 ///
 /// As durable as the service is after it has reported success.
 public struct SecretServiceTokenStore: TokenStore {
     public let service: String
     public let account: String
 
-    /// Does not access the keyring yet. Service and account together name the login.
+    /// Creates the store. Does not access the keyring yet. The service and the account together identify the login.
     public init(service: String, account: String) {
         self.service = service
         self.account = account
@@ -40,7 +40,7 @@ public struct SecretServiceTokenStore: TokenStore {
     public func save(_ login: StoredLogin, replacing version: LoginVersion?) throws(NightjarError) -> Bool {
         try checkUse()
         guard let record = LoginRecord.encode(login, key: nil, place: "") else {
-            throw failure("cannot store a token of this length")
+            throw failure("cannot store the login: its record would be larger than 1 MiB")
         }
         let lock = try FileLock.wait(lockPath(), byte: Byte.writing, lockTimeout: .seconds(30))
         defer { lock.unlock() }
@@ -94,7 +94,7 @@ public struct SecretServiceTokenStore: TokenStore {
         guard user == 0 || user == own else {
             throw NightjarError(.forked, "the token \(name) was in use when this process was forked")
         }
-        // Without an address, GLib would start a bus of its own, which no other process would find.
+        // Without the address of a bus, GLib would start its own bus, which no other process would find.
         var status = stat()
         let folder = getenv("XDG_RUNTIME_DIR").map { String(cString: $0) } ?? ""
         guard getenv("DBUS_SESSION_BUS_ADDRESS") != nil || (!folder.isEmpty && stat(folder + "/bus", &status) == 0)
@@ -112,7 +112,8 @@ public struct SecretServiceTokenStore: TokenStore {
         static let writing: Int64 = 1
     }
 
-    /// In a folder of the user, because the location of the keyring is not known.
+    /// Returns the path of the lock file. It is in a folder of the user, because the location of the keyring is not
+    /// known.
     private func lockPath() throws(NightjarError) -> String {
         let folder = try lockFolder() + "/nightjar"
         guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {

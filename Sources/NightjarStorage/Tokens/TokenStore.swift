@@ -8,28 +8,29 @@ import NightjarHTTP
 ///
 /// A record that is damaged, belongs to another program or cannot be decrypted is an error and is never overwritten.
 public protocol TokenStore: Sendable {
-    /// For messages: `file "x"`. Contains no secret.
+    /// The name of the store for messages, such as `file "x"`. Contains no secret.
     var name: String { get }
 
-    /// - Returns: nil if no login or logout was ever saved.
+    /// Returns the stored login or logout. Returns nil if none was ever saved.
     func load() throws(NightjarError) -> StoredLogin?
 
     /// Replaces the record of this version with `login`, atomically between processes; durable when it returns true. A
     /// logout is saved as a tombstone. If it throws, the store contains the old record or `login`; saving `login` again
     /// is then correct in both cases.
     ///
-    /// - Parameter version: nil: the store is unused.
-    /// - Returns: false, without any change, if the store contains another version, because another client has saved
-    ///   since.
+    /// - Parameter version: the version of the record to replace. Nil: the store must be unused.
+    /// - Returns: false, without any change, if the store contains another version, because another client has saved a
+    ///   login since the caller loaded it.
     func save(_ login: StoredLogin, replacing version: LoginVersion?) throws(NightjarError) -> Bool
 
-    /// - Returns: nil while another process or client holds the lock. The lock ends with `unlock` or with the process.
+    /// Takes the lock without waiting. Returns nil while another process or client holds it. The lock is released by
+    /// `unlock` or when the process ends.
     func tryLock() throws(NightjarError) -> (any TokenLock)?
 }
 
-/// Unlocks when it is released.
+/// The lock of a ``TokenStore``. Unlocks when the object is deallocated.
 public protocol TokenLock: Sendable {
-    /// Does nothing if called again, or in a forked child, because the lock belongs to the parent.
+    /// Releases the lock. Does nothing if called again, or in a forked child, because the lock belongs to the parent.
     func unlock()
 }
 

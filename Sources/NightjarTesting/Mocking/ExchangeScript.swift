@@ -20,7 +20,8 @@ package struct ExchangeScript: Sendable {
         }
     }
 
-    /// Played in order. The last one is `finish` or `fail`. An exchange without one never ends by itself.
+    /// The events in order. The last event is `finish` or `fail`. Without such an event, the exchange never ends by
+    /// itself.
     package var steps: [Step]
     /// True if the connection could not be established, so that nothing was sent.
     package var failsBeforeSending = false

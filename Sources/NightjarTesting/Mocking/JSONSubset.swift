@@ -1,5 +1,5 @@
 extension JSONValue {
-    /// Checks that another value contains this one. Additional object members are allowed. Arrays must have equal
+    /// Checks that another value contains this value. Additional object members are allowed. Arrays must have equal
     /// lengths. Numbers are compared by value.
     ///
     /// - Returns: the place of the first difference. Nil if there is none.
@@ -20,7 +20,7 @@ extension JSONValue {
         return nil
     }
 
-    /// True if the values are equal. The order of members and the notation of numbers are ignored.
+    /// Returns true if the values are equal. The order of members and the notation of numbers are ignored.
     func isEquivalent(to other: JSONValue) -> Bool {
         var pairs = [(self, other)]
         while let (a, b) = pairs.popLast() {

@@ -22,7 +22,8 @@ public struct MockFault: Sendable, Equatable {
     /// The number of body bytes that arrive before the fault. Nil if not even a response head arrives.
     public var after: Int?
 
-    /// - Parameter after: for faults on an established connection. The others occur before anything is sent.
+    /// - Parameter after: the number of body bytes before the fault, for faults on an established connection. Other
+    ///   faults occur before anything is sent.
     public init(_ kind: Kind, after: Int? = nil) {
         self.kind = kind
         self.after = after
@@ -36,7 +37,7 @@ public struct MockFault: Sendable, Equatable {
         }
     }
 
-    /// The error of the call. Nil if the exchange never ends.
+    /// Returns the error of the call. Returns nil if the exchange never ends.
     func error(to origin: Origin) -> NightjarError? {
         let host = origin.authority
         switch kind {
@@ -50,10 +51,10 @@ public struct MockFault: Sendable, Equatable {
             return NightjarError(.tls, "the TLS handshake with \(host) failed (mock fault)", phase: .tls)
         case .connectTimeout:
             return NightjarError(
-                .timeout, "no connection to \(host) within the limit (mock fault)", phase: .connect)
+                .timeout, "connecting to \(host) timed out (mock fault)", phase: .connect)
         case .timeout:
             return NightjarError(
-                .timeout, "no data was transferred on the connection to \(host) within the limit (mock fault)",
+                .timeout, "the connection to \(host) transferred no data within the idle timeout (mock fault)",
                 phase: .idle, requestMayHaveBeenProcessed: true)
         case .hang: return nil
         case .connectionLost:

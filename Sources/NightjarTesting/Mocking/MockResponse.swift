@@ -9,7 +9,8 @@ public struct MockResponse: Sendable {
     public var delay: Duration
     /// Bytes of the body per second. Nil for no limit.
     public var rate: Int?
-    /// Bytes of each piece of the body. Nil for a single piece, or ten pieces per second if ``rate`` is set.
+    /// The size of each piece of the body in bytes. Nil for a single piece, or ten pieces per second if ``rate`` is
+    /// set.
     public var pieces: Int?
     public var fault: MockFault?
 
@@ -26,7 +27,7 @@ public struct MockResponse: Sendable {
         self.fault = fault
     }
 
-    /// A JSON response with its Content-Type.
+    /// Returns a JSON response with its Content-Type.
     public static func json(_ value: JSONValue, status: Int = 200) throws(NightjarError) -> MockResponse {
         var headers = Headers()
         try headers.add("Content-Type", "application/json")
@@ -43,7 +44,7 @@ public struct MockResponse: Sendable {
         MockResponse(fault: MockFault(kind, after: bytes))
     }
 
-    /// The script of the response to a request.
+    /// Returns the script of the response to a request.
     package func script(to request: ArrivedRequest) -> ExchangeScript {
         if let fault, fault.after == nil {
             let error = fault.error(to: request.url.origin)
@@ -73,7 +74,7 @@ public struct MockResponse: Sendable {
         return ExchangeScript(steps)
     }
 
-    /// The pieces of the body, up to the fault.
+    /// Returns the pieces of the body, up to the fault.
     private func parts(of content: ByteBuffer) -> [ByteBuffer] {
         var rest = content
         if let bytes = fault?.after { rest = rest.readSlice(length: min(bytes, rest.readableBytes)) ?? rest }
@@ -92,6 +93,6 @@ public struct MockResponse: Sendable {
         return Int64(exactly: min(nanoseconds, 3e18).rounded()) ?? 0
     }
 
-    /// The most pieces of one response. Each one needs a timer.
+    /// The maximum number of pieces of one response. Each piece needs a timer.
     private static let mostPieces = 100_000
 }

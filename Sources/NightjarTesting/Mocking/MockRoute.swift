@@ -6,7 +6,7 @@ public struct MockRoute: Sendable {
         case last
         /// The sequence starts again.
         case first
-        /// The call fails with a message that says so.
+        /// The call fails with a message that names the route and the number of its responses.
         case error
     }
 
@@ -22,8 +22,8 @@ public struct MockRoute: Sendable {
     public var pattern: RequestPattern
     public var responses: Responses
     public var whenExhausted = ExhaustionPolicy.last
-    /// The most requests that the route responds to. Later ones are matched against the routes after it. Nil for no
-    /// limit.
+    /// The maximum number of requests that the route responds to. Further requests are matched against the routes after
+    /// it. Nil: unlimited.
     public var times: Int?
     /// True if verification accepts that the route was never used.
     public var isOptional = false
@@ -38,6 +38,6 @@ public struct MockRoute: Sendable {
         self.init(RequestPattern(method, try PathPattern(path)), .sequence(responses))
     }
 
-    /// For messages: `"list" (GET /articles)`.
+    /// The route in messages: `"list" (GET /articles)`.
     public var summary: String { name.map { "\(quoted($0)) (\(pattern.summary))" } ?? pattern.summary }
 }

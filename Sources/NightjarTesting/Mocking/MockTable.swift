@@ -2,7 +2,7 @@
 package struct MockTable: Sendable {
     package enum Choice: Sendable {
         case respond(MockResponse)
-        /// The program supplies the response. `parameters` are those of the path.
+        /// The program supplies the response. `parameters` are the values of the path parameters.
         case callResponder(responder: Int, parameters: [(name: String, value: String)])
         /// The request is sent to the network.
         case pass
@@ -20,7 +20,7 @@ package struct MockTable: Sendable {
     package let passesUnmatched: Bool
     private var uses: [Int]
     package private(set) var calls: [Call] = []
-    /// The number of the oldest ``calls`` that were dropped.
+    /// The number of older calls that were dropped from ``calls``.
     package private(set) var droppedCalls = 0
     private var unmatched = 0
 
@@ -39,9 +39,10 @@ package struct MockTable: Sendable {
         uses = Array(repeating: 0, count: routes.count)
     }
 
-    /// The most routes of one mock. Each call is compared with each route; the table of an API has tens.
+    /// The maximum number of routes of one mock. Each call is compared with each route; the mock of an API has tens of
+    /// routes.
     static let mostRoutes = 10_000
-    /// The most requests that are kept for inspection.
+    /// The maximum number of requests that are kept for inspection.
     static let mostCalls = 1000
 
     /// Selects the response to a request and counts the use.
@@ -119,7 +120,7 @@ package struct MockTable: Sendable {
         )
     }
 
-    /// The path with the longest common prefix and suffix.
+    /// Returns the path with the longest common prefix and suffix.
     private static func mostSimilar(_ path: String, _ paths: [String]) -> String? {
         func common(_ other: String) -> Int {
             let front = zip(path.utf8, other.utf8).prefix { $0 == $1 }.count
@@ -131,9 +132,8 @@ package struct MockTable: Sendable {
 
     // MARK: Verification
 
-    /// The number of uses of a route.
-    ///
-    /// - Returns: nil if no route has that name or pattern (`GET /articles`).
+    /// Returns the number of uses of the routes with this name or pattern (`GET /articles`). Returns nil if there is
+    /// none.
     package func uses(of name: String) -> Int? {
         var sum: Int?
         for (index, route) in routes.enumerated() where route.name == name || route.pattern.summary == name {
@@ -153,8 +153,8 @@ package struct MockTable: Sendable {
         unmatched = 0
     }
 
-    /// The result of verification: routes that were never used or less often than their `times`, and calls that matched
-    /// no route. Nil if there are none.
+    /// The result of verification: routes that were used less often than their `times` or never, and calls that matched
+    /// no route. Nil if verification succeeds.
     package var failureMessage: NightjarError? {
         var mismatches: [String] = []
         for (index, route) in routes.enumerated() where !route.isOptional {

@@ -2,7 +2,7 @@
 /// or `/static/**` for any number of segments. Compared segment by segment after percent-decoding.
 package struct PathPattern: Sendable, Equatable, CustomStringConvertible {
     private enum Segment: Sendable, Equatable {
-        /// Pieces separated by arbitrary text. A single piece must match exactly.
+        /// The pieces between `*`, each of which stands for any text. A single piece must match exactly.
         case text([[UInt8]])
         case parameter(String)
         /// Any number of segments.
@@ -14,7 +14,7 @@ package struct PathPattern: Sendable, Equatable, CustomStringConvertible {
     private let origin: Origin?
     private let segments: [Segment]
 
-    /// - Parameter text: begins with a slash, or is an absolute URL without a query.
+    /// - Parameter text: a path that begins with a slash, or an absolute URL without a query.
     /// - Throws: `invalid_argument` if it is neither.
     package init(_ text: String) throws(NightjarError) {
         description = text
@@ -45,7 +45,7 @@ package struct PathPattern: Sendable, Equatable, CustomStringConvertible {
         return (try RequestURL(String(text[..<slash])).origin, slash == rest.endIndex ? "/" : text[slash...])
     }
 
-    /// The longest pattern, in bytes: the URI length that RFC 9110 section 4.1 recommends to support.
+    /// The maximum length of a pattern in bytes: the URI length that RFC 9110 section 4.1 recommends to support.
     static let longest = 8000
 
     private static func pieces(_ path: Substring) -> [Substring.UTF8View] {
@@ -61,8 +61,10 @@ package struct PathPattern: Sendable, Equatable, CustomStringConvertible {
             text.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false).map(PercentEncoding.decoded))
     }
 
-    /// - Parameter base: the client's base URL. The part of the path after that of the base URL is compared too, so
-    ///   that a route can be written like a call.
+    /// Matches the path of a URL.
+    ///
+    /// - Parameter base: the client's base URL. The part of the path after the base URL's path is compared too, so that
+    ///   a route can be written like a call.
     /// - Returns: the values of the parameters. Nil if the path does not match.
     package func match(_ url: RequestURL, base: RequestURL?) -> [(name: String, value: String)]? {
         if let origin { return origin == url.origin ? match(url.path[...]) : nil }
@@ -79,7 +81,8 @@ package struct PathPattern: Sendable, Equatable, CustomStringConvertible {
         return match(url.path[...])
     }
 
-    /// Backtracks to the last `**` only. A shorter match of an earlier one never needs to be revised.
+    /// Matches a path. Backtracks to the last `**` only, because the shortest match of an earlier `**` never needs to
+    /// be revised.
     private func match(_ path: Substring) -> [(name: String, value: String)]? {
         let parts = PathPattern.pieces(path)
         var values: [(name: String, value: String)] = []

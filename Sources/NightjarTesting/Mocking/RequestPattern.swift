@@ -12,7 +12,7 @@ public struct RequestPattern: Sendable {
 
     /// The condition for the body.
     public enum Body: Sendable {
-        /// Equal byte for byte.
+        /// A body equal to this text, byte for byte.
         case text(String)
         /// JSON that contains this value, see ``JSONValue/firstDifference(from:)``.
         case json(JSONValue)
@@ -26,7 +26,7 @@ public struct RequestPattern: Sendable {
     public var headers: [(name: String, expected: ExpectedValue)] = []
     public var body: Body?
 
-    /// A pattern for the requests to a path.
+    /// Creates a pattern for the requests to a path.
     ///
     /// - Parameter path: the path as in ``MockRoute``: `/users/{id}`.
     /// - Throws: `invalid_argument` if the path is invalid.
@@ -34,7 +34,7 @@ public struct RequestPattern: Sendable {
         self.init(method, try PathPattern(path))
     }
 
-    /// A pattern for requests with this method to any path, or for all requests.
+    /// Creates a pattern for requests with this method to any path, or for all requests.
     public init(_ method: Method? = nil) { self.method = method }
 
     package init(_ method: Method?, _ path: PathPattern?) {
@@ -42,6 +42,8 @@ public struct RequestPattern: Sendable {
         self.path = path
     }
 
+    /// Compares a request with the pattern. Returns the values of the path parameters.
+    ///
     /// - Parameter base: the client's base URL, see ``PathPattern/match(_:base:)``.
     func match(
         _ request: ArrivedRequest, base: RequestURL?
@@ -73,7 +75,7 @@ public struct RequestPattern: Sendable {
         switch body {
         case nil: return nil
         case .text(let text):
-            return request.body.readableBytesView.elementsEqual(text.utf8) ? nil : "its body differs"
+            return request.body.readableBytesView.elementsEqual(text.utf8) ? nil : "its body differs from the request's"
         case .json(let expected):
             guard let json = request.json else { return "its body is JSON but the request's is not" }
             guard let place = expected.firstDifference(from: json) else { return nil }
@@ -90,6 +92,8 @@ public struct RequestPattern: Sendable {
         }
     }
 
+    /// Returns why values do not meet a condition.
+    ///
     /// - Parameter showsFound: false for values that may be secret.
     /// - Returns: nil if the condition is met.
     private static func reason(_ expected: ExpectedValue, _ found: [String], showsFound: Bool = true) -> String? {
@@ -104,7 +108,7 @@ public struct RequestPattern: Sendable {
         }
     }
 
-    /// For messages: `GET /articles/{id}`.
+    /// The pattern in messages: `GET /articles/{id}`.
     public var summary: String {
         let parts = [method?.name, path?.description].compactMap { $0 }
         return parts.isEmpty ? "any request" : parts.joined(separator: " ")

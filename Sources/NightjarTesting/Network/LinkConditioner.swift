@@ -6,7 +6,7 @@
 package struct LinkConditioner: Sendable {
     /// The effect of the link on one exchange.
     package struct ConnectionPlan: Sendable, Equatable {
-        /// Where the connection breaks. Nil: it does not.
+        /// Where the connection breaks. Nil: it does not break.
         package var breaks: Break?
         /// The time to open a new connection before the request is sent. Zero for a known origin.
         package var opening: Duration
@@ -37,8 +37,8 @@ package struct LinkConditioner: Sendable {
 
     /// Starts an exchange.
     package mutating func begin(to origin: Origin) -> ConnectionPlan {
-        // Always draws the same number of random values, so that the fate of one exchange does not depend on the
-        // others.
+        // Always draws the same number of random values, so that the outcome of an exchange does not depend on other
+        // exchanges.
         let (chance, place, bytes, shake) = (unit(), unit(), unit(), unit())
         let breaks: Break? =
             chance >= profile.loss
@@ -47,18 +47,19 @@ package struct LinkConditioner: Sendable {
         let latency = profile.latency + .nanoseconds(Int64(Double(profile.jitter.nanosecondsClamped) * shake))
         var opening = Duration.zero
         if !known.contains(origin) { opening = origin.isTLS ? latency + latency : latency }
-        // Forgets all origins when the limit is reached; each then opens a new connection.
+        // When the limit is reached, all origins are forgotten, and the next exchange with each opens a new connection.
         if known.count >= LinkConditioner.mostOrigins { known = [] }
         if breaks == nil { known.insert(origin) } else { known.remove(origin) }
         return ConnectionPlan(breaks: breaks, opening: opening, half: latency / 2)
     }
 
-    /// Returns when the last of these bytes has been sent to the server.
+    /// Returns the time at which the last of these bytes has been sent to the server.
     package mutating func send(_ bytes: Int, at now: UInt64) -> UInt64 {
         LinkConditioner.pass(bytes, at: now, profile.up, &freeUp)
     }
 
-    /// Returns when the last of these bytes has arrived, if the server sends them now. Does not include the latency.
+    /// Returns the time at which the last of these bytes arrives if the server sends them now. Does not include the
+    /// latency.
     package mutating func receive(_ bytes: Int, at now: UInt64) -> UInt64 {
         LinkConditioner.pass(bytes, at: now, profile.down, &freeDown)
     }
@@ -71,7 +72,7 @@ package struct LinkConditioner: Sendable {
         return free
     }
 
-    /// A random number in 0 ..< 1.
+    /// Returns a random number in 0 ..< 1.
     private mutating func unit() -> Double { Double(random.next() >> 11) * 0x1p-53 }
 
     /// 100 years in nanoseconds. Prevents an overflow for gigabytes at one byte per second.

@@ -10,7 +10,7 @@ public struct NetworkProfile: Sendable, Equatable {
     public var up: Int?
     /// The fraction of exchanges whose connection breaks, 0 to 1.
     public var loss: Double
-    /// There is no network.
+    /// True if there is no network.
     public var isOffline: Bool
     /// The seed for all random values. The same seed gives the same results.
     public var seed: UInt64

@@ -1,7 +1,7 @@
 import NIOCore
 
 extension Cassette {
-    /// - Throws: `decoding` with the place if the text is not a cassette.
+    /// Reads a cassette. Throws `decoding` with the place if the text is not a cassette.
     package init(parsing text: UnsafeRawBufferPointer) throws(NightjarError) {
         let file = CassetteNode(try JSONValue(parsing: text), "")
         let members = try file.members(["format", "version", "exchanges"])
@@ -41,10 +41,10 @@ extension RecordedExchange.Request {
     fileprivate init(_ node: CassetteNode) throws(NightjarError) {
         let members = try node.members(["method", "url", "headers"] + RecordedBody.names)
         let name = try node.needed("method", in: members)
-        guard let method = Method(try name.text()) else { throw name.error("is not a method") }
+        guard let method = Method(try name.text()) else { throw name.error("must be an HTTP method") }
         let address = try node.needed("url", in: members)
         let url = try address.text()
-        guard (try? RequestURL(url)) != nil else { throw address.error("is not an absolute URL") }
+        guard (try? RequestURL(url)) != nil else { throw address.error("must be an absolute URL") }
         self.init(
             method: method, url: url, headers: try Headers(recorded: members["headers"]),
             body: try RecordedBody(members, node))
@@ -57,7 +57,7 @@ extension RecordedExchange.Response {
             ["status", "reason", "headers", "trailers", "delay", "pieces", "cut"] + RecordedBody.names)
         let number = try node.needed("status", in: members)
         guard case .integer(let value) = number.value, let status = Int(exactly: value), (100...999).contains(status)
-        else { throw number.error("is not a status from 100 to 999") }
+        else { throw number.error("must be a status from 100 to 999") }
         self.init(status: status)
         if let reason = members["reason"] {
             let text = try reason.text()
@@ -72,7 +72,9 @@ extension RecordedExchange.Response {
             pieces.append(try RecordedExchange.Piece(piece))
         }
         if let cut = members["cut"] {
-            guard case .bool(let flag) = cut.value else { throw cut.error("must be true or false") }
+            guard case .bool(let flag) = cut.value else {
+                throw cut.error("must be true or false, found \(cut.value.typeName)")
+            }
             isTruncated = flag
         }
     }
@@ -82,7 +84,7 @@ extension RecordedExchange.Piece {
     fileprivate init(_ node: CassetteNode) throws(NightjarError) {
         let pair = try node.elements()
         guard pair.count == 2, case .integer(let number) = pair[1].value, let bytes = Int(exactly: number), bytes >= 0
-        else { throw node.error("must be a delay and a number of bytes") }
+        else { throw node.error("must be a list of a delay in seconds and a number of bytes") }
         self.init(after: try pair[0].duration(), bytes: bytes)
     }
 }
@@ -103,7 +105,9 @@ extension RecordedExchange.Failure {
         }
         var isProcessed = false
         if let node = members["may_have_been_processed"] {
-            guard case .bool(let flag) = node.value else { throw node.error("must be true or false") }
+            guard case .bool(let flag) = node.value else {
+                throw node.error("must be true or false, found \(node.value.typeName)")
+            }
             isProcessed = flag
         }
         self.init(
@@ -126,7 +130,7 @@ extension RecordedBody {
         } else if let text = members["text"] {
             self = .text(try text.text())
         } else if let node = members["base64"] {
-            guard let bytes = Base64.decode(try node.text().utf8) else { throw node.error("is not base64") }
+            guard let bytes = Base64.decode(try node.text().utf8) else { throw node.error("must be valid base64") }
             self = .binary(ByteBuffer(bytes: bytes))
         } else {
             self = members["omitted"] == nil ? .none : .omitted
@@ -138,7 +142,9 @@ extension Headers {
     fileprivate init(recorded node: CassetteNode?) throws(NightjarError) {
         self.init()
         guard let node else { return }
-        guard case .object(let members) = node.value else { throw node.error("must be an object") }
+        guard case .object(let members) = node.value else {
+            throw node.error("must be an object, found \(node.value.typeName)")
+        }
         for member in members {
             let field = CassetteNode(member.value, "\(node.path).\(member.name)")
             let values: [CassetteNode]
@@ -154,7 +160,7 @@ extension Headers {
     }
 }
 
-/// A value of the file and its path.
+/// A value in the cassette, with its path for messages.
 private struct CassetteNode {
     let value: JSONValue
     let path: String
@@ -168,7 +174,7 @@ private struct CassetteNode {
         NightjarError(.decoding, "\(path.isEmpty ? "the document" : quoted(path, limit: 200)) \(what)")
     }
 
-    /// The members by name.
+    /// Returns the members by name.
     ///
     /// - Throws: `decoding` if a name is not in `known`.
     func members(_ known: [String]) throws(NightjarError) -> [String: CassetteNode] {
@@ -208,7 +214,7 @@ private struct CassetteNode {
             default: nil
             }
         guard let seconds, Duration(seconds: seconds) != nil, let count = Int64(exactly: (seconds * 1e6).rounded())
-        else { throw error("must be a number of seconds from 0") }
+        else { throw error("must be a non-negative number of seconds") }
         return .microseconds(count)
     }
 }

@@ -82,7 +82,7 @@ extension Headers {
 }
 
 extension Duration {
-    /// In seconds, with microsecond resolution.
+    /// The duration in seconds, with microsecond resolution.
     fileprivate var recorded: JSONValue {
         let microseconds = nanosecondsClamped / 1000
         return microseconds % 1_000_000 == 0

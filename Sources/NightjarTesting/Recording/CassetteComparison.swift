@@ -1,11 +1,11 @@
 import NIOCore
 
-/// Decides whether a request equals a recorded one. Compares the method, the URL and the body, with secrets masked.
+/// Decides whether a request equals a recorded request. Compares the method, the URL and the body, with secrets masked.
 /// JSON is compared by value, a form item by item, and a query regardless of its order.
 public struct CassetteComparison: Sendable {
-    /// Headers that must be equal too.
+    /// The names of headers that must be equal too.
     public var headers: [String] = []
-    /// Query items that may differ.
+    /// The names of query items that may differ.
     public var ignoredQuery: [String] = []
     /// Places in JSON bodies that may differ.
     public var ignoredJSON: [JSONPointer] = []
@@ -25,7 +25,7 @@ public struct CassetteComparison: Sendable {
         /// Nil if the body is unknown or ignored.
         var body: String?
 
-        /// All strings of the key. The first one states how many of each kind follow.
+        /// All strings of the key. The first string states how many of each kind follow.
         private var texts: [String] {
             ["\(query.count) \(headers.count) \(body == nil)", method, place] + query + headers + [body ?? ""]
         }
@@ -35,7 +35,9 @@ public struct CassetteComparison: Sendable {
         func hash(into hasher: inout Hasher) { for text in texts { text.hashExactly(into: &hasher) } }
     }
 
-    /// - Parameter request: scrubbed in the style ``SecretScrubber/Style/masked``.
+    /// Returns the comparable form of a request.
+    ///
+    /// - Parameter request: must be scrubbed in the style ``SecretScrubber/Style/masked``.
     func key(of request: RecordedExchange.Request) -> Key {
         let end = request.url.utf8.firstIndex(of: UInt8(ascii: "?")) ?? request.url.endIndex
         var place = String(request.url[..<end])
@@ -75,7 +77,7 @@ public struct CassetteComparison: Sendable {
         ignoredJSON.reduce(value) { $0.removing($1.tokens[...]) }
     }
 
-    /// Replaces the boundary of a multipart body, which differs each time.
+    /// Replaces the boundary of a multipart body, because it differs each time.
     private static func plain(_ text: String, _ type: MediaType?) -> String {
         guard let type, type.type == "multipart", let boundary = type["boundary"], !boundary.isEmpty else {
             return text
@@ -83,15 +85,15 @@ public struct CassetteComparison: Sendable {
         return text.split(separator: boundary, omittingEmptySubsequences: false).joined(separator: "boundary")
     }
 
-    /// A text that is equal for equal JSON.
+    /// Returns a text that is equal for equal JSON.
     private static func canonical(_ value: JSONValue) -> String {
         (try? value.sorted().encoded()).map { String(buffer: $0) } ?? ""
     }
 
     // MARK: Differences
 
-    /// Describes how the recorded request differs from the live one, and rates their similarity (higher is more
-    /// similar). Nil if they are equal.
+    /// Describes how the recorded request differs from the live request, and rates their similarity (higher is more
+    /// similar). Returns nil if they are equal.
     static func difference(_ recorded: Key, _ live: Key) -> (similarity: Int, text: String)? {
         if !recorded.place.isExactly(live.place) {
             return (recorded.method == live.method ? 1 : 0, "is for \(quoted(recorded.place, limit: 200))")

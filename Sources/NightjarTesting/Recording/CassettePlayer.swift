@@ -53,7 +53,7 @@ package struct CassettePlayer: Sendable {
         var key = live
         var candidates = places[key]
         if candidates == nil {
-            // The request may belong to a login, which the recorder may have detected by the response.
+            // The request may belong to a login, which the recorder may have detected from the response.
             key = comparison.key(of: scrubber.scrub(RecordedExchange(recorded, nil), inLogin: true).request)
             candidates = places[key]
         }
@@ -92,12 +92,12 @@ package struct CassettePlayer: Sendable {
             "\(what); the nearest, number \(nearest.index + 1) (\(exchange.method) \(url)), \(nearest.text)")
     }
 
-    /// The most exchanges that are compared to build a message.
+    /// The maximum number of exchanges that are compared to build a message.
     private static let mostCompared = 1000
 }
 
 extension RecordedExchange.Request {
-    /// The request as it would be recorded, including its secrets.
+    /// Creates the request as it would be recorded, including its secrets.
     package init(_ request: ArrivedRequest) {
         self.init(
             method: request.method, url: request.url.origin.description + request.url.target, headers: request.headers,

@@ -10,7 +10,7 @@ public struct CassetteSecrets: Sendable {
         self.values = values
     }
 
-    /// For URLs, the same names are secret as in logs.
+    /// Returns true if a query item is secret. The secret names are the same as in logs.
     func isSecret(queryItem name: Substring.UTF8View) -> Bool { SecretNames.isSecret(item: name, sensitive: further) }
 
     func isSecret(field name: String, _ value: String) -> Bool {
@@ -25,8 +25,8 @@ public struct CassetteSecrets: Sendable {
 
     private var challenges: [String] { ["WWW-Authenticate", "Proxy-Authenticate"] }
 
-    /// Names that are also common for data ("code", "key", "ticket") are secret in bodies of logins only, so that the
-    /// code of an error stays visible.
+    /// Returns true if a body member is secret. Names that are also common for data ("code", "key", "ticket") are
+    /// secret in bodies of logins only, so that the code of an error stays visible.
     func isSecret(member name: some Collection<UInt8>, inLogin: Bool) -> Bool {
         if CassetteSecrets.isCode(name) || SecretNames.isNamed(name, in: further) { return true }
         switch SecretNames.strength(name, in: .item) {
@@ -36,7 +36,7 @@ public struct CassetteSecrets: Sendable {
         }
     }
 
-    /// True if a member with this name shows that the exchange is a login.
+    /// Returns true if a member with this name shows that the exchange is a login.
     static func isLogin(_ name: Substring.UTF8View) -> Bool { login.contains(letters(PercentEncoding.decoded(name))) }
 
     private static let login: Set<String> = [
@@ -44,12 +44,12 @@ public struct CassetteSecrets: Sendable {
         "granttype", "codeverifier", "authtoken",
     ]
 
-    /// Codes that are exchanged for tokens, although logs need not mask them.
+    /// Returns true for the names of codes that are exchanged for tokens. Logs need not mask these codes.
     private static func isCode(_ name: some Collection<UInt8>) -> Bool {
         ["devicecode", "usercode"].contains(letters(name))
     }
 
-    /// True for a member inside a secret member that describes the secret but is not secret itself.
+    /// Returns true for a member inside a secret member that describes the secret but is not secret itself.
     static func isAboutSecret(_ name: some Collection<UInt8>) -> Bool { about.contains(letters(name)) }
 
     private static let about: Set<String> = [

@@ -21,17 +21,20 @@ struct IndentedJSONWriter {
 
     /// - Parameters:
     ///   - partLevel: the number of containers around each value whose growth is bounded.
-    ///   - maximumSize: bytes of the whole text.
+    ///   - maximumSize: the maximum size of the whole text in bytes.
     init(partLevel: Int, maximumSize: Int) {
         self.partLevel = partLevel
         self.maximumSize = maximumSize
     }
 
-    /// White space that a part may have for each byte of its compact form. Responses of APIs have one to two bytes.
+    /// The maximum white space of a part, in bytes for each byte of its compact form. Responses of APIs have one to two
+    /// bytes.
     private static let maximumGrowth = 4
-    /// Bytes of white space that every part may have. Small parts stay legible at any depth that real ones have.
+    /// The white space in bytes that every part may have, so that small parts stay legible at any realistic depth.
     private static let leastSpace = 1024
 
+    /// Writes a value.
+    ///
     /// - Throws: `invalid_request` for a number that JSON cannot represent; `too_large` beyond the maximum size.
     mutating func write(_ value: JSONValue) throws(NightjarError) {
         try begin(value)
@@ -57,7 +60,7 @@ struct IndentedJSONWriter {
         text.writeStaticString("\n")
     }
 
-    /// Opens a container that is written on several lines, or writes the whole value on this one.
+    /// Opens a container that is written on several lines, or writes the whole value on the current line.
     private mutating func begin(_ value: JSONValue) throws(NightjarError) {
         var takesLines = value.takesLines
         if takesLines, open.count == partLevel { takesLines = try isBounded(value) }
@@ -77,7 +80,7 @@ struct IndentedJSONWriter {
         for _ in open { text.writeStaticString("  ") }
     }
 
-    /// Whether the white space of a part stays within its bound.
+    /// Returns whether the white space of a part stays within its bound.
     private func isBounded(_ part: JSONValue) throws(NightjarError) -> Bool {
         let compactSize = try part.encoded().readableBytes
         var space = IndentedJSONWriter.leastSpace + IndentedJSONWriter.maximumGrowth * compactSize
@@ -109,8 +112,8 @@ extension JSONValue {
         }
     }
 
-    /// Whether it is a container that does not fit on one line. Scalars, empty containers and lists of up to four short
-    /// scalars do.
+    /// True for a container that is written on several lines. Scalars, empty containers and lists of up to four short
+    /// scalars are written on one line.
     fileprivate var takesLines: Bool {
         switch self {
         case .object(let members): !members.isEmpty

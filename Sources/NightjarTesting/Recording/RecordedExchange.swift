@@ -4,7 +4,7 @@ import NIOCore
 package struct RecordedExchange: Sendable, Equatable {
     package struct Request: Sendable, Equatable {
         package var method: Method
-        /// Absolute, without user info.
+        /// The absolute URL without user info.
         package var url: String
         package var headers: Headers
         package var body: RecordedBody
@@ -26,7 +26,7 @@ package struct RecordedExchange: Sendable, Equatable {
         package var trailers = Headers()
         /// Time from the request to the response head.
         package var delay = Duration.zero
-        /// The parts in which the body arrived. The last one includes all bytes that the sizes do not cover.
+        /// The parts in which the body arrived. The last part includes all bytes that the sizes do not cover.
         package var pieces: [Piece] = []
         /// True if the client stopped reading before the end of the body.
         package var isTruncated = false
@@ -45,13 +45,13 @@ package struct RecordedExchange: Sendable, Equatable {
         }
     }
 
-    /// The failure of the exchange. It occurred instead of a response or after the recorded part of it.
+    /// The failure of the exchange, which occurred instead of a response or after the recorded part of the response.
     package struct Failure: Sendable, Equatable {
         package var kind: ErrorKind
         package var message: String
         package var phase: ErrorPhase?
         package var requestMayHaveBeenProcessed: Bool
-        /// Time since the request or the last piece.
+        /// The time from the request, or from the last piece of the response, to the failure.
         package var delay: Duration
 
         package init(_ error: NightjarError, after delay: Duration) {
@@ -182,8 +182,8 @@ package enum RecordedBody: Sendable, Equatable {
         return (result, depth)
     }
 
-    /// The deepest nesting of a body that is stored as JSON. A deeper one is stored as text, because the file adds
-    /// levels of its own and ``SecretScrubber`` does not search deeper.
+    /// The maximum nesting depth of a body that is stored as JSON. A deeper body is stored as text, because the file
+    /// adds levels of its own and ``SecretScrubber`` does not search deeper.
     static let deepestJSON = 199
 
     /// The body in a form that can be written to a file, read back and searched for secrets.
@@ -205,7 +205,7 @@ package enum RecordedBody: Sendable, Equatable {
 }
 
 extension JSONValue {
-    /// True if arrays and objects are nested more than `maximum` levels deep. Does not recurse.
+    /// Returns true if arrays and objects are nested more than `maximum` levels deep. Does not recurse.
     func nests(deeperThan maximum: Int) -> Bool {
         var rest = [(value: self, level: 1)]
         while let (value, level) = rest.popLast() {

@@ -83,7 +83,7 @@ extension String {
 }
 
 extension SecretScrubber {
-    /// The text before the first name of a secret, and the text after the prefix of each name.
+    /// Returns the text before the first name of a secret, and the text after the prefix of each name.
     static func split(_ text: String) -> [String] {
         var (text, prefix) = (text, prefix)
         return text.withUTF8 { text in
@@ -101,7 +101,7 @@ extension SecretScrubber {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The offset of the first occurrence of `bytes`.
+    /// Returns the offset of the first occurrence of `bytes`.
     func place(of bytes: UnsafeRawBufferPointer) -> Int? {
         guard let wanted = bytes.baseAddress, let first = bytes.first else { return nil }
         var place = 0

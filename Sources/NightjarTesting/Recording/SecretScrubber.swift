@@ -34,17 +34,20 @@ package struct SecretScrubber: Sendable {
 
     /// The prefix of the names of scrubbed secrets.
     package static let prefix = "scrubbed-"
-    /// The shortest secret that is replaced elsewhere, in bytes. A shorter one would match by chance.
+    /// The minimum length in bytes of a secret that is replaced everywhere, not only where it was found. Shorter
+    /// secrets would match other texts by chance.
     package static let shortest = 6
-    /// The most secrets that are replaced elsewhere. Each one costs a search of each body.
+    /// The maximum number of secrets that are replaced everywhere. Each secret costs a search of each body.
     private static let mostSeen = 500
 
     // MARK: Messages
 
-    /// - Parameter inLogin: true if the exchange is a login. Nil detects it.
+    /// Replaces the secrets in an exchange.
+    ///
+    /// - Parameter inLogin: true if the exchange is a login. Nil: detected from the names in its bodies.
     package mutating func scrub(_ exchange: RecordedExchange, inLogin: Bool? = nil) -> RecordedExchange {
         let inLogin = inLogin ?? isLogin(exchange)
-        // Headers first: the secrets found there are replaced in the URLs and bodies.
+        // Headers are scrubbed first, because their secrets are replaced in the URLs and bodies too.
         var request = exchange.request
         request.headers = scrub(request.headers)
         request.url = scrub(url: request.url)
@@ -57,7 +60,7 @@ package struct SecretScrubber: Sendable {
         return scrubSeen(RecordedExchange(request, response, exchange.failure))
     }
 
-    /// Replaces the secrets that were found elsewhere.
+    /// Replaces all other occurrences of the secrets in ``seen``.
     ///
     /// - Parameter first: the index in ``seen`` of the first secret to replace.
     package func scrubSeen(_ exchange: RecordedExchange, from first: Int = 0) -> RecordedExchange {
@@ -127,11 +130,12 @@ package struct SecretScrubber: Sendable {
     private mutating func cookie(_ pair: Substring) -> String {
         guard let equals = pair.utf8.firstIndex(of: UInt8(ascii: "=")) else { return replace(String(pair)) }
         let value = String(pair[pair.utf8.index(after: equals)...])
-        // A server deletes a cookie by setting an empty one.
+        // An empty value is kept: with it, a server deletes a cookie.
         return value.isEmpty ? String(pair) : pair[...equals] + replace(value)
     }
 
-    /// Records the password of Basic credentials (RFC 7617). The credentials as a whole get one name.
+    /// Records the password of Basic credentials (RFC 7617) as a secret of its own. The encoded credentials are
+    /// replaced as a whole.
     private mutating func notePassword(_ credentials: String) {
         guard let bytes = Base64.decode(credentials.utf8), let text = String(validating: bytes, as: UTF8.self),
             let colon = text.utf8.firstIndex(of: UInt8(ascii: ":"))
@@ -139,7 +143,7 @@ package struct SecretScrubber: Sendable {
         _ = replace(String(text[text.utf8.index(after: colon)...]))
     }
 
-    /// Scrubs the query and the fragment of a URL or a similar text.
+    /// Scrubs the user info, the query and the fragment of a URL or a similar text.
     private mutating func scrub(url: String) -> String {
         var result = ""
         var rest = Substring(url).utf8
@@ -173,7 +177,8 @@ package struct SecretScrubber: Sendable {
         case .text(let text):
             return .text(String(decoding: replacing(Array(text.utf8), type: type), as: UTF8.self))
         case .binary(let bytes):
-            // A multipart form can contain files as well as secrets.
+            // Of the binary bodies, only multipart forms are scrubbed, because they can contain named secrets besides
+            // files.
             guard SecretContent.essence(type).hasPrefix("multipart/") else { return body }
             let others = replacing(Array(bytes.readableBytesView), type: type)
             return others.elementsEqual(bytes.readableBytesView) ? body : .binary(ByteBuffer(bytes: others))
@@ -219,12 +224,13 @@ package struct SecretScrubber: Sendable {
         return others == bytes ? text : String(decoding: others, as: UTF8.self)
     }
 
-    /// The levels of a body that is stored as JSON, plus one for its scalars.
+    /// The maximum nesting depth that is scrubbed: the levels of a body that is stored as JSON, plus one for its
+    /// scalars.
     static let maximumDepth = RecordedBody.deepestJSON + 1
 
     // MARK: Secrets
 
-    /// Returns the replacement of a secret. From now on every occurrence of the secret is replaced.
+    /// Returns the replacement of a secret. After this call, every occurrence of the secret is replaced.
     package mutating func name(of secret: String) -> String { replace(secret) }
 
     /// Each secret and its replacement. Secrets that are replaced everywhere come first.
@@ -234,7 +240,7 @@ package struct SecretScrubber: Sendable {
         return seen.map { ($0.secret, $0.name, true) } + others.map { ($0.name, $0.value, false) }
     }
 
-    /// True if a binary body contains a secret, which is not replaced there.
+    /// Returns true if a binary body contains a secret. Secrets in binary bodies are not replaced.
     package func isSecretInBytes(of exchange: RecordedExchange) -> Bool {
         func isSecret(_ body: RecordedBody?) -> Bool {
             guard case .binary(let bytes) = body else { return false }
@@ -245,7 +251,7 @@ package struct SecretScrubber: Sendable {
         return isSecret(exchange.request.body) || isSecret(exchange.response?.body)
     }
 
-    /// True if the exchange contains one of these words. They may be too short to be replaced everywhere.
+    /// Returns true if the exchange contains one of these words. The words may be too short to be replaced everywhere.
     package static func hasWord(_ words: [String], in exchange: RecordedExchange) -> Bool {
         func isPart(_ byte: UInt8?) -> Bool {
             byte.map { ASCII.isLetter($0) || ASCII.isDigit($0) || $0 >= 0x80 } ?? false
@@ -285,14 +291,14 @@ package struct SecretScrubber: Sendable {
         return name
     }
 
-    /// True for the name of a scrubbed secret.
+    /// Returns true for the name of a scrubbed secret.
     static func isName(_ text: String) -> Bool {
         guard text.utf8.starts(with: prefix.utf8) else { return false }
         let digits = text.utf8.dropFirst(prefix.utf8.count)
         return !digits.isEmpty && digits.allSatisfy { $0 &- UInt8(ascii: "0") < 10 }
     }
 
-    /// The highest number in the names of secrets in a text. 0 if there is none.
+    /// Returns the highest number in the names of secrets in a text. 0 if there is none.
     package static func highestNumber(in text: String) -> Int {
         split(text).dropFirst().lazy.compactMap { Int(String(Substring($0.utf8.prefix(while: ASCII.isDigit)))) }.max()
             ?? 0
@@ -300,7 +306,7 @@ package struct SecretScrubber: Sendable {
 
     private func withoutSeen(_ text: String, _ secrets: ArraySlice<(secret: String, name: String)>) -> String {
         var text = text
-        // Longest first, because one secret may contain another.
+        // The longest secrets are replaced first, because one secret may contain another.
         for (secret, name) in secrets.sorted(by: { $0.secret.utf8.count > $1.secret.utf8.count }) {
             text = text.replacing(secret, by: name)
         }

@@ -39,12 +39,12 @@ final class AddressResolver: Resolver, @unchecked Sendable {
 
     func cancelQueries() {}
 
-    /// Whether the host's addresses are cached.
+    /// Returns whether the host's addresses are cached.
     func knows(_ host: String, _ port: Int) -> Bool {
         known["\(host):\(port)"].map { $0.until > .now() } ?? false
     }
 
-    /// Removes a host from the cache after its addresses failed, because it may have moved.
+    /// Removes a host from the cache after connecting to its addresses failed, because its addresses may have changed.
     func forget(_ host: String, _ port: Int) {
         known["\(host):\(port)"] = nil
     }
@@ -75,7 +75,7 @@ final class AddressResolver: Resolver, @unchecked Sendable {
         return lookup.futureResult
     }
 
-    /// getaddrinfo returns no TTL. 60 s is curl's default.
+    /// How long addresses are cached. getaddrinfo returns no TTL. 60 s is curl's default.
     private static let lifetime = TimeAmount.seconds(60)
     private static let mostKnown = 1024
 

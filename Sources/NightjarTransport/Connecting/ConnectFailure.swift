@@ -15,7 +15,8 @@ enum ConnectFailure {
             phase: .connect, code: ETIMEDOUT)
     }
 
-    /// - Parameter error: Nil if the peer has closed the connection without another error.
+    /// - Parameter error: The error of the connection attempt. Nil if the peer has closed the connection without an
+    ///   error.
     static func describe(_ error: (any Error)?, _ peer: Peer) -> NightjarError {
         switch error {
         case let error as NightjarError: error
@@ -35,9 +36,9 @@ enum ConnectFailure {
         }
     }
 
-    /// The lookup of a host's addresses failed.
+    /// Returns the error for a failed lookup of a host's addresses.
     ///
-    /// - Parameter error: Nil if the host has no address.
+    /// - Parameter error: The error of the lookup. Nil if the host has no address.
     static func notFound(_ host: String, _ error: (any Error)?, purpose: String = "") -> NightjarError {
         if let error = error as? NightjarError { return error }
         let failure = error as? LookupFailure

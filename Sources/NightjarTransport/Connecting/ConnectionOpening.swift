@@ -16,7 +16,7 @@ struct ConnectionOpening {
     /// Whether data can be exchanged with the origin, or with the proxy that forwards requests.
     var isConnected: Bool { connected != nil }
 
-    /// Data can be exchanged with the origin.
+    /// Records that data can be exchanged with the origin.
     ///
     /// - Parameter lookUp: The lookup of the connection's host; nil for an address.
     mutating func connected(after lookUp: LookUpClock?, usesTLS: Bool) {

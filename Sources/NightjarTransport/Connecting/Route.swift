@@ -11,7 +11,8 @@ enum Route {
     /// The proxy opens a tunnel with CONNECT or SOCKS 5.
     case tunnelled(ProxyAddress)
 
-    /// - Throws: `invalid_url` if the configured proxy or socket cannot be used for `origin`.
+    /// Determines the route to an origin. Throws `invalid_url` if the configured proxy or socket cannot be used for
+    /// `origin`.
     init(to origin: Origin, socket: UnixSocket?, _ rules: ProxyRules) throws(NightjarError) {
         if let socket = origin.socket ?? socket {
             self = .socket(socket)

@@ -10,6 +10,8 @@ struct ServerIdentity {
     /// The IP addresses, 4 or 16 bytes each.
     var addresses: [[UInt8]] = []
 
+    /// Returns true if the certificate is for `host`.
+    ///
     /// - Parameter host: In the form of ``Origin/host``. A name is compared with the names, an address with the
     ///   addresses. The common name is not used (RFC 9525 section 2).
     func isFor(_ host: String) -> Bool {
@@ -19,6 +21,8 @@ struct ServerIdentity {
         return names.contains { ServerIdentity.matches(name, $0[...]) }
     }
 
+    /// Returns true if a host name matches a DNS name of the certificate.
+    ///
     /// - Parameter pattern: A name, or a name whose first label is `*` alone, which matches one label (section 6.3),
     ///   but not directly below a top-level domain.
     private static func matches(_ name: Substring.UTF8View, _ pattern: ArraySlice<UInt8>) -> Bool {

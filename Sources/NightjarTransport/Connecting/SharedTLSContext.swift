@@ -17,7 +17,7 @@ final class SharedTLSContext: Sendable {
     private let configuration: TLSConfiguration
     private let context = Mutex<NIOSSLContext?>(nil)
 
-    /// Returns the context of the clients that have these settings now, or a new one.
+    /// Returns the context of the clients that have the same settings, or a new context.
     static func matching(_ configuration: TLSConfiguration) -> SharedTLSContext {
         shared.withLock { contexts in
             contexts.removeAll { $0.context == nil }

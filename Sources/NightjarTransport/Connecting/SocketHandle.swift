@@ -5,7 +5,7 @@ import NIOCore
 struct SocketHandle {
     private let descriptor: CInt
 
-    /// - Returns: Nil if the channel has no system socket.
+    /// Returns nil if the channel has no system socket.
     init?(_ channel: any Channel) {
         let known = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
             of: NIOBSDSocket.Handle.self, { $0 })
@@ -13,12 +13,12 @@ struct SocketHandle {
         self.descriptor = descriptor
     }
 
-    /// Writes as much of `bytes` as the socket accepts. The rest, also after a failure, is for the channel, which
-    /// encounters the same failure.
+    /// Writes as much of `bytes` as the socket accepts. The caller writes the remaining bytes through the channel.
+    /// After a failure, all bytes remain, and the channel encounters the same failure.
     ///
     /// Used for requests on a connection without TLS: one system call instead of the channel's write queue, which costs
-    /// a request 8 % of its instructions. Only valid while nothing has been written through the channel, which may
-    /// still have queued data.
+    /// a request 8 % of its instructions. Must not be called after data was written through the channel, which may
+    /// still have that data in its queue.
     func write(_ bytes: inout ByteBuffer) {
         let written = bytes.withUnsafeReadableBytes {
             Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT))

@@ -14,7 +14,8 @@ final class TLSClient {
         tls.certificateVerification = configuration.verifiesCertificates ? .noHostnameVerification : .none
         if let file = configuration.certificateAuthorityFile {
             do {
-                // Read now, so that a wrong path is an error of the configuration and not of the first request.
+                // The file is read now, so that a wrong path is an error of the configuration and not of the first
+                // request.
                 tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(file))
             } catch {
                 throw NightjarError(

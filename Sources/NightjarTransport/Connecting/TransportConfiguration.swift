@@ -11,7 +11,7 @@ public struct TransportConfiguration: Sendable {
     /// Whether the server's certificate and host name are verified. If false, every connection is open to interception.
     public var verifiesCertificates = true
 
-    /// The proxies. By default those of the environment, which is read once, when the client is created.
+    /// The proxies. By default, the proxies of the environment, which is read once, when the client is created.
     public var proxy = ProxySettings()
     /// The socket for every connection, regardless of the URL's host, like curl's --unix-socket. No name is resolved and
     /// no proxy is used. Nil: connect to the host.

@@ -23,7 +23,7 @@ final class TunnelHandshake: ChannelInboundHandler, RemovableChannelHandler {
     private let finished: (Result<Void, NightjarError>) -> Void
     private var isHandshaking = false
     private var isDone = false
-    /// The error of the channel, reported before it closes.
+    /// The channel's error, which is reported before the channel closes.
     private var cause: (any Error)?
 
     /// - Parameter finished: Called once. Adds the handlers of the origin's connection after this one.
@@ -40,7 +40,7 @@ final class TunnelHandshake: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // Not passed on: later handlers would mistake it for the end of their own handshake.
+        // The event is not passed on: later handlers would mistake it for the end of their own handshake.
         if case .handshakeCompleted = event as? TLSUserEvent { return requestTunnel(context) }
         context.fireUserInboundEventTriggered(event)
     }
@@ -73,7 +73,7 @@ final class TunnelHandshake: ChannelInboundHandler, RemovableChannelHandler {
         do throws(NightjarError) {
             guard try received(&buffer, context) else { return }
             finish(.success(()))
-            // The first data of the origin.
+            // Data after the proxy's response is the first data of the origin.
             if buffer.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(buffer)) }
             context.pipeline.syncOperations.removeHandler(self, promise: nil)
         } catch {
@@ -81,7 +81,7 @@ final class TunnelHandshake: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// - Returns: Whether the tunnel is open.
+    /// Handles data from the proxy. Returns whether the tunnel is open.
     private func received(_ buffer: inout ByteBuffer, _ context: ChannelHandlerContext) throws(NightjarError) -> Bool {
         switch machine {
         case .connect(var tunnel):

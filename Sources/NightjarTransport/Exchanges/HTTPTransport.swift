@@ -3,17 +3,17 @@ import NightjarHTTP
 
 /// Sends requests to servers. The network is one implementation; tests and programs may provide others.
 ///
-/// Used on the client's loop: every method is called there, and calls its receivers there.
+/// Every method is called on the client's loop, and the receivers are called on that loop.
 package protocol HTTPTransport: AnyObject {
     /// Begins one exchange. The receiver may be called later, or before this method returns. The caller cancels the
     /// returned exchange if it is no longer needed.
     func begin(_ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver) -> any Exchange
 
-    /// Closes every connection. Exchanges in progress fail with `cancelled`. No exchange begins afterwards.
+    /// Closes every connection. Exchanges in progress fail with `cancelled`. No exchange can begin after this call.
     func shutDown()
 }
 
-/// One exchange as its initiator sees it.
+/// An exchange in progress, for the caller that began it.
 package protocol Exchange: AnyObject {
     /// Cancels the exchange: the receiver is not called any more. Has no effect after the end.
     func cancel()
@@ -38,16 +38,16 @@ extension Exchange {
 /// Receives the events of an exchange, in this order: any number of `informational`, one `head`, any number of `body`,
 /// then `finished`; or `failed` at any point, which is the last event.
 package protocol ExchangeReceiver: AnyObject {
-    /// The request is sent on a new or reused connection. Called again, with the body from its beginning, if a reused
-    /// connection was lost before a response.
+    /// Called when the request is sent, on a new or a reused connection. Called again, with the body from its
+    /// beginning, if a reused connection was lost before a response.
     func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool)
-    /// Data moved, for the idle timeout.
+    /// Some data was sent or received. Restarts the idle timeout.
     func exchangeProgressed()
     func exchangeReceived(informational: ResponseHead)
     func exchangeReceived(head: consuming ResponseHead)
     func exchangeReceived(body: ByteBuffer)
     func exchangeFinished(trailers: Headers)
     func exchangeFailed(_ error: NightjarError)
-    /// The connection accepts up to about `maximum` bytes of the streamed body. Call `send` or `endBody` once.
+    /// Requests up to about `maximum` bytes of the streamed body. Call `send` or `endBody` once.
     func exchangeNeedsBody(maximum: Int)
 }

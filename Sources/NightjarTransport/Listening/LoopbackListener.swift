@@ -27,7 +27,7 @@ package final class LoopbackListener: @unchecked Sendable {
         self.port = port
     }
 
-    /// Opens a listener. Called on the loop, where the handlers run, too.
+    /// Opens a listener. Must be called on the loop, on which `handler` and `deliver` are called too.
     package static func open(
         on loop: any EventLoop, _ handler: @escaping Handler,
         then deliver: @escaping @Sendable (Result<LoopbackListener, NightjarError>) -> Void
@@ -53,14 +53,14 @@ package final class LoopbackListener: @unchecked Sendable {
             }
     }
 
-    /// Accepts no more connections. Open connections still receive the response.
+    /// Stops accepting connections. Open connections still receive the response.
     package func close() { channel.close(promise: nil) }
 }
 
 /// The open connections. Any program of this machine may connect, and a browser needs few connections. If there are too
-/// many, the oldest one is closed, so that other programs cannot keep the browser out. Used on the loop.
+/// many, the oldest connection is closed, so that other programs cannot keep the browser out. Used on the loop.
 private final class BrowserConnections: @unchecked Sendable {
-    /// Oldest first.
+    /// The open connections, oldest first.
     private var channels: [any Channel] = []
 
     func enter(_ channel: any Channel) {
@@ -109,7 +109,7 @@ private final class BrowserConnection: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-    /// Whether the empty line after the head ends in this part.
+    /// Scans the next part of the head. Returns true if the empty line after the head ends in this part.
     private func ends(in part: ByteBuffer) -> Bool {
         for byte in part.readableBytesView {
             let isCR = byte == UInt8(ascii: "\r")
@@ -123,7 +123,7 @@ private final class BrowserConnection: ChannelInboundHandler {
         return false
     }
 
-    /// An invalid request is treated as GET /, which the handler does not know.
+    /// Parses the request line. An invalid request line is treated as `GET /`, which is not the redirect.
     private func request() -> (Method, String) {
         let line = String(buffer: head).prefix { $0 != "\r\n" }
         let words = line.split(separator: " ", omittingEmptySubsequences: false)

@@ -3,13 +3,13 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Keeps the signal handling of a host that does not know about SwiftNIO.
+/// Preserves the signal handling of the host process.
 package enum HostSignals {
     private static let isKept = Mutex(false)
 
     /// Preserves the host's SIGPIPE disposition. SwiftNIO ignores SIGPIPE for the whole process when it creates its
-    /// first socket: that socket is created here, and the disposition is restored. The library's own threads block the
-    /// signal instead.
+    /// first socket. This function creates that socket and restores the disposition. The library's own threads block
+    /// the signal instead.
     ///
     /// Used by the shared library, which contains its own SwiftNIO. Must not be used in Swift programs, which may share
     /// the same SwiftNIO and rely on its behaviour.

@@ -1,11 +1,11 @@
 import NIOCore
 
-/// The clock of one loop. While an event is handled, the time is read once: a call would otherwise read it eight times,
-/// and each read costs as much as a stage.
+/// The clock of one loop. While an event is handled, the time is read only once. Otherwise a call would read it eight
+/// times, and each read costs as much as a stage of the call.
 ///
 /// Used on the loop only. The time never goes backwards.
 package final class LoopClock: @unchecked Sendable {
-    /// Nil between events.
+    /// The time at which the current event began. Nil between events.
     private var moment: NIODeadline?
 
     package init() {}

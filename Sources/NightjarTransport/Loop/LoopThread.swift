@@ -13,6 +13,8 @@ package final class LoopThread: Sendable {
     private let isStopping = Atomic<Bool>(false)
     private let hasStopped = OneShotEvent()
 
+    /// Takes a parked loop, or starts a new loop.
+    ///
     /// - Throws: `connect` with the system's error number if no thread or descriptor is left.
     package init() throws(NightjarError) {
         if let parked = ParkedLoops.take() {

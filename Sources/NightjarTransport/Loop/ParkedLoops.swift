@@ -32,12 +32,13 @@ enum ParkedLoops {
             loops.append(loop)
             return true
         }
-        // If the system has no thread for Dispatch, the thread of the loop waits here. No other thread waits for it.
+        // If the system has no thread for Dispatch, the thread of the loop waits in this call. No other thread waits
+        // for it.
         if !isParked { loop.shutdownGracefully(queue: ends) { _ in } }
     }
 
-    /// A program that opens and closes clients one after the other needs one.
+    /// The maximum number of parked loops. A program that opens and closes clients one after the other needs one loop.
     private static let maximum = 4
-    /// NIO reports the end of a loop on this queue. Nothing else runs there.
+    /// NIO reports the end of a loop on this queue, which is used for nothing else.
     private static let ends = DispatchQueue(label: "nightjar.loops")
 }

@@ -8,6 +8,8 @@ import NightjarHTTP
 /// Starts event loops. NIO ends the process if it cannot create the descriptors of a loop, so they are created
 /// beforehand.
 enum StartedLoop {
+    /// Starts an event loop on a new thread.
+    ///
     /// - Throws: `connect` with the system's error number if no thread or descriptor is left.
     static func start() throws(NightjarError) -> any EventLoop {
         var descriptors = njd_loop()
@@ -32,7 +34,7 @@ enum StartedLoop {
             .connect, "\(operation) failed: \(String(cString: strerror(code)))", phase: .connect, code: code)
     }
 
-    /// In nanoseconds: the kernel may wake the thread this much later than requested.
+    /// The time in nanoseconds by which the kernel may wake the thread later than requested.
     private static let timerSlack: UInt = 1000
 
     /// Passes the loop from the new thread to the thread that started it.
@@ -54,7 +56,7 @@ enum StartedLoop {
 
         func loop() -> any EventLoop {
             isReady.wait()
-            // Set before the event is signalled, on the only path that signals it.
+            // `started` is set before the event is signalled, on the only path that signals it.
             return started.unsafelyUnwrapped
         }
     }

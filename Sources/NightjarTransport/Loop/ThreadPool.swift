@@ -26,10 +26,10 @@ package final class ThreadPool: @unchecked Sendable {
 
     /// Queues `work`. Work begins in the order of submission.
     ///
-    /// - Parameter mustRun: Without a thread, the work stays in the queue until a thread starts. At most 10,000 items
-    ///   stay.
+    /// - Parameter mustRun: Keeps the work in the queue until a thread starts if none can be started now. At most
+    ///   10,000 items are kept.
     /// - Throws: The system's error number if the pool has no thread and none can be started; `ECANCELED` if the pool
-    ///   is closed. `work` then does not run, unless it stays in the queue.
+    ///   is closed. `work` then does not run, unless it is kept in the queue.
     package func submit(mustRun: Bool = false, _ work: @escaping Work) throws(ThreadFailure) {
         monitor.lock()
         defer { monitor.unlock() }
@@ -61,7 +61,7 @@ package final class ThreadPool: @unchecked Sendable {
         withExtendedLifetime(dropped) {}
     }
 
-    /// Called under the lock.
+    /// Starts a thread. Called under the lock.
     private func addThread() throws(ThreadFailure) {
         pthread_detach(try startThread(name) { [self] in run() })
         threads += 1

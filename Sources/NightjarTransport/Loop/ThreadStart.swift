@@ -31,7 +31,7 @@ package func startThread(
     return thread
 }
 
-/// The system has no thread for some work.
+/// The error that is thrown if the system cannot start a thread.
 package struct ThreadFailure: Error {
     /// The system's error number.
     package let code: Int32

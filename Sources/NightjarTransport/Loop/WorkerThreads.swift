@@ -14,7 +14,8 @@ package final class WorkerThreads: @unchecked Sendable {
         threads = ThreadPool(maximum, name: "nightjar-work")
     }
 
-    /// Runs `work` on a thread, then `deliver` on the loop; neither after the client is closed. Called on the loop.
+    /// Runs `work` on a thread, then `deliver` on the loop. Runs neither after the client is closed. Called on the
+    /// loop.
     ///
     /// - Parameters:
     ///   - operation: What the work does, for the error if the system has no thread: "looking up example.com".
@@ -40,7 +41,7 @@ package final class WorkerThreads: @unchecked Sendable {
         }
     }
 
-    /// Called on the loop. Does not wait for work that has started.
+    /// Closes the threads. Called on the loop. Does not wait for work that has started.
     package func shutDown() {
         threads.close()
         isOpen.withLock { $0 = false }

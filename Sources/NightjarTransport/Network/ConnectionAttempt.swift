@@ -129,7 +129,7 @@ final class ConnectionAttempt {
     }
 
     private func tunnelFailed(_ error: NightjarError, _ channel: any Channel, _ proxy: ProxyAddress) {
-        // The proxy has rejected this address; the origin has others.
+        // The proxy has rejected this address, so the next address of the origin is tried.
         guard error.code != 0, !addresses.isEmpty, connection.isConnecting else { return fail(error, channel) }
         channel.close(promise: nil)
         open(host: proxy.host, port: proxy.port)
@@ -137,7 +137,7 @@ final class ConnectionAttempt {
 
     // MARK: The origin
 
-    /// The channel is connected to the origin.
+    /// Adds the handlers of TLS and of the connection. Called when the channel is connected to the origin.
     ///
     /// - Parameter isSecured: Whether the channel already uses TLS, so that nothing may be written directly to the
     ///   socket.

@@ -32,7 +32,7 @@ final class Connector: @unchecked Sendable {
         channel.closeFuture.assumeIsolated().whenComplete { [weak self] _ in self?.channels[id] = nil }
     }
 
-    /// - Parameter timeout: For all steps together; nil: the default of 130 s.
+    /// Opens a connection. `timeout` limits all steps together; nil: the default of 130 s.
     func connect(_ connection: HTTP1Connection, timeout: Duration?) {
         let maximumWait = TimeAmount.nanoseconds(timeout?.nanosecondsClamped ?? Connector.longestAttempt.nanoseconds)
         let origin = connection.host.origin
@@ -43,6 +43,6 @@ final class Connector: @unchecked Sendable {
         ConnectionAttempt(self, connection, timeout: maximumWait).begin()
     }
 
-    /// The limit without a timeout: about when the kernel gives up on a silent peer.
+    /// The default timeout: about the time after which the kernel gives up on a silent peer.
     private static let longestAttempt = TimeAmount.seconds(130)
 }

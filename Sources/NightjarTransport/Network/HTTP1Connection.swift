@@ -21,7 +21,8 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     private enum Phase { case connecting, idle, busy, closed }
 
-    /// Retained until the connection is closed. Not unowned, which costs two atomic operations at each use.
+    /// Retained until the connection is closed. Not `unowned`, because an unowned reference costs two atomic operations
+    /// at each use.
     private let transport: NetworkTransport
     let host: NetworkTransport.Host
     /// The place in the pool's queue for which the connection was opened.
@@ -40,13 +41,13 @@ final class HTTP1Connection: ChannelInboundHandler {
     private var isReused = false
     private var requestIsComplete = false
     private var responseHasStarted = false
-    /// The rest of the request body; nil if there is none.
+    /// The unsent part of the request body; nil if there is none.
     private var outgoing: OutgoingBody?
     /// Nil for a request without Expect: 100-continue.
     private var expectation: ExpectContinue?
     /// Fires if the server does not respond to the expectation.
     private var timeout: Scheduled<Void>?
-    /// The error of the channel, reported before it closes.
+    /// The channel's error, which is reported before the channel closes.
     private var cause: (any Error)?
     /// The channel during the handshakes with the proxy and TLS; this handler may not be in it yet.
     var way: (any Channel)?
@@ -62,7 +63,7 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     // MARK: Opening
 
-    /// The connection is open. Called by the connector, or at the end of the TLS handshake.
+    /// Passes the open connection to the pool. Called by the connector, or at the end of the TLS handshake.
     func opened(_ socket: SocketHandle? = nil) {
         guard phase == .connecting else { return }
         self.socket = socket
@@ -218,7 +219,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         perform(action, context)
     }
 
-    /// - Returns: False if the exchange is repeated on another connection.
+    /// Performs an action of the expectation. Returns false if the exchange is repeated on another connection.
     @discardableResult
     private func perform(_ action: ExpectContinue.Action?, _ context: ChannelHandlerContext) -> Bool {
         switch action {
@@ -253,7 +254,7 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     // MARK: Receiving
 
-    /// If false, flow control slows down the peer.
+    /// Whether the channel reads. If false, flow control slows down the peer.
     var isReading = true {
         didSet {
             guard isReading != oldValue, let context, phase == .busy else { return }
@@ -295,7 +296,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         }
     }
 
-    /// The response is complete.
+    /// Ends the exchange after a complete response.
     ///
     /// - Parameter hasSurplus: Whether the server sent data after the response. The response is framed correctly and
     ///   valid, but the data belongs to no request, so the connection is closed (RFC 9112 section 6.3).
@@ -309,7 +310,8 @@ final class HTTP1Connection: ChannelInboundHandler {
         isReading = true
         phase = canBeReused ? .idle : .closed
         let receiver = exchange.end()
-        // Released first, so that a follow-up request, such as a redirect, finds the connection free.
+        // The connection is released before the receiver is called, so that a follow-up request, such as a redirect,
+        // can use it.
         if canBeReused {
             transport.released(self)
         } else {
@@ -341,7 +343,8 @@ final class HTTP1Connection: ChannelInboundHandler {
             if let cause { throw ConnectionFailure.describe(cause, responseHasStarted: responseHasStarted) }
             while phase == .busy, let event = try decoder.endOfStream() { try handle(event, rest: 0) }
             if phase == .busy {
-                throw NightjarError(.connectionLost, "the server closed the connection", phase: .receive)
+                throw NightjarError(
+                    .connectionLost, "the server closed the connection before the end of the response", phase: .receive)
             }
         } catch {
             fail(error)
@@ -367,7 +370,8 @@ final class HTTP1Connection: ChannelInboundHandler {
             error, Loss(wasReused: isReused, requestWasStarted: !isProxys, responseHasStarted: responseHasStarted))
     }
 
-    /// Ends an exchange in progress. A partial request or response is on the connection, so it cannot be reused.
+    /// Ends an exchange in progress and closes the connection, which cannot be reused after a partial request or
+    /// response.
     func abandon() {
         guard phase == .busy else { return }
         phase = .closed

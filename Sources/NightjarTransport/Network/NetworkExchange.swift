@@ -19,7 +19,7 @@ final class NetworkExchange: Exchange {
     private(set) var receiver: (any ExchangeReceiver)?
     private var state = State.acquiring
     private var wasReplaced = false
-    /// On the connection that was replaced.
+    /// Whether the request was started on the connection that was replaced.
     private var requestWasStarted = false
 
     init(
@@ -57,7 +57,7 @@ final class NetworkExchange: Exchange {
 
     // MARK: Events of the connection
 
-    /// The connection was lost; `loss` describes the state of the request.
+    /// Handles the loss of the connection. `loss` describes the state of the request.
     func connectionFailed(_ error: NightjarError, _ loss: HTTP1Connection.Loss) {
         let replacement = Replacement(
             connectionWasReused: loss.wasReused, requestWasStarted: loss.requestWasStarted,
@@ -75,7 +75,8 @@ final class NetworkExchange: Exchange {
                 requestMayHaveBeenProcessed: loss.requestWasStarted || requestWasStarted))
     }
 
-    /// The server has rejected the expectation (417) without processing the request.
+    /// Repeats the request without Expect, because the server has rejected the expectation (417) without processing the
+    /// request.
     func repeatWithoutExpectation() {
         request = request.withoutExpectation()
         state = .acquiring

@@ -28,7 +28,7 @@ package final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     private var hostsBeforeSweep = 64
     private var isShutDown = false
 
-    /// - Throws: `tls` or `invalid_argument` if the certificate authorities cannot be read.
+    /// - Throws: `tls` if the file of certificate authorities cannot be read.
     package convenience init(
         loop: any EventLoop, clock: LoopClock = LoopClock(), configuration: TransportConfiguration
     ) throws(NightjarError) {
@@ -92,8 +92,8 @@ package final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         return host
     }
 
-    /// Programs such as crawlers contact many hosts once. Hosts without a connection are removed when the number of
-    /// hosts has doubled.
+    /// Removes the hosts without a connection when the number of hosts has doubled, because programs such as crawlers
+    /// contact many hosts once.
     private func forgetUnusedHosts() {
         guard hosts.count >= hostsBeforeSweep else { return }
         hosts = hosts.filter { !$0.value.pool.isUnused }
@@ -118,7 +118,8 @@ package final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         }
     }
 
-    /// An attempt may fail at once and start the next one. A loop avoids a deep stack for a long queue.
+    /// Starts an attempt. An attempt may fail at once and start the next one. A loop avoids a deep stack for a long
+    /// queue.
     private func connect(_ host: Host, _ attempt: Pool.Attempt?) {
         guard let attempt else { return }
         dueAttempts.append((host, attempt))
@@ -149,12 +150,12 @@ package final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         failed?.connectFailed(error)
     }
 
-    /// The exchange is complete and the connection can be reused.
+    /// Reuses a connection whose exchange is complete: for the next exchange, or as an idle connection.
     func released(_ connection: HTTP1Connection) {
         place(connection, connection.host.pool.released(), reused: true)
     }
 
-    /// The connection was lost during an exchange.
+    /// Removes a connection that was lost during an exchange or cannot be reused after it.
     func lost(_ connection: HTTP1Connection) {
         connections[ObjectIdentifier(connection)] = nil
         connect(connection.host, connection.host.pool.lost())

@@ -2,13 +2,13 @@ import DequeModule
 import NIOCore
 import NightjarHTTP
 
-/// The unsent part of a request body. It is split so that a slow peer limits memory use.
+/// The unsent part of a request body. It is sent in parts, so that memory use is bounded if the peer is slow.
 struct OutgoingBody {
     enum Step {
         case write(ByteBuffer)
         /// No data is available: request up to `maximum` bytes from the source.
         case requestPart(maximum: Int)
-        /// The source has been asked.
+        /// A part has been requested from the source.
         case wait
         case complete
     }
@@ -16,15 +16,15 @@ struct OutgoingBody {
     private enum Source {
         case none
         case bytes(ByteBuffer)
-        /// The source is asked for one part at a time. `remaining` is nil for an unknown length.
+        /// One part at a time is requested from the source. `remaining` is nil for an unknown length.
         case stream(remaining: Int?, isRequested: Bool)
     }
 
     private var source = Source.none
-    /// Body bytes that were passed on or wait for the channel.
+    /// The number of body bytes taken from the source.
     private(set) var sentBytes = 0
     private var encoder: HTTP1BodyEncoder
-    /// Encoded but not yet written.
+    /// Encoded parts that are not yet written.
     private var pending = Deque<ByteBuffer>()
 
     /// A small body is written together with the head, unless Expect: 100-continue is sent.
@@ -68,7 +68,7 @@ struct OutgoingBody {
         }
     }
 
-    /// Takes a part from the source.
+    /// Accepts a part from the source.
     ///
     /// - Throws: `invalid_request` if the source provides more than it announced.
     mutating func receive(_ part: ByteBuffer) throws(NightjarError) {
@@ -88,8 +88,9 @@ struct OutgoingBody {
         source = .none
     }
 
-    /// In bytes. Copying less costs less than a second system call.
+    /// The largest body in bytes that is written together with the head. Copying it costs less than a second system
+    /// call.
     private static let largestInlined = 16 * 1024
-    /// The size of one write in bytes. The channel's buffer holds a few of them.
+    /// The size of one write in bytes. The channel's buffer holds a few parts.
     private static let partSize = 128 * 1024
 }

@@ -14,7 +14,7 @@ final class TransportHost {
         pool = NetworkTransport.Pool(limit: limit)
     }
 
-    /// The peer of a connection's socket.
+    /// The peer to which a connection's socket is connected: the origin, a proxy or a Unix socket.
     var nearest: Peer {
         switch route {
         case .direct: Peer(origin)
@@ -23,12 +23,12 @@ final class TransportHost {
         }
     }
 
-    /// The request head for this route.
+    /// Returns the request head for this route.
     func wireHead(of request: PreparedRequest) -> ByteBuffer {
         if case .forwarded(let proxy) = route { request.wireHead(through: proxy) } else { request.wireHead }
     }
 
-    /// - Throws: `connect` if the proxy, not the origin, requires authentication.
+    /// Throws `connect` if the forwarding proxy, not the origin, requires authentication.
     func checkProxy(_ head: ResponseHead) throws(NightjarError) {
         if head.status == 407, case .forwarded(let proxy) = route { throw proxy.loginRequired(by: head.headers) }
     }

@@ -262,7 +262,7 @@ import Testing
         #expect(scopes.map(\.name) == ["read"] && scopes.map(\.documentation) == ["Reads"])
         #expect(
             catalog.notes == [
-                "components.securitySchemes.wrong: ignored: an apiKey scheme needs a name and \"in\" (query, header or cookie)"
+                "components.securitySchemes.wrong: ignored: an apiKey scheme requires a name, and \"in\" with the value query, header or cookie"
             ])
     }
 
@@ -344,19 +344,19 @@ import Testing
         #expect(
             catalog.notes == [
                 "\(get).parameters.0: ignored: the reference \"#/components/parameters/none\" \(nowhere) \"#/components/parameters/none\"",
-                "\(get).parameters.1: ignored: the parameter \"x\" is in \"somewhere\"; allowed are path, query, header and cookie",
+                "\(get).parameters.1: ignored: the parameter \"x\" is in \"somewhere\"; the allowed places are path, query, header and cookie",
                 "\(get).parameters.2: ignored: the parameter has no name",
                 "\(get).parameters.3: \"z\" is not in the path; ignored",
                 "\(get).parameters.4: its schema is ignored: the reference \"#/nowhere\" \(nowhere) \"#/nowhere\"",
                 "\(get).parameters.5: \"q\" is defined twice; the first definition is used",
                 "\(get): the path parameter \"x\" is not described; any value is accepted",
                 "\(get): the path parameter \"y\" is not described; any value is accepted",
-                "\(get).responses.200: the description is ignored: the reference \"#/circle\" is circular or passes through more than 8 references",
+                "\(get).responses.200: the description is ignored: the reference \"#/circle\" is circular or passes through 8 or more references",
                 "\(get).responses.20: not a status; write 200, 2XX or default",
                 "\(get).responses.200 : not a status; write 200, 2XX or default",
                 "paths./a/{x}/{y}.put: the path parameter \"x\" is not described; any value is accepted",
                 "paths./a/{x}/{y}.put: the path parameter \"y\" is not described; any value is accepted",
-                "paths./a/{x}/{y}.put: ignored: the reference \"#/circle\" is circular or passes through more than 8 references",
+                "paths./a/{x}/{y}.put: ignored: the reference \"#/circle\" is circular or passes through 8 or more references",
                 "paths./a/{x}/{y}.post: ignored: expected an object, got an array",
                 "paths./a/{x}/{y}.delete: the path parameter \"x\" is not described; any value is accepted",
                 "paths./a/{x}/{y}.delete: the path parameter \"y\" is not described; any value is accepted",
@@ -381,11 +381,11 @@ import Testing
         ),
         (
             "openapi: 4.0.0",
-            "/api.yaml line 1 column 10: unsupported OpenAPI version: \"4.0.0\"; supported are 3.0 and 3.1"
+            "/api.yaml line 1 column 10: unsupported OpenAPI version: \"4.0.0\"; the supported versions are 3.0 and 3.1"
         ),
         (
             "openapi: [3]",
-            "/api.yaml line 1 column 10: unsupported OpenAPI version: an array; supported are 3.0 and 3.1"
+            "/api.yaml line 1 column 10: unsupported OpenAPI version: an array; the supported versions are 3.0 and 3.1"
         ),
     ])
     func otherDocumentsAreRejected(text: String, expected: String) {

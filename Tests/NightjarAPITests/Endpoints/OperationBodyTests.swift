@@ -139,7 +139,7 @@ import Testing
                 == #"endpoint "avatar": its body cannot have the type "text/csv"; it accepts image/*"#)
         #expect(
             message(operation, .value(article))
-                == #"endpoint "avatar": its body cannot be built from an object; it accepts image/*, so set it as bytes"#
+                == #"endpoint "avatar": its body cannot be built from an object; it accepts image/*, so set the body as bytes"#
         )
         let file = try operation.request(
             Arguments(body: .content(.file(path: "/tmp/a.png"), type: nil)))

@@ -38,7 +38,7 @@ import Testing
         #expect(
             message(operation, ["messages": .array([])])
                 == "endpoint \"createChatCompletion\" has no parameter \"messages\"; it is a member of the body; set it "
-                + "there")
+                + "in the body")
         #expect(operation.memberOfBody(in: ["message": 1, "messages": 2]) == "messages")
         #expect(operation.memberOfBody(in: ["message": 1, "other": 2]) == nil)
         #expect(operation.memberOfBody(in: Arguments([("messages", 1)], body: .value(1))) == nil)

@@ -40,22 +40,22 @@ import Testing
         ),
         (
             "a cursor", #"{"items":[1,2],"next_cursor":"c2"}"#, #"{"items":[3],"next_cursor":null}"#, "/list?cursor=c2",
-            #"guessed: the items are at "/items", the cursor is at "/next_cursor" and the query item "cursor" takes it"#
+            #"guessed: the items are at "/items", the cursor is at "/next_cursor" and the query item "cursor" takes the cursor"#
         ),
         (
             "Slack", #"{"ok":true,"members":[1,2],"response_metadata":{"next_cursor":"dXNlcg=="}}"#,
             #"{"ok":true,"members":[3],"response_metadata":{"next_cursor":""}}"#, "/list?cursor=dXNlcg%3D%3D",
-            #"guessed: the items are at "/members", the cursor is at "/response_metadata/next_cursor" and the query item "cursor" takes it"#
+            #"guessed: the items are at "/members", the cursor is at "/response_metadata/next_cursor" and the query item "cursor" takes the cursor"#
         ),
         (
             "Google", #"{"kind":"k","items":[1,2],"nextPageToken":"t"}"#, #"{"kind":"k","items":[3]}"#,
             "/list?pageToken=t",
-            #"guessed: the items are at "/items", the cursor is at "/nextPageToken" and the query item "pageToken" takes it"#
+            #"guessed: the items are at "/items", the cursor is at "/nextPageToken" and the query item "pageToken" takes the cursor"#
         ),
         (
             "Kubernetes", #"{"kind":"PodList","items":[1,2],"metadata":{"continue":"t"}}"#,
             #"{"kind":"PodList","items":[3],"metadata":{}}"#, "/list?continue=t",
-            #"guessed: the items are at "/items", the cursor is at "/metadata/continue" and the query item "continue" takes it"#
+            #"guessed: the items are at "/items", the cursor is at "/metadata/continue" and the query item "continue" takes the cursor"#
         ),
         (
             "Stripe", #"{"object":"list","data":[{"id":"a"},{"id":"b"}],"has_more":true}"#,
@@ -83,7 +83,7 @@ import Testing
             "a next page by its number", #"{"items":[1,2],"meta":{"next_page":2}}"#,
             #"{"items":[3],"meta":{"next_page":null}}"#,
             "/list?page=2",
-            #"guessed: the items are at "/items", the cursor is at "/meta/next_page" and the query item "page" takes it"#
+            #"guessed: the items are at "/items", the cursor is at "/meta/next_page" and the query item "page" takes the cursor"#
         ),
     ]
 

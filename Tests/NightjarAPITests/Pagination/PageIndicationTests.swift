@@ -148,8 +148,8 @@ import Testing
         let token = try Conversation(.plain(.header) { $0.header = "Next-Page" })
         token.read { _ in Reply(body: "[1]", headers: [("Next-Page", "abc")]) }
         #expect(
-            token.message == "page 1 has no URL in its header field \"Next-Page\"; set param or request_header to what "
-                + "sends its value back")
+            token.message == "page 1 has no URL in its header field \"Next-Page\"; set param or request_header to the "
+                + "item or field that sends the value back")
     }
 
     // MARK: Declared parameters
@@ -191,7 +191,8 @@ import Testing
         explicit.read([#"{"chunk":[1],"end":"t1"}"#, #"{"chunk":[2]}"#])
         #expect(explicit.requested == ["/list", "/list?from=t1"])
         #expect(
-            explicit.traversal.explanation == #"guessed: the items are at "/chunk" and the query item "from" takes it"#)
+            explicit.traversal.explanation
+                == #"guessed: the items are at "/chunk" and the query item "from" takes the cursor"#)
     }
 
     @Test func pageParameterIsUsedIfItsStartIsKnown() throws {

@@ -126,8 +126,8 @@ import Testing
             try Conversation(.plain(.next), resuming: talk.traversal.state)
         } throws: {
             ($0 as? NightjarError)?.message
-                == "the state omits the query item \"sig\", which may be a secret, and the first request does not have "
-                + "it; the list cannot be resumed there"
+                == "the state omits the query item \"sig\", which may be a secret, and the first request cannot supply "
+                + "it; load the list from its first page"
         }
     }
 

@@ -233,12 +233,12 @@ import Testing
             let talk = try next(url)
             #expect(talk.error?.kind == .protocol && talk.requested.count == 1)
             #expect(
-                talk.message.hasSuffix("add it to allow_origins to follow it without credentials"))
+                talk.message.hasSuffix("add this origin to allow_origins to follow the list without credentials"))
         }
         #expect(
             try next("https://evil.example/x").message
                 == "the list cannot be followed: its next page is at \"https://evil.example\", not at "
-                + "\"https://api.example\"; add it to allow_origins to follow it without credentials"
+                + "\"https://api.example\"; add this origin to allow_origins to follow the list without credentials"
         )
     }
 
@@ -266,7 +266,7 @@ import Testing
         #expect(
             talk.message
                 == "the list cannot be followed: its next page is at \"http://api.example\", which does not use "
-                + "TLS as the first page does")
+                + "TLS, although the first page does")
     }
 
     @Test(arguments: ["ftp://x/y", "http:x", "https://u:p@api.example/", "https://api.example:99999/"])

@@ -101,15 +101,15 @@ import Testing
         ),
         (
             "{\"request\": {\"method\": \"G T\", \"url\": \"http://x/\"}}",
-            "\"exchanges[0].request.method\" is not a method"
+            "\"exchanges[0].request.method\" must be an HTTP method"
         ),
         (
             "{\"request\": {\"method\": \"GET\", \"url\": \"/a\"}}",
-            "\"exchanges[0].request.url\" is not an absolute URL"
+            "\"exchanges[0].request.url\" must be an absolute URL"
         ),
         (
             "{\"request\": {\"method\": \"GET\", \"url\": \"http://x/\"}, \"response\": {\"status\": 99}}",
-            "\"exchanges[0].response.status\" is not a status from 100 to 999"
+            "\"exchanges[0].response.status\" must be a status from 100 to 999"
         ),
         (
             "{\"request\": {\"method\": \"GET\", \"url\": \"http://x/\"}, \"response\": {\"status\": 200, \"delay\": -1}}",

@@ -69,7 +69,7 @@ import Testing
         #expect(
             paginator.explanation
                 == #"guessed: the items are at "/items", the cursor is at "/next_cursor" and the query item "#
-                + #""cursor" takes it"#
+                + #""cursor" takes the cursor"#
         )
         #expect(texts(try paginator.nextPageBlocking()) == ["3"])
         #expect(texts(try paginator.nextPageBlocking()) == ["4"])
