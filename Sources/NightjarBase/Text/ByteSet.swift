@@ -1,4 +1,4 @@
-/// A set of US-ASCII bytes. A lookup takes two instructions.
+/// A set of US-ASCII bytes, stored as 128 bits.
 @frozen
 @usableFromInline
 package struct ByteSet: Sendable {

@@ -1,8 +1,8 @@
 /// A string that is compared and hashed by its UTF-8 bytes, as protocols and file formats compare names.
 ///
 /// Swift's `String` compares by canonical equivalence: "é" equals "e" followed by U+0301, and the Kelvin sign (U+212A)
-/// equals "K". A name from outside must not be mistaken for another name, so tables of such names use this type as
-/// their key.
+/// equals "K". Tables whose names come from a peer or a caller use this type as their key, so that two different names
+/// are never treated as one.
 @frozen
 @usableFromInline
 package struct ExactText: Hashable, Sendable {
@@ -40,8 +40,8 @@ extension String {
     @inlinable
     package func isExactly(before other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 
-    /// Hashes the bytes. `hash(into:)` would give canonically equivalent strings the same hash, and an attacker can
-    /// produce any number of those.
+    /// Hashes the bytes. `hash(into:)` gives all canonically equivalent strings the same hash, and an attacker can
+    /// produce any number of equivalent strings.
     @inlinable
     package func hashExactly(into hasher: inout Hasher) {
         let isDone: Void? = utf8.withContiguousStorageIfAvailable { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }

@@ -33,7 +33,7 @@ extension NightjarError {
 }
 
 extension Duration {
-    /// A number of seconds for messages: `-1`, `0.5`, `nan`.
+    /// Formats a number of seconds for a message: `-1`, `0.5`, `nan`.
     fileprivate static func text(_ seconds: Double) -> String {
         seconds == seconds.rounded() && abs(seconds) < 1e15 ? String(Int(seconds)) : String(seconds)
     }

@@ -25,6 +25,6 @@ extension Timestamp {
 }
 
 extension Timestamp {
-    /// Milliseconds since 1970, rounded down. The years 0 to 9999 fit easily.
+    /// Milliseconds since 1970, rounded down. Cannot overflow in the years 0 to 9999.
     package var milliseconds: Int64 { seconds * 1000 + Int64(nanoseconds / 1_000_000) }
 }

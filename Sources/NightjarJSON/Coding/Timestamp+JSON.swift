@@ -24,7 +24,7 @@ extension Timestamp {
             }
             moment = read
         case .secondsSince1970:
-            // Integers are read as Int64 because a double cannot represent all of them.
+            // Integers are read as Int64 because a double cannot represent every Int64.
             moment =
                 if let whole = try? container.decode(Int64.self) {
                     Timestamp(secondsSince1970: whole)
@@ -66,14 +66,14 @@ extension Timestamp: Codable {
 }
 
 extension JSONDecodingOptions {
-    /// A copy of the options that reads each ``Timestamp`` in this format.
+    /// Returns a copy of the options that reads each ``Timestamp`` in `format`.
     public func timestamps(_ format: Timestamp.Format) -> JSONDecodingOptions {
         reading(Timestamp.self) { try Timestamp(from: $0, format) }
     }
 }
 
 extension JSONEncodingOptions {
-    /// A copy of the options that writes each ``Timestamp`` in this format.
+    /// Returns a copy of the options that writes each ``Timestamp`` in `format`.
     public func timestamps(_ format: Timestamp.Format) -> JSONEncodingOptions {
         writing(Timestamp.self) { try $0.encode(to: $1, format) }
     }

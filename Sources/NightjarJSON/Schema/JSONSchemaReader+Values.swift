@@ -16,7 +16,7 @@ extension JSONSchemaReader {
         for name in names {
             guard let known = JSONSchema.Types.names.first(where: { $0.name == name }) else {
                 let all = JSONSchema.Types.names.map(\.name).joined(separator: ", ")
-                throw failure("unknown type \(quoted(name)); allowed are \(all)")
+                throw failure("unknown type \(quoted(name)); the allowed types are \(all)")
             }
             types.insert(known.type)
         }
@@ -49,7 +49,7 @@ extension JSONSchemaReader {
         return values
     }
 
-    /// The most members of an object in `enum`. Each is searched for among the members of a document.
+    /// The maximum number of members of an object in `enum`. Comparing two objects takes quadratic time.
     private static let maximumMembers = 256
 
     private static func isSmall(_ value: JSONValue, _ levels: Int) -> Bool {
