@@ -39,13 +39,13 @@ extension LimitGate.Refusal {
         case .serverRequestedLongWait(let wait):
             NightjarError(
                 .rateLimited,
-                "\(name) accepts no calls for \(wait.rounded) s, which exceeds the maximum wait; try again then, or "
-                    + "raise retry.max_wait", retryAfter: wait)
+                "\(name) accepts no calls for \(wait.rounded) s, which exceeds the maximum wait; try again after "
+                    + "that time, or raise retry.max_wait", retryAfter: wait)
         case .pastDeadline(let wait):
             NightjarError(
                 .rateLimited,
                 "the limit of \(name) would let this call start in \(wait.rounded) s, after its deadline; try again "
-                    + "then, "
+                    + "after that time, "
                     + "or raise the timeout", retryAfter: wait)
         }
     }

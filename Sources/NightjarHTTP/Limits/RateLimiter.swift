@@ -43,7 +43,7 @@ public struct RateLimiter: Sendable {
 
     /// The server's current window.
     private struct Window: Sendable {
-        /// The requests that remain, by the lowest count reported and the requests sent since.
+        /// The lowest remaining count reported, decremented for each request whose response reports no count.
         var remaining: Int
         /// The lowest remaining count that a response has reported, and the time at which the response arrived.
         var least: (remaining: Int, at: UInt64)

@@ -159,7 +159,7 @@ public struct Headers: Sendable {
     private func check(name: String, value: String) throws(NightjarError) {
         guard FieldSyntax.isToken(name.utf8) else {
             throw NightjarError(
-                .invalidRequest, "header name \(quoted(name)) is not a token; use letters, digits and !#$%&'*+-.^_`|~")
+                .invalidRequest, "header name \(quoted(name)) is invalid; use only letters, digits and !#$%&'*+-.^_`|~")
         }
         guard FieldSyntax.isValue(value.utf8) else {
             throw NightjarError(

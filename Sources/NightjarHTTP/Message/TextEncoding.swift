@@ -2,7 +2,7 @@
 /// responses use.
 ///
 /// As in browsers, the labels iso-8859-1 and us-ascii select windows-1252, because most text with these labels is
-/// windows-1252. The bytes 0x80 to 0x9F are control characters in iso-8859-1, and quotes and dashes in windows-1252.
+/// windows-1252. The bytes 0x80 to 0x9F are control characters in iso-8859-1, and mostly printable in windows-1252.
 package enum TextEncoding: Sendable, Equatable {
     case utf8
     case windows1252

@@ -126,8 +126,8 @@ extension JSONSchemaChecker {
 
     // MARK: Members
 
-    /// Applies to each member the schema of its name and the schemas of the patterns that its name matches. If there
-    /// are none, applies the schema for additional members.
+    /// Applies to each member the schema of its name and the schemas of the patterns that its name matches. If no
+    /// schema matches, applies the schema for additional members.
     private mutating func member(
         _ top: Int, _ members: [JSONValue.Member], _ rules: JSONSchema.Rules, _ last: Outcome?
     ) -> Outcome? {

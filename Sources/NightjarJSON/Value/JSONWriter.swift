@@ -15,7 +15,7 @@ extension JSONValue {
 
 /// Writes JSON. The writer is iterative, so that a deeply nested value cannot exhaust the host's stack.
 private struct JSONWriter {
-    /// A container that has been opened. `next` is the number of elements or members that have been begun.
+    /// An open container. `next` is the index of the next element or member to write.
     private enum Open {
         case array([JSONValue], next: Int)
         case object([JSONValue.Member], next: Int)

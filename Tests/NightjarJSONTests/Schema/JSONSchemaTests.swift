@@ -234,11 +234,11 @@ import Testing
         ),
         (
             #"{"type": "int"}"#,
-            #"the schema: unknown type "int"; allowed are string, integer, number, boolean, array, object, null"#
+            #"the schema: unknown type "int"; the allowed types are string, integer, number, boolean, array, object, null"#
         ),
         (
             #"{"type": "strin"}"#,
-            #"the schema: unknown type "strin"; allowed are string, integer, number, boolean, array, object, null"#
+            #"the schema: unknown type "strin"; the allowed types are string, integer, number, boolean, array, object, null"#
         ),
         (#"{"type": []}"#, #"the schema: "type" is an empty list"#),
         (#"{"type": 1}"#, #"the schema: "type" must be an array of strings, found an integer"#),
