@@ -69,7 +69,7 @@ extension NightjarError {
     package static func noMemory(_ bytes: Int, for purpose: String) -> NightjarError {
         NightjarError(
             .noMemory,
-            "cannot allocate \(bytes) bytes for \(purpose); stream it, or raise the memory limit of the process",
+            "cannot allocate \(bytes) bytes for \(purpose); stream the content, or raise the memory limit of the process",
             code: ENOMEM)
     }
 }

@@ -48,7 +48,8 @@ package struct HTTP1BodyEncoder: Sendable {
             send(part)
             send(HTTP1BodyEncoder.chunkEnd)
         case .ended:
-            throw NightjarError(.invalidRequest, "the request body continues after its end", phase: .send)
+            throw NightjarError(
+                .invalidRequest, "the request body has already ended; do not send more data", phase: .send)
         }
     }
 

@@ -93,7 +93,8 @@ package struct ConnectTunnel: Sendable {
                 // In HTTP the client sends first, so bytes that arrive before the request belong to no response.
                 guard target.isTLS || buffer.readableBytes == 0 else {
                     throw fail(
-                        .protocol, "bytes arrived through the tunnel to \(target.authority) before anything was sent")
+                        .protocol,
+                        "bytes arrived through the tunnel to \(target.authority) before the request was sent")
                 }
                 state = .open
                 return true

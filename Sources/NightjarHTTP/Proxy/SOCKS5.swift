@@ -204,7 +204,8 @@ package struct SOCKS5: Sendable {
         partial = ByteBuffer()
         // In HTTP the client sends first, so bytes that arrive before the request belong to no response.
         guard target.isTLS || buffer.readableBytes == 0 else {
-            throw fail(.protocol, "bytes arrived from \(target.authority) through the proxy before anything was sent")
+            throw fail(
+                .protocol, "bytes arrived from \(target.authority) through the proxy before the request was sent")
         }
         state = .open
         return .open
@@ -218,7 +219,7 @@ package struct SOCKS5: Sendable {
         let reason =
             switch code {
             case 1: "general failure"
-            case 2: "its rules do not allow it"
+            case 2: "its rules do not allow the connection"
             case 3: "the network is unreachable from the proxy"
             case 4: "the host is unreachable or unknown from the proxy"
             case 5: "the host refused the connection"

@@ -70,7 +70,7 @@ package final class Confinement: Sendable {
         let names = origins.map(\.description).sorted()
         let shown = names.prefix(Confinement.maximumShown).joined(separator: ", ")
         let rest = names.count > Confinement.maximumShown ? ", ..." : ""
-        let allowed = names.isEmpty ? "it allows none" : "it allows \(shown)\(rest)"
+        let allowed = names.isEmpty ? "it allows no origins" : "it allows \(shown)\(rest)"
         return NightjarError(
             .invalidRequest, "the script's host does not allow calls to \(origin); \(allowed)")
     }

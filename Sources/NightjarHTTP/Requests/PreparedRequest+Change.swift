@@ -42,7 +42,10 @@ extension PreparedRequest {
             throw NightjarError(.invalidRequest, "header \(quoted(name)) cannot be set: \(reason)")
         }
         if isHost {
-            guard let value else { throw NightjarError(.invalidRequest, "header \"Host\" cannot be removed") }
+            guard let value else {
+                throw NightjarError(
+                    .invalidRequest, "header \"Host\" cannot be removed, because HTTP/1.1 requires it")
+            }
             try HostField.check(value)
         }
         let changed = try setting(name, value)

@@ -44,8 +44,8 @@ package final class RequestTemplate: Sendable {
         if base == nil, let name = defaults.firstSecret {
             throw NightjarError(
                 .invalidRequest,
-                "the default header \"\(name)\" would be sent to every server; set base_url to restrict it to "
-                    + "that origin, or set it on each request")
+                "the default header \"\(name)\" would be sent to every server; set base_url so that only "
+                    + "its origin receives the header, or set the header on each request")
         }
         self.base = base
 

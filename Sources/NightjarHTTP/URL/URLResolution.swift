@@ -157,6 +157,6 @@ struct URLResolution {
     /// is parsed as the port.
     private static var invalidPort: NightjarError {
         NightjarError(
-            .invalidURL, "the port is not a number from 1 to 65535; if it is part of a password, encode / ? # @ in it")
+            .invalidURL, "the port is not a number from 1 to 65535; percent-encode / ? # @ in a password")
     }
 }

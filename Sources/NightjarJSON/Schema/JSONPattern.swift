@@ -19,7 +19,7 @@ final class JSONPattern: @unchecked Sendable {
                 "the pattern must be at most \(JSONPattern.maximumLength) bytes, got \(source.utf8.count)")
         }
         guard let context = pcre2_compile_context_create_8(nil) else {
-            throw NightjarError(.invalidArgument, "not enough memory for the pattern \(quoted(source))")
+            throw NightjarError(.invalidArgument, "not enough memory to compile the pattern \(quoted(source))")
         }
         defer { pcre2_compile_context_free_8(context) }
         _ = pcre2_set_newline_8(context, UInt32(PCRE2_NEWLINE_ANYCRLF))

@@ -106,7 +106,7 @@ extension JSONSchemaReader {
     func divisor(_ value: JSONValue) throws(NightjarError) -> JSONValue {
         let divisor = try number(value, "multipleOf")
         guard JSONValue.order(divisor, .integer(0)) == .more else {
-            throw failure("\"multipleOf\" must be a number greater than 0")
+            throw failure("\"multipleOf\" must be a number greater than 0, got \(JSONSchemaChecker.short(divisor))")
         }
         return divisor
     }
@@ -116,7 +116,8 @@ extension JSONSchemaReader {
         case .integer(let number) where number >= 0: return Int(clamping: number)
         case .unsigned(let number): return Int(clamping: number)
         case .number(let number) where number >= 0 && value.isInteger: return Int(exactly: number) ?? Int.max
-        default: throw failure("\(quoted(keyword)) must be an integer of at least 0")
+        default:
+            throw failure("\(quoted(keyword)) must be an integer of at least 0, got \(JSONSchemaChecker.short(value))")
         }
     }
 }

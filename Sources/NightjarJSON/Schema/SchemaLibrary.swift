@@ -12,8 +12,8 @@ package struct SchemaLibrary: ~Copyable, Sendable {
     /// - Parameters:
     ///   - maximum: the maximum number of stored schemas. Reading more is an error.
     ///   - work: the budget for reading all schemas. Each JSON value created, each schema and every 64 bytes of names
-    ///     cost
-    ///     1. All schemas share the budget, because every `$ref` can lead to a value that YAML aliases multiply.
+    ///     cost one unit. All schemas share the budget, because every `$ref` can lead to a value that YAML aliases
+    ///     multiply.
     package init(
         _ source: any SchemaSource, dialect: JSONSchema.Dialect, maximum: Int, work: Int = SchemaLibrary.leastWork
     ) {
