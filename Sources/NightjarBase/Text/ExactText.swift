@@ -19,7 +19,7 @@ package struct ExactText: Hashable, Sendable {
 }
 
 extension String? {
-    /// True if both are nil, or if both strings have the same bytes.
+    /// Returns true if both are nil, or if both strings have the same bytes.
     @inlinable
     package func isExactly(_ other: String?) -> Bool {
         guard let self, let other else { return self == nil && other == nil }
@@ -28,7 +28,7 @@ extension String? {
 }
 
 extension String {
-    /// True if both strings have the same bytes.
+    /// Returns true if both strings have the same bytes.
     @inlinable
     package func isExactly(_ other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
@@ -36,7 +36,7 @@ extension String {
         return same ?? utf8.elementsEqual(other.utf8)
     }
 
-    /// True if the bytes of this string sort before those of `other`.
+    /// Returns true if the bytes of this string sort before the bytes of `other`.
     @inlinable
     package func isExactly(before other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 
@@ -91,7 +91,7 @@ public struct ExactDictionary<Value> {
 }
 
 extension ExactDictionary: ExpressibleByDictionaryLiteral {
-    /// If a name occurs more than once, the last value is used.
+    /// Creates a dictionary. If a name occurs more than once, the last value is used.
     @inlinable
     public init(dictionaryLiteral elements: (String, Value)...) {
         for (name, value) in elements { self[name] = value }
@@ -115,7 +115,7 @@ package struct ExactSet: Sendable {
     @inlinable
     package func contains(_ text: String) -> Bool { texts.contains(ExactText(text)) }
 
-    /// - Returns: true if the text was not in the set before.
+    /// Adds a text. Returns true if the set did not contain the text.
     @discardableResult
     @inlinable
     package mutating func insert(_ text: String) -> Bool { texts.insert(ExactText(text)).inserted }

@@ -84,7 +84,7 @@ package enum PercentEncoding {
         }
     }
 
-    /// True if `bytes` consists only of reserved and unreserved characters and `%XX`.
+    /// Returns true if `bytes` consists only of reserved and unreserved characters and `%XX`.
     @inlinable
     package static func isEncoded(_ bytes: some Collection<UInt8>) -> Bool {
         var rest = bytes[...]

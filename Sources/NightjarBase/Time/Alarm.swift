@@ -7,7 +7,9 @@ package struct Alarm: Sendable {
 
     package init() {}
 
-    /// - Returns: true if a timer must be started for `moment`; false if an earlier timer is running.
+    /// Adds a deadline.
+    ///
+    /// - Returns: true if a timer must be started for `moment`; false if a timer for an earlier deadline is running.
     package mutating func arm(at moment: UInt64) -> Bool {
         if let next, next <= moment { return false }
         next = moment

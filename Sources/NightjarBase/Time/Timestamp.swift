@@ -15,7 +15,7 @@ public struct Timestamp: Sendable, Hashable {
         nanoseconds = 0
     }
 
-    /// - Returns: nil if the time is outside the years 0 to 9999 or `nanoseconds` is out of range.
+    /// Creates a timestamp. Returns nil if the time is outside the years 0 to 9999 or `nanoseconds` is out of range.
     public init?(secondsSince1970 seconds: Int64, nanoseconds: Int32 = 0) {
         guard Timestamp.range.contains(seconds), 0..<1_000_000_000 ~= nanoseconds else { return nil }
         self.seconds = seconds
@@ -49,7 +49,7 @@ public struct Timestamp: Sendable, Hashable {
         self.init(secondsSince1970: exact + carry, nanoseconds: carry == 1 ? 0 : Int32(max(microseconds, 0)) * 1000)
     }
 
-    /// - Returns: nil if the result is outside the years 0 to 9999.
+    /// Returns the timestamp after `duration`, or nil if the result is outside the years 0 to 9999.
     public func later(by duration: Duration) -> Timestamp? {
         let (whole, attoseconds) = duration.components
         let sum = Int64(nanoseconds) + attoseconds / 1_000_000_000

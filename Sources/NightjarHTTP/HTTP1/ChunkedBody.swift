@@ -79,6 +79,8 @@ struct ChunkedBody: Sendable {
 
 /// Parses `chunk-size [ chunk-ext ] CRLF`. Rejects extensions that contain control characters, and ignores all others.
 enum ChunkSizeLine {
+    /// Returns the chunk size.
+    ///
     /// - Parameter line: a line including its LF.
     static func parse(_ line: ByteBuffer, acceptsBareLF: Bool = false) throws(NightjarError) -> Int {
         switch line.withUnsafeReadableBytes({ parse($0, acceptsBareLF: acceptsBareLF) }) {

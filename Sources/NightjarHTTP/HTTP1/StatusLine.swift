@@ -25,9 +25,11 @@ struct StatusLine: Sendable, Equatable {
         return .malformedResponse("the peer did not respond with HTTP/1: the response begins with \(quoted(bytes))")
     }
 
+    /// Parses a status line.
+    ///
     /// - Parameters:
     ///   - line: a line including its LF, for which ``rejection(of:)`` returned nil.
-    ///   - acceptsBareLF: whether a line may end in LF without CR.
+    ///   - acceptsBareLF: true if a line may end in LF without CR.
     init(parsing line: UnsafeRawBufferPointer, acceptsBareLF: Bool = false) throws(NightjarError) {
         let hasCR = line.count >= 2 && line[line.count - 2] == UInt8(ascii: "\r")
         guard hasCR || acceptsBareLF else {

@@ -23,7 +23,9 @@ public struct RateLimiter: Sendable {
         /// The number of requests that may be sent at once after a pause.
         public let burst: Int
 
-        /// - Parameter burst: nil for `count`.
+        /// Creates a rate.
+        ///
+        /// - Parameter burst: the number of requests that may be sent at once after a pause. Nil for `count`.
         /// - Returns: nil if `count`, `period` or `burst` is not positive.
         public init?(count: Int, per period: Duration, burst: Int? = nil) {
             guard count > 0, period > .zero, (burst ?? 1) > 0 else { return nil }

@@ -207,7 +207,7 @@ public struct Headers: Sendable {
         }
     }
 
-    /// The name of the field at `index` in its original case.
+    /// Returns the name of the field at `index` in its original case.
     public func name(at index: Int) -> String {
         bytes.withUnsafeBytes { String(decoding: nameBytes(index, in: $0), as: UTF8.self) }
     }
@@ -221,7 +221,7 @@ public struct Headers: Sendable {
         firstIndex(of: name).map(value(at:))
     }
 
-    /// The values of all fields of this name, in order.
+    /// Returns the values of all fields of this name, in order.
     public func values(_ name: String) -> [String] {
         fields.indices.filter { isField($0, named: name) }.map(value(at:))
     }

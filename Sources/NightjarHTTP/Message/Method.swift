@@ -6,7 +6,7 @@ public struct Method: Hashable, Sendable, CustomStringConvertible {
     /// much more.
     private static let maximumLength = 64
 
-    /// - Returns: nil if `name` is not a token (RFC 9110 section 5.6.2) of at most 64 bytes.
+    /// Creates a method. Returns nil if `name` is not a token (RFC 9110 section 5.6.2) of at most 64 bytes.
     public init?(_ name: String) {
         guard name.utf8.count <= Method.maximumLength, FieldSyntax.isToken(name.utf8) else { return nil }
         self.name = name

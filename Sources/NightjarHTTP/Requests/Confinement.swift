@@ -84,8 +84,10 @@ package struct PathScope: Sendable, Equatable {
     /// The path as configured, without a trailing slash. "/" matches every path.
     package let text: String
 
-    /// - Throws: `invalid_argument` if the path does not begin with a slash, or has a query, a fragment or dot
-    ///   segments.
+    /// Parses a path scope. Removes trailing slashes.
+    ///
+    /// - Throws: `invalid_argument` if the path does not begin with a slash, has a query, a fragment or dot segments,
+    ///   or contains a character that must be encoded.
     package init(_ text: String) throws(NightjarError) {
         let bytes = text.utf8
         guard bytes.first == UInt8(ascii: "/"),

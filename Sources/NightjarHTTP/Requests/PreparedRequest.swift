@@ -193,6 +193,8 @@ package final class PreparedRequest: Sendable {
 package struct FieldLine: Sendable {
     let bytes: ByteBuffer
 
+    /// Validates and serializes a field.
+    ///
     /// - Throws: `invalid_request` if the name or value is invalid.
     package init(_ name: String, _ value: String) throws(NightjarError) {
         guard FieldSyntax.isToken(name.utf8), FieldSyntax.isValue(value.utf8) else {

@@ -67,7 +67,7 @@ public struct ErrorBody: Sendable, Equatable {
     /// is not escaped; escape it before printing.
     public var summary: String { summary(excluding: "") }
 
-    /// The summary without a title that only repeats `reason`, the reason phrase of the status line.
+    /// Returns the summary without a title that only repeats `reason`, the reason phrase of the status line.
     public func summary(excluding reason: String) -> String {
         var parts: [String] = []
         let isRepeated = title.map { ASCII.equalIgnoringCase($0.utf8, reason.utf8) } ?? false

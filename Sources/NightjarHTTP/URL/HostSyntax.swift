@@ -82,6 +82,8 @@ enum HostSyntax {
         }
     }
 
+    /// Checks the characters and lengths of a host name.
+    ///
     /// - Parameter name: the host name without a final dot.
     private static func checkName(_ name: Slice<UnsafeRawBufferPointer>) throws(NightjarError) {
         var label = 0

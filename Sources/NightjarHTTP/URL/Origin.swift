@@ -32,12 +32,12 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     private let storage: Storage
 
-    /// The caller must have validated `host` (``HostSyntax``) and `port`.
+    /// Creates an origin. The caller must have validated `host` (``HostSyntax``) and `port`.
     init(isTLS: Bool, host: String, port: Int) {
         storage = Storage(isTLS: isTLS, host: host, port: port, socket: nil)
     }
 
-    /// The origin of a server that listens on a Unix domain socket. Its Host field is `localhost`.
+    /// Creates the origin of a server that listens on a Unix domain socket. The Host field is `localhost`.
     package init(socket: UnixSocket) {
         storage = Storage(isTLS: false, host: "localhost", port: Origin.defaultPort(isTLS: false), socket: socket)
     }

@@ -19,6 +19,8 @@ package final class DeferredSchema: Sendable {
         _ = cached.storeIfNil(Loaded(.success(schema)))
     }
 
+    /// Returns the schema. Parses it on the first call.
+    ///
     /// - Throws: `invalid_argument` with the reason and location if the schema is invalid.
     package func get() throws(NightjarError) -> JSONSchema {
         if let cached = cached.load() { return try cached.result.get() }

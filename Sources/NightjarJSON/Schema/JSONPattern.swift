@@ -11,7 +11,9 @@ final class JSONPattern: @unchecked Sendable {
     /// Immutable after creation, so any number of threads may use the code concurrently (pcre2api, "Multithreading").
     private let code: OpaquePointer
 
-    /// - Throws: `invalid_argument` with the error of PCRE2.
+    /// Compiles a pattern.
+    ///
+    /// - Throws: `invalid_argument` with the error of PCRE2, or if the pattern is too long.
     init(_ source: String) throws(NightjarError) {
         guard source.utf8.count <= JSONPattern.maximumLength else {
             throw NightjarError(

@@ -15,6 +15,8 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         for token in tokens { token.hashExactly(into: &hasher) }
     }
 
+    /// Parses a JSON Pointer.
+    ///
     /// - Throws: `invalid_argument` if `text` is not a JSON Pointer.
     public init(_ text: String) throws(NightjarError) {
         tokens = []
