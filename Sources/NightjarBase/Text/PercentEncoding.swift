@@ -47,7 +47,7 @@ package enum PercentEncoding {
     package static func controlCharacter(_ byte: UInt8) -> NightjarError {
         NightjarError(
             .invalidURL,
-            "the URL contains the control character 0x\(String(byte, radix: 16)); remove or percent-encode the character"
+            "the URL contains the control character 0x\(String(byte, radix: 16)); remove or encode the character"
         )
     }
 

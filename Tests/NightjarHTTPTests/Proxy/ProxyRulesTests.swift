@@ -51,7 +51,7 @@ import Testing
             "http://u:se/cret@p",
             "the port is not a number from 1 to 65535; percent-encode / ? # @ in a password"
         ),
-        ("p\r\nq", "the URL contains the control character 0xd; remove or percent-encode the character"),
+        ("p\r\nq", "the URL contains the control character 0xd; remove or encode the character"),
     ])
     func invalidAddressesAreRejected(text: String, why: String) throws {
         let error = try #require(throws: NightjarError.self) { try ProxyAddress(text) }
