@@ -178,7 +178,7 @@ extension SecretNames {
         }
     }
 
-    /// Matched anywhere in the letters of a name.
+    /// Parts of names of credentials, which match anywhere in the letters of a name.
     private static let long: [[UInt8]] = [
         "password", "passwd", "passwort", "kennwort", "passphrase", "passcode", "pwd", "secret", "credential",
         "apikey", "accesskey", "privatekey", "sessionkey", "sharedkey", "masterkey", "authkey", "authtoken",
@@ -186,13 +186,13 @@ extension SecretNames {
         "codeverifier", "authorizationcode",
     ].map { Array($0.utf8) }
     private static let secretaryPrefix = Array("secretar".utf8)
-    /// Matched anywhere in the letters of a header field name.
+    /// Parts of names of credentials, which match anywhere in the letters of a header field name.
     private static let longInFields: [[UInt8]] = ["token", "authenticat"].map { Array($0.utf8) }
-    /// Matched as whole words, anywhere.
+    /// Words that mean a credential at any position of a name.
     private static let short: Set<String> = ["creds", "csrf", "xsrf", "hmac", "cvv", "cvc", "dpop", "assertion"]
-    /// Matched at the end of words: `pw`, `dbpw`, `totp`.
+    /// Endings of words that mean a credential: `pw`, `dbpw`, `totp`.
     private static let shortEndings = ["pw", "otp", "jwt"]
-    /// Matched as whole words of a header field name, anywhere.
+    /// Words that mean a credential at any position of a header field name.
     private static let fieldWords: Set<String> = [
         "authorization", "cookie", "session", "signature", "key", "pass", "pin", "sid", "sig", "ticket", "code",
     ]

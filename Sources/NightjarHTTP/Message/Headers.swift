@@ -113,7 +113,8 @@ public struct Headers: Sendable {
 
     /// Appends a field.
     ///
-    /// - Throws: ``ErrorKind/invalidRequest`` if the name or value is invalid (contains CR, LF or NUL, for example).
+    /// - Throws: ``ErrorKind/invalidRequest`` if the name or value is invalid (contains CR, LF or NUL, for example), or
+    ///   if the headers would become larger than 16 MiB.
     public mutating func add(_ name: String, _ value: String) throws(NightjarError) {
         try check(name: name, value: value)
         var name = name

@@ -107,7 +107,7 @@ public struct ErrorBody: Sendable, Equatable {
         title = title ?? first(["title"])
         detail = detail ?? first(["detail", "details", "description", "error_description"])
         message = message ?? first(["message", "msg", "error_message", "errorMessage", "Message"])
-        // Google's `status` is a word. Other servers repeat the HTTP status code in `status`.
+        // Google's `status` is a word. Other servers repeat the HTTP status code in `status`, so only a word is read.
         code = code ?? first(["code", "error_code", "errorCode", "errcode", "Code"])
         code = code ?? ErrorBody.awsCode(object["__type"]) ?? ErrorBody.word(object["status"])
         for name in ["errors", "invalid-params", "invalid_params", "detail", "details", "message"] {

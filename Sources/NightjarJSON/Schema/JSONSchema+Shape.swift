@@ -7,7 +7,7 @@ extension JSONSchema {
 
         public static let null = Shape(rawValue: 1)
         public static let boolean = Shape(rawValue: 2)
-        /// Not set if ``number`` is set.
+        /// Integers only. Not set if ``number`` is set.
         public static let integer = Shape(rawValue: 4)
         /// Includes integers.
         public static let number = Shape(rawValue: 8)
