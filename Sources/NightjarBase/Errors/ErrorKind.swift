@@ -2,7 +2,7 @@
 ///
 /// The raw value is the `nj_status` of nightjar.h and never changes.
 public enum ErrorKind: Int32, Sendable, CaseIterable {
-    /// An argument breaks its documented bounds: NULL, bad UTF-8, a number out of range.
+    /// An argument violates its documented requirements: NULL, invalid UTF-8, a number out of range.
     case invalidArgument = 1
     /// The handle was created before a fork and is used in the child process.
     case forked = 2
