@@ -2,20 +2,20 @@
 ///
 /// The raw value is the `nj_status` of nightjar.h and never changes.
 public enum ErrorKind: Int32, Sendable, CaseIterable {
-    /// An argument breaks its documented bounds: NULL, bad UTF-8, a number out of range.
+    /// An argument violates its documented requirements: NULL, invalid UTF-8, a number out of range.
     case invalidArgument = 1
     /// The handle was created before a fork and is used in the child process.
     case forked = 2
     /// The client was closed before or during the call.
     case closed = 3
-    /// The call was made from inside a callback of the object it would wait for.
+    /// The function was called inside a callback of the object for which it would wait.
     case reentrant = 4
-    /// Memory for content of this size could not be allocated: a body, a JSON document, a file.
+    /// Memory for content (a body, a JSON document, a file) could not be allocated.
     case noMemory = 5
 
-    /// The caller cancelled the call. There is no message for the user.
+    /// The caller cancelled the call. ``NightjarError/userMessage`` is nil.
     case cancelled = 10
-    /// A time limit expired. ``NightjarError/phase`` says which: connect, idle or total.
+    /// A timeout expired. ``NightjarError/phase`` identifies the timeout: connect, idle or total.
     case timeout = 11
     case invalidURL = 12
     case invalidRequest = 13
@@ -33,17 +33,17 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
     /// A head or a body exceeds its size limit.
     case tooLarge = 21
 
-    /// 401.
+    /// The status is 401.
     case unauthorized = 30
-    /// 403.
+    /// The status is 403.
     case forbidden = 31
-    /// 404.
+    /// The status is 404.
     case notFound = 32
-    /// 429.
+    /// The status is 429.
     case rateLimited = 33
-    /// Any other unexpected status below 500.
+    /// The status is below 500, unexpected and none of the above.
     case client = 34
-    /// 5xx.
+    /// The status is 5xx.
     case server = 35
 
     case decoding = 40
@@ -51,7 +51,7 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
     case storage = 42
     case script = 43
 
-    /// The name that C and Lua use: `connection_lost`.
+    /// The name in C and Lua, such as `connection_lost`.
     public var name: String {
         switch self {
         case .invalidArgument: "invalid_argument"
@@ -84,7 +84,7 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
         }
     }
 
-    /// The kind for an HTTP status that the caller did not expect. RFC 9110 section 15.
+    /// Selects the kind for an HTTP status that the caller did not expect. RFC 9110 section 15.
     public init(unexpectedStatus status: Int) {
         switch status {
         case 401: self = .unauthorized
@@ -97,7 +97,7 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
     }
 }
 
-/// The phase of the call that failed. For ``ErrorKind/timeout``, the limit that expired.
+/// The phase in which a call failed. For ``ErrorKind/timeout``, the timeout that expired.
 public enum ErrorPhase: Int32, Sendable {
     /// Looking up the host's addresses.
     case dns = 1
@@ -109,7 +109,7 @@ public enum ErrorPhase: Int32, Sendable {
     case send = 4
     /// Waiting for or reading the response.
     case receive = 5
-    /// The idle timeout: no byte was sent or received for that long.
+    /// The idle timeout: no byte was sent or received until the timeout expired.
     case idle = 6
     /// The total timeout.
     case total = 7

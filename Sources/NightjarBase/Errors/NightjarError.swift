@@ -2,7 +2,7 @@
 ///
 /// An error contains no secrets: the URL has no user info, and credentials in its query are masked.
 public struct NightjarError: Error, Sendable, CustomStringConvertible {
-    /// Values of an error. The request, the response and what was decided are in `context`.
+    /// The values of an error. `context` holds the request, the response and the decisions of the call.
     package struct Facts: Sendable {
         package var kind: ErrorKind
         package var message: String
@@ -57,22 +57,22 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
     public var url: String? { facts.url }
     /// The status of ``response``.
     public var status: Int? { facts.status }
-    /// How often the request was sent on a connection.
+    /// The number of times that the request was sent on a connection.
     public var attempts: Int { facts.attempts }
     /// The error number of the operating system or of TLS. 0 if there is none.
     public var code: Int32 { facts.code }
-    /// True if the server may have processed the request although no response arrived. Do not repeat a write blindly.
+    /// True if the server may have processed the request although no response arrived. Sending the request again may
+    /// repeat its effect.
     public var requestMayHaveBeenProcessed: Bool { facts.requestMayHaveBeenProcessed }
-    /// How long the server asked the client to wait (Retry-After), measured from the response.
+    /// The wait that the server requested with Retry-After, measured from the arrival of the response.
     public var retryAfter: Duration? { facts.retryAfter }
 
-    /// The errors of the earlier attempts, first to last. Each attempt costs time, and the last error is often the
-    /// least informative.
+    /// The errors of the earlier attempts, first to last. The error of the last attempt is often the least informative.
     public var earlier: [NightjarError] { facts.earlier }
     /// The index of the failed request in its batch, from 0. Nil if the failure concerns no batch, or a whole batch.
     public var batchIndex: Int? { facts.batchIndex }
 
-    /// A copy of this error with the index of its request in a batch.
+    /// Returns a copy of this error whose ``batchIndex`` is `index`.
     public func inBatch(at index: Int) -> NightjarError {
         var facts = facts
         facts.batchIndex = index
@@ -92,7 +92,8 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         case .offline, .dns, .connect, .connectionLost, .timeout, .rateLimited: true
         // 408 Request Timeout and 425 Too Early (RFC 8470) are temporary conditions.
         case .client: [408, 425].contains(status)
-        // 501 and 505 are permanent. A server error without a status is an open circuit, which closes after a while.
+        // 501 and 505 are permanent. A server error without a status reports an open circuit breaker, which closes
+        // later.
         case .server: status.map { [500, 502, 503, 504].contains($0) } ?? true
         case .invalidArgument, .invalidURL, .invalidRequest, .forked, .closed, .reentrant, .cancelled: false
         case .tls, .pinMismatch, .protocol, .tooLarge, .noMemory, .decoding: false
@@ -124,7 +125,7 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// One line: kind, phase, index in a batch, message and URL.
+    /// One line: the kind, the phase of a timeout, the index in a batch, the message and the URL.
     public var description: String {
         var text = kind.name
         if kind == .timeout, let phase { text += " (\(phase.name))" }
@@ -139,5 +140,5 @@ extension NightjarError: CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
 }
 
-/// The call that an error belongs to: requests and responses are above errors.
+/// The call that an error belongs to. A protocol, because this module does not declare requests and responses.
 package protocol ErrorContext: Sendable {}

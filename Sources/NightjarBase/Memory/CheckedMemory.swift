@@ -45,10 +45,12 @@ extension ByteBuffer {
 }
 
 package enum CheckedMemory {
-    /// True if the system currently has this many bytes available. For memory that only Swift can allocate, such as the
-    /// values of a JSON document. The allocation happens after this check, so another thread may take the memory first.
+    /// Returns true if the system currently has `bytes` bytes available. Used for memory that only Swift can allocate,
+    /// such as the values of a JSON document. Another thread may take the memory between this check and the allocation.
     package static func isAvailable(_ bytes: Int) -> Bool { bytes <= smallest || clinux_has_memory(bytes) }
 
+    /// Checks that the system currently has `bytes` bytes available.
+    ///
     /// - Throws: `no_memory`.
     package static func check(_ bytes: Int, for purpose: String) throws(NightjarError) {
         guard isAvailable(bytes) else { throw .noMemory(bytes, for: purpose) }
@@ -67,7 +69,7 @@ extension NightjarError {
     package static func noMemory(_ bytes: Int, for purpose: String) -> NightjarError {
         NightjarError(
             .noMemory,
-            "cannot allocate \(bytes) bytes for \(purpose); stream it, or raise the memory limit of the process",
+            "cannot allocate \(bytes) bytes for \(purpose); stream the content, or raise the memory limit of the process",
             code: ENOMEM)
     }
 }

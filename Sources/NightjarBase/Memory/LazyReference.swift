@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A reference to an object that is created by the first thread that uses it.
+/// A reference to a shared object. The first thread that needs the object creates it.
 ///
 /// Replaces `AtomicLazyReference`, whose load costs 600 instructions where the compiler cannot specialize it.
 @frozen
@@ -20,7 +20,9 @@ package struct LazyReference<Object: AnyObject & Sendable>: ~Copyable, Sendable 
         LazyReference.object(address.load(ordering: .acquiring))?.takeUnretainedValue()
     }
 
-    /// - Returns: the object that is stored from now on: `object`, or the one that another thread stored first.
+    /// Stores `object` unless another thread has already stored an object.
+    ///
+    /// - Returns: the stored object.
     @inlinable
     package func storeIfNil(_ object: consuming Object) -> Object {
         let own = Unmanaged.passRetained(object)

@@ -1,6 +1,6 @@
-/// Accounts for bytes held on behalf of a user. Thread-safe.
+/// Counts the bytes held for one user and enforces a limit. Thread-safe.
 package protocol MemoryAccount: Sendable {
-    /// - Returns: false if the limit would be exceeded. The bytes are then not counted.
+    /// Counts `bytes`. Returns false, and counts nothing, if the limit would be exceeded.
     func take(_ bytes: Int) -> Bool
     func release(_ bytes: Int)
 }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The memory that one call holds on an account: its request and what it has received. Released when the call, its
-/// response and its error are all released. Thread-safe.
+/// The bytes that one call counts on a memory account: its request and the received data. The bytes are returned to the
+/// account when the call, its response and its error have all been released. Thread-safe.
 package final class MemoryReservation: Sendable {
     private let account: any MemoryAccount
     private let bytes = Atomic<Int>(0)
@@ -10,14 +10,14 @@ package final class MemoryReservation: Sendable {
 
     deinit { account.release(bytes.load(ordering: .relaxed)) }
 
-    /// - Returns: false if the limit would be exceeded.
+    /// Counts `count` more bytes. Returns false, and counts nothing, if the limit would be exceeded.
     package func add(_ count: Int) -> Bool {
         guard account.take(count) else { return false }
         bytes.add(count, ordering: .relaxed)
         return true
     }
 
-    /// Removes bytes that were added before.
+    /// Returns `count` bytes, added earlier, to the account.
     package func remove(_ count: Int) {
         guard count > 0 else { return }
         bytes.subtract(count, ordering: .relaxed)

@@ -27,7 +27,7 @@ package enum ASCII {
         return at == a.count
     }
 
-    /// True if `bytes` equals the UTF-8 of `text`. Compares with one memcmp, unlike `elementsEqual`.
+    /// Returns true if `bytes` equals the UTF-8 of `text`. Compares with one memcmp, unlike `elementsEqual`.
     @inlinable
     package static func isSame(_ bytes: UnsafeRawBufferPointer, _ text: String) -> Bool {
         let same = text.utf8.withContiguousStorageIfAvailable { text in
@@ -38,7 +38,7 @@ package enum ASCII {
         return same ?? bytes.elementsEqual(text.utf8)
     }
 
-    /// True if `bytes` equals `text`, ignoring case. `text` must be in lower case.
+    /// Returns true if `bytes` equals `text`, ignoring case. `text` must be in lower case.
     @inlinable
     package static func isCaseless(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
         guard bytes.count == text.utf8CodeUnitCount else { return false }
@@ -53,13 +53,13 @@ package enum ASCII {
     @inlinable
     package static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
 
-    /// True for space, tab, CR and LF.
+    /// Returns true for space, tab, CR and LF.
     @inlinable
     package static func isWhitespace(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
     }
 
-    /// The bytes without white space at both ends.
+    /// Returns the bytes without white space at both ends.
     @inlinable
     package static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
         let rest = bytes.drop(while: isWhitespace)
@@ -67,7 +67,7 @@ package enum ASCII {
         return rest[...last]
     }
 
-    /// The value of a hexadecimal digit.
+    /// Returns the value of a hexadecimal digit, or nil if `byte` is not a digit.
     @inlinable
     package static func hexValue(_ byte: UInt8) -> UInt8? {
         switch byte {

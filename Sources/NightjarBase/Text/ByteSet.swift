@@ -1,11 +1,11 @@
-/// A set of US-ASCII bytes. A lookup takes two instructions.
+/// A set of US-ASCII bytes, stored as 128 bits.
 @frozen
 @usableFromInline
 package struct ByteSet: Sendable {
     @usableFromInline package let low: UInt64
     @usableFromInline package let high: UInt64
 
-    /// Bit n of `low` stands for byte n, bit n of `high` for byte 64 + n.
+    /// Creates a set. Bit n of `low` stands for byte n, and bit n of `high` for byte 64 + n.
     @inlinable
     @inline(__always)
     package init(low: UInt64, high: UInt64) {

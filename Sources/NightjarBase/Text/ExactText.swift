@@ -1,8 +1,8 @@
 /// A string that is compared and hashed by its UTF-8 bytes, as protocols and file formats compare names.
 ///
 /// Swift's `String` compares by canonical equivalence: "é" equals "e" followed by U+0301, and the Kelvin sign (U+212A)
-/// equals "K". A name from outside must not be mistaken for another name, so tables of such names use this type as
-/// their key.
+/// equals "K". Tables whose names come from a peer or a caller use this type as their key, so that two different names
+/// are never treated as one.
 @frozen
 @usableFromInline
 package struct ExactText: Hashable, Sendable {
@@ -19,7 +19,7 @@ package struct ExactText: Hashable, Sendable {
 }
 
 extension String? {
-    /// True if both are nil, or if both strings have the same bytes.
+    /// Returns true if both are nil, or if both strings have the same bytes.
     @inlinable
     package func isExactly(_ other: String?) -> Bool {
         guard let self, let other else { return self == nil && other == nil }
@@ -28,7 +28,7 @@ extension String? {
 }
 
 extension String {
-    /// True if both strings have the same bytes.
+    /// Returns true if both strings have the same bytes.
     @inlinable
     package func isExactly(_ other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
@@ -36,12 +36,12 @@ extension String {
         return same ?? utf8.elementsEqual(other.utf8)
     }
 
-    /// True if the bytes of this string sort before those of `other`.
+    /// Returns true if the bytes of this string sort before the bytes of `other`.
     @inlinable
     package func isExactly(before other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 
-    /// Hashes the bytes. `hash(into:)` would give canonically equivalent strings the same hash, and an attacker can
-    /// produce any number of those.
+    /// Hashes the bytes. `hash(into:)` gives all canonically equivalent strings the same hash, and an attacker can
+    /// produce any number of equivalent strings.
     @inlinable
     package func hashExactly(into hasher: inout Hasher) {
         let isDone: Void? = utf8.withContiguousStorageIfAvailable { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
@@ -91,7 +91,7 @@ public struct ExactDictionary<Value> {
 }
 
 extension ExactDictionary: ExpressibleByDictionaryLiteral {
-    /// If a name occurs more than once, the last value is used.
+    /// Creates a dictionary. If a name occurs more than once, the last value is used.
     @inlinable
     public init(dictionaryLiteral elements: (String, Value)...) {
         for (name, value) in elements { self[name] = value }
@@ -115,7 +115,7 @@ package struct ExactSet: Sendable {
     @inlinable
     package func contains(_ text: String) -> Bool { texts.contains(ExactText(text)) }
 
-    /// - Returns: true if the text was not in the set before.
+    /// Adds a text. Returns true if the set did not contain the text.
     @discardableResult
     @inlinable
     package mutating func insert(_ text: String) -> Bool { texts.insert(ExactText(text)).inserted }

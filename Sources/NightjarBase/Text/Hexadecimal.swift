@@ -10,7 +10,7 @@ package enum Hexadecimal {
         return String(decoding: digits, as: UTF8.self)
     }
 
-    /// Decodes digits in lower or upper case. Nil if their number is odd or a byte is not a digit.
+    /// Decodes digits in lower or upper case. Returns nil if their number is odd or a byte is not a digit.
     package static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
         guard digits.count % 2 == 0 else { return nil }
         var bytes: [UInt8] = []

@@ -1,6 +1,6 @@
 /// Returns the known name with the smallest edit distance to `name`, to suggest it in an error message.
 ///
-/// - Returns: nil if no name is close: more than a third of its letters, and at least two, would have to change.
+/// - Returns: nil if the smallest distance is greater than 2 and greater than a third of that name's length in bytes.
 package func nearestName(to name: String, among known: [String]) -> String? {
     let wanted = Array(name.utf8.prefix(64))
     let ranked = known.map { (name: $0, distance: changes(from: wanted, to: Array($0.utf8))) }
@@ -8,7 +8,8 @@ package func nearestName(to name: String, among known: [String]) -> String? {
     return best.distance <= max(2, best.name.utf8.count / 3) ? best.name : nil
 }
 
-/// The edit distance: insertions, deletions, substitutions and swaps of neighbours (optimal string alignment).
+/// Returns the edit distance of two names: the number of insertions, deletions, substitutions and swaps of adjacent
+/// bytes (optimal string alignment).
 private func changes(from a: [UInt8], to b: [UInt8]) -> Int {
     var beforeLast: [Int] = []
     var last = Array(0...b.count)

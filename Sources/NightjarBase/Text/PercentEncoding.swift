@@ -13,7 +13,7 @@ package enum PercentEncoding {
     @usableFromInline
     package static let reservedOrUnreserved = ByteSet(low: 0xafff_ffda_0000_0000, high: 0x47ff_fffe_afff_ffff)
 
-    /// True for the bytes of user info, including `%`. RFC 3986 section 3.2.1.
+    /// Returns true if `byte` is allowed in user info, or is `%`. RFC 3986 section 3.2.1.
     package static func isUserInfoByte(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: "%") || target.contains(byte) && !"/?@".utf8.contains(byte)
     }
@@ -47,11 +47,11 @@ package enum PercentEncoding {
     package static func controlCharacter(_ byte: UInt8) -> NightjarError {
         NightjarError(
             .invalidURL,
-            "the URL contains the control character 0x\(String(byte, radix: 16)); remove it, or encode it if it is data"
+            "the URL contains the control character 0x\(String(byte, radix: 16)); remove or encode the character"
         )
     }
 
-    /// Writes data so that decoding restores it: every byte except the unreserved ones is encoded.
+    /// Writes `text` with every byte encoded except the unreserved bytes, so that decoding restores `text`.
     package static func writeComponent(_ text: String, into buffer: inout ByteBuffer) {
         var text = text
         text.withUTF8 { bytes in
@@ -67,7 +67,8 @@ package enum PercentEncoding {
         }
     }
 
-    /// Writes part of a URL whose position is unknown. Reserved characters and `%XX` are kept, other bytes are encoded.
+    /// Writes text that may belong to any part of a URL. Reserved and unreserved characters and `%XX` are kept. Other
+    /// bytes are encoded.
     @inlinable
     package static func writeReserved(_ bytes: some Collection<UInt8>, into buffer: inout ByteBuffer) {
         var rest = bytes[...]
@@ -83,7 +84,7 @@ package enum PercentEncoding {
         }
     }
 
-    /// True if `bytes` consists only of reserved and unreserved characters and `%XX`.
+    /// Returns true if `bytes` consists only of reserved and unreserved characters and `%XX`.
     @inlinable
     package static func isEncoded(_ bytes: some Collection<UInt8>) -> Bool {
         var rest = bytes[...]

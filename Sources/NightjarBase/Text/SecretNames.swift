@@ -1,15 +1,14 @@
 /// Decides by name which header fields, query items, form items, JSON members, XML elements and log fields contain
 /// credentials.
 ///
-/// Everything that masks, drops, scrubs or partitions asks this rule. It reads a name as words, so that the case and the
-/// separators do not matter: `X-JWT`, `api_key`, `apiKey` and `APIKey2` are `jwt`, `api key`, `api key` and `api key`.
+/// All code that masks, drops or replaces credentials uses this rule. The rule splits a name into words and ignores
+/// case and separators: `X-JWT` becomes `jwt`; `api_key`, `apiKey` and `APIKey2` all become `api key`.
 @usableFromInline
 package enum SecretNames {
-    /// Where the name stands.
+    /// The kind of data that a name labels.
     @usableFromInline
     package enum Place: Sendable {
-        /// A header field. There are few fields and their names are not prose, so a word that is a credential in most
-        /// fields counts.
+        /// A header field. A field is secret if its name contains a word that means a credential in most header fields.
         case field
         /// A query item, a form item, a JSON member or a field of a log line.
         case item
@@ -23,9 +22,9 @@ package enum SecretNames {
         case strong
     }
 
-    /// True if the value of this name is probably a credential.
+    /// Returns true if the value with this name is probably a credential.
     ///
-    /// - Parameter name: as plain text, without percent-encoding and escapes.
+    /// - Parameter name: the name as plain text, without percent-encoding and escapes.
     @inlinable
     package static func isSecret(_ name: some Collection<UInt8>, in place: Place) -> Bool {
         strength(name, in: place) > .none
@@ -33,24 +32,24 @@ package enum SecretNames {
 
     @inlinable
     package static func strength(_ name: some Collection<UInt8>, in place: Place) -> Strength {
-        // The end of a name says what it is.
+        // Only the end of a long name is examined: the last word names the value.
         strength(Array(name.dropFirst(max(name.count - longestName, 0))), place)
     }
 
     @usableFromInline
     package static func strength(_ name: [UInt8], _ place: Place) -> Strength { Words(name).strength(in: place) }
 
-    /// True if the value of this query item, form item or member is probably a credential.
+    /// Returns true if the value of a query item, form item or JSON member is probably a credential.
     ///
     /// - Parameters:
     ///   - name: the name as written in a URL: `client%5Fsecret`.
-    ///   - sensitive: additional names, unencoded.
+    ///   - sensitive: additional names of credentials, unencoded.
     package static func isSecret(item name: Substring.UTF8View, sensitive: [String] = []) -> Bool {
         let plain = PercentEncoding.decoded(name)
         return isSecret(plain, in: .item) || isNamed(plain, in: sensitive)
     }
 
-    /// Whether the name is one of these. Case and separators do not matter.
+    /// Returns true if `names` contains `name`, ignoring case and separators.
     @inlinable
     package static func isNamed(_ name: some Collection<UInt8>, in names: [String]) -> Bool {
         guard !names.isEmpty else { return false }
@@ -58,18 +57,19 @@ package enum SecretNames {
         return names.contains { letters($0.utf8) == plain }
     }
 
-    /// The letters and digits of a name, in lower case.
+    /// Returns the name in lower case without the separators `-`, `_`, `.`, `[`, `]` and space.
     @inlinable
     package static func letters(_ name: some Collection<UInt8>) -> [UInt8] {
         name.lazy.filter { !"-_.[] ".utf8.contains($0) }.map(ASCII.lowercase)
     }
 
-    /// Bytes of a name that are read.
+    /// The number of bytes at the end of a name that are examined.
     @usableFromInline package static let longestName = 256
 }
 
 extension SecretNames {
-    /// A name as words in lower case, without separators, a leading `x`, numbers at the end of words and a version.
+    /// The words of a name in lower case. A leading word `x`, a final word `v` (version) and digits at the end of words
+    /// are removed.
     private struct Words {
         private(set) var words: [String] = []
         private(set) var joined: [UInt8] = []
@@ -111,7 +111,7 @@ extension SecretNames {
 
         private static func isUpper(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "A") < 26 }
 
-        /// True if a word begins here within letters: `accessToken`, `APIKey`.
+        /// Returns true if a word begins at `at` without a separator: the `T` of `accessToken`, the `K` of `APIKey`.
         private static func isStart(_ bytes: [UInt8], _ at: Int) -> Bool {
             guard at > 0, isUpper(bytes[at]) else { return false }
             guard isUpper(bytes[at - 1]) else { return true }
@@ -178,7 +178,7 @@ extension SecretNames {
         }
     }
 
-    /// Matched anywhere in the letters of a name.
+    /// Parts of names of credentials, which match anywhere in the letters of a name.
     private static let long: [[UInt8]] = [
         "password", "passwd", "passwort", "kennwort", "passphrase", "passcode", "pwd", "secret", "credential",
         "apikey", "accesskey", "privatekey", "sessionkey", "sharedkey", "masterkey", "authkey", "authtoken",
@@ -186,23 +186,23 @@ extension SecretNames {
         "codeverifier", "authorizationcode",
     ].map { Array($0.utf8) }
     private static let secretaryPrefix = Array("secretar".utf8)
-    /// Matched anywhere in the letters of a header field name.
+    /// Parts of names of credentials, which match anywhere in the letters of a header field name.
     private static let longInFields: [[UInt8]] = ["token", "authenticat"].map { Array($0.utf8) }
-    /// Matched as whole words, anywhere.
+    /// Words that mean a credential at any position of a name.
     private static let short: Set<String> = ["creds", "csrf", "xsrf", "hmac", "cvv", "cvc", "dpop", "assertion"]
-    /// Matched at the end of words: `pw`, `dbpw`, `totp`.
+    /// Endings of words that mean a credential: `pw`, `dbpw`, `totp`.
     private static let shortEndings = ["pw", "otp", "jwt"]
-    /// Matched as whole words of a header field name, anywhere.
+    /// Words that mean a credential at any position of a header field name.
     private static let fieldWords: Set<String> = [
         "authorization", "cookie", "session", "signature", "key", "pass", "pin", "sid", "sig", "ticket", "code",
     ]
-    /// Fields whose names contain such a word but whose values are not credentials. Challenges are not included,
-    /// because some contain tokens.
+    /// Header fields whose names match the rules but whose values are not credentials. `WWW-Authenticate` is not
+    /// included, because some challenges contain tokens.
     private static let publicFields: Set<String> = [
         "idempotencykey", "secwebsocketkey", "secwebsocketaccept", "surrogatekey", "publickeypins",
         "accesscontrolallowcredentials", "statuscode", "responsecode", "errorcode",
     ]
-    /// Last words of names that describe a credential but are not credentials.
+    /// Last words of names whose values describe a credential: `token_type`.
     private static let descriptions: Set<String> = [
         "type", "url", "uri", "scheme", "expires", "expiry", "expiration", "ttl", "lifetime", "duration", "age",
         "count", "length", "size", "limit", "policy", "hint", "algorithm", "alg", "format", "required", "enabled",
@@ -223,7 +223,8 @@ extension SecretNames {
     private static let tokenQualifiers: Set<String> = [
         "access", "api", "auth", "bearer", "csrf", "id", "login", "refresh", "session", "user",
     ]
-    /// Tokens that are positions in lists, which are useful in logs.
+    /// Words before `token` that mean a position in a list: `page_token`. Positions are not secret and are useful in
+    /// logs.
     private static let cursorQualifiers = ["page", "next", "continuation", "sync", "skip"]
     private static let weak: Set<String> = ["authorization", "code", "key", "pass", "pin", "ticket"]
     private static let weakWords: Set<String> = ["auth", "cookie", "session", "signature"]

@@ -1,13 +1,15 @@
-/// Multiplexes any number of deadlines on one timer, which fires at the earliest of them.
+/// Multiplexes any number of deadlines on one timer, which fires at the earliest deadline.
 ///
-/// Times are nanoseconds of a monotonic clock. A deadline that is no longer needed is not removed: the timer fires, its
-/// owner finds nothing due and arms it for the next deadline.
+/// Times are nanoseconds of a monotonic clock. Deadlines are never removed. If the timer fires for a deadline that is
+/// no longer needed, the owner does nothing except call ``arm(at:)`` for the next deadline.
 package struct Alarm: Sendable {
     private var next: UInt64?
 
     package init() {}
 
-    /// - Returns: true if a timer must be started for `moment`; false if an earlier timer is running.
+    /// Adds a deadline.
+    ///
+    /// - Returns: true if a timer must be started for `moment`; false if a timer for an earlier deadline is running.
     package mutating func arm(at moment: UInt64) -> Bool {
         if let next, next <= moment { return false }
         next = moment
@@ -16,7 +18,7 @@ package struct Alarm: Sendable {
 
     /// Reports that the timer for `moment` has fired.
     ///
-    /// - Returns: false if an earlier timer has replaced it.
+    /// - Returns: false if a timer with an earlier deadline has replaced this timer.
     package mutating func rang(at moment: UInt64) -> Bool {
         guard next == moment else { return false }
         next = nil

@@ -22,7 +22,8 @@ package enum CalendarTime {
             + padded(inDay / 3600, 2) + ":" + padded(inDay / 60 % 60, 2) + ":" + padded(inDay % 60, 2)
     }
 
-    /// - Returns: nil if there is no such day.
+    /// Returns the number of days from 1970-01-01 to a date. Returns nil if the date does not exist, or if the year is
+    /// not from 0 to 9999.
     package static func daysSince1970(year: Int, month: Int, day: Int) -> Int64? {
         guard 0...9999 ~= year, 1...12 ~= month else { return nil }
         let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
@@ -37,8 +38,8 @@ package enum CalendarTime {
         return era * 146_097 + dayOfEra - 719_468
     }
 
-    /// Converts a day to a date of the proleptic Gregorian calendar. Years begin in March, so that a leap day is the
-    /// last day of its year, and are grouped into eras of 400 years, which all have the same number of days.
+    /// Converts a day to a date of the proleptic Gregorian calendar. The calculation uses years that begin in March, so
+    /// that a leap day is the last day of its year, and eras of 400 years, which all have the same number of days.
     private static func date(daysSince1970 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let daysInEra: Int64 = 146_097
         // Days since 1 March of the year 0.

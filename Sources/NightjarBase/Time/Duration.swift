@@ -14,7 +14,7 @@ extension Duration {
     /// The longest duration that an option accepts, in seconds: 100 years of 365 days.
     package static let mostSeconds = 3_153_600_000
 
-    /// - Returns: nil unless `seconds` is between 0 and ``mostSeconds``.
+    /// Creates a duration. Returns nil unless `seconds` is between 0 and ``mostSeconds``.
     package init?(seconds: Double) {
         guard seconds >= 0, seconds <= Double(Duration.mostSeconds) else { return nil }
         self = .nanoseconds(Int64(seconds * 1e9))
@@ -22,7 +22,7 @@ extension Duration {
 }
 
 extension NightjarError {
-    /// The error for a duration that is out of range.
+    /// Creates the error for a duration that is out of range.
     ///
     /// - Parameter name: the name of the option or parameter.
     package static func duration(_ name: String, _ seconds: Double) -> NightjarError {
@@ -33,7 +33,7 @@ extension NightjarError {
 }
 
 extension Duration {
-    /// A number of seconds for messages: `-1`, `0.5`, `nan`.
+    /// Formats a number of seconds for a message: `-1`, `0.5`, `nan`.
     fileprivate static func text(_ seconds: Double) -> String {
         seconds == seconds.rounded() && abs(seconds) < 1e15 ? String(Int(seconds)) : String(seconds)
     }

@@ -6,14 +6,14 @@ package struct FieldReader {
 
     package var isAtEnd: Bool { rest.isEmpty }
 
-    /// Reads one byte if it is one of `bytes`. Nil otherwise.
+    /// Reads the next byte if it is one of `bytes`. Returns nil otherwise.
     package mutating func take(_ bytes: StaticString) -> UInt8? {
         guard let byte = rest.first, bytes.withUTF8Buffer({ $0.contains(byte) }) else { return nil }
         rest.removeFirst()
         return byte
     }
 
-    /// Reads exactly `count` digits, at most four.
+    /// Reads exactly `count` digits. Returns nil if there are fewer. `count` is at most 4.
     package mutating func number(_ count: Int) -> Int? {
         let digits = rest.prefix(count)
         guard digits.count == count, digits.allSatisfy(ASCII.isDigit) else { return nil }

@@ -3,7 +3,8 @@ extension Timestamp {
     ///
     /// - Parameters:
     ///   - minutesEast: the offset in minutes, between -1439 and 1439. 0 is written as `Z`.
-    ///   - fractionDigits: the number of fraction digits, 0 to 9; further digits are truncated. Nil: as many as needed.
+    ///   - fractionDigits: the number of fraction digits, 0 to 9. Further digits are truncated. Nil writes as many
+    ///     digits as needed.
     /// - Returns: nil if a parameter is out of range, or if the local year is not from 0 to 9999.
     public func iso8601(minutesEast: Int, fractionDigits: Int? = nil) -> String? {
         guard -1440 < minutesEast, minutesEast < 1440, 0...9 ~= fractionDigits ?? 0,
@@ -25,6 +26,6 @@ extension Timestamp {
 }
 
 extension Timestamp {
-    /// Milliseconds since 1970, rounded down. The years 0 to 9999 fit easily.
+    /// Milliseconds since 1970, rounded down. Cannot overflow in the years 0 to 9999.
     package var milliseconds: Int64 { seconds * 1000 + Int64(nanoseconds / 1_000_000) }
 }

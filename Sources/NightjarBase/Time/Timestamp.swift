@@ -15,14 +15,14 @@ public struct Timestamp: Sendable, Hashable {
         nanoseconds = 0
     }
 
-    /// - Returns: nil if the time is outside the years 0 to 9999 or `nanoseconds` is out of range.
+    /// Creates a timestamp. Returns nil if the time is outside the years 0 to 9999 or `nanoseconds` is out of range.
     public init?(secondsSince1970 seconds: Int64, nanoseconds: Int32 = 0) {
         guard Timestamp.range.contains(seconds), 0..<1_000_000_000 ~= nanoseconds else { return nil }
         self.seconds = seconds
         self.nanoseconds = nanoseconds
     }
 
-    /// Rounds to microseconds, the precision of a double for current times.
+    /// Rounds to microseconds, because a double has no more precision for times of this century.
     public init?(secondsSince1970 seconds: Double) {
         let whole = seconds.rounded(.down)
         let microseconds = ((seconds - whole) * 1e6).rounded()
@@ -49,7 +49,7 @@ public struct Timestamp: Sendable, Hashable {
         self.init(secondsSince1970: exact + carry, nanoseconds: carry == 1 ? 0 : Int32(max(microseconds, 0)) * 1000)
     }
 
-    /// - Returns: nil if the result is outside the years 0 to 9999.
+    /// Returns the timestamp after `duration`, or nil if the result is outside the years 0 to 9999.
     public func later(by duration: Duration) -> Timestamp? {
         let (whole, attoseconds) = duration.components
         let sum = Int64(nanoseconds) + attoseconds / 1_000_000_000
@@ -60,7 +60,8 @@ public struct Timestamp: Sendable, Hashable {
         return Timestamp(secondsSince1970: total, nanoseconds: Int32(sum - carry * 1_000_000_000))
     }
 
-    /// The timestamp `count` nanoseconds earlier. Unchanged if that would be before the year 0.
+    /// Returns the timestamp `count` nanoseconds earlier. Returns this timestamp if `count` is negative or if the
+    /// result would be before the year 0.
     public func earlier(byNanoseconds count: Int64) -> Timestamp {
         let (whole, rest) = max(count, 0).quotientAndRemainder(dividingBy: 1_000_000_000)
         let difference = Int64(nanoseconds) - rest
@@ -87,7 +88,7 @@ extension Timestamp: CustomStringConvertible {
     public init?(rfc3339 text: String) { self.init(text, isStrict: true) }
 
     /// Parses RFC 3339 and the other ISO 8601 forms that APIs use: a space instead of `T`, a comma as the decimal
-    /// separator, and offsets such as `+0200` and `+02`. Nil without an offset.
+    /// separator, and offsets such as `+0200` and `+02`. Returns nil if the text has no offset.
     public init?(iso8601 text: String) { self.init(text, isStrict: false) }
 
     private init?(_ text: String, isStrict: Bool) {

@@ -1,4 +1,5 @@
-/// Delays the request body until the server asks for it. RFC 9110 section 10.1.1.
+/// Delays the request body until the server requests it with 100 (Continue) or a timer expires. RFC 9110 section
+/// 10.1.1.
 ///
 ///     idle ──headSent──▶ waiting ──100──▶ invited
 ///                           ├────timer──▶ released ──417──▶ withheld
@@ -9,18 +10,18 @@ package struct ExpectContinue: Sendable {
         /// Start a timer and call ``timerFired()`` when it expires. The timer need not be cancelled.
         case startTimer(Duration)
         case sendBody
-        /// The final response arrived before the body was sent. The body is not sent. The connection must not be
-        /// reused: the server may still wait for the body and would parse the next request as such.
+        /// The final response arrived before the body was sent. Do not send the body, and do not reuse the connection:
+        /// the server may still wait for the body and would parse the next request as body.
         case dropBody
-        /// The server does not support the expectation (417). The response is discarded, and the request is sent again
-        /// without the expectation on another connection. This happens at most once, because the repeated request has
-        /// no expectation.
+        /// The server does not support the expectation (417). Discard the response, and send the request again without
+        /// the expectation on another connection. This happens at most once, because the repeated request has no
+        /// expectation.
         case repeatWithoutExpectation
     }
 
     private enum State { case idle, waiting, sentContinue, released, withheld }
 
-    /// How long to wait for a server that may not support the expectation. The same as curl's default.
+    /// The time to wait for 100 (Continue) before the body is sent without it. The same as curl's default.
     package static let continueTimeout = Duration.seconds(1)
     /// The minimum body size in bytes for which the client waits. The same as curl's default.
     package static let worthwhileLength = 1 << 20
@@ -29,13 +30,14 @@ package struct ExpectContinue: Sendable {
     private let continueTimeout: Duration
     private let bodyIsReplayable: Bool
 
-    /// - Parameter bodyIsReplayable: the body can be sent again from its beginning after part of it was sent.
+    /// - Parameter bodyIsReplayable: true if the body can be sent again from its beginning.
     package init(continueTimeout: Duration = ExpectContinue.continueTimeout, bodyIsReplayable: Bool) {
         self.continueTimeout = continueTimeout
         self.bodyIsReplayable = bodyIsReplayable
     }
 
-    /// Whether a request with this body uses the expectation by default.
+    /// Returns true if a request with `body` uses the expectation by default: the length is unknown or at least
+    /// ``worthwhileLength``.
     package static func isWorthwhile(for body: RequestBody) -> Bool {
         body.length.map { $0 >= worthwhileLength } ?? true
     }
@@ -60,7 +62,7 @@ package struct ExpectContinue: Sendable {
     package mutating func received(status: Int) -> Action {
         switch state {
         case .idle:
-            // A response before the head was sent, such as a 408 on an idle connection.
+            // The response arrived before the head was sent, such as a 408 on an idle connection.
             if status < 200 { return .nothing }
             state = .withheld
             return .dropBody
@@ -74,13 +76,13 @@ package struct ExpectContinue: Sendable {
             state = .withheld
             return status == 417 ? .repeatWithoutExpectation : .dropBody
         case .released:
-            // A late 100 is legal and ignored. Any other status is handled by the transport. But 417 rejects only the
-            // expectation, so the request can be repeated without it.
+            // A late 100 is legal and ignored. A 417 rejects only the expectation, so the request can be repeated
+            // without it. The transport handles any other status.
             guard status == 417, bodyIsReplayable else { return .nothing }
             state = .withheld
             return .repeatWithoutExpectation
         case .sentContinue, .withheld:
-            // After the server has asked for the body, a 417 has another meaning.
+            // After a 100, a 417 does not reject the expectation.
             return .nothing
         }
     }

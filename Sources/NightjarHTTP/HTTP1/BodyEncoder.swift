@@ -2,8 +2,8 @@ import NIOCore
 
 /// Frames the parts of a streamed request body and enforces the declared length.
 ///
-/// A server would interpret the next request as the rest of a body that is too short. Both too much and too little data
-/// are therefore errors after which the connection must be closed.
+/// If a body is shorter than declared, the server interprets the next request as the rest of that body. A body that is
+/// shorter or longer than declared is therefore an error, after which the connection must be closed.
 package struct HTTP1BodyEncoder: Sendable {
     private enum Framing {
         case length(remaining: Int)
@@ -48,11 +48,12 @@ package struct HTTP1BodyEncoder: Sendable {
             send(part)
             send(HTTP1BodyEncoder.chunkEnd)
         case .ended:
-            throw NightjarError(.invalidRequest, "the request body continues after its end", phase: .send)
+            throw NightjarError(
+                .invalidRequest, "the request body has already ended; do not send more data", phase: .send)
         }
     }
 
-    /// Calls `send` with what ends the body.
+    /// Ends the body. Calls `send` with the last chunk if the body is chunked.
     ///
     /// - Throws: `invalid_request` if the body is shorter than its declared length.
     package mutating func finish(_ send: (ByteBuffer) -> Void) throws(NightjarError) {

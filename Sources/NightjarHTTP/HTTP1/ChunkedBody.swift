@@ -25,14 +25,14 @@ struct ChunkedBody: Sendable {
     private let maximumLine: Int
     private let acceptsBareLF: Bool
 
-    /// - Parameter limits: ``HTTP1ResponseDecoder/Limits/maximumHead`` limits the trailers.
+    /// - Parameter limits: ``HTTP1ResponseDecoder/Limits/maximumHead`` limits the size of the trailers.
     init(_ limits: HTTP1ResponseDecoder.Limits) {
         maximumLine = limits.maximumChunkLine
         acceptsBareLF = limits.acceptsBareLF
         trailers = FieldSection(limits)
     }
 
-    /// The next event. Nil if all of `buffer` was consumed and more data is needed.
+    /// Returns the next event, or nil if all of `buffer` was consumed and more data is needed.
     mutating func next(_ buffer: inout ByteBuffer) throws(NightjarError) -> Event? {
         while true {
             switch state {
@@ -77,8 +77,10 @@ struct ChunkedBody: Sendable {
     }
 }
 
-/// Parses `chunk-size [ chunk-ext ] CRLF`. Extensions are checked for control characters and ignored; none are defined.
+/// Parses `chunk-size [ chunk-ext ] CRLF`. Rejects extensions that contain control characters, and ignores all others.
 enum ChunkSizeLine {
+    /// Returns the chunk size.
+    ///
     /// - Parameter line: a line including its LF.
     static func parse(_ line: ByteBuffer, acceptsBareLF: Bool = false) throws(NightjarError) -> Int {
         switch line.withUnsafeReadableBytes({ parse($0, acceptsBareLF: acceptsBareLF) }) {
@@ -103,7 +105,7 @@ enum ChunkSizeLine {
         while line[at] == UInt8(ascii: " ") || line[at] == UInt8(ascii: "\t") { at += 1 }
         let isExtended = line[at] == UInt8(ascii: ";")
         let stop = FieldSyntax.endOfValue(line, from: at)
-        // Blanks are allowed before an extension (BWS), but not before the end of the line.
+        // Spaces and tabs are allowed before an extension (BWS), but not before the end of the line.
         guard digits > 0, isExtended || at == digits, isExtended || stop == at,
             line.count - stop == 2 && line[stop] == UInt8(ascii: "\r") || acceptsBareLF && line.count - stop == 1
         else {

@@ -2,23 +2,23 @@ import NIOCore
 
 /// Parses the field lines of a head or of trailers, up to and including the empty line. RFC 9112 section 5.
 ///
-/// In the fast path the whole section is in one buffer: one pass over the bytes, then one copy. An incomplete line is
-/// kept in ``LineBuffer`` until the rest arrives.
+/// If the whole section is in one buffer, the parser makes one pass over the bytes and one copy. Otherwise, a
+/// ``LineBuffer`` stores an incomplete line until the rest arrives.
 struct FieldSection: Sendable {
-    /// The fields parsed so far; complete when ``read(_:)`` has returned true.
+    /// The fields parsed so far. Complete after ``read(_:)`` has returned true.
     private(set) var headers = Headers()
-    /// The framing information in those fields.
+    /// The framing information in ``headers``.
     private(set) var framing = FramingFields()
     /// The total size of the complete lines in bytes, including the empty line.
     private(set) var size = 0
 
-    /// The limit for messages.
+    /// The limit that error messages contain.
     private let limit: Int
-    /// The maximum total size of the lines of this section: the limit, minus what preceded the section.
+    /// The maximum total size of the lines of this section: ``limit`` minus the size of the lines before the section.
     private var maximumSize: Int
     private let maximumFields: Int
     private let acceptsBareLF: Bool
-    /// A folded value was changed, so ``framing`` is derived again at the end of the section.
+    /// True if a folded line has changed a value. ``framing`` is then derived again at the end of the section.
     private var hasFolds = false
     private var lines = LineBuffer()
 
@@ -41,7 +41,7 @@ struct FieldSection: Sendable {
 
     /// Begins another section.
     ///
-    /// - Parameter used: the bytes of the limit that the lines before the section have used.
+    /// - Parameter used: the size of the lines before the section in bytes, which counts towards the limit.
     mutating func begin(after used: Int) {
         maximumSize = limit - used
         size = 0
@@ -70,7 +70,7 @@ struct FieldSection: Sendable {
         .oversizedResponse("the response header lines exceed the limit of \(limit) bytes")
     }
 
-    /// Consumes all complete lines. Returns true if the last one was empty.
+    /// Consumes complete lines, up to and including the empty line. Returns true if the empty line was consumed.
     private mutating func readLines(_ buffer: inout ByteBuffer) throws(NightjarError) -> Bool {
         while true {
             let scan = try readPlainLines(&buffer)
@@ -100,8 +100,9 @@ struct FieldSection: Sendable {
         return scan
     }
 
-    /// Appends the folded line at the front of `buffer`, which ``evaluate(_:_:_:)`` has checked, to the last value. A line
-    /// that begins with a blank continues the value (obs-fold); the fold becomes one space. RFC 9112 section 5.2.
+    /// Appends the folded line at the front of `buffer` to the last value. A line that begins with a space or tab
+    /// continues the value (obs-fold). The fold becomes one space. RFC 9112 section 5.2. ``evaluate(_:_:_:)`` has
+    /// checked the line.
     private mutating func readFold(_ buffer: inout ByteBuffer) {
         hasFolds = true
         let length = buffer.withUnsafeReadableBytes { bytes in
@@ -129,7 +130,7 @@ struct FieldSection: Sendable {
         /// The end of the last complete line.
         var consumed = 0
         var isComplete = false
-        /// The next line continues the value of the last field.
+        /// True if the next line continues the value of the last field.
         var stopsAtFold = false
         var failure: NightjarError?
     }
@@ -180,7 +181,7 @@ struct FieldSection: Sendable {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
-    /// Handles a line that does not begin with a name and a colon: the empty line, or an invalid one.
+    /// Handles a line that does not begin with a name and a colon: the empty line or any other.
     private func endOfFields(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ scan: inout Scan) {
         let next: Int
         if start + 1 < bytes.count, bytes[start] == UInt8(ascii: "\r"), bytes[start + 1] == UInt8(ascii: "\n") {
@@ -198,7 +199,8 @@ struct FieldSection: Sendable {
         scan.isComplete = true
     }
 
-    /// Handles a line that continues a value, is malformed or is incomplete. Sets the failure if the line is complete.
+    /// Handles a line that continues a value, is malformed or is incomplete. Does nothing if the line is incomplete.
+    /// Sets `scan.failure` if the line is malformed or too long.
     private func evaluate(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ scan: inout Scan) {
         guard let length = LineBuffer.lineLength(UnsafeRawBufferPointer(rebasing: bytes[start...])) else { return }
         guard start + length <= maximumSize - size else {
@@ -213,14 +215,14 @@ struct FieldSection: Sendable {
         scan.failure = .malformedResponse(FieldSection.fault(in: line))
     }
 
-    /// True if `line`, which ends in LF, is a valid continuation of the previous value.
+    /// Returns true if `line`, which ends in LF, is a valid continuation of the previous value.
     private func continuesValue(_ line: UnsafeRawBufferPointer) -> Bool {
         guard FieldSection.isBlank(line[0]) else { return false }
         let stop = FieldSyntax.endOfValue(line, from: 0)
         return stop == line.count - 2 && line[stop] == UInt8(ascii: "\r") || acceptsBareLF && stop == line.count - 1
     }
 
-    /// Describes what is wrong with `line`, which ends in LF. Only names are quoted, because values may be secret.
+    /// Describes the syntax error of `line`, which ends in LF. Values are not quoted, because they may be secret.
     private static func fault(in line: UnsafeRawBufferPointer) -> String {
         if isBlank(line[0]) {
             let stop = FieldSyntax.endOfValue(line, from: 0)

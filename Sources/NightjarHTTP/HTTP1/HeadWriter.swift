@@ -12,14 +12,15 @@ enum HeadWriter {
         buffer.writeStaticString("\r\n")
     }
 
-    /// Writes the field that frames the body (RFC 9112 section 6), and the Expect field (RFC 9110 section 10.1.1).
+    /// Writes the field that frames the body (RFC 9112 section 6). Writes the Expect field too if there is a body and
+    /// `expectsContinue` is true (RFC 9110 section 10.1.1).
     static func writeFraming(
         _ framing: BodyFraming, method: Method, expectsContinue: Bool, into buffer: inout ByteBuffer
     ) throws(NightjarError) {
         let length: Int
         switch framing {
         case .absent:
-            // Methods that define a body send Content-Length: 0 if there is none. RFC 9110 section 8.6.
+            // POST, PUT and PATCH requests without a body send Content-Length: 0. RFC 9110 section 8.6.
             guard method == .post || method == .put || method == .patch else { return }
             length = 0
         case .chunked:

@@ -10,13 +10,13 @@ import Darwin
 
 /// Assembles lines from buffers that may end anywhere.
 ///
-/// Each byte is examined once, so a peer that sends single bytes causes no extra cost. A line is validated only when it
-/// is complete, so the result does not depend on how the data was split.
+/// Each byte is examined once, so the cost does not depend on how the peer splits the data. The owner validates a line
+/// when the line is complete, so the result does not depend on the splits either.
 struct LineBuffer: Sendable {
     /// The beginning of an incomplete line.
     private(set) var partial = ByteBuffer()
 
-    /// Returns the next line including its LF. Nil if it is incomplete; its beginning is then stored.
+    /// Returns the next line including its LF. If the line is incomplete, stores its beginning and returns nil.
     mutating func next(_ buffer: inout ByteBuffer) -> ByteBuffer? {
         guard let length = buffer.withUnsafeReadableBytes(LineBuffer.lineLength) else {
             if buffer.readableBytes > 0 { partial.writeBuffer(&buffer) }
@@ -31,7 +31,7 @@ struct LineBuffer: Sendable {
         return partial
     }
 
-    /// The number of bytes up to and including the first LF.
+    /// Returns the number of bytes up to and including the first LF, or nil if there is no LF.
     static func lineLength(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard let start = bytes.baseAddress, let end = memchr(start, 0x0A, bytes.count) else { return nil }
         return UnsafeRawPointer(end) - start + 1

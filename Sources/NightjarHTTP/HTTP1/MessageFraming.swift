@@ -1,6 +1,6 @@
-/// How the body of a response ends. RFC 9112 section 6.3.
+/// The way in which the client finds the end of a response body. RFC 9112 section 6.3.
 enum MessageFraming: Equatable, Sendable {
-    /// There is no body, regardless of the fields.
+    /// The response has no body, regardless of its fields.
     case empty
     case length(Int)
     case chunked
@@ -8,13 +8,13 @@ enum MessageFraming: Equatable, Sendable {
     case untilClose
 }
 
-/// The framing and connection fields of a section. Only collects; ``framing(of:to:)`` decides.
+/// The framing and connection fields of a section. ``framing(ofStatus:minorVersion:to:)`` evaluates the fields.
 struct FramingFields: Sendable, Equatable {
     private enum Length: Sendable, Equatable {
         case absent
         case bytes(Int)
         case invalid(String)
-        /// Occurs more than once with different values.
+        /// Content-Length occurs more than once with different values.
         case conflicting
     }
 
@@ -27,9 +27,9 @@ struct FramingFields: Sendable, Equatable {
 
     private var length = Length.absent
     private var coding = Coding.absent
-    /// The fields contain `Connection: close`. RFC 9112 section 9.3.
+    /// True if the fields contain `Connection: close`. RFC 9112 section 9.3.
     private(set) var requestsClose = false
-    /// The fields contain `Connection: keep-alive`, which HTTP/1.0 requires for reuse.
+    /// True if the fields contain `Connection: keep-alive`, which HTTP/1.0 requires for reuse.
     private(set) var requestsKeepAlive = false
 
     @inline(__always)
@@ -65,8 +65,8 @@ struct FramingFields: Sendable, Equatable {
         }
     }
 
-    /// Handles a list of lengths or a second field. Equal lengths count as one (RFC 9110 section 8.6). Different
-    /// lengths are ambiguous and therefore invalid.
+    /// Handles an invalid length, a list of lengths or a second field. Equal lengths count as one (RFC 9110 section
+    /// 8.6). Different lengths are invalid.
     private mutating func noteUnusualLength(_ value: UnsafeRawBufferPointer) {
         var rest = value
         while true {
@@ -83,7 +83,7 @@ struct FramingFields: Sendable, Equatable {
         }
     }
 
-    /// Parses a decimal number. Nil if `text` contains other characters or exceeds 63 bits.
+    /// Parses a decimal number. Returns nil if `text` is empty, contains other characters or exceeds 63 bits.
     @inline(__always)
     private static func decimal(_ text: UnsafeRawBufferPointer) -> Int? {
         var number = 0
@@ -107,7 +107,7 @@ struct FramingFields: Sendable, Equatable {
     func framing(
         ofStatus status: Int, minorVersion: Int, to method: Method
     ) throws(NightjarError) -> MessageFraming {
-        // The tunnel follows immediately, regardless of the fields. RFC 9110 section 9.3.6.
+        // After a 2xx response to CONNECT, the tunnel begins regardless of the fields. RFC 9110 section 9.3.6.
         if method == .connect, 200..<300 ~= status { return .empty }
         switch length {
         case .absent, .bytes: break
@@ -136,17 +136,17 @@ struct FramingFields: Sendable, Equatable {
         return .untilClose
     }
 
-    /// True if the connection can be reused after a response with this framing. RFC 9112 section 9.3.
+    /// Returns true if the connection can be reused after a response with this framing. RFC 9112 section 9.3.
     func keepsConnection(_ framing: MessageFraming, status: Int, minorVersion: Int) -> Bool {
         if framing == .untilClose || requestsClose { return false }
-        // A 204 response has no body. If it declares one, the server may send it nevertheless.
+        // A 204 response has no body. A server that declares a body may send it nevertheless.
         if status == 204, coding != .absent || length != .absent && length != .bytes(0) { return false }
         return minorVersion >= 1 || requestsKeepAlive
     }
 }
 
 extension UnsafeRawBufferPointer {
-    /// The bytes without spaces and tabs at both ends: OWS, RFC 9110 section 5.6.3.
+    /// Returns the bytes without spaces and tabs at both ends (OWS, RFC 9110 section 5.6.3).
     func trimmingBlanks() -> UnsafeRawBufferPointer {
         var part = self[...]
         while let first = part.first, first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") { part.removeFirst() }

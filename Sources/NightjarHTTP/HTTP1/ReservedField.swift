@@ -1,7 +1,7 @@
-/// Request fields that frame the message or control the connection. Only the client writes them, because contradictory
-/// framing enables request smuggling. RFC 9110 section 7.6.1, RFC 9112 section 6.
+/// Request fields that frame the message or control the connection. Only the client writes these fields, because
+/// contradictory framing enables request smuggling. RFC 9110 section 7.6.1, RFC 9112 section 6.
 package enum ReservedField {
-    /// The reason why a caller cannot set the field. Nil if it can.
+    /// Returns the reason why a caller cannot set the field, or nil if the caller can.
     package static func reason(_ name: UnsafeRawBufferPointer) -> StaticString? {
         switch name.count {
         case 2 where ASCII.isCaseless(name, "te"): "it controls the connection, and trailers are accepted without it"
@@ -19,7 +19,9 @@ package enum ReservedField {
         }
     }
 
-    /// Throws for a field that a caller cannot set.
+    /// Checks that a caller can set all `headers`.
+    ///
+    /// - Throws: `invalid_request` for the first reserved field.
     package static func check(_ headers: Headers) throws(NightjarError) {
         for index in 0..<headers.count {
             guard let reason = headers.withBytes(at: index, { name, _ in reason(name) }) else { continue }

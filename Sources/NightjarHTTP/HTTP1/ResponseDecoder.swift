@@ -2,8 +2,8 @@ import NIOCore
 
 /// Parses the bytes of one HTTP/1 connection into responses. RFC 9112.
 ///
-/// Strict: ambiguous input is rejected, because a cache or proxy on the path may interpret it differently. Unambiguous
-/// deviations are accepted: folded lines, repeated equal lengths, and forbidden fields in trailers, which are dropped.
+/// The decoder rejects ambiguous input, because a cache or proxy on the path may interpret it differently. It accepts
+/// unambiguous deviations: folded lines, repeated equal lengths, and forbidden fields in trailers, which are dropped.
 /// A line is validated when it is complete, so the result does not depend on how the data was split into reads.
 ///
 ///     idle ──expectResponse──▶ statusLine ──▶ fields ──▶ body ──end──▶ idle
@@ -12,22 +12,23 @@ import NIOCore
 package struct HTTP1ResponseDecoder: Sendable {
     /// Limits on the memory that a peer can make the client use, in bytes unless stated otherwise.
     package struct Limits: Sendable {
-        /// The maximum size of the status line and header lines of one response, including its interim responses, and
-        /// of its trailers.
+        /// The maximum size of the status line and header lines of one response, including its interim responses. The
+        /// same limit applies separately to the trailers.
         package var maximumHead = 256 * 1024
         /// The maximum number of fields in a head or in trailers.
         package var maximumFields = 1000
         /// The maximum length of a chunk-size line with its extensions, which are ignored.
         package var maximumChunkLine = 1024
-        /// Whether a line may end in LF without CR, as some embedded devices send it (RFC 9112 section 2.2). False by
-        /// default: recipients that disagree about the end of a line may disagree about the end of a response.
+        /// True if a line may end in LF without CR, as some embedded devices send it (RFC 9112 section 2.2). False by
+        /// default: a proxy and a client that disagree about the end of a line may disagree about the end of a
+        /// response.
         package var acceptsBareLF = false
 
         package init() {}
     }
 
     package enum Event: Sendable {
-        /// A 1xx response other than 101. The final response is still to come.
+        /// A 1xx response other than 101. The final response has not arrived yet.
         case informational(ResponseHead)
         case head(ResponseHead)
         /// Part of the body. A slice of the input buffer, not a copy.
@@ -56,7 +57,7 @@ package struct HTTP1ResponseDecoder: Sendable {
     /// The size of this response's heads so far, in bytes.
     private var headSize = 0
 
-    /// After ``Event/end(trailers:)``: true if the connection can be reused. RFC 9112 section 9.3.
+    /// True if the connection can be reused. Valid after ``Event/end(trailers:)``. RFC 9112 section 9.3.
     package private(set) var connectionIsReusable = true
 
     package init(limits: Limits = Limits()) {
@@ -65,7 +66,7 @@ package struct HTTP1ResponseDecoder: Sendable {
         chunks = ChunkedBody(limits)
     }
 
-    /// True if no response is expected or in progress. Any byte that arrives is then an error.
+    /// True if no response is expected or in progress. Any byte that arrives in this state is an error.
     package var isIdle: Bool {
         if case .idle = state { failure == nil } else { false }
     }
@@ -83,8 +84,8 @@ package struct HTTP1ResponseDecoder: Sendable {
         state = .statusLine
     }
 
-    /// Returns the next event and consumes its bytes from `buffer`. Nil if all of `buffer` was consumed and more data
-    /// is needed.
+    /// Returns the next event and consumes its bytes from `buffer`. Returns nil if all of `buffer` was consumed and
+    /// more data is needed.
     ///
     /// - Throws: `protocol` or `too_large`. Later calls throw the same error.
     package mutating func next(_ buffer: inout ByteBuffer) throws(NightjarError) -> Event? {
@@ -96,9 +97,9 @@ package struct HTTP1ResponseDecoder: Sendable {
         }
     }
 
-    /// Reports that the peer closed its side, which ends a response without other framing.
+    /// Reports that the peer closed its side of the connection, which ends a response without other framing.
     ///
-    /// - Returns: the end of a response, or nil if none was in progress.
+    /// - Returns: the end of the response, or nil if no response was in progress.
     /// - Throws: `connection_lost` if a response is missing or truncated.
     package mutating func endOfStream() throws(NightjarError) -> Event? {
         if let failure { throw failure }
@@ -125,7 +126,7 @@ package struct HTTP1ResponseDecoder: Sendable {
     private mutating func fail(_ error: NightjarError) -> NightjarError {
         failure = error
         connectionIsReusable = false
-        // Releases the memory of partial input.
+        // Release the memory of partial input.
         lines = LineBuffer()
         section = FieldSection(limits)
         chunks = ChunkedBody(limits)
@@ -176,7 +177,7 @@ package struct HTTP1ResponseDecoder: Sendable {
         let line = lines.next(&buffer)
         let bytes = line ?? lines.partial
         let room = max(limits.maximumHead - headSize, 0)
-        // Examines only the bytes within the limit, because otherwise the error would depend on how the data was split.
+        // Examine only the bytes within the limit. Otherwise the error would depend on how the data was split.
         let rejection = bytes.withUnsafeReadableBytes { bytes in
             StatusLine.rejection(of: UnsafeRawBufferPointer(rebasing: bytes.prefix(room)))
         }
@@ -193,7 +194,7 @@ package struct HTTP1ResponseDecoder: Sendable {
         }.get()
     }
 
-    /// The head is complete. Determines what follows.
+    /// Returns the event of a complete head, and determines the framing of the body.
     private mutating func headEvent(_ line: StatusLine) throws(NightjarError) -> Event {
         guard line.status != 101 else {
             throw .malformedResponse("the server switched protocols (101), which was not requested")

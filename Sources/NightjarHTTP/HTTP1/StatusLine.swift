@@ -4,7 +4,7 @@ import NIOCore
 ///
 ///     HTTP/1.1 SP 3DIGIT SP reason CRLF
 ///
-/// The space before an empty reason may be missing, because servers omit it and the result is unambiguous.
+/// The space before an empty reason may be missing. Some servers omit it, and the line remains unambiguous.
 struct StatusLine: Sendable, Equatable {
     var minorVersion: Int
     var status: Int
@@ -14,8 +14,8 @@ struct StatusLine: Sendable, Equatable {
     /// The length of "HTTP/1.1 200" in bytes, without the line ending.
     private static let shortest = 12
 
-    /// The reason why `bytes`, the part of the line received so far, cannot become a status line. Nil if it can.
-    /// Checked before the line is complete, because a peer that speaks another protocol may never send an LF.
+    /// Returns an error if `bytes`, the part of the line received so far, cannot begin a status line. Returns nil
+    /// otherwise. Called before the line is complete, because a peer that speaks another protocol may never send an LF.
     static func rejection(of bytes: UnsafeRawBufferPointer) -> NightjarError? {
         let known = UnsafeRawBufferPointer(start: prefix.utf8Start, count: prefix.utf8CodeUnitCount)
         let count = min(bytes.count, known.count)
@@ -25,9 +25,11 @@ struct StatusLine: Sendable, Equatable {
         return .malformedResponse("the peer did not respond with HTTP/1: the response begins with \(quoted(bytes))")
     }
 
+    /// Parses a status line.
+    ///
     /// - Parameters:
     ///   - line: a line including its LF, for which ``rejection(of:)`` returned nil.
-    ///   - acceptsBareLF: whether a line may end in LF without CR.
+    ///   - acceptsBareLF: true if a line may end in LF without CR.
     init(parsing line: UnsafeRawBufferPointer, acceptsBareLF: Bool = false) throws(NightjarError) {
         let hasCR = line.count >= 2 && line[line.count - 2] == UInt8(ascii: "\r")
         guard hasCR || acceptsBareLF else {
@@ -37,7 +39,7 @@ struct StatusLine: Sendable, Equatable {
         guard end >= StatusLine.shortest, ASCII.isDigit(line[7]), line[8] == UInt8(ascii: " ") else {
             throw .malformedResponse("the status line \(quoted(line)) must have a version, a space and a status")
         }
-        // A higher minor version is handled like the highest known one. RFC 9110 section 2.5.
+        // A higher minor version is handled like 1. RFC 9110 section 2.5.
         minorVersion = line[7] == UInt8(ascii: "0") ? 0 : 1
 
         guard ASCII.isDigit(line[9]), ASCII.isDigit(line[10]), ASCII.isDigit(line[11]) else {
@@ -63,12 +65,12 @@ struct StatusLine: Sendable, Equatable {
 }
 
 extension NightjarError {
-    /// The peer violated the HTTP protocol.
+    /// Creates the error for a response that violates the HTTP protocol.
     static func malformedResponse(_ what: String) -> NightjarError {
         NightjarError(.protocol, what, phase: .receive)
     }
 
-    /// The peer exceeded a limit.
+    /// Creates the error for a response that exceeds a size limit.
     static func oversizedResponse(_ what: String) -> NightjarError {
         NightjarError(.tooLarge, what, phase: .receive)
     }

@@ -1,4 +1,4 @@
-/// Stops calls to a server that fails most of them, until a probe succeeds.
+/// Rejects calls to a server for which many recent calls failed, until a probe succeeds.
 ///
 ///     closed ──too many fail──▶ open ──time──▶ half open ──probe succeeds──▶ closed
 ///                                 ▲────────probe fails───┘
@@ -10,8 +10,9 @@ public struct CircuitBreaker: Sendable {
         public var failureRate = 0.5
         /// The minimum number of calls in the window before the breaker may open.
         public var minimumCalls = 20
+        /// The time for which calls and failures are counted.
         public var window = Duration.seconds(10)
-        /// How long the breaker stays open before a probe is admitted.
+        /// The time that the breaker stays open before it admits a probe.
         public var openDuration = Duration.seconds(5)
 
         public init() {}
@@ -19,7 +20,8 @@ public struct CircuitBreaker: Sendable {
 
     public enum Visible: Sendable, Equatable { case closed, open, halfOpen }
 
-    /// Returned when the call ends. A call that began before the last change of state is ignored.
+    /// The right to make one call. The caller returns the permit to ``ended(_:_:now:)`` when the call ends. The result
+    /// of a call that began before the last change of state is ignored.
     package struct Permit: Sendable, Equatable {
         package let isProbe: Bool
         fileprivate let epoch: UInt64
@@ -59,7 +61,7 @@ public struct CircuitBreaker: Sendable {
         }
     }
 
-    /// The refusal that ``admit(now:)`` would return. Nil if it would admit the call.
+    /// Returns the `retryAfter` of the refusal that ``admit(now:)`` would return, or nil if the call would be admitted.
     package func refusal(now: UInt64) -> Duration? {
         switch state {
         case .closed, .halfOpen(probeIsOut: false): nil
@@ -68,13 +70,13 @@ public struct CircuitBreaker: Sendable {
         }
     }
 
-    /// True if the breaker behaves like a new one.
+    /// Returns true if the breaker behaves like a new breaker, so the owner may drop it.
     package func isIdle(now: UInt64) -> Bool {
         guard case .closed = state else { return false }
         return record.counts(now: now).calls == 0
     }
 
-    /// A call requests to start. Each pass must be returned with ``ended(_:_:now:)``.
+    /// Admits or refuses a call. Each permit must be returned to ``ended(_:_:now:)``.
     package mutating func admit(now: UInt64) -> Admission {
         if let wait = refusal(now: now) { return .refuse(retryAfter: wait) }
         if case .closed = state { return .permit(Permit(isProbe: false, epoch: epoch)) }
@@ -82,7 +84,9 @@ public struct CircuitBreaker: Sendable {
         return .permit(Permit(isProbe: true, epoch: epoch))
     }
 
-    /// - Returns: true if calls that were refused may now be admitted.
+    /// Records the end of a call.
+    ///
+    /// - Returns: true if the breaker now admits calls that it refused before.
     @discardableResult
     package mutating func ended(_ permit: Permit, _ ending: Ending, now: UInt64) -> Bool {
         guard permit.epoch == epoch else { return false }
@@ -118,7 +122,7 @@ public struct CircuitBreaker: Sendable {
     }
 }
 
-/// Counts calls and failures in a sliding window of ten slices. The oldest slice is dropped as a whole.
+/// Counts calls and failures in a sliding window of ten slices. The counts of a slice expire together.
 private struct FailureWindow: Sendable {
     private struct Slice: Sendable {
         var number: UInt64 = 0

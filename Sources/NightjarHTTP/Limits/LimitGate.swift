@@ -1,12 +1,13 @@
-/// Decides when an exchange may start, by rate, concurrency and the state of the circuit breaker. One gate per origin
-/// or named group.
+/// Decides when an exchange may start, by rate, concurrency and the state of the circuit breaker. Each origin or named
+/// group has its own gate.
 ///
 ///     arrive ──▶ enter ───────────────────────▶ left
 ///        ├─────▶ wait ──▶ enter, in order of arrival
 ///        └─────▶ refuse  └──▶ refuse
 ///
-/// Each ID that arrives enters or is refused exactly once, unless it gives up first. Waiters are released by the
-/// results of later events, all of which must be carried out. Times are nanoseconds of a monotonic clock.
+/// Each ID that arrives enters or is refused exactly once, unless ``refreshFailed(_:now:)`` removes it first. Later
+/// events return the releases of waiters, and the caller must carry out each release. Times are nanoseconds of a
+/// monotonic clock.
 ///
 /// Without limits every exchange enters, without an allocation.
 package struct LimitGate: Sendable {
@@ -17,43 +18,43 @@ package struct LimitGate: Sendable {
         /// The maximum number of concurrent exchanges, at least 1.
         package var concurrency: Int?
         package var breaker: CircuitBreaker.Settings?
-        /// Whether rate limit fields in responses are respected. Retry-After is respected regardless.
+        /// True if the gate respects rate limit fields in responses. Retry-After is respected in either case.
         package var adaptsToServer = true
         package var maximumQueued = 1000
-        /// The longest wait that a server may ask for. If the server's window ends later, calls fail immediately and
+        /// The longest wait that a server may request. If the server requests a longer wait, calls fail immediately and
         /// their error contains the wait.
         package var longestWait = Duration.seconds(60)
 
         package init() {}
     }
 
-    /// Returned when the exchange ends.
+    /// The right to run one exchange. The caller returns the permit to ``left(_:_:now:)`` when the exchange ends.
     package struct Permit: Sendable, Equatable {
-        /// True if this exchange probes whether the server works again.
+        /// True if the exchange is the probe of a half-open circuit breaker.
         package var isProbe: Bool { breaker?.isProbe ?? false }
         fileprivate let breaker: CircuitBreaker.Permit?
         fileprivate let enteredAt: UInt64
         fileprivate var hasResponse = false
     }
 
-    /// The limit that holds the queue.
+    /// The limit that prevents the first waiter from starting.
     package enum Hold: Sendable, Equatable {
         case concurrency
         case rate(RateLimiter.Cause)
-        /// The probe that finds out whether the server works again.
+        /// The circuit breaker, whose probe has not completed.
         case probe
     }
 
     package enum Arrival: Sendable, Equatable {
         /// Start the exchange, and report its end with ``left(_:_:now:)``.
         case enter(Permit)
-        /// Wait until a ``Release`` names the ID, or give up.
+        /// Wait until a ``Release`` contains the ID, or call ``refreshFailed(_:now:)``.
         case wait
         case refuse(Refusal)
     }
 
     package enum Release: Sendable, Equatable {
-        /// - Parameter after: what it waited for last.
+        /// - Parameter after: the last limit for which the exchange waited.
         case enter(ID, Permit, after: Hold)
         case refuse(ID, Refusal)
     }
@@ -63,9 +64,9 @@ package struct LimitGate: Sendable {
     private var limiter: RateLimiter
     private var breaker: CircuitBreaker?
     private var line = WaitQueue()
-    /// The limit that holds the first waiter.
+    /// The limit that prevents the first waiter from starting.
     private var hold = Hold.concurrency
-    /// The server's limit when the queue was last checked for waiters whose deadline it exceeds.
+    /// The value of `limiter.serverAdmits` when the deadlines of all waiters were last checked against it.
     private var evaluated: UInt64 = 0
 
     package init(_ settings: Settings = Settings()) {
@@ -80,28 +81,28 @@ package struct LimitGate: Sendable {
     package var holds: Hold? { line.isEmpty ? nil : hold }
     package var circuit: CircuitBreaker.Visible { breaker?.visible ?? .closed }
 
-    /// The end of the pause that the server asked for. Nil if there is none.
+    /// Returns the end of the pause that the server requested, or nil if the server has requested none.
     package func pausedUntil(now: UInt64) -> UInt64? { limiter.pausedUntil > now ? limiter.pausedUntil : nil }
 
-    /// When ``timerFired(now:)`` must be called next.
+    /// The time at which ``timerFired(now:)`` must be called next. Nil if no timer is needed.
     package var deadline: UInt64? {
         guard !line.isEmpty, case .rate = hold else { return nil }
         return limiter.admits
     }
 
-    /// True if the gate behaves like a new one.
+    /// Returns true if the gate behaves like a new gate, so the owner may drop it.
     package func isIdle(now: UInt64) -> Bool {
         inFlight == 0 && line.isEmpty && limiter.isIdle(now: now) && breaker?.isIdle(now: now) ?? true
     }
 
     // MARK: Events
 
-    /// An exchange requests to start.
+    /// Handles an exchange that requests to start.
     ///
     /// - Parameters:
-    ///   - id: must not be in use by a waiter.
-    ///   - deadline: the deadline of its call.
-    ///   - ignoresPause: enter during a pause that the server asked for, if nothing else prevents it.
+    ///   - id: the ID of the exchange, which no waiter may use.
+    ///   - deadline: the deadline of the exchange's call.
+    ///   - ignoresPause: true if the exchange may start during a pause that the server requested.
     package mutating func arrive(_ id: ID, deadline: UInt64?, ignoresPause: Bool = false, now: UInt64) -> Arrival {
         if let wait = breaker?.refusal(now: now) { return .refuse(.circuitIsOpen(retryAfter: wait)) }
         if ignoresPause, let permit = passDuringPause(now) { return .enter(permit) }
@@ -118,7 +119,7 @@ package struct LimitGate: Sendable {
         return .wait
     }
 
-    /// An exchange has ended. Each pass is returned once.
+    /// Handles the end of an exchange. Each permit is returned once.
     package mutating func left(_ permit: Permit, _ ending: CircuitBreaker.Ending, now: UInt64) -> [Release] {
         assert(inFlight > 0, "more have left than entered")
         inFlight = max(inFlight - 1, 0)
@@ -130,17 +131,17 @@ package struct LimitGate: Sendable {
         return admit(now)
     }
 
-    /// A waiter was cancelled or has timed out. Ignored if `id` is not waiting.
+    /// Removes a waiter that was cancelled or has timed out. Does nothing if `id` is not waiting.
     package mutating func refreshFailed(_ id: ID, now: UInt64) -> [Release] {
         guard line.remove(id) else { return [] }
         return admit(now)
     }
 
-    /// A response head has arrived. What it asks for applies to later exchanges and to all waiters.
+    /// Handles a response head. The limits that the response reports apply to later exchanges and to all waiters.
     ///
     /// - Parameters:
-    ///   - permit: the pass of the exchange. Nil if it did not enter through this gate.
-    ///   - respectsRetryAfter: whether a Retry-After pauses the origin.
+    ///   - permit: the permit of the exchange. Nil if the exchange has no permit of this gate.
+    ///   - respectsRetryAfter: true if a Retry-After pauses the origin.
     ///   - wallClock: seconds since 1970. Used if the response has no Date field.
     package mutating func received(
         _ permit: inout Permit?, status: Int, _ headers: Headers, respectsRetryAfter: Bool = true, now: UInt64,
@@ -158,7 +159,7 @@ package struct LimitGate: Sendable {
         return admit(now)
     }
 
-    /// The timer has expired.
+    /// Reports that the timer for ``deadline`` has expired.
     package mutating func timerFired(now: UInt64) -> [Release] { admit(now) }
 
     // MARK: Steps
@@ -176,7 +177,7 @@ package struct LimitGate: Sendable {
         return releases
     }
 
-    /// The limit that prevents the next exchange from starting. Nil if none does.
+    /// Returns the limit that prevents the next exchange from starting, or nil if no limit does.
     private func blocks(_ now: UInt64) -> Hold? {
         if let limit = settings.concurrency, inFlight >= max(limit, 1) { return .concurrency }
         if breaker?.refusal(now: now) != nil { return .probe }
@@ -191,13 +192,14 @@ package struct LimitGate: Sendable {
         return Permit(breaker: own, enteredAt: now)
     }
 
-    /// Returns a pass if the server's pause is all that holds the call back. Otherwise nil.
+    /// Returns a permit if only the pause that the server requested prevents the exchange from starting. Returns nil
+    /// otherwise.
     private mutating func passDuringPause(_ now: UInt64) -> Permit? {
         guard case .rate(.serverPause) = blocks(now), limiter.admitsIgnoringPause <= now else { return nil }
         return permit(now, ignoresPause: true)
     }
 
-    /// Refuses waiters whose deadline would pass, because the server has since requested a longer wait.
+    /// Refuses waiters that cannot start before their deadline, if the server's limit has changed since the last check.
     private mutating func refuseWhoWaitsForNothing(_ now: UInt64) -> [Release] {
         guard limiter.serverAdmits != evaluated else { return [] }
         evaluated = limiter.serverAdmits
@@ -214,7 +216,7 @@ package struct LimitGate: Sendable {
         return zip(refused, waits).map { .refuse($0.id, .pastDeadline($1)) }
     }
 
-    /// The wait that the server asks for, if it exceeds the maximum.
+    /// Returns the wait that the server requests if the wait exceeds the maximum, or nil.
     private func longWait(_ now: UInt64) -> Duration? {
         let wait = now.wait(until: limiter.serverAdmits)
         return wait > settings.longestWait ? wait : nil
@@ -222,8 +224,8 @@ package struct LimitGate: Sendable {
 }
 
 extension RateLimiter {
-    /// The wait at this position of the queue, if it reaches the deadline. An exchange that starts at the deadline
-    /// could not complete.
+    /// Returns the estimated wait at position `place` of the queue if the wait reaches the deadline, or nil. An
+    /// exchange that starts at the deadline could not complete.
     fileprivate func futileWait(place: Int, deadline: UInt64?, now: UInt64) -> Duration? {
         guard let deadline else { return nil }
         let moment = estimate(place: place, now: now)

@@ -1,13 +1,13 @@
 extension LimitGate {
-    /// Why an exchange was refused.
+    /// The reason why an exchange was refused.
     package enum Refusal: Sendable, Equatable {
         /// The queue is full.
         case queueIsFull(maximum: Int)
-        /// The circuit is open because most calls failed recently.
+        /// The circuit breaker is open because most calls failed recently, or half-open.
         ///
         /// - Parameter retryAfter: zero while a probe is in flight.
         case circuitIsOpen(retryAfter: Duration)
-        /// The wait exceeds ``Settings/longestWait``.
+        /// The wait that the server requested exceeds ``Settings/longestWait``.
         case serverRequestedLongWait(Duration)
         /// The estimated wait reaches the call's deadline.
         case pastDeadline(Duration)
@@ -15,8 +15,8 @@ extension LimitGate {
 }
 
 extension LimitGate.Refusal {
-    /// The error for the caller. An open circuit has the kind `server`, because it should be handled like a 503 and may
-    /// be retried like one. All others are `rate_limited`.
+    /// Returns the error for the caller. The kind is `server` for an open circuit, because callers should handle it
+    /// like a 503 and may retry it. The kind is `rate_limited` for all other refusals.
     ///
     /// - Parameter name: the name of the origin or limit group.
     package func error(of name: String) -> NightjarError {
@@ -39,19 +39,19 @@ extension LimitGate.Refusal {
         case .serverRequestedLongWait(let wait):
             NightjarError(
                 .rateLimited,
-                "\(name) accepts no calls for \(wait.rounded) s, which exceeds the maximum wait; try again then, or "
-                    + "raise retry.max_wait", retryAfter: wait)
+                "\(name) accepts no calls for \(wait.rounded) s, which exceeds the maximum wait; try again after "
+                    + "that time, or raise retry.max_wait", retryAfter: wait)
         case .pastDeadline(let wait):
             NightjarError(
                 .rateLimited,
                 "the limit of \(name) would let this call start in \(wait.rounded) s, after its deadline; try again "
-                    + "then, "
+                    + "after that time, "
                     + "or raise the timeout", retryAfter: wait)
         }
     }
 }
 
 extension Duration {
-    /// Seconds, rounded up to a tenth, so that a caller that waits that long is not too early.
+    /// The duration in seconds, rounded up to a tenth, so that a caller who waits this time does not retry too early.
     package var rounded: Double { (inSeconds * 10).rounded(.up) / 10 }
 }

@@ -1,24 +1,28 @@
 /// The rate limit that a response reports.
 ///
 /// Reads `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers, version 7 and later),
-/// `RateLimit-Limit`, `-Remaining` and `-Reset` (earlier versions), and the same with the prefix `X-`.
+/// `RateLimit-Limit`, `-Remaining` and `-Reset` (earlier versions), and the same three names with the prefix `X-`.
 struct RateLimitFields: Equatable {
     /// The number of requests per window. Nil if not reported.
     var quota: Int?
+    /// The number of requests that remain in the window.
     var remaining: Int
     /// The time until the window ends.
     var reset: Duration
 
-    /// Literal names, because composing them would cost an allocation per response.
+    /// The names of the separate fields. Composing the names would cost an allocation per response.
     private static let names: [(quota: String, remaining: String, reset: String)] = [
         ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"),
         ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"),
     ]
 
-    /// 31 days in seconds, for monthly quotas. A longer window is clamped to it.
+    /// The longest time until the reset in seconds: 31 days, for monthly quotas. A longer time is clamped to this
+    /// value.
     private static let longestReset: Int64 = 31 * 86_400
 
-    /// - Parameter now: seconds since 1970, for a server that reports the reset as an absolute time and sends no Date
+    /// Reads the rate limit of a response.
+    ///
+    /// - Parameter now: seconds since 1970. Used if the server reports the reset as an absolute time and sends no Date
     ///   field.
     /// - Returns: nil if the response does not report a remaining count and a reset.
     init?(_ headers: Headers, now: @autoclosure () -> Double) {
@@ -68,8 +72,8 @@ struct RateLimitFields: Equatable {
         self.reset = .seconds(min(reset, RateLimitFields.longestReset))
     }
 
-    /// Interprets a reset value. Values over 30 years are not durations: they are seconds since 1970, or milliseconds
-    /// if over 30,000 years.
+    /// Converts a reset value to a duration. A value above 1,000,000,000 is an absolute time in seconds since 1970, and
+    /// a value above 1,000,000,000,000 in milliseconds. Smaller values are seconds from now.
     private static func reset(_ number: Int64, sentAt: Int64) -> Duration {
         guard number > 1_000_000_000 else { return .seconds(min(number, longestReset)) }
         let moment = number > 1_000_000_000_000 ? number / 1000 : number
@@ -80,7 +84,7 @@ struct RateLimitFields: Equatable {
         trimmed(item.prefix { $0 != ";" })
     }
 
-    /// The parameters with a numeric value, separated by `;`.
+    /// Returns the parameters with a numeric value. Parameters are separated by `;`.
     private static func parameters(_ item: Substring) -> [Substring: Int64] {
         var found: [Substring: Int64] = [:]
         for parameter in item.split(separator: ";").prefix(16) {
@@ -96,7 +100,7 @@ struct RateLimitFields: Equatable {
         return front[...last]
     }
 
-    /// Parses leading digits: `100, 100;w=60` is 100, and the fraction of `1.5` is ignored. Saturates at 64 bits.
+    /// Parses leading digits: `100, 100;w=60` is 100, and `1.5` is 1. Returns `Int64.max` for a larger number.
     private static func number(_ text: some StringProtocol) -> Int64? {
         let digits = text.utf8.prefix(while: ASCII.isDigit)
         guard !digits.isEmpty else { return nil }
@@ -109,8 +113,8 @@ struct RateLimitFields: Equatable {
 }
 
 extension Headers {
-    /// True if a name has one of the prefixes above. A fast path in one pass, because most responses have no such
-    /// field.
+    /// True if a field name begins with `RateLimit` or `X-RateLimit`. One pass, because most responses have no rate
+    /// limit field.
     fileprivate var isRateLimitField: Bool {
         (0..<count).contains { index in
             withBytes(at: index) { name, _ in
@@ -127,7 +131,7 @@ extension String {
     fileprivate var replacingCommas: String { String(map { $0 == "," ? ";" : $0 }) }
 }
 
-/// When a response was generated, by the server's clock if there is a Date field.
+/// The time at which a response was generated, in seconds since 1970: the Date field, or `now` if it is missing.
 private enum HTTPMoment {
     static func of(_ headers: Headers, now: Double) -> Int64 {
         if var text = headers["Date"], let date = text.withUTF8({ CookieDate.parse(UnsafeRawBufferPointer($0)) }) {

@@ -1,28 +1,32 @@
-/// Decides when the next request may be sent to an origin, by a configured rate and by what the origin's responses
-/// report.
+/// Decides when the next request may be sent to an origin, by a configured rate and by the rate limit that the origin's
+/// responses report.
 ///
-/// A request that has to wait takes nothing and asks again. A request that is sent must be reported once with
-/// ``settled(isCounted:)``. The remaining count in a response does not include requests that are still in flight, so
-/// these are subtracted. Times are nanoseconds of a monotonic clock.
+/// A request that has to wait is not counted, and the caller calls ``take(now:ignoresPause:)`` again after the wait.
+/// Each request that is sent must be reported once with ``settled(isCounted:)``. The remaining count in a response does
+/// not include requests that are still in flight, so their number is subtracted. Times are nanoseconds of a monotonic
+/// clock.
 public struct RateLimiter: Sendable {
     /// The reason why a request waits.
     package enum Cause: Sendable, Equatable {
         /// The configured rate.
         case ownRate
-        /// The server's count: few or no requests are left.
+        /// The remaining count that the server reported: few or no requests are left.
         case serverCount
-        /// A pause that the server asked for.
+        /// A pause that the server requested.
         case serverPause
     }
 
-    /// A number of requests per period, as a bucket that refills continuously.
+    /// A number of requests per period, enforced by a token bucket that refills continuously.
     public struct Rate: Sendable, Equatable {
         public let count: Int
         public let period: Duration
         /// The number of requests that may be sent at once after a pause.
         public let burst: Int
 
-        /// - Returns: nil if no request could ever be sent.
+        /// Creates a rate.
+        ///
+        /// - Parameter burst: the number of requests that may be sent at once after a pause. Nil for `count`.
+        /// - Returns: nil if `count`, `period` or `burst` is not positive.
         public init?(count: Int, per period: Duration, burst: Int? = nil) {
             guard count > 0, period > .zero, (burst ?? 1) > 0 else { return nil }
             self.count = count
@@ -35,68 +39,69 @@ public struct RateLimiter: Sendable {
 
         /// Nanoseconds between two requests.
         fileprivate let interval: UInt64
-        /// The maximum deficit of the bucket in nanoseconds.
+        /// The time in nanoseconds that the bucket needs to refill `burst - 1` requests.
         fileprivate let slack: UInt64
     }
 
     /// The server's current window.
     private struct Window: Sendable {
-        /// The lowest remaining count reported.
+        /// The lowest remaining count reported, decremented for each request whose response reports no count.
         var remaining: Int
-        /// The lowest remaining count that a response has reported, and when it arrived.
+        /// The lowest remaining count that a response has reported, and the time at which the response arrived.
         var least: (remaining: Int, at: UInt64)
         /// The highest remaining count reported, used if the quota is unknown.
         var most: Int
         var quota: Int?
         let end: UInt64
-        /// The observed length.
+        /// The length, by the longest time until the reset that was reported.
         var length: Duration
-        /// Nothing has been reported for this window. It is assumed to be like the previous one.
+        /// True if no response has reported this window. The window is assumed to be like the previous window.
         var isAssumed = false
         /// The earliest time of the next spaced request.
         var next: UInt64 = 0
 
-        /// True if requests must be spread over the rest of the window, so that the last one is sent at its end and no
-        /// 429 occurs before.
+        /// Returns true if so few requests are left that they must be spread over the rest of the window: at most 10 %
+        /// of the quota, or 10 if the quota is unknown.
         func isLimitedResource(_ left: Int) -> Bool { left <= (quota.map { $0 / 10 } ?? 10) }
 
-        /// True if `end` belongs to a later window. Servers count whole seconds and responses take time, so a small
-        /// difference is still the same window.
+        /// Returns true if a response reports a later window than this window.
         ///
-        /// A request that was sent after a response with a lower remaining count arrived was counted after that
-        /// response's request. If its own response reports more, the server has started another window.
+        /// Servers count whole seconds and responses take time, so a small difference of the ends still means the same
+        /// window. If a request was sent after ``least`` arrived and its response reports a higher remaining count, the
+        /// server has started another window.
         ///
         /// - Parameters:
-        ///   - end: the end that a response reports.
-        ///   - sent: when its request was sent. Nil if unknown.
+        ///   - end: the end of the window that the response reports.
+        ///   - sent: the time at which the request was sent. Nil if unknown.
         func isEarlier(than end: UInt64, _ remaining: Int, sent: UInt64?) -> Bool {
             if let sent, sent >= least.at, remaining > least.remaining { return true }
             return end > self.end.later(by: min(.seconds(2), length * 3 / 4))
         }
     }
 
-    /// The longest interval between spaced requests in nanoseconds, however long the server's window. A longer one
-    /// would make calls appear to hang while the server still accepts them.
+    /// The longest interval between spaced requests in nanoseconds. With a longer interval, calls would appear to hang
+    /// while the server still accepts requests.
     private static let longestSpacing: UInt64 = 5_000_000_000
 
     private let rate: Rate?
-    /// When the bucket will be full (generic cell rate algorithm: one number instead of a count and its time).
+    /// The time at which the bucket will be full. The generic cell rate algorithm needs only this number instead of a
+    /// count and its time.
     private var fullAt: UInt64 = 0
-    /// The end of the pause that the server asked for. May be in the past.
+    /// The end of the pause that the server requested. May be in the past.
     package private(set) var pausedUntil: UInt64 = 0
-    /// When the latest pause was requested.
+    /// The time at which the latest pause was requested.
     private var pausedAt: UInt64 = 0
     private var window: Window?
-    /// Requests that were sent and are not in any reported count yet.
+    /// The number of requests that were sent and that no reported count includes yet.
     private var inFlight = 0
 
-    /// - Parameter rate: the configured rate. Nil: only what responses report.
+    /// - Parameter rate: the configured rate. Nil if only the limits that responses report apply.
     package init(_ rate: Rate? = nil) { self.rate = rate }
 
-    /// A request is ready to be sent.
+    /// Counts a request if it may be sent now.
     ///
-    /// - Parameter ignoresPause: send it during a pause that the server asked for.
-    /// - Returns: zero if the request was counted and may be sent now. Otherwise how long to wait before asking again.
+    /// - Parameter ignoresPause: true if the request may be sent during a pause that the server requested.
+    /// - Returns: zero if the request was counted. Otherwise the time to wait before the next call of this function.
     package mutating func take(now: UInt64, ignoresPause: Bool = false) -> Duration {
         restart(now)
         let moment = ignoresPause ? admitsIgnoringPause : admits
@@ -114,17 +119,18 @@ public struct RateLimiter: Sendable {
         return .zero
     }
 
-    /// A request that was sent has received a response, or never will.
+    /// Reports that a request has received a response, or that no response will arrive.
     ///
-    /// - Parameter isCounted: its response reported a remaining count. Otherwise the server may still have counted it.
+    /// - Parameter isCounted: true if the response reported a remaining count. If false, the server may have counted
+    ///   the request, so the remaining count is decremented.
     package mutating func settled(isCounted: Bool) {
         inFlight = max(inFlight - 1, 0)
         guard !isCounted, let remaining = window?.remaining else { return }
         window?.remaining = max(remaining - 1, 0)
     }
 
-    /// Starts a new window when the current one has ended. It is assumed to have the same length and quota. Otherwise
-    /// all waiting requests would be sent at once, before the server reports anything about the new window.
+    /// Starts a new window when the current window has ended. The new window is assumed to have the same length and
+    /// quota. Without it, all waiting requests would be sent at once, before the server reports the new window.
     private mutating func restart(_ now: UInt64) {
         guard let over = window, over.end <= now else { return }
         window = nil
@@ -135,19 +141,20 @@ public struct RateLimiter: Sendable {
             end: now.later(by: over.length), length: over.length, isAssumed: true)
     }
 
-    /// When the next request may be sent. May be in the past. Responses to requests in flight may make it earlier.
+    /// The time at which the next request may be sent. May be in the past. Responses to requests in flight may change
+    /// it to an earlier time.
     package var admits: UInt64 { max(pausedUntil, windowAdmits(inFlight), bucketAdmits) }
 
-    /// Like ``admits``, without the pause that the server asked for.
+    /// Like ``admits``, without the pause that the server requested.
     var admitsIgnoringPause: UInt64 { max(windowAdmits(inFlight), bucketAdmits) }
 
-    /// A request that began at `start` has succeeded. If it began after the pause was requested, the server accepts
-    /// requests again and the pause ends.
+    /// Reports that a request that began at `start` has succeeded. Ends the pause if the request began after the pause
+    /// was requested, because the server accepts requests again.
     mutating func succeeded(since start: UInt64, now: UInt64) {
         if pausedUntil > now, start > pausedAt { pausedUntil = 0 }
     }
 
-    /// Like ``admits``, but only the part that the server demands, without regard to responses in flight.
+    /// Like ``admits``, without the configured rate and without requests in flight.
     package var serverAdmits: UInt64 { max(pausedUntil, windowAdmits(0)) }
 
     /// The limit that determines ``admits``.
@@ -157,10 +164,10 @@ public struct RateLimiter: Sendable {
         return pausedUntil >= windowAdmits ? .serverPause : .serverCount
     }
 
-    /// Estimates when a queued request can be sent, if no other request gives up and the server accepts as many as it
-    /// reports.
+    /// Estimates the time at which a queued request can be sent. Assumes that no other waiter is cancelled and that the
+    /// server accepts as many requests as it reports.
     ///
-    /// - Parameter place: the number of requests before it.
+    /// - Parameter place: the number of waiters before the request.
     package func estimate(place: Int, now: UInt64) -> UInt64 {
         var start = max(now, serverAdmits)
         if let window, window.end > now, place >= window.remaining { start = max(start, window.end) }
@@ -172,19 +179,19 @@ public struct RateLimiter: Sendable {
         return max(start, full > slack ? full - slack : 0)
     }
 
-    /// True if the limiter behaves like a new one.
+    /// Returns true if the limiter behaves like a new limiter.
     package func isIdle(now: UInt64) -> Bool {
         fullAt <= now && pausedUntil <= now && (window.map { $0.end <= now } ?? true)
     }
 
-    /// A response head has arrived.
+    /// Handles a response head.
     ///
     /// - Parameters:
-    ///   - sent: when its request was sent. Nil if unknown.
-    ///   - adaptsToServer: whether rate limit fields are respected, besides Retry-After.
-    ///   - respectsRetryAfter: whether a Retry-After pauses the origin. See ``PauseScope``.
+    ///   - sent: the time at which the request was sent. Nil if unknown.
+    ///   - adaptsToServer: true if rate limit fields are respected in addition to Retry-After.
+    ///   - respectsRetryAfter: true if a Retry-After may pause the origin. See ``PauseScope``.
     ///   - wallClock: seconds since 1970. Used if the response has no Date field.
-    ///   - longestPause: a longer Retry-After applies to the resource and not to the origin.
+    ///   - longestPause: the longest Retry-After that pauses the origin. A longer one applies only to the resource.
     /// - Returns: true if the response reports a remaining count.
     @discardableResult
     package mutating func received(
@@ -195,7 +202,7 @@ public struct RateLimiter: Sendable {
         if status == 429, respectsRetryAfter, let wait = RetryAfter.duration(headers, now: wallClock()), wait > .zero,
             PauseScope(status: status, wait: wait, longestWait: longestPause) == .origin
         {
-            // A response that was already on its way does not shorten a pause that a later one has requested.
+            // A response with a shorter wait does not shorten a pause that another response has requested.
             pausedUntil = max(pausedUntil, now.later(by: wait))
             pausedAt = now
         }
@@ -214,8 +221,8 @@ public struct RateLimiter: Sendable {
                 quota: fields.quota, end: end, length: fields.reset)
             return true
         }
-        // The same window: responses may arrive out of order. Its end is kept, so that a sliding window eventually
-        // becomes a new one.
+        // The same window. Responses may arrive out of order. The end is kept, so that the window ends even if the
+        // server's window slides.
         same.remaining = min(same.remaining, fields.remaining)
         if fields.remaining < same.least.remaining { same.least = (fields.remaining, now) }
         same.most = max(same.most, fields.remaining)

@@ -1,4 +1,4 @@
-/// The calls that a Retry-After field delays. RFC 9110 section 10.2.3.
+/// The set of calls that a Retry-After field delays. RFC 9110 section 10.2.3.
 ///
 /// | response | wait | delayed |
 /// |---|---|---|
@@ -9,6 +9,8 @@ package enum PauseScope: Sendable, Equatable {
     case origin
     case resource
 
+    /// Determines the calls that a response delays.
+    ///
     /// - Parameter longestWait: ``RetrySettings/longestWait``.
     /// - Returns: nil for a status that does not request a pause.
     package init?(status: Int, wait: Duration, longestWait: Duration) {
@@ -22,7 +24,7 @@ package enum PauseScope: Sendable, Equatable {
 
 /// The resources for which a server requested a pause. Times are nanoseconds of a monotonic clock.
 ///
-/// A successful response for the resource ends its pause.
+/// A successful response for a resource ends the resource's pause.
 package struct ResourcePauses: Sendable {
     /// One URL, without its fragment and user info.
     package struct Resource: Hashable, Sendable {
@@ -41,18 +43,18 @@ package struct ResourcePauses: Sendable {
         let name: String
     }
 
-    /// The maximum number of pauses. More indicate that the server fails as a whole; the pause that ends first is
-    /// dropped.
+    /// The maximum number of pauses. If a server requests more, it probably fails as a whole, so the pause that ends
+    /// first is dropped.
     static let maximumCount = 1024
 
     private var pauses: [Resource: Pause] = [:]
 
     package init() {}
 
-    /// True if there are no pauses. Expired pauses may still be counted.
+    /// True if no pauses are stored. Expired pauses may still be stored.
     package var isEmpty: Bool { pauses.isEmpty }
 
-    /// A response for `url` requested a pause. A pause that ends later is kept.
+    /// Records the pause that a response for `url` requested. Keeps an earlier pause that ends later.
     package mutating func pause(_ url: RequestURL, for wait: Duration, now: UInt64) {
         let end = now.later(by: wait)
         guard end > now else { return }
@@ -72,7 +74,7 @@ package struct ResourcePauses: Sendable {
         pauses[resource] = Pause(end: end, name: url.redacted)
     }
 
-    /// How long calls for `resource` are delayed. Nil if they are not.
+    /// Returns the time for which calls for `resource` are delayed, or nil if they are not delayed.
     package mutating func wait(for resource: Resource, now: UInt64) -> Duration? {
         guard let end = pauses[resource]?.end else { return nil }
         guard end > now else {
@@ -82,14 +84,14 @@ package struct ResourcePauses: Sendable {
         return now.wait(until: end)
     }
 
-    /// A call for `resource` has succeeded.
+    /// Reports that a call for `resource` has succeeded, which ends its pause.
     ///
-    /// - Returns: true if that ended a pause.
+    /// - Returns: true if there was a pause.
     package mutating func succeeded(_ resource: Resource) -> Bool {
         pauses.removeValue(forKey: resource) != nil
     }
 
-    /// The pauses that have not expired.
+    /// Returns the pauses that have not expired.
     package func all(now: UInt64) -> [(name: String, resource: Resource, wait: Duration)] {
         pauses.compactMap { resource, pause in
             pause.end > now ? (pause.name, resource, now.wait(until: pause.end)) : nil

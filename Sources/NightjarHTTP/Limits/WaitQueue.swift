@@ -1,6 +1,6 @@
 import DequeModule
 
-/// A first-in, first-out queue of waiters. Removing a waiter costs the same at every position.
+/// A first-in, first-out queue of waiters. Removing a waiter takes amortized constant time at every position.
 struct WaitQueue: Sendable {
     struct Waiter: Sendable {
         let id: UInt64
@@ -8,8 +8,8 @@ struct WaitQueue: Sendable {
         fileprivate let ticket: UInt64
     }
 
-    /// Includes waiters that have given up, though never at the front. They are dropped when they reach the front or
-    /// when they outnumber the others.
+    /// The waiters and removed entries. The first entry is always a waiter. Removed entries are dropped when they reach
+    /// the front or when they outnumber the waiters.
     private var queue: Deque<Waiter> = []
     private var tickets: [UInt64: UInt64] = [:]
     private var next: UInt64 = 0
@@ -18,7 +18,7 @@ struct WaitQueue: Sendable {
     var isEmpty: Bool { queue.isEmpty }
     var first: Waiter? { queue.first }
 
-    /// Appends a waiter. If it is already waiting, it moves to the end.
+    /// Appends a waiter. If `id` is already waiting, the waiter moves to the end.
     mutating func append(_ id: UInt64, deadline: UInt64?) {
         next &+= 1
         tickets[id] = next
@@ -32,6 +32,8 @@ struct WaitQueue: Sendable {
         compact()
     }
 
+    /// Removes a waiter.
+    ///
     /// - Returns: false if `id` is not waiting.
     mutating func remove(_ id: UInt64) -> Bool {
         guard tickets.removeValue(forKey: id) != nil else { return false }
@@ -39,8 +41,8 @@ struct WaitQueue: Sendable {
         return true
     }
 
-    /// Removes the waiters for which `leaves` returns true. It is called in order, with the position that the waiter
-    /// would have among those that stay.
+    /// Removes the waiters for which `leaves` returns true. `leaves` is called in queue order. `place` is the number of
+    /// waiters before this waiter that stay in the queue.
     ///
     /// - Returns: the removed waiters.
     mutating func removeAll(where leaves: (_ place: Int, Waiter) -> Bool) -> [Waiter] {

@@ -1,4 +1,4 @@
-/// How a request signals the end of its body. RFC 9112 section 6.
+/// The way in which a request signals the end of its body. RFC 9112 section 6.
 package enum BodyFraming: Sendable, Equatable {
     /// No body.
     case absent

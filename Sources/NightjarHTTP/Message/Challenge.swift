@@ -13,11 +13,12 @@ package struct Challenge: Sendable, Equatable {
     package internal(set) var token68: String?
     package internal(set) var parameters: [Parameter] = []
 
-    /// The value of the first parameter with this name, which must be in lower case.
+    /// The value of the first parameter with this name. `name` must be in lower case.
     package subscript(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
 
-    /// The maximum number of challenges parsed. Servers send fewer.
+    /// The maximum number of challenges that are parsed. Further challenges are ignored.
     package static let largestCount = 32
+    /// The maximum number of parameters of one challenge. Further parameters are ignored.
     static let largestParameterCount = 64
 
     /// Parses the challenges of all fields, in order.
@@ -82,7 +83,7 @@ private struct ChallengeReader {
         return at - start
     }
 
-    /// List elements may be empty. RFC 9110 section 5.6.1.2.
+    /// Skips blanks and commas. List elements may be empty. RFC 9110 section 5.6.1.2.
     private mutating func skipSeparators() {
         while let byte = peek, byte == 0x20 || byte == 0x09 || byte == UInt8(ascii: ",") { at += 1 }
     }
@@ -98,7 +99,7 @@ private struct ChallengeReader {
         return at == start ? nil : String(decoding: bytes[start..<at].map(ASCII.lowercase), as: UTF8.self)
     }
 
-    /// Reads a parameter. If there is none, the position does not change.
+    /// Reads a parameter. Returns nil and does not change the position if there is none.
     private mutating func parameter() -> Challenge.Parameter? {
         let start = at
         if let name = token() {
@@ -115,8 +116,8 @@ private struct ChallengeReader {
         return nil
     }
 
-    /// Reads a token, or an unquoted value that should have been quoted, such as a URL. Fails if the value would be `=`
-    /// alone: `abc==` is a token68.
+    /// Reads a token, or an unquoted value that should have been quoted, such as a URL. Returns nil if the value is
+    /// empty or consists of `=` only, because `abc==` is a token68.
     private mutating func plainValue() -> String? {
         let start = at
         while let byte = peek, byte > 0x20, byte != 0x7F, byte != UInt8(ascii: ","), byte != UInt8(ascii: "\"") {
@@ -145,7 +146,7 @@ private struct ChallengeReader {
         return nil
     }
 
-    /// RFC 9110 section 11.2.
+    /// Reads a token68. RFC 9110 section 11.2.
     private mutating func token68() -> String? {
         let start = at
         while let byte = peek, ASCII.isLetter(byte) || ASCII.isDigit(byte) || "-._~+/".utf8.contains(byte) { at += 1 }

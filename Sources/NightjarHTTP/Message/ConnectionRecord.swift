@@ -1,8 +1,8 @@
-/// Describes the connection that carried a call, for inspection after the call. One instance per connection.
+/// Describes the connection that carried a call. Each connection has one instance, which stays valid after the call.
 public final class ConnectionRecord: Sendable, Equatable {
     /// The connection's number, unique in the process.
     public let number: Int
-    /// The IP address of the peer or the path of its socket. Nil if unknown.
+    /// The IP address of the peer, or the path of the peer's Unix domain socket. Nil if unknown.
     public let peerAddress: String?
     public let peerPort: Int?
     /// The duration of the DNS lookup. Nil if the host is an address or the name was cached.

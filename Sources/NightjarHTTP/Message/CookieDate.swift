@@ -4,7 +4,7 @@
 /// in this order, and the first match of each kind is used. Other tokens (weekday, time zone) are ignored. The result
 /// is in UTC regardless of the written zone.
 enum CookieDate {
-    /// Returns seconds since 1970-01-01T00:00:00Z. Nil if the text is not a date or if there is no such day.
+    /// Returns seconds since 1970-01-01T00:00:00Z, or nil if the text is not a date or the date does not exist.
     static func parse(_ text: UnsafeRawBufferPointer) -> Int64? {
         var time: (hour: Int, minute: Int, second: Int)?
         var day: Int?
@@ -48,7 +48,7 @@ enum CookieDate {
         }
     }
 
-    /// True for delimiters: tab and printable ASCII except digits, letters and the colon.
+    /// Returns true for tab and printable ASCII except digits, letters and the colon.
     private static func isDelimiter(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x09, 0x20...0x2F, 0x3B...0x40, 0x5B...0x60, 0x7B...0x7E: true
@@ -56,15 +56,15 @@ enum CookieDate {
         }
     }
 
-    /// Parses a number with an allowed count of digits at the start of a token. A digit must not follow.
+    /// Parses the digits at the start of a token. Returns nil if their count is not in `allowed`.
     private static func number(_ token: Slice<UnsafeRawBufferPointer>, digits allowed: ClosedRange<Int>) -> Int? {
         let digits = token.prefix(while: ASCII.isDigit)
-        // At most four digits, so there is no overflow.
+        // Cannot overflow: callers allow at most four digits.
         guard allowed.contains(digits.count) else { return nil }
         return digits.reduce(0) { $0 * 10 + Int($1 & 0xF) }
     }
 
-    /// Parses `h:m:s` with one or two digits each. A digit must not follow.
+    /// Parses `h:m:s` with one or two digits each. Ignores text after the seconds that does not begin with a digit.
     private static func timeOfDay(_ token: Slice<UnsafeRawBufferPointer>) -> (hour: Int, minute: Int, second: Int)? {
         var rest = token
         func field(endingInColon: Bool) -> Int? {
@@ -101,10 +101,9 @@ enum CookieDate {
         }
     }
 
-    /// Days from 1970-01-01 to a Gregorian date. Years begin in March, so that the leap day is the last day of its year
-    /// and the months before it follow one rule: 153 days in five months.
-    ///
-    /// - Parameters: a year from 1601 to 9999, a month from 1 to 12, a day from 1 to 31.
+    /// Returns the days from 1970-01-01 to a Gregorian date with a year from 1601 to 9999. The calculation uses years
+    /// that begin in March, so that the leap day is the last day of its year. The other months have 153 days in each
+    /// five months.
     private static func daysFromCivil(_ year: Int, _ month: Int, _ day: Int) -> Int64 {
         let marchYear = month > 2 ? year : year - 1
         let monthsSinceMarch = (month + 9) % 12

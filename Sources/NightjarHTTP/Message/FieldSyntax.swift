@@ -1,11 +1,11 @@
 /// The grammar of field names and values. RFC 9110 sections 5.1, 5.5 and 5.6.2.
 package enum FieldSyntax {
-    /// Letters, digits and !#$%&'*+-.^_`|~
+    /// The bytes of tokens: letters, digits and !#$%&'*+-.^_`|~
     private static let token = ByteSet(low: 0x03ff_6cfa_0000_0000, high: 0x57ff_ffff_c7ff_fffe)
 
     package static func isTokenByte(_ byte: UInt8) -> Bool { token.contains(byte) }
 
-    /// Visible characters, space, tab and obs-text; no other control character.
+    /// Returns true for visible characters, space, tab and obs-text (bytes from 0x80).
     @inlinable
     package static func isValueByte(_ byte: UInt8) -> Bool {
         byte >= 0x20 && byte != 0x7F || byte == 0x09

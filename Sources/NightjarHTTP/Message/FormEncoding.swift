@@ -2,16 +2,16 @@ import NIOCore
 
 /// A form in the format `application/x-www-form-urlencoded`. WHATWG URL section 5.2.
 ///
-/// Line breaks are kept, as in URLSearchParams; converting them to CRLF applies only to HTML forms.
+/// Line breaks are encoded as they are, as in URLSearchParams. Only HTML forms convert line breaks to CRLF.
 package enum FormEncoding {
     package static let contentType = "application/x-www-form-urlencoded"
 
-    /// Letters, digits and `*-._`
+    /// The bytes that are not encoded: letters, digits and `*-._`
     private static let plain = ByteSet(low: 0x03ff_6400_0000_0000, high: 0x07ff_fffe_87ff_fffe)
 
     /// Encodes the pairs in order. Names may repeat.
     package static func encode(_ pairs: [(name: String, value: String)]) -> ByteBuffer {
-        // Assumes one byte per byte, which holds for nearly all forms; the buffer grows otherwise.
+        // The size without encoded bytes. The buffer grows if bytes must be encoded.
         let size = pairs.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 }
         var buffer = ByteBufferAllocator().buffer(capacity: size)
         for (position, pair) in pairs.enumerated() {

@@ -1,11 +1,13 @@
 /// Parses and formats HTTP dates in the three formats of RFC 9110 section 5.6.7.
 ///
-/// Case is ignored. A time zone other than GMT is invalid (RFC 9111 section 4.2). Unlike the lenient ``CookieDate``,
-/// this parser rejects everything else, because an invalid date must count as expired.
+/// Case is ignored. A time zone other than GMT is invalid (RFC 9111 section 4.2). Unlike ``CookieDate``, this parser
+/// rejects every other format, because an invalid date must count as expired.
 enum HTTPDate {
-    /// - Parameter received: determines the century of a two-digit year: the latest one that is at most 50 years in the
-    ///   future.
-    /// - Returns: seconds since 1970. Nil if the date is invalid.
+    /// Parses a date.
+    ///
+    /// - Parameter received: the time of receipt in seconds since 1970. A two-digit year belongs to the latest century
+    ///   in which the date is at most 50 years after this time.
+    /// - Returns: seconds since 1970, or nil if the date is invalid.
     static func parse(_ text: UnsafeRawBufferPointer, received: Int64) -> Int64? {
         var reader = Reader(bytes: text)
         reader.skipBlanks()
@@ -43,7 +45,7 @@ enum HTTPDate {
         position(word, names) != nil
     }
 
-    /// The index of a name in the list. Each name in the list is followed by a space.
+    /// Returns the index of a name in a list in which each name is followed by a space.
     private static func position(_ word: UnsafeRawBufferPointer, _ names: StaticString) -> Int? {
         let all = UnsafeRawBufferPointer(start: names.utf8Start, count: names.utf8CodeUnitCount)
         var start = 0
@@ -144,7 +146,7 @@ enum HTTPDate {
 extension Timestamp {
     /// Parses an HTTP date in any of its three formats. RFC 9110 section 5.6.7.
     ///
-    /// - Parameter now: determines the century of a two-digit year.
+    /// - Parameter now: the current time, which determines the century of a two-digit year.
     public init?(httpDate text: UnsafeRawBufferPointer, now: Timestamp) {
         guard let seconds = HTTPDate.parse(text, received: now.seconds) else { return nil }
         self.init(secondsSince1970: seconds)

@@ -2,8 +2,8 @@ import Glibc
 
 /// Header or trailer fields in their original order: one buffer of bytes, and the ranges of names and values in it.
 ///
-/// Each name and value is followed by a NUL, so a C caller can borrow it without a copy. A Swift caller pays for a
-/// `String` only on access. Names are compared ignoring case (RFC 9110 section 5.1).
+/// Each name and value is followed by a NUL, so a C caller can borrow the text without a copy. A `String` is created
+/// only when a Swift caller reads a name or value. Names are compared ignoring case (RFC 9110 section 5.1).
 public struct Headers: Sendable {
     struct Field: Sendable, Equatable {
         var name: Int32
@@ -33,7 +33,7 @@ public struct Headers: Sendable {
     /// The total length of all names and values in bytes, without separators.
     public var byteCount: Int { fields.reduce(0) { $0 + Int($1.nameLength) + Int($1.valueLength) } }
 
-    /// Appends a field. The caller must have checked its syntax (``FieldSyntax``) and size.
+    /// Appends a field. The caller must have checked the field's syntax (``FieldSyntax``) and size.
     package mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
         let nameStart = bytes.count
         bytes.append(contentsOf: name)
@@ -44,15 +44,15 @@ public struct Headers: Sendable {
         appendRange(name: nameStart, nameLength: name.count, value: valueStart, valueLength: value.count)
     }
 
-    // MARK: Field lines taken as they came
+    // MARK: Unchanged field lines
 
     /// The offset at which the next ``adopt(lines:from:)`` stores its first byte.
     var end: Int { bytes.count }
 
     mutating func reserve(fields count: Int) { fields.reserveCapacity(count) }
 
-    /// Records the ranges of a field whose bytes ``adopt(lines:from:)`` copies later. Offsets count from the start of
-    /// the buffer.
+    /// Records the ranges of a field whose bytes ``adopt(lines:from:)`` copies later. `name` and `value` are offsets
+    /// from the start of ``bytes``.
     @inline(__always)
     mutating func appendRange(name: Int, nameLength: Int, value: Int, valueLength: Int) {
         fields.append(
@@ -73,8 +73,7 @@ public struct Headers: Sendable {
         }
     }
 
-    /// Appends a space and `more` to the value of the last field. The bytes of that field must be the last in the
-    /// buffer.
+    /// Appends a space and `more` to the value of the last field. The value must be the last text in ``bytes``.
     ///
     /// - Parameter more: bytes with the syntax of a field value, without leading or trailing blanks. If empty, nothing
     ///   changes.
@@ -114,7 +113,8 @@ public struct Headers: Sendable {
 
     /// Appends a field.
     ///
-    /// - Throws: ``ErrorKind/invalidRequest`` if the name or value is invalid (contains CR, LF or NUL, for example).
+    /// - Throws: ``ErrorKind/invalidRequest`` if the name or value is invalid (contains CR, LF or NUL, for example), or
+    ///   if the headers would become larger than 16 MiB.
     public mutating func add(_ name: String, _ value: String) throws(NightjarError) {
         try check(name: name, value: value)
         var name = name
@@ -153,14 +153,14 @@ public struct Headers: Sendable {
         self = kept
     }
 
-    /// The maximum size in bytes that ``add(_:_:)`` allows. Servers accept less than a thousandth of it. It keeps
-    /// offsets within 32 bits.
+    /// The maximum size of all fields in bytes that ``add(_:_:)`` allows. Keeps offsets within 32 bits. Servers accept
+    /// less than a thousandth of this size.
     static let maximumBytes = 16 << 20
 
     private func check(name: String, value: String) throws(NightjarError) {
         guard FieldSyntax.isToken(name.utf8) else {
             throw NightjarError(
-                .invalidRequest, "header name \(quoted(name)) is not a token; use letters, digits and !#$%&'*+-.^_`|~")
+                .invalidRequest, "header name \(quoted(name)) is invalid; use only letters, digits and !#$%&'*+-.^_`|~")
         }
         guard FieldSyntax.isValue(value.utf8) else {
             throw NightjarError(
@@ -208,7 +208,7 @@ public struct Headers: Sendable {
         }
     }
 
-    /// The name of the field at `index` in its original case.
+    /// Returns the name of the field at `index` in its original case.
     public func name(at index: Int) -> String {
         bytes.withUnsafeBytes { String(decoding: nameBytes(index, in: $0), as: UTF8.self) }
     }
@@ -222,22 +222,22 @@ public struct Headers: Sendable {
         firstIndex(of: name).map(value(at:))
     }
 
-    /// The values of all fields of this name, in order.
+    /// Returns the values of all fields of this name, in order.
     public func values(_ name: String) -> [String] {
         fields.indices.filter { isField($0, named: name) }.map(value(at:))
     }
 
     /// Calls `body` with the name and value of the field at `index`, each followed by a NUL.
     ///
-    /// The pointers are valid as long as this value, or an unchanged copy of it, exists.
+    /// The pointers are valid as long as these headers, or an unchanged copy of them, exist.
     public func withBytes<Result>(
         at index: Int, _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Result
     ) -> Result {
         bytes.withUnsafeBytes { body(nameBytes(index, in: $0), valueBytes(index, in: $0)) }
     }
 
-    /// Calls `body` for each field whose name length is in `lengths`: bit n stands for length n. Names must be shorter
-    /// than 32 bytes.
+    /// Calls `body` for each field whose name length is in `lengths`: bit n stands for length n. Fields whose names are
+    /// 32 bytes or longer are skipped.
     @inline(__always)
     func forEachField(
         ofLengths lengths: UInt32,
@@ -265,7 +265,8 @@ extension Headers: Sequence {
 }
 
 extension Headers: Equatable {
-    /// True if both have the same fields in the same order. Names are compared ignoring case, values by their bytes.
+    /// Returns true if both have the same fields in the same order. Names are compared ignoring case, and values by
+    /// their bytes.
     public static func == (a: Headers, b: Headers) -> Bool {
         guard a.count == b.count else { return false }
         return a.bytes.withUnsafeBytes { inA in

@@ -1,7 +1,7 @@
 /// The value of a Content-Type field: `text/html; charset=utf-8`. RFC 9110 section 8.3.1.
 ///
-/// Parsed as the WHATWG MIME Sniffing standard (section 4.4) specifies: an invalid parameter is ignored, and the rest
-/// is kept. Unlike browsers, the parser also accepts spaces around the equals sign.
+/// Parsed by the WHATWG MIME Sniffing standard (section 4.4): an invalid parameter is ignored, and the other parameters
+/// are kept. Unlike browsers, the parser also accepts spaces around the equals sign.
 package struct MediaType: Sendable, Equatable, CustomStringConvertible {
     package struct Parameter: Sendable, Equatable {
         /// The name in lower case.
@@ -12,10 +12,10 @@ package struct MediaType: Sendable, Equatable, CustomStringConvertible {
     /// The type in lower case: `text`. ``subtype`` is in lower case too.
     package let type: String
     package let subtype: String
-    /// The parameters in their original order. If a name occurs more than once, only the first is kept.
+    /// The parameters in their original order. If a name repeats, only the first parameter is kept.
     package let parameters: [Parameter]
 
-    /// Returns nil if the type or subtype is missing or invalid.
+    /// Parses a field value. Returns nil if the type or subtype is missing or invalid.
     package init?(_ field: String) {
         var rest = ASCII.trimmed(Array(field.utf8))
         let type = rest.prefix { $0 != UInt8(ascii: "/") }
@@ -60,8 +60,8 @@ package struct MediaType: Sendable, Equatable, CustomStringConvertible {
 
     // MARK: Reading
 
-    /// Parses the parameters; each begins with a semicolon. Parameters beyond `maximumParameters` are ignored, which
-    /// bounds the cost of detecting duplicate names.
+    /// Parses the parameters, each of which begins with a semicolon. Parameters beyond `maximumParameters` are ignored,
+    /// so that detecting duplicate names stays cheap.
     private static func parameters(_ text: ArraySlice<UInt8>) -> [Parameter] {
         var parameters: [Parameter] = []
         var rest = text

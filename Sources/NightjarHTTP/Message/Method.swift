@@ -6,7 +6,7 @@ public struct Method: Hashable, Sendable, CustomStringConvertible {
     /// much more.
     private static let maximumLength = 64
 
-    /// - Returns: nil if `name` is not a token (RFC 9110 section 5.6.2) of at most 64 bytes.
+    /// Creates a method. Returns nil if `name` is not a token (RFC 9110 section 5.6.2) of at most 64 bytes.
     public init?(_ name: String) {
         guard name.utf8.count <= Method.maximumLength, FieldSyntax.isToken(name.utf8) else { return nil }
         self.name = name
@@ -22,7 +22,7 @@ public struct Method: Hashable, Sendable, CustomStringConvertible {
     public static let delete = Method(known: "DELETE")
     public static let options = Method(known: "OPTIONS")
     public static let trace = Method(known: "TRACE")
-    /// Creates tunnels (RFC 9110 section 9.3.6). Used by the transport only, never by a caller.
+    /// Creates a tunnel (RFC 9110 section 9.3.6). Only the transport uses this method.
     static let connect = Method(known: "CONNECT")
 
     /// True if the method requests no change on the server. RFC 9110 section 9.2.1.
@@ -30,8 +30,8 @@ public struct Method: Hashable, Sendable, CustomStringConvertible {
         self == .get || self == .head || self == .options || self == .trace
     }
 
-    /// True if repeating the request has the same effect as sending it once, so it may be retried. RFC 9110 section
-    /// 9.2.2.
+    /// True if sending a request several times has the same effect as sending it once, so the request may be retried.
+    /// RFC 9110 section 9.2.2.
     public var isIdempotent: Bool {
         isSafe || self == .put || self == .delete
     }

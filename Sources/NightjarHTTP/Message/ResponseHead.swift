@@ -6,7 +6,7 @@ public struct ResponseHead: Sendable, Equatable {
     /// The minor HTTP version, 0 or 1.
     public var minorVersion: Int
     public var headers: Headers
-    /// The length of the body in bytes, if it is known in advance.
+    /// The length of the body in bytes. Nil if the length is not known in advance.
     public var contentLength: Int?
 
     public init(

@@ -1,13 +1,13 @@
 /// The source of a response.
 public enum ResponseSource: Int32, Sendable {
     case network = 0
-    /// Shared with the exchange of another, equal call.
+    /// The exchange of another, equal call.
     case coalesced = 1
     /// A fresh cache entry.
     case cache = 2
     /// A stale cache entry that the server confirmed with 304.
     case revalidated = 3
-    /// A stale cache entry, where the cache policy, the request or the response allows it.
+    /// A stale cache entry, which the cache policy, the request or the stored response allows.
     case stale = 4
 
     public var name: String {

@@ -1,11 +1,11 @@
-/// How long a server asks to wait before the next request. RFC 9110 section 10.2.3.
+/// The wait that a server requests before the next request. RFC 9110 section 10.2.3.
 package enum RetryAfter {
-    /// The wait that a response asks for, from 0 s to 30 days.
+    /// Returns the wait that a response requests, from 0 s to 30 days.
     ///
-    /// - Parameter now: seconds since 1970. Used only if the response has no Date field: a date in Retry-After refers
-    ///   to the server's clock.
-    /// - Returns: nil without the field, or if its value is invalid: neither a number of seconds nor a date, or more
-    ///   than ``longest``. Zero if the date has passed.
+    /// - Parameter now: seconds since 1970. Used for a date in Retry-After if the response has no Date field. With a
+    ///   Date field, the wait is the difference of both dates, because both come from the server's clock.
+    /// - Returns: nil if the field is missing, is neither a number of seconds nor a date, or exceeds ``longest``. Zero
+    ///   if the date has passed.
     package static func duration(_ headers: Headers, now: Double) -> Duration? {
         guard let value = headers["Retry-After"], let seconds = seconds(value, headers, now), seconds <= longest
         else { return nil }
@@ -13,7 +13,7 @@ package enum RetryAfter {
     }
 
     private static func seconds(_ value: String, _ headers: Headers, _ now: Double) -> Int64? {
-        // A number that does not fit 64 bits returns nil.
+        // Returns nil for a number that does not fit 64 bits.
         if !value.isEmpty, value.utf8.allSatisfy(ASCII.isDigit) { return Int64(value) }
         guard let moment = date(value) else { return nil }
         return moment - (headers["Date"].flatMap(date) ?? Int64(max(0, min(now, 1e12))))
@@ -25,7 +25,7 @@ package enum RetryAfter {
         return text.withUTF8 { CookieDate.parse(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Thirty days, in seconds. A longer wait is treated as a server error, such as seconds since 1970 instead of a
-    /// delay.
+    /// The longest wait in seconds: 30 days. A longer wait is ignored as a mistake of the server, such as seconds since
+    /// 1970 instead of a delay.
     package static let longest: Int64 = 30 * 86_400
 }

@@ -1,14 +1,16 @@
 /// A character encoding, selected by its `charset` name. Implements the part of the WHATWG Encoding standard that API
 /// responses use.
 ///
-/// As in browsers, iso-8859-1 and us-ascii mean windows-1252: most text with those labels is windows-1252. The bytes in
-/// which they differ are control characters in one and quotes and dashes in the other.
+/// As in browsers, the labels iso-8859-1 and us-ascii select windows-1252, because most text with these labels is
+/// windows-1252. The bytes 0x80 to 0x9F are control characters in iso-8859-1, and mostly printable in windows-1252.
 package enum TextEncoding: Sendable, Equatable {
     case utf8
     case windows1252
     case utf16LittleEndian
     case utf16BigEndian
 
+    /// Selects the encoding with this label.
+    ///
     /// - Parameter charset: a label, in any case.
     /// - Throws: `decoding` with the label if it is not supported.
     package init(charset: String) throws(NightjarError) {
@@ -16,14 +18,14 @@ package enum TextEncoding: Sendable, Equatable {
         guard let encoding = TextEncoding.labels[label] else {
             throw NightjarError(
                 .decoding,
-                "the charset \(quoted(charset)) of the text is not supported; read the bytes and decode them"
+                "the charset \(quoted(charset)) of the text is not supported; read the body as bytes and decode them"
             )
         }
         self = encoding
     }
 
-    /// The text of a body. A byte order mark takes precedence over the Content-Type and is removed. Without either, the
-    /// encoding is UTF-8. Invalid sequences become U+FFFD.
+    /// Decodes the text of a body. A byte order mark takes precedence over the charset of the Content-Type and is
+    /// removed. Without either, the encoding is UTF-8. Invalid sequences become U+FFFD.
     ///
     /// - Parameter contentType: the value of the Content-Type field.
     /// - Throws: `decoding` with the name of an unsupported charset.
@@ -49,7 +51,7 @@ package enum TextEncoding: Sendable, Equatable {
 
     // MARK: Labels
 
-    /// The labels. Encoding standard, section 4.2.
+    /// The labels of each encoding. Encoding standard, section 4.2.
     private static let labels: [String: TextEncoding] = {
         let names: [(TextEncoding, String)] = [
             (.utf8, "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf-8 utf8 x-unicode20utf8"),
@@ -70,7 +72,7 @@ package enum TextEncoding: Sendable, Equatable {
         return labels
     }()
 
-    /// Encoding standard, section 6.1.
+    /// Returns the encoding and length of the byte order mark, or nil if there is none. Encoding standard, section 6.1.
     private static func byteOrderMark(of bytes: UnsafeRawBufferPointer) -> (TextEncoding, length: Int)? {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { return (.utf8, 3) }
         if bytes.starts(with: [0xFE, 0xFF]) { return (.utf16BigEndian, 2) }
@@ -88,10 +90,11 @@ package enum TextEncoding: Sendable, Equatable {
         0x0153, 0x009D, 0x017E, 0x0178,
     ]
 
-    /// Writes the UTF-8 directly, which is twelve times as fast as appending each character to a String.
+    /// Decodes windows-1252. Writes the UTF-8 bytes directly, which is twelve times as fast as appending each character
+    /// to a String.
     private static func decodeWindows1252(_ bytes: UnsafeRawBufferPointer) -> String {
         highCharacters.withUnsafeBufferPointer { table in
-            // Each character of the code page has at most three bytes of UTF-8.
+            // Each character of windows-1252 has at most three bytes of UTF-8.
             String(unsafeUninitializedCapacity: 3 * bytes.count) { text in
                 var end = 0
                 func write(_ byte: UInt16) {

@@ -53,8 +53,8 @@ package struct HAREntry: Sendable {
     }
 }
 
-/// Writes an HTTP archive incrementally, so that a long-running program need not keep it in memory. HAR 1.2, which the
-/// developer tools of browsers open.
+/// Writes an HTTP archive (HAR 1.2) incrementally, so that a long-running program need not keep the archive in memory.
+/// The developer tools of browsers open HAR files.
 ///
 ///     begin ──▶ entry, entry, ... ──▶ end
 package struct HARWriter: Sendable {
@@ -73,7 +73,7 @@ package struct HARWriter: Sendable {
         self.maximumBody = max(maximumBody, 0)
     }
 
-    /// The beginning of the archive.
+    /// Returns the beginning of the archive.
     package func begin(version: String) -> ByteBuffer {
         var text = ByteBuffer(string: "{\"log\":{\"version\":\"1.2\",\"creator\":")
         HARWriter.write([.init("name", .string("nightjar")), .init("version", .string(version))], into: &text)
@@ -81,7 +81,7 @@ package struct HARWriter: Sendable {
         return text
     }
 
-    /// The next entry.
+    /// Returns the text of the next entry.
     package mutating func entry(_ entry: HAREntry) -> ByteBuffer {
         var members: [JSONValue.Member] = [
             .init("startedDateTime", .string(CalendarTime.iso8601(secondsSince1970: entry.started))),
@@ -100,11 +100,11 @@ package struct HARWriter: Sendable {
         return text
     }
 
-    /// The end of the archive. Appended after any entry, it completes a valid archive.
+    /// Returns the end of the archive. The archive is valid if the end is appended after any entry.
     package func end() -> ByteBuffer { ByteBuffer(string: "\n]}}\n") }
 
     private static func write(_ members: [JSONValue.Member], into text: inout ByteBuffer) {
-        // Only numbers can fail, and these are finite.
+        // Cannot fail: only infinite numbers and NaN cannot be encoded, and all numbers of an entry are finite.
         guard let encoded = try? JSONValue.object(members).encoded() else {
             assertionFailure("an entry that cannot be encoded as JSON")
             text.writeStaticString("{}")
@@ -126,7 +126,7 @@ package struct HARWriter: Sendable {
             .init("cookies", .array(cookies.map(cookie))),
             .init("headers", .array(headers(request.headers, request))),
             .init("queryString", .array(query(url))),
-            // Unknown, because the shown fields may be shorter than those sent.
+            // -1 means unknown. The archived fields may be shorter than the sent fields.
             .init("headersSize", .integer(-1)),
         ]
         switch request.body {
@@ -162,7 +162,7 @@ package struct HARWriter: Sendable {
         String(decoding: PercentEncoding.decoded(item.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }), as: UTF8.self)
     }
 
-    /// HAR 1.2 allows only text here. A comment marks base64.
+    /// Returns the members of `postData`. HAR 1.2 allows only text in `postData`, so a comment marks base64.
     private func postData(_ bytes: ByteBuffer, type: String?, _ sensitive: [String]) -> [JSONValue.Member] {
         let content = content(bytes, type: type, sensitive)
         var members: [JSONValue.Member] = [
@@ -248,7 +248,7 @@ package struct HARWriter: Sendable {
         return (Base64.encode(Masking.content(Array(view), type: type, sensitive: sensitive)), true, comment)
     }
 
-    /// The bytes as text if they are UTF-8. A character truncated at the end is omitted.
+    /// Returns the bytes as text, or nil if they are not UTF-8. Omits a character that is truncated at the end.
     private static func text(_ bytes: ByteBufferView, isTruncated: Bool) -> String? {
         for missing in 0...(isTruncated ? 3 : 0) {
             if let text = String(validating: bytes.dropLast(missing), as: UTF8.self) { return text }
@@ -260,13 +260,13 @@ package struct HARWriter: Sendable {
         [
             .init("blocked", milliseconds(timings.blocked)), .init("dns", milliseconds(timings.dns)),
             .init("connect", milliseconds(timings.connect)), .init("ssl", milliseconds(timings.tls)),
-            // These members are required.
+            // HAR 1.2 requires these members to be at least 0.
             .init("send", milliseconds(timings.send ?? .zero)), .init("wait", milliseconds(timings.wait ?? .zero)),
             .init("receive", milliseconds(timings.receive ?? .zero)),
         ]
     }
 
-    /// Milliseconds with microsecond precision. -1 if unknown.
+    /// Converts a duration to milliseconds with microsecond precision. Returns -1 for nil.
     private static func milliseconds(_ length: Duration?) -> JSONValue {
         guard let length else { return .integer(-1) }
         let (whole, rest) = (length.nanosecondsClamped / 1000).quotientAndRemainder(dividingBy: 1000)
@@ -275,6 +275,6 @@ package struct HARWriter: Sendable {
 }
 
 extension String {
-    /// The position of the `=` of a query item.
+    /// The position of the first `=` of a query item, or the end.
     fileprivate var firstEquals: String.Index { utf8.firstIndex(of: UInt8(ascii: "=")) ?? endIndex }
 }

@@ -1,13 +1,13 @@
 import DequeModule
 
-/// Assigns connections to calls, for one origin and a protocol with one exchange at a time per connection.
+/// Assigns the connections to one origin to calls. Each connection carries one exchange at a time.
 ///
 ///     acquire ──▶ use       an idle connection, most recently used first, so that surplus connections age and expire
-///             ──▶ connect   no connection is idle and the limit allows one more; the caller also waits, and gets the new
-///                           connection or a released one, the first that is available
+///             ──▶ connect   no connection is idle and the limit allows one more; the caller also waits, and gets the
+///                           first connection that is available: the new one or a released one
 ///             ──▶ wait      the limit is reached; first come, first served
 ///
-/// No I/O and no clock: the pool takes events and returns what to do. `Moment` is the reading of any clock.
+/// The pool does no I/O and reads no clock. It receives events and returns actions. `Moment` is the time of any clock.
 package struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comparable> {
     /// A position in the wait queue.
     package struct Ticket: Hashable, Sendable {
@@ -78,7 +78,9 @@ package struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comp
     @inlinable
     package var isUnused: Bool { open == 0 && waiting == 0 }
 
-    /// - Parameter fresh: do not reuse an idle connection, because one of the same age has just turned out to be dead.
+    /// Requests a connection for `waiter`.
+    ///
+    /// - Parameter fresh: true if no idle connection may be used, because another idle connection was found closed.
     @inlinable
     package mutating func acquire(_ waiter: Waiter, fresh: Bool = false) -> Acquired {
         if !fresh, let idle = idle.popLast() { return .use(idle.connection) }
@@ -89,8 +91,8 @@ package struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comp
         return .connect(ticket)
     }
 
-    /// Removes the oldest idle connection, which the caller must close, so that a new one can be opened within the
-    /// limit.
+    /// Removes the oldest idle connection if the limit is reached, so that a new connection can be opened. The caller
+    /// must close the removed connection. Returns nil if the limit is not reached or no connection is idle.
     @inlinable
     package mutating func replaceOldestIdle() -> (Connection, Attempt?)? {
         guard open >= limit, let oldest = idle.popFirst() else { return nil }
@@ -108,7 +110,7 @@ package struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comp
 
     /// Reports that the attempt for `ticket` failed.
     ///
-    /// - Returns: the waiter to notify, if it is still waiting, and an attempt to make for other waiters.
+    /// - Returns: the waiter of the ticket, if still waiting, and an attempt to start for another waiter.
     @inlinable
     package mutating func connectFailed(for ticket: Ticket) -> (failed: Waiter?, next: Attempt?) {
         assert(connecting > 0)
@@ -130,14 +132,14 @@ package struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comp
 
     /// Reports that a connection in use has closed.
     ///
-    /// - Returns: an attempt to make for a waiter.
+    /// - Returns: an attempt to start for a waiter, or nil if none is needed.
     @inlinable
     package mutating func lost() -> Attempt? {
         open -= 1
         return nextAttempt()
     }
 
-    /// Reports that an idle connection has closed. Returns false if it was not idle in this pool.
+    /// Reports that an idle connection has closed. Returns false if the connection was not idle in this pool.
     @inlinable
     package mutating func lostIdle(_ connection: Connection) -> Bool {
         guard let index = idle.firstIndex(where: { $0.connection === connection }) else { return false }
@@ -146,7 +148,7 @@ package struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comp
         return true
     }
 
-    /// Removes a waiter from the queue. Its connection attempt, if any, continues for the other waiters.
+    /// Removes a waiter from the queue. The waiter's connection attempt, if any, continues for the other waiters.
     @inlinable
     package mutating func cancel(_ ticket: Ticket) {
         _ = take(ticket)
@@ -204,8 +206,8 @@ package struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comp
         return .assign(waiter)
     }
 
-    /// Keeps as many attempts in progress as there are waiters, within the limit. Each attempt belongs to a different
-    /// waiter where possible, so that each failure can be reported to one.
+    /// Returns an attempt to start if there are more waiters than attempts and the limit allows one more connection.
+    /// Each attempt belongs to a different waiter if possible, so that each failure is reported to a different waiter.
     @inlinable
     mutating func nextAttempt() -> Attempt? {
         guard waiting > connecting, open < limit else { return nil }

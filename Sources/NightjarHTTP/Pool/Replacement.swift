@@ -1,13 +1,13 @@
-/// Decides whether a request whose connection closed may be sent again on another connection without asking the retry
-/// policy.
+/// Decides whether a request whose connection closed may be sent again on another connection without consulting the
+/// retry policy.
 ///
-/// A server may close an idle connection at any time, even while a request is on its way. The client then cannot know
-/// whether the server received the request (RFC 9112 section 9.3.1). Sending it again therefore requires that the
-/// connection was stale (it was reused, and no byte of a response arrived) and that the request is idempotent.
+/// A server may close an idle connection at any time, even while a request is in transit. The client then cannot
+/// determine whether the server received the request (RFC 9112 section 9.3.1). The request is therefore sent again only
+/// if the connection was reused, no byte of a response arrived and the request is idempotent.
 package struct Replacement: Sendable {
-    /// The connection had carried another exchange before.
+    /// True if the connection had carried another exchange before.
     package var connectionWasReused: Bool
-    /// At least one byte of the request was written to the connection.
+    /// True if at least one byte of the request was written to the connection.
     package var requestWasStarted: Bool
     package var responseHasStarted: Bool
     package var alreadyReplaced: Bool

@@ -1,10 +1,10 @@
 import NIOCore
 
 extension PreparedRequest {
-    /// ``wireHead`` in absolute form with the proxy's credentials, for an HTTP proxy without a tunnel. RFC 9112 section
-    /// 3.2.2.
+    /// Returns ``wireHead`` in absolute form with the proxy's credentials, for an HTTP proxy without a tunnel. RFC 9112
+    /// section 3.2.2.
     ///
-    /// Only for http: a request for an https origin must not be readable by the proxy.
+    /// Only for http origins. A proxy must not be able to read requests to https origins.
     package func wireHead(through proxy: ProxyAddress) -> ByteBuffer {
         let origin = url.origin.description
         let methodEnd = method.name.utf8.count + 1

@@ -12,7 +12,7 @@ package struct ConnectTunnel: Sendable {
         case failed(NightjarError)
     }
 
-    /// The maximum size in bytes of a refusal's head.
+    /// The maximum size in bytes of the head of the proxy's response.
     private static let maximumHead = 64 * 1024
 
     private let proxy: ProxyAddress
@@ -21,7 +21,7 @@ package struct ConnectTunnel: Sendable {
     private var state = State.idle
     private var decoder: HTTP1ResponseDecoder
 
-    /// - Parameter userAgent: the User-Agent field. Nil: none.
+    /// - Parameter userAgent: the value of the User-Agent field. Nil sends no User-Agent.
     package init(to target: Origin, through proxy: ProxyAddress, userAgent: String? = nil) {
         self.target = target
         self.proxy = proxy
@@ -44,7 +44,7 @@ package struct ConnectTunnel: Sendable {
             throw fail(.connect, "CONNECT can be sent only once on a connection")
         }
         var request = ByteBuffer()
-        // The port is always included, even the default one: RFC 9112 section 3.2.3.
+        // The port is always included, even if it is the default port. RFC 9112 section 3.2.3.
         request.writeString("CONNECT \(target.authority) HTTP/1.1\r\nHost: \(target.authority)\r\n")
         if let userInfo = proxy.userInfo {
             request.writeString("Proxy-Authorization: \(userInfo.basicCredentials)\r\n")
@@ -61,12 +61,12 @@ package struct ConnectTunnel: Sendable {
         return request
     }
 
-    /// Handles bytes from the proxy and consumes those of its response. Bytes left when this returns true belong to the
-    /// tunnel.
+    /// Handles bytes from the proxy and consumes the bytes of its response. If the function returns true, the remaining
+    /// bytes belong to the tunnel.
     ///
     /// - Returns: true if the tunnel is open.
-    /// - Throws: `connect` if the proxy refuses, `protocol` or `too_large` if it does not speak HTTP. Later calls throw
-    ///   the same error.
+    /// - Throws: `connect` if the proxy refuses, `protocol` or `too_large` if the response is not valid HTTP. Later
+    ///   calls throw the same error.
     package mutating func received(_ buffer: inout ByteBuffer) throws(NightjarError) -> Bool {
         switch state {
         case .failed(let error): throw error
@@ -90,10 +90,11 @@ package struct ConnectTunnel: Sendable {
             case nil: return false
             case .informational: continue
             case .head(let head) where (200..<300).contains(head.status):
-                // In HTTP the client sends first, so these bytes belong to no response.
+                // In HTTP the client sends first, so bytes that arrive before the request belong to no response.
                 guard target.isTLS || buffer.readableBytes == 0 else {
                     throw fail(
-                        .protocol, "bytes arrived through the tunnel to \(target.authority) before anything was sent")
+                        .protocol,
+                        "bytes arrived through the tunnel to \(target.authority) before the request was sent")
                 }
                 state = .open
                 return true
@@ -103,7 +104,7 @@ package struct ConnectTunnel: Sendable {
         }
     }
 
-    /// Reports that the proxy closed its side.
+    /// Reports that the proxy closed its side of the connection.
     package mutating func endOfStream() -> NightjarError {
         switch state {
         case .failed(let error): error

@@ -16,13 +16,13 @@ public struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
     public let host: String
     /// The port, 1 to 65535.
     public let port: Int
-    /// The credentials. Nil if the proxy requires none.
+    /// The credentials. Nil if the URL contains none.
     package let userInfo: UserInfo?
 
     /// Parses `[scheme://][user[:password]@]host[:port]` as curl does. The default scheme is http. The default port is
     /// 443 for https and 1080 for all others. A path is ignored.
     ///
-    /// - Throws: `invalid_url` with a hint. The message quotes nothing that may be a password.
+    /// - Throws: `invalid_url` with the reason. The message quotes no part that may be a password.
     public init(_ text: String) throws(NightjarError) {
         self = try text.withRawBytes { bytes throws(NightjarError) in
             do throws(NightjarError) {
@@ -60,7 +60,7 @@ public struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
         )
     }
 
-    /// Host and port.
+    /// The host and port. An IPv6 address is in brackets.
     public var authority: String { (host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host) + ":\(port)" }
 
     /// The proxy as `http://proxy.example:3128`, without user name and password.

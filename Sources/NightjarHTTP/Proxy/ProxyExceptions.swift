@@ -1,17 +1,17 @@
 /// The hosts that are accessed without a proxy, in the syntax of no_proxy as curl 8 parses it.
 ///
-/// `*` by itself means all hosts. Otherwise the comma-separated entries are
-/// - a name: matches that host and its subdomains on any port; leading and trailing dots are ignored;
-/// - an IP address: matches a URL with that address as its host, because names are not resolved for this;
-/// - a network: `10.0.0.0/8` or `fe80::/10`.
+/// The text `*` means all hosts. Otherwise, the text is a comma-separated list of entries:
+/// - A name matches the host and its subdomains on any port. One leading and one trailing dot are ignored.
+/// - An IP address matches a URL whose host is this address. Names are not resolved to compare addresses.
+/// - A network, such as `10.0.0.0/8` or `fe80::/10`, matches a URL whose host is an address of the network.
 ///
-/// Three extensions to curl 8: entries may be separated by blanks alone (as in curl before 8.9), an IPv6 address may
-/// have brackets, and `/0` matches every address.
+/// There are three extensions to curl 8: spaces and tabs separate entries too (as in curl before 8.9), an IPv6 address
+/// may have brackets, and `/0` matches every address.
 package struct ProxyExceptions: Sendable, Equatable {
     private enum Entry: Sendable, Equatable {
         /// A name in lower case, without leading and trailing dots.
         case domain(String)
-        /// 4 or 16 bytes, of which the first `bits` bits are compared.
+        /// The 4 or 16 bytes of an address, of which the first `bits` bits are compared.
         case network([UInt8], bits: Int)
     }
 
@@ -24,7 +24,7 @@ package struct ProxyExceptions: Sendable, Equatable {
             .compactMap { ProxyExceptions.entry($0) }
     }
 
-    /// True if `host` is accessed directly.
+    /// Returns true if `host` is accessed directly.
     ///
     /// - Parameter host: a host in the form of ``Origin/host``.
     package func contains(host: String) -> Bool {
@@ -55,7 +55,7 @@ package struct ProxyExceptions: Sendable, Equatable {
         var name = token
         if name.last == UInt8(ascii: ".") { name.removeLast() }
         if name.first == UInt8(ascii: ".") { name.removeFirst() }
-        // A name that cannot be converted matches no host.
+        // An international name that cannot be converted to ASCII matches no host.
         let ascii =
             name.contains { $0 >= 0x80 }
             ? try? Array(name).withUnsafeBytes { bytes in try InternationalName.ascii(bytes) }

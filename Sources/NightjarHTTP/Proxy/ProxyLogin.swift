@@ -1,5 +1,7 @@
 extension ProxyAddress {
-    /// The error for a 407 response. RFC 9110 section 11.7.
+    /// Returns the error for a 407 response. RFC 9110 section 11.7.
+    ///
+    /// - Parameter headers: the fields of the response.
     public func loginRequired(by headers: Headers) -> NightjarError {
         NightjarError(.connect, loginMessage(headers), phase: .connect, code: 407)
     }

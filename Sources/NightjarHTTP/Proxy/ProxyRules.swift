@@ -1,10 +1,10 @@
-/// How an origin is accessed.
+/// The way to an origin: direct or through a proxy.
 package enum ProxyRoute: Hashable, Sendable {
     case direct
     case proxy(ProxyAddress)
 }
 
-/// Selects the proxy for each request. Created once per client.
+/// Selects the proxy for each origin. Each client creates its rules once.
 package struct ProxyRules: Sendable {
     private typealias Choice = Result<ProxyRoute, NightjarError>
 
@@ -12,7 +12,7 @@ package struct ProxyRules: Sendable {
     private let https: Choice
     private let exceptions: ProxyExceptions
 
-    /// No proxy, regardless of the environment.
+    /// Uses no proxy, regardless of the environment.
     package static let off = ProxyRules(
         http: .success(.direct), https: .success(.direct), exceptions: ProxyExceptions(""))
 
@@ -22,19 +22,21 @@ package struct ProxyRules: Sendable {
         self.exceptions = exceptions
     }
 
-    /// One proxy for all origins except `exceptions`, regardless of the environment.
+    /// Uses one proxy for all origins except `exceptions`, regardless of the environment.
     package init(_ proxy: ProxyAddress, exceptions: ProxyExceptions = ProxyExceptions("")) {
         self.init(http: .success(.proxy(proxy)), https: .success(.proxy(proxy)), exceptions: exceptions)
     }
 
-    /// The proxies from the environment, as curl 8 reads it: `http_proxy`; `https_proxy` or `HTTPS_PROXY`; `all_proxy`
-    /// or `ALL_PROXY` as the default for both; `no_proxy` or `NO_PROXY`. Empty variables are ignored.
+    /// Uses the proxies from the environment, as curl 8 does: `http_proxy` for http; `https_proxy` or `HTTPS_PROXY` for
+    /// https; `all_proxy` or `ALL_PROXY` as the default for both; `no_proxy` or `NO_PROXY` for the exceptions. Empty
+    /// variables are ignored.
     ///
-    /// `HTTP_PROXY` is not used: in a CGI program it contains the client's `Proxy` field (CVE-2016-5385).
+    /// `HTTP_PROXY` is not used. In a CGI program, the variable contains the `Proxy` field of the CGI request
+    /// (CVE-2016-5385).
     ///
     /// - Parameters:
     ///   - variable: returns the value of an environment variable.
-    ///   - exceptions: replaces no_proxy. Nil: no_proxy is used.
+    ///   - exceptions: the exceptions instead of no_proxy. Nil uses no_proxy.
     package init(environment variable: (String) -> String?, exceptions: ProxyExceptions? = nil) {
         func choice(_ names: [String]) -> Choice {
             for name in names {
@@ -54,8 +56,10 @@ package struct ProxyRules: Sendable {
             exceptions: exceptions ?? ProxyExceptions(unproxied ?? ""))
     }
 
-    /// - Throws: `invalid_url` if the proxy for `origin` is invalid. Accessing the origin without the configured proxy
-    ///   would be worse than failing.
+    /// Returns the route to an origin.
+    ///
+    /// - Throws: `invalid_url` if the proxy for `origin` is invalid. The origin is never accessed without its
+    ///   configured proxy.
     package func route(to origin: Origin) throws(NightjarError) -> ProxyRoute {
         exceptions.contains(host: origin.host) ? .direct : try (origin.isTLS ? https : http).get()
     }

@@ -2,8 +2,8 @@
 /// origin.
 public struct ProxySettings: Hashable, Sendable {
     public enum Source: Hashable, Sendable {
-        /// The environment variables `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy` and their variants, as curl
-        /// reads them: see ``ProxyRules``.
+        /// The environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, and their variants in
+        /// capital letters except `HTTP_PROXY`, as curl reads them. See ``ProxyRules``.
         case environment
         /// No proxy, regardless of the environment.
         case off
@@ -12,8 +12,8 @@ public struct ProxySettings: Hashable, Sendable {
     }
 
     public var source: Source
-    /// The hosts that are accessed directly, in the syntax of no_proxy. Nil: no_proxy with ``Source/environment``,
-    /// otherwise none.
+    /// The hosts that are accessed directly, in the syntax of no_proxy. Nil uses no_proxy with ``Source/environment``,
+    /// and no exceptions with ``Source/address(_:)``.
     public var exceptions: String?
 
     public init(_ source: Source = .environment, exceptions: String? = nil) {
@@ -21,6 +21,8 @@ public struct ProxySettings: Hashable, Sendable {
         self.exceptions = exceptions
     }
 
+    /// Returns the rules that select the proxy for each origin.
+    ///
     /// - Parameter variable: returns the value of an environment variable.
     package func rules(environment variable: (String) -> String?) -> ProxyRules {
         switch source {

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Requests a connection to an origin from a SOCKS 5 proxy. RFC 1928; user name and password by RFC 1929.
+/// Requests a connection to an origin from a SOCKS 5 proxy. RFC 1928. The user name and password are sent by RFC 1929.
 ///
 ///     idle ──start──▶ method ──no login──▶ reply ──granted──▶ open
 ///                       └──login──▶ login ──▲          any ──refused, invalid, end──▶ failed (permanent)
@@ -9,7 +9,7 @@ package struct SOCKS5: Sendable {
         /// More bytes are needed.
         case wait
         case send(ByteBuffer)
-        /// The proxy has connected. Bytes left in the buffer belong to the connection.
+        /// The proxy has connected to the target. The remaining bytes of the buffer come from the target.
         case open
     }
 
@@ -26,10 +26,10 @@ package struct SOCKS5: Sendable {
     private let target: Origin
     private let host: String
     private var state = State.idle
-    /// An incomplete reply. At most 262 bytes.
+    /// The beginning of an incomplete reply, at most 262 bytes.
     private var partial = ByteBuffer()
 
-    /// - Parameter address: the numeric address of the target. Nil: the proxy resolves the name.
+    /// - Parameter address: the numeric address of the target. Nil if the proxy resolves the name.
     package init(to target: Origin, address: String? = nil, through proxy: ProxyAddress) {
         self.target = target
         self.proxy = proxy
@@ -67,10 +67,10 @@ package struct SOCKS5: Sendable {
             : ByteBuffer(bytes: [SOCKS5.version, 2, Login.none, Login.password])
     }
 
-    /// Handles bytes from the proxy and consumes those of its replies. Call it again after ``Action/send(_:)``, because
-    /// the buffer may contain more.
+    /// Handles bytes from the proxy and consumes the bytes of its replies. Call this function again after
+    /// ``Action/send(_:)``, because the buffer may contain more replies.
     ///
-    /// - Throws: `connect` if the proxy refuses, `protocol` if it does not speak SOCKS 5. Later calls throw the same
+    /// - Throws: `connect` if the proxy refuses, `protocol` if the replies are not SOCKS 5. Later calls throw the same
     ///   error.
     package mutating func received(_ buffer: inout ByteBuffer) throws(NightjarError) -> Action {
         switch state {
@@ -84,7 +84,7 @@ package struct SOCKS5: Sendable {
             return .send(try chosen(serverReply))
         case .login:
             guard let serverReply = take(2, from: &buffer) else { return .wait }
-            // The version is 1. Some servers send the SOCKS version instead.
+            // The version of the login protocol is 1. Some proxies send the SOCKS version instead.
             guard serverReply[0] == Login.version || serverReply[0] == SOCKS5.version else {
                 throw malformedReply(serverReply)
             }
@@ -97,7 +97,7 @@ package struct SOCKS5: Sendable {
         }
     }
 
-    /// Reports that the proxy closed its side.
+    /// Reports that the proxy closed its side of the connection.
     package mutating func endOfStream() -> NightjarError {
         switch state {
         case .failed(let error): return error
@@ -113,7 +113,7 @@ package struct SOCKS5: Sendable {
 
     // MARK: Sending
 
-    /// The user name and password. RFC 1929 section 2.
+    /// The message with the user name and password. RFC 1929 section 2.
     private var login: ByteBuffer {
         var message = ByteBuffer()
         message.writeInteger(Login.version)
@@ -141,14 +141,14 @@ package struct SOCKS5: Sendable {
 
     // MARK: Receiving
 
-    /// The first `count` bytes of a reply. Nil if they have not all arrived.
+    /// Returns the first `count` bytes of a reply, or nil if they have not all arrived.
     private mutating func take(_ count: Int, from buffer: inout ByteBuffer) -> [UInt8]? {
         guard readExactly(count, from: &buffer) else { return nil }
         defer { partial.clear() }
         return Array(partial.readableBytesView)
     }
 
-    /// Moves bytes to ``partial`` until it has `count`.
+    /// Moves bytes to ``partial`` until it contains `count` bytes. Returns false if more bytes are needed.
     private mutating func readExactly(_ count: Int, from buffer: inout ByteBuffer) -> Bool {
         let missing = count - partial.readableBytes
         if missing > 0, var part = buffer.readSlice(length: min(missing, buffer.readableBytes)) {
@@ -186,10 +186,10 @@ package struct SOCKS5: Sendable {
         let view = partial.readableBytesView
         let (version, code) = (view[view.startIndex], view[view.startIndex + 1])
         guard version == SOCKS5.version else { throw malformedReply(Array(view)) }
-        // The rest of a refusal is meaningless, and some proxies omit it.
+        // If the code is not 0, the rest of the reply has no meaning, and some proxies omit it.
         guard code == 0 else { throw refusal(code) }
 
-        // Version, code, a reserved byte, the type of the address and its first byte.
+        // The version, the code, a reserved byte, the type of the address and the first byte of the address.
         guard readExactly(5, from: &buffer) else { return .wait }
         let head = Array(partial.readableBytesView)
         let addressLength: Int
@@ -199,12 +199,13 @@ package struct SOCKS5: Sendable {
         case AddressType.name: addressLength = 1 + Int(head[4])
         default: throw malformedReply(head)
         }
-        // The local address of the proxy is not used.
+        // The reply contains the address from which the proxy connects. The address and the 2-byte port are skipped.
         guard readExactly(4 + addressLength + 2, from: &buffer) else { return .wait }
         partial = ByteBuffer()
-        // In HTTP the client sends first, so these bytes belong to no response.
+        // In HTTP the client sends first, so bytes that arrive before the request belong to no response.
         guard target.isTLS || buffer.readableBytes == 0 else {
-            throw fail(.protocol, "bytes arrived from \(target.authority) through the proxy before anything was sent")
+            throw fail(
+                .protocol, "bytes arrived from \(target.authority) through the proxy before the request was sent")
         }
         state = .open
         return .open
@@ -212,12 +213,13 @@ package struct SOCKS5: Sendable {
 
     // MARK: Failures
 
-    /// All refusals have the kind `connect`: another attempt, another proxy or a later time may succeed.
+    /// Returns the error for a refusal. The kind is always `connect`, because another attempt or another proxy may
+    /// succeed.
     private mutating func refusal(_ code: UInt8) -> NightjarError {
         let reason =
             switch code {
             case 1: "general failure"
-            case 2: "its rules do not allow it"
+            case 2: "its rules do not allow the connection"
             case 3: "the network is unreachable from the proxy"
             case 4: "the host is unreachable or unknown from the proxy"
             case 5: "the host refused the connection"

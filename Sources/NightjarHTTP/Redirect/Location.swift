@@ -1,20 +1,21 @@
 import NIOCore
 
-/// The target of a Location field: a reference resolved against the URL that sent the response. RFC 9110 section
-/// 10.2.2, RFC 3986 section 5.2.
+/// The target of a Location field: a reference resolved against the requested URL. RFC 9110 section 10.2.2, RFC 3986
+/// section 5.2.
 package struct Location: Equatable {
     /// The target URL without its fragment.
     package let url: RequestURL
-    /// The fragment, encoded. If the Location has none, the fragment of the previous URL is inherited.
+    /// The fragment, encoded. If the Location has no fragment, the fragment of the requested URL.
     let fragment: String?
 
+    /// Resolves a reference.
+    ///
     /// - Parameters:
-    ///   - field: the raw value. Servers send UTF-8, Latin-1 and spaces in it; such bytes are percent-encoded.
-    ///   - base: the URL that sent the response. A target with the same origin inherits its user info, which was given
-    ///     for that origin.
+    ///   - field: the raw value. Some servers send UTF-8, Latin-1 or spaces. These bytes are percent-encoded.
+    ///   - base: the requested URL. A target with the same origin inherits the user info of `base`.
     ///   - fragment: the fragment of the requested URL.
-    ///   - subject: how messages name the reference.
-    /// - Throws: `protocol`. The message quotes nothing that may be a secret.
+    ///   - subject: the name of the reference in messages.
+    /// - Throws: `protocol`. The message quotes no part that may be a secret.
     package init(
         _ field: UnsafeRawBufferPointer, base: RequestURL, fragment: String? = nil, as subject: Subject = .redirect
     ) throws(NightjarError) {
@@ -35,7 +36,7 @@ package struct Location: Equatable {
         }
     }
 
-    /// How messages name a reference and the failure to follow it.
+    /// The words of messages for a reference and for the failure to follow the reference.
     package struct Subject {
         let problem: String
         let name: String
@@ -46,7 +47,7 @@ package struct Location: Equatable {
 
     /// Removes dot segments. RFC 3986 section 5.2.4.
     ///
-    /// - Parameter path: must begin with a slash.
+    /// - Parameter path: a path that begins with a slash.
     static func removingDotSegments(_ path: some Collection<UInt8>) -> [UInt8] {
         let slash = UInt8(ascii: "/")
         var result: [UInt8] = []
@@ -83,7 +84,8 @@ extension Location.Subject {
         return (try origin(authority, isTLS: isTLS, base: base.origin), try target(pathAndQuery, behind: nil))
     }
 
-    /// Returns whether the target is https, and the offset after the scheme and its colon.
+    /// Returns true if the target is https, and the offset after the scheme and its colon. The offset is 0 if the
+    /// reference has no scheme.
     private func scheme(
         _ reference: UnsafeRawBufferPointer, base: RequestURL
     ) throws(NightjarError) -> (isTLS: Bool, end: Int) {
@@ -96,8 +98,8 @@ extension Location.Subject {
         guard isTLS || ASCII.isCaseless(name, "http") else {
             throw unfollowable(of: "the scheme \(quoted(name)) of \(self.name)", "is not http or https")
         }
-        // `http:path`, which RFC 3986 permits for backward compatibility only, is a host to some parsers and a path to
-        // others.
+        // Some parsers read `http:path` as a host and others as a path. RFC 3986 permits this form for backward
+        // compatibility only.
         guard reference[end...].starts(with: "://".utf8) else {
             throw unfollowable("has \(quoted(name)) without :// after it")
         }
@@ -107,9 +109,9 @@ extension Location.Subject {
     private func origin(
         _ authority: UnsafeRawBufferPointer, isTLS: Bool, base: Origin
     ) throws(NightjarError) -> Origin {
-        // A server on a Unix domain socket uses the Host name it was called by to refer to itself.
+        // A server on a Unix domain socket refers to itself with the host of the request's Host field.
         if base.socket != nil, !isTLS, authority.elementsEqual(base.hostField.utf8) { return base }
-        // Only the caller chooses the credentials that are sent.
+        // A server must not choose the credentials that the client sends.
         guard !authority.contains(UInt8(ascii: "@")) else {
             throw unfollowable("contains a user name or password, which a server must not choose for the client")
         }
@@ -121,7 +123,10 @@ extension Location.Subject {
         }
     }
 
-    /// - Parameter base: the URL that a relative path is merged with (section 5.2.3). Nil after an authority.
+    /// Returns the path and query of the target, encoded.
+    ///
+    /// - Parameter base: the URL with which a relative path is merged (section 5.2.3). Nil if the reference has an
+    ///   authority.
     private func target(_ text: UnsafeRawBufferPointer, behind base: RequestURL?) throws(NightjarError) -> String {
         let slash = UInt8(ascii: "/")
         let path = text.prefix { $0 != UInt8(ascii: "?") }
@@ -161,7 +166,7 @@ extension Location.Subject {
 }
 
 extension NightjarError {
-    /// The error for a redirect that cannot be followed.
+    /// Creates the error for a redirect that cannot be followed.
     static func unfollowable(_ why: String) -> NightjarError {
         NightjarError(.protocol, "the redirect cannot be followed: " + why, phase: .receive)
     }

@@ -1,17 +1,17 @@
-/// How a client handles redirects.
+/// The settings of a client for redirects.
 public struct RedirectSettings: Sendable, Equatable {
-    /// If false, a redirect is returned like any other response.
+    /// True if redirects are followed. If false, a redirect is returned like any other response.
     public var follows = true
-    /// The maximum number of redirects in one call. One more is an error.
+    /// The maximum number of redirects in one call. A call with more redirects fails.
     public var maximum = 10
-    /// Whether a redirect from https to http is followed.
+    /// True if a redirect from https to http is followed. If false, the call fails.
     public var allowsDowngrade = false
-    /// Whether the client stores cookies. A redirect that sets a cookie and leads back to the same URL is then not a
-    /// loop, because the repeated request carries the cookie.
+    /// True if the client stores cookies. In this case, a redirect that sets a cookie and leads back to the same URL is
+    /// not a loop, because the repeated request carries the cookie.
     public var keepsCookies = false
-    /// Whether a redirect with Retry-After is followed only after the requested wait (RFC 9110 section 10.2.3).
+    /// True if a redirect with Retry-After is followed only after the requested wait (RFC 9110 section 10.2.3).
     public var respectsRetryAfter = true
-    /// The longest such wait. A redirect that asks for more is an error.
+    /// The longest wait before a redirect is followed. If a redirect requests a longer wait, the call fails.
     public var longestWait = Duration.seconds(60)
 
     public init() {}
@@ -32,8 +32,9 @@ package struct RedirectPolicy: Sendable {
         /// The response is not a redirect, or redirects are not followed.
         case respond
         case follow(ProposedRedirect)
-        /// The redirect cannot be followed: `protocol` if the server or the settings prevent it, `invalid_request` if
-        /// the body cannot be sent again. The message names the chain of redirects.
+        /// The redirect cannot be followed. The kind is `protocol` if the server or the settings prevent it,
+        /// `invalid_request` if the body cannot be sent again, or `rate_limited` if the requested wait is too long. The
+        /// message contains the chain of redirects.
         case fail(NightjarError)
     }
 
@@ -53,8 +54,8 @@ package struct RedirectPolicy: Sendable {
     /// Handles a response head.
     ///
     /// - Parameters:
-    ///   - bodyIsReplayable: the body can be sent again, or none of it was consumed.
-    ///   - wallClock: seconds since 1970, for a Retry-After date in a response without a Date field.
+    ///   - bodyIsReplayable: true if the body can be sent again, or if no part of the body was consumed.
+    ///   - wallClock: seconds since 1970. Used for a Retry-After date in a response without a Date field.
     package mutating func received(
         _ head: ResponseHead, to method: Method, at url: RequestURL, bodyIsReplayable: Bool,
         wallClock: @autoclosure () -> Double = 0
@@ -80,14 +81,15 @@ package struct RedirectPolicy: Sendable {
         }
     }
 
-    /// The caller declined the redirect and receives the response itself.
+    /// Reports that the caller declined the redirect and receives the response itself.
     package mutating func declined() {
         if !history.isEmpty { history.removeLast() }
     }
 
-    /// The caller changed the target of a redirect. `text` is interpreted like the value of a Location field.
+    /// Changes the target of a redirect as the caller requested. `text` is interpreted like the value of a Location
+    /// field.
     ///
-    /// - Throws: `protocol` if `text` is not a valid target. The message names the chain.
+    /// - Throws: the errors of ``Verdict/fail(_:)``. `protocol` also if `text` is not a valid target.
     package mutating func changed(
         _ proposed: ProposedRedirect, to text: String, bodyIsReplayable: Bool
     ) throws(NightjarError) -> ProposedRedirect {
@@ -105,10 +107,12 @@ package struct RedirectPolicy: Sendable {
         }
     }
 
-    /// 300 offers a choice to the caller, 304 is the result of a conditional request, 305 and 306 are deprecated.
+    /// Returns true for the statuses that are followed. Not included: 300 offers a choice to the caller, 304 is the
+    /// result of a conditional request, 305 and 306 are deprecated.
     private static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
 
-    /// RFC 9110 sections 15.4.2 to 15.4.9. As in every browser, 301 and 302 change POST to GET.
+    /// Returns the method of the request that follows a redirect. As in browsers, 301 and 302 change POST to GET. RFC
+    /// 9110 sections 15.4.2 to 15.4.9.
     private static func method(after status: Int, to method: Method) -> Method {
         switch status {
         case 301, 302: method == .post ? .get : method
@@ -121,15 +125,17 @@ package struct RedirectPolicy: Sendable {
         _ headers: Headers, at field: Int, base: RequestURL
     ) throws(NightjarError) -> Location {
         guard Set(headers.values("Location")).count == 1 else {
-            throw .unfollowable("it has two different Location fields")
+            throw .unfollowable("it has Location fields with different values")
         }
         return try headers.withBytes(at: field) { _, value in
             Result { () throws(NightjarError) in try Location(value, base: base, fragment: fragment) }
         }.get()
     }
 
-    /// - Parameter progresses: the response set a cookie or had a Retry-After, so a redirect back to the same URL is
-    ///   not a loop: the next request carries the cookie or is sent later. Polling by redirect works up to the limit.
+    /// Checks that a redirect can be followed.
+    ///
+    /// - Parameter progresses: true if the response set a cookie or had a Retry-After. A redirect back to the same URL
+    ///   is then not a loop, because the next request carries the cookie or is sent later.
     private mutating func check(
         _ proposed: ProposedRedirect, progresses: Bool, _ bodyIsReplayable: Bool
     ) throws(NightjarError) {
@@ -142,7 +148,7 @@ package struct RedirectPolicy: Sendable {
         guard proposed.wait <= settings.longestWait else {
             throw NightjarError(
                 .rateLimited,
-                "the redirect cannot be followed: it asks to wait \(proposed.wait.inSeconds) s, but the limit is "
+                "the redirect cannot be followed: it requests a wait of \(proposed.wait.inSeconds) s, but the limit is "
                     + "\(settings.longestWait.inSeconds) s; repeat the call later, raise retry.max_wait, or set "
                     + "respect_retry_after to false", retryAfter: proposed.wait)
         }
@@ -164,7 +170,7 @@ package struct RedirectPolicy: Sendable {
 
     // MARK: Messages
 
-    /// The number of links that a message names at the beginning and at the end of the chain.
+    /// The number of requests that a message names at the beginning and at the end of the chain.
     private static let linksNamed = (first: 4, last: 6)
 
     /// The chain of requests and statuses: `GET http://a/ -> 302, GET http://b/ -> 302`.
@@ -176,7 +182,7 @@ package struct RedirectPolicy: Sendable {
         return (links.prefix(first) + [between] + links.suffix(last)).joined(separator: ", ")
     }
 
-    /// The URL without secrets, truncated so that a chain of long URLs stays readable.
+    /// Returns the URL without secrets, truncated to 200 characters.
     private func brief(_ url: RequestURL) -> String {
         let text = url.redacted
         return text.utf8.count <= 200 ? text : text.prefix(200) + "..."
@@ -186,24 +192,24 @@ package struct RedirectPolicy: Sendable {
 /// The request that follows a redirect.
 public struct ProposedRedirect: Sendable {
     public var method: Method
-    /// The target. Changing it also changes which fields ``headers(from:sensitive:)`` forwards.
+    /// The target. The fields that ``headers(from:sensitive:forwarded:)`` forwards depend on the target's origin.
     public var url: RequestURL
     /// The status of the redirect response.
     public let status: Int
-    /// The wait that the server asks for before the request (Retry-After).
+    /// The wait before the request that the server requested with Retry-After. Zero if there is none or it is ignored.
     public let wait: Duration
-    /// The URL that sent the redirect.
+    /// The URL of the request that was redirected.
     public let from: RequestURL
     let originalMethod: Method
 
     /// True if the method is unchanged, so the body is sent again.
     public var keepsBody: Bool { method == originalMethod }
 
-    /// True if the target's origin (scheme, host or port) differs, so credentials must not be sent.
+    /// True if the target's origin (scheme, host or port) differs from that of ``from``, so credentials are not sent.
     public var dropsCredentials: Bool { url.origin != from.origin }
 
-    /// The fields of the previous request that are forwarded. Fields dropped by an earlier hop are not restored if a
-    /// later hop returns to the original origin, because the hop in between chose the target.
+    /// Returns the fields of the previous request that are forwarded. Fields that an earlier redirect dropped are not
+    /// restored if a later redirect returns to the original origin, because another origin chose the target.
     ///
     /// - Parameters:
     ///   - fields: the fields of the previous request.
@@ -229,8 +235,8 @@ public struct ProposedRedirect: Sendable {
         return kept
     }
 
-    /// The Referer for another origin: only the origin of the caller's Referer, because path and query may contain
-    /// secrets. Not sent from https to http (RFC 9110 section 10.1.3).
+    /// Returns the Referer for another origin: the origin of the caller's Referer, because the path and query may
+    /// contain secrets. Returns nil if a Referer from https would be sent to http (RFC 9110 section 10.1.3).
     private func refererOrigin(_ value: UnsafeRawBufferPointer, sensitive: [String]) -> String? {
         guard !sensitive.contains(where: { ASCII.equalIgnoringCase($0.utf8, "referer".utf8) }),
             let referer = try? RequestURL(String(decoding: value, as: UTF8.self)),
@@ -239,7 +245,7 @@ public struct ProposedRedirect: Sendable {
         return referer.origin.description + "/"
     }
 
-    /// True for fields that describe the body. RFC 9110 section 15.4.
+    /// Returns true for fields that describe the body. RFC 9110 section 15.4.
     private static func describesContent(_ name: UnsafeRawBufferPointer) -> Bool {
         if name.count > 8, ASCII.isCaseless(UnsafeRawBufferPointer(rebasing: name[..<8]), "content-") { return true }
         let others: [StaticString] = [
@@ -250,6 +256,6 @@ public struct ProposedRedirect: Sendable {
 }
 
 extension RequestURL {
-    /// True if both URLs produce the same request line and Host, ignoring user info.
+    /// Returns true if both URLs have the same origin, path and query. User info is ignored.
     func isSameResource(_ other: RequestURL) -> Bool { origin == other.origin && target == other.target }
 }

@@ -2,15 +2,15 @@
 package final class CacheFacts: Sendable {
     /// The cache key, partitioned by all credentials that the request carries.
     package let key: CacheKey
-    /// The partition by credentials other than Authorization, which may be the token of a login. Nil without such
-    /// credentials.
+    /// The partition by credentials other than Authorization, which may contain the token of a login. Nil if the
+    /// request carries no other credentials.
     package let partitionBesideLogin: CachePartition?
     private let cacheRequest: CacheRequest
 
     /// - Parameters:
     ///   - cookies: the cookies that count as credentials.
     ///   - digest: a 32-byte one-way hash.
-    ///   - fingerprint: see ``CacheRequest``.
+    ///   - fingerprint: the fingerprint function of ``CacheRequest``.
     init(
         _ request: PreparedRequest, _ cookies: LoginCookies, _ digest: ([UInt8]) -> [UInt8],
         _ fingerprint: @escaping CacheRequest.Fingerprint
@@ -45,7 +45,7 @@ extension PreparedRequest {
 extension CachePartition {
     fileprivate init(digest: [UInt8]) {
         func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
-        // Never equal to the common partition.
+        // `| 1` ensures that the partition never equals the common partition.
         self.init(high: number(digest.prefix(8)) | 1, low: number(digest.dropFirst(8).prefix(8)))
     }
 }

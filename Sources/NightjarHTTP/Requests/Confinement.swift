@@ -1,19 +1,20 @@
-/// Restricts where calls may go and which client features they may use. Applies to clients with a path scope and to
-/// sandboxed scripts, which may not reach what only their host may.
+/// Restricts the URLs and the client features that calls may use. Applies to clients with a path scope and to sandboxed
+/// scripts.
 ///
-/// Immutable. A class, because each request refers to one and confinements are compared by identity.
+/// Immutable. A class, because requests share an instance and compare confinements by identity.
 package final class Confinement: Sendable {
-    /// The allowed origins. Nil: any.
+    /// The allowed origins. Nil allows every origin.
     private let origins: Set<Origin>?
     /// The path scopes, each for one origin.
     private let scopes: [(origin: Origin, scope: PathScope)]
-    /// The calls are made by a script that the host did not write. It can tighten the client's limits but not loosen
-    /// them.
+    /// True if the calls are made by a script that the host did not write. The script can lower the client's limits but
+    /// cannot raise them.
     package let isSandbox: Bool
-    /// Accounts for the memory held by the calls. Nil: not accounted.
+    /// Counts the memory held by the calls. Nil if the memory is not counted.
     package let memory: (any MemoryAccount)?
 
-    /// The cookies and cache of the calls, separate from those of the client. Nil: the client's. Opaque here.
+    /// The cookies and cache of the calls, separate from those of the client. Nil if the calls use those of the client.
+    /// Opaque to this module.
     package let space: (any AnyObject & Sendable)?
 
     package init(
@@ -27,7 +28,7 @@ package final class Confinement: Sendable {
         self.memory = memory
     }
 
-    /// Returns the error for a URL that calls must not access. Nil if it is allowed.
+    /// Returns the error for a URL that calls must not access, or nil if the URL is allowed.
     package func refusal(of url: RequestURL) -> NightjarError? {
         if let origins, !origins.contains(url.origin) { return refusal(of: url.origin, origins) }
         for (origin, scope) in scopes where origin == url.origin && !scope.contains(url.path) {
@@ -35,7 +36,7 @@ package final class Confinement: Sendable {
                 .invalidRequest,
                 "calls to \(origin) are limited to paths under \(quoted(scope.text)), got "
                     + "\(quoted(url.withoutQuery)); dot "
-                    + "segments and encoded separators are not allowed there")
+                    + "segments and encoded separators are not allowed in the path")
         }
         return nil
     }
@@ -69,12 +70,12 @@ package final class Confinement: Sendable {
         let names = origins.map(\.description).sorted()
         let shown = names.prefix(Confinement.maximumShown).joined(separator: ", ")
         let rest = names.count > Confinement.maximumShown ? ", ..." : ""
-        let allowed = names.isEmpty ? "it allows none" : "it allows \(shown)\(rest)"
+        let allowed = names.isEmpty ? "it allows no origins" : "it allows \(shown)\(rest)"
         return NightjarError(
             .invalidRequest, "the script's host does not allow calls to \(origin); \(allowed)")
     }
 
-    /// The maximum number of alternatives, and of schemes in each, in a message.
+    /// The maximum number of origins in a message.
     private static let maximumShown = 8
 }
 
@@ -83,8 +84,10 @@ package struct PathScope: Sendable, Equatable {
     /// The path as configured, without a trailing slash. "/" matches every path.
     package let text: String
 
-    /// - Throws: `invalid_argument` if the path does not begin with a slash, or has a query, a fragment or dot
-    ///   segments.
+    /// Parses a path scope. Removes trailing slashes.
+    ///
+    /// - Throws: `invalid_argument` if the path does not begin with a slash, has a query, a fragment or dot segments,
+    ///   or contains a character that must be encoded.
     package init(_ text: String) throws(NightjarError) {
         let bytes = text.utf8
         guard bytes.first == UInt8(ascii: "/"),
@@ -102,8 +105,8 @@ package struct PathScope: Sendable, Equatable {
         self.text = String(text)
     }
 
-    /// True if the encoded path is this path or below it, for every way in which a server may interpret dots, slashes
-    /// and backslashes in it.
+    /// Returns true if the encoded path is this path or below it. Returns false for a path that a server may resolve to
+    /// another place, because of its dots, slashes or backslashes.
     package func contains(_ path: String) -> Bool {
         if text == "/" { return true }
         guard path.utf8.starts(with: text.utf8) else { return false }
@@ -111,8 +114,8 @@ package struct PathScope: Sendable, Equatable {
         return (rest.isEmpty || rest.first == UInt8(ascii: "/")) && !PathScope.hasDotSegment(path)
     }
 
-    /// True if a segment is `.` or `..` before its parameters (`..;x`), after decoding up to two times. Servers differ
-    /// in which separators they accept, so an encoded slash and a backslash count as separators.
+    /// Returns true if a segment without its parameters (`..;x`) is `.` or `..`, after 0, 1 or 2 decodings. An encoded
+    /// slash and a backslash count as separators, because some servers accept them.
     private static func hasDotSegment(_ path: String) -> Bool {
         var bytes = Array(path.utf8)
         for _ in 0..<3 {
@@ -153,8 +156,8 @@ package struct PathScope: Sendable, Equatable {
     }
 }
 
-/// Header fields that servers and gateways use to select the resource. Requests that differ in one of them may get
-/// different responses.
+/// Header fields that servers and gateways use to select the resource. Requests that differ in one of these fields may
+/// get different responses.
 package enum RoutingField {
     private static let names = [
         "host", "forwarded", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-scheme", "x-forwarded-port",
@@ -171,7 +174,7 @@ package enum RoutingField {
         }
     }
 
-    /// True for Host and for the fields that gateways use in its place.
+    /// Returns true for Host and for the fields that gateways use instead of Host.
     package static func isHost(_ name: String) -> Bool {
         [
             "host", "x-forwarded-host", "x-host", "x-original-host", "x-http-host-override", "x-original-url",

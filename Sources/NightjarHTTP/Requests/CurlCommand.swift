@@ -2,13 +2,13 @@ import NIOCore
 
 /// A curl command line, for a POSIX shell, that sends the same request.
 ///
-/// Fields that curl adds by default and the request does not have (Accept, User-Agent, Content-Type, Expect) are
-/// disabled. Fields that curl generates (Host, Content-Length) are omitted.
+/// The command disables the fields that curl adds by default (Accept, User-Agent, Content-Type, Expect) if the request
+/// does not have them. It omits the fields that curl generates (Host, Content-Length).
 package struct CurlCommand: Sendable {
     /// The command in one line, unless the body contains line breaks.
     package let text: String
-    /// The data that the command reads from standard input (`--data-binary @-`): a binary body, or one that is too
-    /// large for a command line. Nil if the command reads none, or if the body was not kept.
+    /// The data that the command reads from standard input (`--data-binary @-`): a binary body, or a body that is too
+    /// large for a command line. Nil if the command does not read standard input, or if the body was not kept.
     package let standardInput: ByteBuffer?
 
     /// The maximum size in bytes of a body in the command itself.
@@ -61,7 +61,7 @@ package struct CurlCommand: Sendable {
     private static func method(_ method: Method, sendsData: Bool) -> [String] {
         switch method {
         case .get where !sendsData, .post where sendsData: []
-        // With -X, curl would wait for the body that the response to HEAD declares but does not have.
+        // With -X HEAD, curl would wait for the body that Content-Length declares and a HEAD response does not have.
         case .head where !sendsData: ["--head"]
         default: ["-X", isPlain(method.name) ? method.name : ShellWord.quote(method.name.utf8)]
         }
@@ -79,7 +79,7 @@ package struct CurlCommand: Sendable {
             words += ["--unix-socket", ShellWord.quote(socket.path.utf8)]
             text = "http://\(url.origin.hostField)" + text.dropFirst(url.origin.description.count)
         }
-        // curl would interpret brackets as a URL range, and resolve dot segments.
+        // Without these options, curl expands brackets and braces, and resolves dot segments.
         if text.utf8.contains(where: { "[]{}".utf8.contains($0) }) { words.append("--globoff") }
         if url.path.contains("/.") || url.path.contains("/%2") { words.append("--path-as-is") }
         return words + [ShellWord.quote(text.utf8)]
@@ -99,10 +99,10 @@ package struct CurlCommand: Sendable {
                 shown = headers.withBytes(at: index) { Array($1) }
             } else {
                 let masked = Masking.value(value, ofField: name, sensitive: sensitive)
-                // If nothing was masked, the original bytes, which need not be UTF-8.
+                // If nothing was masked, use the original bytes, which need not be UTF-8.
                 shown = masked == value ? headers.withBytes(at: index) { Array($1) } : Array(masked.utf8)
             }
-            // curl omits a field that ends at its colon.
+            // curl omits `Name:`. It sends an empty field for `Name;`.
             words += ["-H", ShellWord.quote(shown.isEmpty ? Array("\(name);".utf8) : Array("\(name): ".utf8) + shown)]
         }
         var own = ["User-Agent", "Accept"]

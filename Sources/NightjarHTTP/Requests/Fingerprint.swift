@@ -1,7 +1,7 @@
 import NIOCore
 
-/// A 64-bit hash for finding candidates that are then compared in full. The seed differs in each process, so that an
-/// attacker cannot construct collisions.
+/// A 64-bit hash that finds possibly equal values, which the caller then compares. The seed differs in each process, so
+/// that an attacker cannot construct collisions.
 package struct Fingerprint {
     package private(set) var value = seed
 

@@ -1,10 +1,11 @@
 /// The cache's view of a prepared request.
 extension PreparedRequest {
-    /// The names and values of fields that carry credentials or route the request. Empty if there are none.
+    /// Returns the names and values of fields that carry credentials or route the request. Empty if the request has no
+    /// such fields.
     ///
     /// - Parameters:
     ///   - fields: the fields of this request.
-    ///   - authorization: whether to include Authorization.
+    ///   - authorization: true to include Authorization.
     ///   - cookies: the cookies to include.
     package func credentials(
         among fields: Headers, withAuthorization authorization: Bool, cookies: LoginCookies = .all
@@ -28,8 +29,8 @@ extension PreparedRequest {
         return found
     }
 
-    /// True if a server may select its response by this field. A Host field equal to the URL's host is not included,
-    /// because it is part of the key.
+    /// Returns true if a server may select its response by this field. Returns false for a Host field that equals the
+    /// URL's host, because the URL is part of the cache key.
     private func isRouting(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
         guard RoutingField.isOne(name) else { return false }
         return !(ASCII.isCaseless(name, "host") && name.count == 4 && value.elementsEqual(origin.hostField.utf8))
@@ -39,7 +40,7 @@ extension PreparedRequest {
         sensitive.contains { ASCII.equalIgnoringCase(name, $0.utf8) }
     }
 
-    /// The request as the cache sends it, with the cache's conditions instead of the caller's.
+    /// Returns the request that the cache sends, with the cache's conditions instead of the caller's.
     ///
     /// - Throws: `invalid_request` if a stored validator is not a valid field value.
     package func applying(_ fetch: CacheFetch) throws(NightjarError) -> PreparedRequest {
@@ -51,9 +52,9 @@ extension PreparedRequest {
 }
 
 extension CacheHit {
-    /// The source of a response from the cache.
+    /// Returns the source of a response from the cache.
     ///
-    /// - Parameter isShared: another call has fetched it in the meantime.
+    /// - Parameter isShared: true if another call fetched the response while this call waited.
     package func source(isShared: Bool) -> ResponseSource {
         switch because {
         case _ where isShared: .coalesced

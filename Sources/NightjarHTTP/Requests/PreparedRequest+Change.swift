@@ -1,14 +1,14 @@
 import NIOCore
 
-/// Requests derived from others by the stages of the chain, to add a cookie or follow a redirect.
+/// Derives requests from other requests, for the stages of the call that add a cookie or follow a redirect.
 ///
-/// The head is parsed again from its bytes. This costs about a microsecond, only in calls that need it. Storing the
-/// fields separately would cost every call.
+/// The head is parsed again from its bytes. The cost is about a microsecond in each call that changes its request.
+/// Storing the fields separately would slow down every call.
 extension PreparedRequest {
     /// The fields of the head, including Host and the framing fields.
     package var fields: Headers {
         wireHead.withUnsafeReadableBytes { bytes in
-            // Skips the request line and the final empty line.
+            // Skip the request line and the final empty line.
             guard let start = bytes.firstIndex(of: UInt8(ascii: "\n")), start + 1 <= bytes.count - 2 else {
                 return Headers()
             }
@@ -16,10 +16,10 @@ extension PreparedRequest {
         }
     }
 
-    /// True if the head has a field of this name.
+    /// Returns true if the head has a field of this name.
     package func hasField(_ name: String) -> Bool { fields.firstIndex(of: name) != nil }
 
-    /// A copy with one field of this name, which replaces all others. If `value` is nil, the field is removed.
+    /// Returns a copy in which one field replaces all fields of this name. If `value` is nil, these fields are removed.
     ///
     /// - Throws: `invalid_request` if the name or value is invalid.
     package func setting(_ name: String, _ value: String?) throws(NightjarError) -> PreparedRequest {
@@ -28,10 +28,10 @@ extension PreparedRequest {
         return PreparedRequest(values, fields: fields)
     }
 
-    /// A copy with a field whose name and value come from the caller and are checked.
+    /// Returns a copy with a field that the caller has set. If `value` is nil, the field is removed.
     ///
-    /// - Throws: `invalid_request` if the name or value is invalid, if the field frames the message, or if a Host value
-    ///   is invalid.
+    /// - Throws: `invalid_request` if the name or value is invalid, if the field is reserved (see ``ReservedField``),
+    ///   or if Host is removed or invalid.
     package func settingByCaller(_ name: String, _ value: String?) throws(NightjarError) -> PreparedRequest {
         var text = name
         let (reason, isHost) = text.withUTF8 { bytes in
@@ -42,7 +42,10 @@ extension PreparedRequest {
             throw NightjarError(.invalidRequest, "header \(quoted(name)) cannot be set: \(reason)")
         }
         if isHost {
-            guard let value else { throw NightjarError(.invalidRequest, "header \"Host\" cannot be removed") }
+            guard let value else {
+                throw NightjarError(
+                    .invalidRequest, "header \"Host\" cannot be removed, because HTTP/1.1 requires it")
+            }
             try HostField.check(value)
         }
         let changed = try setting(name, value)
@@ -50,7 +53,7 @@ extension PreparedRequest {
         return isCookie ? changed.with(ownCookies: []) : changed
     }
 
-    /// A copy with an additional cookie of the call. The cookie is masked whenever the request is shown.
+    /// Returns a copy with an additional cookie of the call. The cookie is masked whenever the request is shown.
     ///
     /// - Parameter cookie: `name=value`.
     /// - Throws: `invalid_request` if the cookie is not a valid field value.
@@ -65,7 +68,7 @@ extension PreparedRequest {
         return PreparedRequest(values, wireHead: wireHead)
     }
 
-    /// A copy with an additional field whose value is masked whenever the request is shown.
+    /// Returns a copy with an additional field whose value is masked whenever the request is shown.
     ///
     /// - Throws: `invalid_request` if the name or value is invalid.
     package func addingSecret(field name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
@@ -76,7 +79,7 @@ extension PreparedRequest {
         return PreparedRequest(values, fields: fields)
     }
 
-    /// A copy with an additional query item whose value is masked whenever the request is shown.
+    /// Returns a copy with an additional query item whose value is masked whenever the request is shown.
     ///
     /// - Throws: `invalid_url` if the target becomes too long.
     package func addingSecret(query name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
@@ -100,7 +103,7 @@ extension PreparedRequest {
         return PreparedRequest(values, wireHead: wireHead)
     }
 
-    /// A copy without the `Expect: 100-continue` field.
+    /// Returns a copy without the `Expect: 100-continue` field.
     package func withoutExpectation() -> PreparedRequest {
         var fields = fields
         fields.remove("Expect")
@@ -109,7 +112,7 @@ extension PreparedRequest {
         return PreparedRequest(values, fields: fields)
     }
 
-    /// The request that follows a redirect.
+    /// Returns the request that follows a redirect.
     ///
     /// - Parameters:
     ///   - sensitive: names of fields that are never sent to another origin, even if `forwarded` contains them.
@@ -118,7 +121,7 @@ extension PreparedRequest {
         _ proposed: ProposedRedirect, sensitive: [String] = [], forwarded: ForwardedFields = .standard
     ) throws(NightjarError) -> PreparedRequest {
         var fields = fields
-        // A Host that the caller set belongs to the original origin, as credentials do.
+        // A Host that the caller set is, like credentials, not sent to another origin.
         let host = proposed.dropsCredentials ? nil : fields["Host"]
         for name in ["Host", "Content-Length", "Transfer-Encoding", "Expect"] { fields.remove(name) }
         fields = proposed.headers(from: fields, sensitive: sensitive, forwarded: forwarded)
@@ -130,7 +133,7 @@ extension PreparedRequest {
         return try PreparedRequest(values, host: host ?? proposed.url.origin.hostField, fields: fields)
     }
 
-    /// - Parameter fields: the fields except Host and those that frame the body.
+    /// - Parameter fields: all fields except Host and the fields that frame the body.
     private convenience init(_ values: Values, host: String, fields: Headers) throws(NightjarError) {
         var head = PreparedRequest.startLine(values)
         head.writeString("Host: \(host)\r\n")
@@ -142,7 +145,7 @@ extension PreparedRequest {
         self.init(values, wireHead: head)
     }
 
-    /// - Parameter fields: all fields.
+    /// - Parameter fields: all fields, including Host and the fields that frame the body.
     private convenience init(_ values: Values, fields: Headers) {
         var head = PreparedRequest.startLine(values)
         PreparedRequest.write(fields, into: &head)

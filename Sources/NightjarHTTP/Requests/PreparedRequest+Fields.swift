@@ -1,9 +1,11 @@
 import NIOCore
 
-/// The field lines of a head, except for those that frame the body.
+/// Writes the field lines of a head, except for the fields that frame the body.
 extension PreparedRequest {
+    /// Writes the field lines.
+    ///
     /// - Parameters:
-    ///   - foreign: the request's origin if it differs from that of the template's base; otherwise nil.
+    ///   - foreign: the request's origin if it differs from the origin of the template's base URL. Nil otherwise.
     ///   - userInfo: the user info of the target. Sent as Basic credentials if the request has no Authorization field.
     /// - Returns: true if the request has cookies of its own as well as a Cookie field set by the caller.
     static func writeFields(
@@ -20,7 +22,7 @@ extension PreparedRequest {
             head.writeImmutableBuffer(template.hostLine)
         }
 
-        // The values of the caller's Cookie fields. They are joined with the request's own cookies in one field.
+        // The values of the caller's Cookie fields, which are joined with the request's own cookies in one field.
         var cookies: [String] = []
         let isElsewhere = foreign != nil && template.base != nil
         if !isElsewhere, !rules.replacesDefault {
@@ -66,17 +68,17 @@ extension PreparedRequest {
         }
     }
 
-    /// How the request's own fields change the others.
+    /// The effect of the request's own fields on the default fields.
     private struct FieldRules {
         /// The index of the request's Host field.
         private(set) var host: Int?
-        /// Whether the response may be compressed. A request for a range asks for no coding: part of a compressed body
+        /// True if the response may be compressed. False for a request for a range, because part of a compressed body
         /// (RFC 9110 section 14.2) cannot be decoded.
         private(set) var takesCodings: Bool
-        /// The value of the Authorization field that the target's user info requires.
+        /// The value of the Authorization field from the target's user info. Nil if the field is not added.
         let credentials: String?
         let hasCookies: Bool
-        /// Whether a default field may have to be omitted.
+        /// True if a default field may have to be omitted.
         private(set) var replacesDefault: Bool
 
         /// - Throws: `invalid_request` for a field that a caller cannot set.

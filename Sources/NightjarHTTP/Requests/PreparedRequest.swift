@@ -1,25 +1,25 @@
 import NIOCore
 
-/// A ``Request`` that is ready to be sent: validated, merged with the client's defaults and serialized, on the caller's
-/// thread.
+/// A ``Request`` that is ready to be sent: validated, merged with the client's defaults and serialized. Created on the
+/// caller's thread.
 ///
 /// Immutable. The task, the call and the exchange share one instance.
 package final class PreparedRequest: Sendable {
     package let method: Method
     package let url: RequestURL
     package let body: RequestBody
-    /// True if the body is compressed while it is sent. A body in memory is compressed in advance and is not marked.
+    /// True if the body is compressed while it is sent. False for a body in memory, which is compressed in advance.
     package let isCompressed: Bool
-    /// True if the head has `Expect: 100-continue`. The body is then sent when the server asks for it.
+    /// True if the head has `Expect: 100-continue`. The body is then sent as ``ExpectContinue`` decides.
     package let expectsContinue: Bool
     /// The request line, the field lines and the empty line, ready to be written.
     package let wireHead: ByteBuffer
-    /// A hash of the request. Equal for requests that are equal byte by byte.
+    /// A hash of the head. Requests whose heads are equal byte by byte have the same hash.
     package let fingerprint: UInt64
     /// Names of fields and query items that the client's configuration declares as credentials.
     package let sensitive: [String]
-    /// Cookies of the call, as `name=value`. They are the entire Cookie field at this point. Empty if the caller has
-    /// set that field. See ``CookieField``.
+    /// The cookies of the call, as `name=value`. If not empty, the Cookie field contains exactly these cookies. Empty
+    /// if the caller has set the Cookie field. See ``CookieField``.
     package let ownCookies: [String]
     /// Values that the cache has computed for this request.
     let facts = LazyReference<CacheFacts>()
@@ -40,9 +40,10 @@ package final class PreparedRequest: Sendable {
         try self.init(request, RequestTemplate(base: base, defaults: defaults, userAgent: userAgent))
     }
 
-    /// - Throws: `invalid_url` or `invalid_request`, with the reason and a hint.
+    /// Validates and serializes a request.
     ///
-    /// - Parameter known: the probable origin of an absolute target. If it matches, the origin is not parsed again.
+    /// - Parameter known: the probable origin of an absolute target. If the origin matches, it is not parsed again.
+    /// - Throws: `invalid_url` or `invalid_request`, with the reason.
     package init(
         _ request: borrowing Request, _ template: RequestTemplate, known: Origin? = nil
     ) throws(NightjarError) {
@@ -81,8 +82,7 @@ package final class PreparedRequest: Sendable {
         sensitive = template.sensitive
     }
 
-    /// A copy with one more field line, for the stages of the chain. The caller is responsible for the choice of the
-    /// name.
+    /// Returns a copy with one more field line. Does not check whether the name is reserved or already present.
     ///
     /// - Throws: `invalid_request` if the name or value is invalid.
     package func adding(_ name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
@@ -109,7 +109,7 @@ package final class PreparedRequest: Sendable {
         fingerprint = Fingerprint.of(wireHead)
     }
 
-    /// The values of a request that its head does not contain, or not completely.
+    /// The values of a request that cannot be read from its head.
     struct Values {
         var method: Method
         var url: RequestURL
@@ -126,7 +126,7 @@ package final class PreparedRequest: Sendable {
             sensitive: sensitive, ownCookies: ownCookies)
     }
 
-    /// True if both requests are equal, byte by byte. Neither may have a body.
+    /// Returns true if both requests are equal, byte by byte. Neither request may have a body.
     package func isSame(as other: PreparedRequest) -> Bool {
         self === other
             || fingerprint == other.fingerprint && wireHead == other.wireHead && origin == other.origin
@@ -193,10 +193,13 @@ package final class PreparedRequest: Sendable {
 package struct FieldLine: Sendable {
     let bytes: ByteBuffer
 
+    /// Validates and serializes a field.
+    ///
     /// - Throws: `invalid_request` if the name or value is invalid.
     package init(_ name: String, _ value: String) throws(NightjarError) {
         guard FieldSyntax.isToken(name.utf8), FieldSyntax.isValue(value.utf8) else {
-            throw NightjarError(.invalidRequest, "header \(quoted(name)) contains a character that is not allowed")
+            throw NightjarError(
+                .invalidRequest, "the name or value of header \(quoted(name)) contains a character that is not allowed")
         }
         bytes = ByteBuffer(string: "\(name): \(value)\r\n")
     }

@@ -1,5 +1,5 @@
 extension Request {
-    /// True if the request itself contains credentials: a cookie, or a header field or query item with the name of a
+    /// True if the request itself contains credentials: a cookie, or a header field or query item whose name suggests a
     /// credential.
     package var carriesCredentials: Bool {
         if headers.firstSecret != nil || !cookies.isEmpty { return true }

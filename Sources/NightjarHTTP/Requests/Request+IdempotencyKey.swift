@@ -1,5 +1,5 @@
 extension Request {
-    /// A copy of the request with the field that carries its key.
+    /// Returns a copy with the Idempotency-Key field that ``idempotencyKey`` selects.
     public func withIdempotencyKey() throws(NightjarError) -> Request {
         let key: IdempotencyKey
         switch idempotencyKey {

@@ -1,11 +1,11 @@
 import Glibc
 
-/// Detection of repeated requests, so that the result of preparing one can be reused for equal ones.
+/// Detects repeated requests, so that a prepared request can be reused for equal requests.
 extension Request {
-    /// A hash that is equal for equal requests.
+    /// A hash that is the same for equal requests.
     ///
-    /// Nil if a request is not worth caching or if equality cannot be determined: it has a body, template parameters, a
-    /// schema, a contract or an idempotency key, or it is very long.
+    /// Nil if the request has a body, template parameters, a resolved URL, a schema, a contract or an idempotency key,
+    /// or is very long. The prepared request is not reused in these cases.
     public var fingerprint: UInt64? {
         guard case .none = body, parameters.isEmpty, resolved == nil, schema == nil, contract == nil,
             idempotencyKey == .none,
@@ -25,7 +25,7 @@ extension Request {
         return fingerprint.value
     }
 
-    /// The fingerprint of a request that consists of this target only.
+    /// Returns the fingerprint of a request that consists of this target only, or nil if the target is too long.
     public static func fingerprint(target: UnsafeRawBufferPointer) -> UInt64? {
         guard target.count <= longestRepeated else { return nil }
         var fingerprint = Fingerprint()
@@ -34,14 +34,15 @@ extension Request {
         return fingerprint.value
     }
 
-    /// The maximum length of each part in bytes. Storing a longer request costs more than it saves.
+    /// The maximum length of the target, the fields and the query in bytes, each. Storing a longer request costs more
+    /// than preparing it again.
     private static let longestRepeated = 4096
 }
 
 /// A request that may be repeated. A class, because copying a request costs more than comparing it.
 package final class RepeatedRequest: Sendable {
     private let request: Request
-    /// Method, NUL and target, if the request consists of nothing else. Otherwise empty.
+    /// The method, NUL and the target, if the request consists only of a method and a target. Empty otherwise.
     private let bare: ContiguousArray<UInt8>
 
     /// - Parameter request: a request with a ``Request/fingerprint``.
@@ -51,10 +52,10 @@ package final class RepeatedRequest: Sendable {
         bare = isBare ? ContiguousArray(request.method.name.utf8) + [0] + request.target.utf8 : []
     }
 
-    /// True if `other` is equal in every respect. `other` must have a fingerprint too.
+    /// Returns true if `other` is equal in every respect. `other` must have a fingerprint too.
     package func isSame(as other: borrowing Request) -> Bool { RepeatedRequest.areSame(request, other) }
 
-    /// True if the request consists only of this method and this target, byte by byte.
+    /// Returns true if the request consists only of this method and this target, byte by byte.
     package func isBare(_ method: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer) -> Bool {
         guard bare.count == method.count + 1 + target.count, bare[method.count] == 0 else { return false }
         return bare.withUnsafeBytes {
@@ -63,7 +64,7 @@ package final class RepeatedRequest: Sendable {
         }
     }
 
-    /// Compares every member except those that the fingerprint excludes.
+    /// Compares all members except those that a request with a fingerprint does not have.
     private static func areSame(_ one: borrowing Request, _ other: borrowing Request) -> Bool {
         one.target.isExactly(other.target) && one.method == other.method && one.headers.isSame(as: other.headers)
             && (one.query.isEmpty && other.query.isEmpty
@@ -100,6 +101,6 @@ extension Headers {
         bytes.withUnsafeBytes { fingerprint.add($0) }
     }
 
-    /// Compares byte by byte, names included, because names are sent exactly as given.
+    /// Compares names and values byte by byte, because names are sent exactly as given.
     fileprivate func isSame(as other: Headers) -> Bool { bytes == other.bytes && fields == other.fields }
 }

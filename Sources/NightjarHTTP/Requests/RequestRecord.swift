@@ -5,7 +5,7 @@ public struct RequestRecord: Sendable {
     public enum Body: Sendable {
         case none
         case bytes(ByteBuffer)
-        /// The body was streamed and not kept.
+        /// The body was streamed and not kept. The length in bytes is nil if it is unknown.
         case omitted(length: Int?)
     }
 
@@ -14,8 +14,8 @@ public struct RequestRecord: Sendable {
     /// All fields, including those that frame the message.
     public var headers: Headers
     public var body: Body
-    /// Names of fields and query items that carry credentials, besides the built-in names. They are masked where the
-    /// record is shown.
+    /// Names of fields and query items that carry credentials, in addition to the built-in names. Their values are
+    /// masked when the record is shown.
     public var sensitive: [String]
 
     public init(method: Method, url: RequestURL, headers: Headers, body: Body = .none, sensitive: [String] = []) {

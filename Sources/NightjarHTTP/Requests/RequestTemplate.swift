@@ -14,21 +14,22 @@ package final class RequestTemplate: Sendable {
     let publicFields: Headers
     /// True if one of the default fields carries credentials.
     package let hasCredentials: Bool
-    /// The rule for which fields carry credentials and which are forwarded to redirects and further pages.
+    /// The fields that are forwarded to another origin by a redirect or a link to the next page.
     package let forwarded: ForwardedFields
-    /// Bit n is set if a name in ``fields`` has a length of n bytes modulo 64. Excludes most names without comparing
-    /// them.
+    /// Bit n is set if the length of a name in ``fields`` is n bytes modulo 64. Most other names are excluded by their
+    /// length, without a comparison.
     let nameLengths: UInt64
-    /// Names of fields and query items that are masked where a request is shown, besides the built-in credential names.
+    /// Names of fields and query items whose values are masked when a request is shown, in addition to the built-in
+    /// credential names.
     let sensitive: [String]
 
     /// - Parameters:
     ///   - base: an absolute URL without a query. Its user info is sent as Basic credentials to its origin, unless
     ///     `defaults` contains an Authorization field.
-    ///   - defaults: fields sent with each request that does not set the same name.
-    ///   - userAgent: the User-Agent field, unless `defaults` contains one. Nil: none.
-    ///   - acceptEncoding: the Accept-Encoding field, unless `defaults` contains one. Nil: none.
-    ///   - sensitive: names of fields and query items that carry credentials, besides the built-in names.
+    ///   - defaults: the fields sent with each request that does not set a field of the same name.
+    ///   - userAgent: the User-Agent field, unless `defaults` contains one. Nil adds none.
+    ///   - acceptEncoding: the Accept-Encoding field, unless `defaults` contains one. Nil adds none.
+    ///   - sensitive: names of fields and query items that carry credentials, in addition to the built-in names.
     ///   - forwarded: the fields that are sent to origins other than that of `base`.
     /// - Throws: `invalid_url` or `invalid_request`, with the reason.
     package init(
@@ -43,8 +44,8 @@ package final class RequestTemplate: Sendable {
         if base == nil, let name = defaults.firstSecret {
             throw NightjarError(
                 .invalidRequest,
-                "the default header \"\(name)\" would be sent to every server; set base_url to restrict it to "
-                    + "that origin, or set it on each request")
+                "the default header \"\(name)\" would be sent to every server; set base_url so that only "
+                    + "its origin receives the header, or set the header on each request")
         }
         self.base = base
 
@@ -93,10 +94,10 @@ package final class RequestTemplate: Sendable {
     /// The names that the configuration declares as credentials.
     package var sensitiveNames: [String] { sensitive }
 
-    /// True if requests have a default field of this name.
+    /// Returns true if requests have a default field of this name.
     package func hasField(_ name: String) -> Bool { fields.firstIndex(of: name) != nil }
 
-    /// Returns false if no default field can have this name. True may be a false positive.
+    /// Returns false if no default field has this name. Returns true if one may have this name.
     func mayHaveField(namedLike name: UnsafeRawBufferPointer) -> Bool {
         nameLengths &>> UInt64(name.count & 63) & 1 == 1
     }

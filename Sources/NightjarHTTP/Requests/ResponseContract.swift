@@ -12,7 +12,7 @@ public enum ResponseValidation: String, Sendable, CaseIterable {
 package final class ResponseContract: Sendable {
     /// The endpoint's name.
     package let endpoint: String
-    /// The action to take on a mismatch. Nil: the client's setting.
+    /// The action to take on a mismatch. Nil uses the client's setting.
     package let validation: ResponseValidation?
     package let isDeprecated: Bool
     package let responses: [ResponseDescription]
@@ -29,7 +29,7 @@ package final class ResponseContract: Sendable {
 
 /// The response of an operation for certain statuses.
 package struct ResponseDescription: Sendable {
-    /// The statuses. Nil: all statuses not covered by another description (`default`).
+    /// The statuses. Nil for `default`: all statuses that no other description covers.
     package var statuses: StatusRange?
     /// The schemas by media type or range, such as `application/json`. A nil schema accepts any content.
     package var schemas: [(mediaType: String, schema: DeferredSchema?)] = []

@@ -1,5 +1,5 @@
-/// A security requirement of an operation: credentials of all these schemes together. Without schemes, no credentials
-/// are required. OpenAPI 3.1 section 4.8.30.
+/// A security requirement of an operation: the credentials of all ``schemes`` together. If there are no schemes, no
+/// credentials are required. OpenAPI 3.1 section 4.8.30.
 package struct SecurityRequirement: Sendable, Equatable {
     package struct Use: Sendable, Equatable {
         /// The name of a ``SecurityScheme``.
@@ -19,13 +19,14 @@ package struct SecurityRequirement: Sendable, Equatable {
 
     package init(_ names: String...) { self.init(names.map { Use($0) }) }
 
-    /// Whether credentials are required: false if every alternative is open, nil if some are.
+    /// Returns whether credentials are required. False if no alternative requires credentials. Nil if only some
+    /// alternatives require credentials, so they are optional.
     package static func requiresAuth(_ ways: [SecurityRequirement]) -> Bool? {
         if ways.allSatisfy(\.schemes.isEmpty) { return false }
         return ways.contains(where: \.schemes.isEmpty) ? nil : true
     }
 
-    /// The alternatives, for messages: `by "a" and "b", or by "c"`.
+    /// Formats the alternatives for messages: `by "a" and "b", or by "c"`.
     package static func text(_ ways: [SecurityRequirement]) -> String {
         let shown = ways.prefix(maximumShown).map { way in
             "by " + way.schemes.prefix(maximumShown).map { quoted($0.name) }.joined(separator: " and ")
@@ -33,12 +34,12 @@ package struct SecurityRequirement: Sendable, Equatable {
         return shown.joined(separator: ", or ")
     }
 
-    /// The maximum number of alternatives, and of schemes in each, in a message.
+    /// The maximum number of alternatives, and of schemes in each alternative, in a message.
     private static let maximumShown = 8
 }
 
 extension SecurityRequirement {
-    /// True for a valid `scope-token`.
+    /// Returns true for a valid `scope-token`. RFC 6749 section 3.3.
     package static func isScope(_ text: String) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }

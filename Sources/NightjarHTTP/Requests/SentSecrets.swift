@@ -1,15 +1,17 @@
 import NIOCore
 
-/// The credentials of a request, to mask them in text from the server: some servers repeat what they receive.
+/// The credentials of a request. Used to mask them in text from the server, because some servers repeat parts of the
+/// request.
 struct SentSecrets {
-    /// Longest first, because one may contain another.
+    /// The credentials, longest first, because a credential may contain another.
     private var values: [[UInt8]] = []
 
     var isEmpty: Bool { values.isEmpty }
 
-    /// The minimum length in bytes of a credential that is searched, because shorter ones are part of many words. The
-    /// limit for cookies and query items is higher, because they are often settings.
+    /// The minimum length in bytes of a credential that is masked. Shorter credentials occur in many words.
     private static let shortest = 5
+    /// The minimum length in bytes of a cookie or query item that is masked. Higher, because their values are often
+    /// ordinary words.
     private static let shortestOther = 8
     /// The maximum size in bytes of a body that is examined.
     private static let maximumBody = 64 * 1024
@@ -44,7 +46,7 @@ struct SentSecrets {
         guard let space = bytes.firstIndex(of: UInt8(ascii: " ")) else { return }
         let token = Array(bytes[(space + 1)...])
         add(token, atLeast: SentSecrets.shortest)
-        // For Basic, also the password by itself. RFC 7617 section 2.
+        // For Basic, add the password by itself too. RFC 7617 section 2.
         guard ASCII.equalIgnoringCase(bytes[..<space], "basic".utf8), let pair = Base64.decode(token),
             let colon = pair.firstIndex(of: UInt8(ascii: ":"))
         else { return }
@@ -80,7 +82,7 @@ struct SentSecrets {
         if value.count >= length, !values.contains(value) { values.append(value) }
     }
 
-    /// The text with `***` in place of each credential.
+    /// Returns the text with `***` in place of each credential.
     func masking(_ text: String) -> String {
         guard values.contains(where: { SentSecrets.find($0, in: Array(text.utf8), from: 0) != nil }) else {
             return text

@@ -1,7 +1,8 @@
-/// Quotes bytes as one word of a POSIX shell. Supports every byte except NUL, which arguments cannot contain.
+/// Quotes bytes as one word of a POSIX shell. Supports every byte except NUL, which an argument cannot contain.
 enum ShellWord {
-    /// Printable text is put in single quotes. Control characters, which would affect the terminal, and bytes that are
-    /// not UTF-8 are produced by printf, because `$'...'` is not supported by every shell.
+    /// Returns the quoted word. Printable text is put in single quotes. Control characters, which would affect the
+    /// terminal, and bytes that are not UTF-8 are written as a printf command, because not every shell supports
+    /// `$'...'`.
     static func quote(_ bytes: some Collection<UInt8>) -> String {
         var word = ""
         var plain = ""
@@ -44,7 +45,7 @@ enum ShellWord {
         return word.isEmpty ? "''" : word
     }
 
-    /// The first scalar of `bytes`. Nil if they do not begin with valid UTF-8.
+    /// Returns the first scalar of `bytes`, or nil if they do not begin with valid UTF-8.
     private static func firstScalar(_ bytes: ArraySlice<UInt8>) -> Unicode.Scalar? {
         for length in 1...4 {
             if let text = String(validating: bytes.prefix(length), as: UTF8.self) { return text.unicodeScalars.first }
@@ -52,7 +53,8 @@ enum ShellWord {
         return nil
     }
 
-    /// A line break is shown: a command substitution would drop it, and it is harmless in quotes.
+    /// Returns true if a character can be written in quotes. True for a line break, because a command substitution
+    /// would drop it.
     private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
         if scalar == "\n" { return true }
         switch scalar.properties.generalCategory {

@@ -4,14 +4,14 @@ public struct Decision: Sendable, Equatable {
     package enum Kind: Sendable, Equatable {
         /// The request was retried after a wait.
         case retried(cause: String, after: Duration)
-        /// The failure was reported to the caller.
+        /// The request was not retried, and the failure was reported to the caller.
         case notRetried(cause: String, because: String)
         /// Equal calls shared one exchange.
         case coalesced(calls: Int)
         /// An exchange had to wait before it could start.
         case waited(Duration, for: String)
-        /// The call waited for a token refresh. Calls that share a refresh have the same number, which the client
-        /// counts.
+        /// The call waited for a token refresh. The client numbers its refreshes, and calls that share a refresh have
+        /// the same number.
         case tokenAwaited(TokenCause, Duration, refresh: Int)
         /// The request was sent again with a newer token.
         case replayed
@@ -22,7 +22,7 @@ public struct Decision: Sendable, Equatable {
         case cache(CacheVerdict, key: RequestURL)
         /// The response does not match its endpoint's description, and the client is configured to warn.
         case mismatched(problem: String)
-        /// The server's certificate was not verified, because the client is configured not to.
+        /// The server's certificate was not verified, because the client's configuration disables the verification.
         case unverifiedTLS
     }
 
@@ -39,9 +39,9 @@ public struct Decision: Sendable, Equatable {
     }
 
     package let what: Kind
-    /// How often the request had been sent on a connection by then.
+    /// The number of times that the request had been sent on a connection before the decision.
     public let attempt: Int
-    /// The time since the start of the call.
+    /// The time from the start of the call to the decision.
     public let moment: Duration
 
     package init(_ what: Kind, attempt: Int, moment: Duration) {
@@ -133,7 +133,7 @@ extension Decision {
 }
 
 extension Sequence<Decision> {
-    /// One sentence per line. If there are no decisions, a line that says so.
+    /// One sentence per line. If there are no decisions, a line that reports this.
     package var explanation: String {
         let lines = map(\.description)
         return lines.isEmpty
@@ -142,6 +142,6 @@ extension Sequence<Decision> {
 }
 
 extension Duration {
-    /// Seconds with millisecond precision: `0.35`.
+    /// The duration in seconds with millisecond precision: `0.35`.
     var shortSeconds: String { "\((inSeconds * 1000).rounded() / 1000)" }
 }

@@ -1,10 +1,11 @@
 import NIOCore
 
 extension ErrorBody {
-    /// Reads the error that a response reports. The body is read first (JSON, XML or plain text). `WWW-Authenticate`
-    /// (RFC 6750 section 3) and AWS's `X-Amzn-ErrorType` supply what the body does not.
+    /// Reads the error that a response reports. The values come from the body (JSON, XML or plain text). Missing values
+    /// come from `WWW-Authenticate` (RFC 6750 section 3) and AWS's `X-Amzn-ErrorType`.
     ///
-    /// Credentials of the request that the server repeats in its response are masked. Nil if nothing is recognized.
+    /// Credentials of the request that the server repeats in its response are masked. Returns nil if no part of the
+    /// response is recognized as an error description.
     public init?(_ response: Response) {
         self.init()
         if let body = ErrorBody(parsing: response.body) {
@@ -18,8 +19,8 @@ extension ErrorBody {
         if let sent = response.sent { mask(SentSecrets(sent)) }
     }
 
-    /// The text of a `text/plain` body. Nil for other media types, for bodies over ``maximumBody`` bytes and for text
-    /// that looks like markup.
+    /// Returns the text of a `text/plain` body. Returns nil for other media types, for bodies over ``maximumBody``
+    /// bytes and for text that begins with `<`.
     private static func plainText(of response: Response) -> String? {
         guard response.body.readableBytes <= maximumBody,
             let type = response.headers["Content-Type"].flatMap(MediaType.init), type.essence == "text/plain"
@@ -30,7 +31,7 @@ extension ErrorBody {
         return self.text(.string(String(decoding: ASCII.trimmed(bytes), as: UTF8.self)))
     }
 
-    /// The name of an AWS error. Accepts `com.amazonaws.dynamodb.v20120810#ResourceNotFoundException` and
+    /// Returns the name of an AWS error. Accepts `com.amazonaws.dynamodb.v20120810#ResourceNotFoundException` and
     /// `ResourceNotFoundException:http://internal.amazon.com/...`.
     static func awsCode(_ value: JSONValue?) -> String? {
         guard case .string(let text) = value else { return nil }
@@ -50,9 +51,10 @@ extension ErrorBody {
         }
     }
 
-    /// A summary of the response's authentication challenges for an error message: `Bearer (realm "example")`.
+    /// Summarizes the response's authentication challenges for an error message: `Bearer (realm "example")`.
     ///
-    /// Nil without a `WWW-Authenticate` field, and for a status other than 401 unless a challenge names an error.
+    /// Returns nil if there is no `WWW-Authenticate` field, or if the status is not 401 and no challenge contains an
+    /// error.
     public static func challenge(of response: Response) -> String? {
         let challenges = Challenge.parse(response.headers.values("WWW-Authenticate"))
         guard response.status == 401 || challenges.contains(where: { $0["error"] != nil }), !challenges.isEmpty else {
@@ -70,8 +72,8 @@ extension ErrorBody {
         return shown.joined(separator: ", ") + (challenges.count > shown.count ? ", ..." : "")
     }
 
-    /// Challenge parameters that say which credentials are needed and where to get them. `error` and
-    /// `error_description` are not listed because ``readChallenges(of:)`` copies them into the error body.
+    /// Challenge parameters that name the required credentials and where to get them. `error` and `error_description`
+    /// are not listed, because ``readChallenges(of:)`` copies them into the error body.
     private static let shownParameters = ["realm", "scope", "service", "resource_metadata", "authorization_uri"]
     private static let schemeNames = [
         "basic": "Basic", "bearer": "Bearer", "digest": "Digest", "negotiate": "Negotiate", "ntlm": "NTLM",

@@ -6,8 +6,8 @@ import NIOCore
 /// `{"errors": [...]}`, RFC 6749's, AWS's `__type`, Matrix's `errcode`), XML error documents (``ErrorMarkup``) and
 /// plain text.
 ///
-/// The result can be shown and logged. Texts are truncated. The message of a field whose name looks like that of a
-/// secret is `***`, because some servers repeat the values they received.
+/// The result can be shown and logged. Texts are truncated. The message of a field whose name suggests a secret is
+/// `***`, because some servers repeat the values they received.
 public struct ErrorBody: Sendable, Equatable {
     public struct Field: Sendable, Equatable {
         /// The field's name as the server writes it: `email`, `/data/attributes/title`, `body.title`. Nil if the
@@ -34,14 +34,14 @@ public struct ErrorBody: Sendable, Equatable {
     /// The validation messages for individual fields of the request.
     public internal(set) var fields: [Field] = []
 
-    /// The longest text kept, in code points.
+    /// The maximum length of a text in code points. A longer text is truncated.
     static let maximumText = 1000
     static let maximumFields = 32
-    /// The largest body that is parsed, in bytes. A larger body is not an error description.
+    /// The maximum size in bytes of a body that is parsed. A larger body is not treated as an error description.
     static let maximumBody = 256 * 1024
 
-    /// Returns nil if the body is neither JSON nor XML, is larger than ``maximumBody`` or contains no recognized
-    /// member.
+    /// Reads a body. Returns nil if the body is neither JSON nor XML, is larger than ``maximumBody`` or contains no
+    /// recognized member.
     public init?(parsing body: ByteBuffer) {
         let parsed = body.withUnsafeReadableBytes { bytes -> ErrorBody? in
             guard bytes.count <= ErrorBody.maximumBody else { return nil }
@@ -67,7 +67,7 @@ public struct ErrorBody: Sendable, Equatable {
     /// is not escaped; escape it before printing.
     public var summary: String { summary(excluding: "") }
 
-    /// The summary without a title that only repeats `reason`, the reason phrase of the status line.
+    /// Returns the summary without a title that only repeats `reason`, the reason phrase of the status line.
     public func summary(excluding reason: String) -> String {
         var parts: [String] = []
         let isRepeated = title.map { ASCII.equalIgnoringCase($0.utf8, reason.utf8) } ?? false
@@ -107,7 +107,7 @@ public struct ErrorBody: Sendable, Equatable {
         title = title ?? first(["title"])
         detail = detail ?? first(["detail", "details", "description", "error_description"])
         message = message ?? first(["message", "msg", "error_message", "errorMessage", "Message"])
-        // Google's `status` is a word; other servers repeat the HTTP status code there.
+        // Google's `status` is a word. Other servers repeat the HTTP status code in `status`, so only a word is read.
         code = code ?? first(["code", "error_code", "errorCode", "errcode", "Code"])
         code = code ?? ErrorBody.awsCode(object["__type"]) ?? ErrorBody.word(object["status"])
         for name in ["errors", "invalid-params", "invalid_params", "detail", "details", "message"] {
@@ -155,7 +155,7 @@ public struct ErrorBody: Sendable, Equatable {
         if message == nil, detail == nil { message = fields.first { $0.name == nil }?.message }
     }
 
-    /// `{"email": ["is taken", "is too long"]}`
+    /// Reads field messages by name: `{"email": ["is taken", "is too long"]}`.
     private mutating func readMap(_ members: [JSONValue.Member]) {
         for member in members {
             let texts: [JSONValue] = if case .array(let elements) = member.value { elements } else { [member.value] }
@@ -171,7 +171,7 @@ public struct ErrorBody: Sendable, Equatable {
         fields.append(Field(name, name.map(ErrorBody.isSecret) ?? false ? "***" : message))
     }
 
-    /// The name of the field that an element of an error list refers to.
+    /// Returns the name of the field to which an element of an error list refers.
     private static func name(of element: JSONValue) -> String? {
         for name in ["field", "name", "param", "parameter", "property", "path", "pointer", "loc", "source"] {
             switch element[name] {
@@ -192,8 +192,8 @@ public struct ErrorBody: Sendable, Equatable {
             || name.utf8.split { "/.[]".utf8.contains($0) }.contains { SecretNames.isSecret(item: $0) }
     }
 
-    /// A non-blank string, truncated to ``maximumText`` code points, or an integer as decimal digits. Nil for other
-    /// values.
+    /// Returns a non-blank string, truncated to ``maximumText`` code points, or an integer as decimal digits. Returns
+    /// nil for other values.
     static func text(_ value: JSONValue?) -> String? {
         switch value {
         case .integer(let number): return String(number)

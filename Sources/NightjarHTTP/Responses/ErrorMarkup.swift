@@ -1,8 +1,8 @@
 /// Reads an XML error document: S3's and Azure's `<Error><Code>..</Code><Message>..</Message></Error>`, AWS query APIs,
 /// SOAP faults, RFC 7807's `<problem>`, `<error code="..">..</error>`.
 ///
-/// This is a scanner, not an XML parser. It collects the text of each element without child elements, by element name.
-/// It expands the five predefined entities and character references only. It makes one pass over the bytes.
+/// A scanner, not an XML parser. Collects the name and text of each element without child elements. Expands only the
+/// five predefined entities and character references. Makes one pass over the bytes.
 struct ErrorMarkup {
     /// An element without child elements.
     struct Leaf: Equatable {
@@ -19,11 +19,11 @@ struct ErrorMarkup {
 
     private let bytes: UnsafeRawBufferPointer
     private var at = 0
-    /// The most recent start tag. Nil after an end tag.
+    /// The element of the most recent start tag. Nil after an end tag.
     private var open: Leaf?
     private var text: [UInt8] = []
 
-    /// The maximum number of leaves read. A typical error document has about twelve.
+    /// The maximum number of leaves that are read. A typical error document has about twelve.
     static let maximumLeaves = 64
     /// The maximum length of a leaf's text, in bytes.
     private static let maximumText = 4 * (ErrorBody.maximumText + 1)
@@ -57,7 +57,7 @@ struct ErrorMarkup {
         if starts("<!--") { return skip(past: "-->") }
         if starts("<?") { return skip(past: "?>") }
         if starts("<![CDATA[") { return readSection() }
-        // A document type declaration. Declarations of an internal subset are scanned as unknown tags.
+        // A document type declaration. The declarations in its internal subset are scanned as unknown tags.
         if starts("<!") { return skip(past: ">") }
         if starts("</") { return readEnd() }
         readStart()
@@ -67,7 +67,7 @@ struct ErrorMarkup {
     private mutating func readSection() {
         at += "<![CDATA[".utf8.count
         while at < bytes.count, !starts("]]>") {
-            // `&` is escaped because the leaf's text is decoded as a whole later.
+            // Escape `&`, because the whole text of the leaf is decoded later.
             if bytes[at] == UInt8(ascii: "&"), open != nil, text.count < ErrorMarkup.maximumText {
                 text += "&amp;".utf8.dropLast()
             }
@@ -106,7 +106,7 @@ struct ErrorMarkup {
         if isEmpty { leaves.append(leaf) } else { open = leaf }
     }
 
-    /// Reads a name up to white space, `=`, `/` or `>`. Returns it in lower case, without its prefix.
+    /// Reads a name up to white space, `=`, `/`, `<` or `>`. Returns the name in lower case, without its prefix.
     private mutating func readName() -> String {
         let start = at
         while at < bytes.count, !ASCII.isWhitespace(bytes[at]), !"=/><".utf8.contains(bytes[at]) { at += 1 }
@@ -120,7 +120,7 @@ struct ErrorMarkup {
         let name = readName()
         while at < bytes.count, ASCII.isWhitespace(bytes[at]) { at += 1 }
         guard at < bytes.count, bytes[at] == UInt8(ascii: "=") else {
-            // A byte that cannot start a name is skipped so that reading always advances.
+            // Skip a byte that cannot begin a name, so that reading always advances.
             if at == start { at += 1 }
             return
         }
@@ -138,8 +138,8 @@ struct ErrorMarkup {
 
     // MARK: Text
 
-    /// The text without surrounding white space, with the predefined entities and character references expanded. XML
-    /// 1.0 sections 4.1 and 4.6.
+    /// Returns the text without surrounding white space, with the predefined entities and character references
+    /// expanded. XML 1.0 sections 4.1 and 4.6.
     static func decoded(_ bytes: [UInt8]) -> String {
         let bytes = Array(ASCII.trimmed(bytes))
         guard bytes.contains(UInt8(ascii: "&")) else { return String(decoding: bytes, as: UTF8.self) }
@@ -178,7 +178,7 @@ struct ErrorMarkup {
 }
 
 extension ErrorBody {
-    /// Returns nil for HTML, for feeds, and for documents without a recognized element.
+    /// Reads an XML document. Returns nil for HTML, for feeds, and for documents without a recognized element.
     init?(markup bytes: UnsafeRawBufferPointer) {
         let document = ErrorMarkup(bytes)
         guard !document.root.isEmpty, !["html", "rss", "feed", "rdf"].contains(document.root) else { return nil }

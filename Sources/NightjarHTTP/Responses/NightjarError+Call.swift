@@ -1,4 +1,4 @@
-/// The call that failed: its request, its response and what was decided for it.
+/// The call that failed: its request, its response and its decisions.
 extension NightjarError {
     private struct Call: ErrorContext {
         var response: Response?
@@ -9,7 +9,7 @@ extension NightjarError {
 
     private var call: Call? { facts.context as? Call }
 
-    /// An error that a response stands for.
+    /// Creates the error that a response reports.
     ///
     /// - Parameter details: the error description in the response's body.
     public init(
@@ -26,22 +26,23 @@ extension NightjarError {
         self.init(facts)
     }
 
-    /// The response, if there was one (kinds that stand for a status, and `decoding`).
+    /// The response. Nil if the failure occurred without a response. Present for kinds that mean a status, and
+    /// `decoding`.
     public var response: Response? { call?.response }
-    /// The error description in the body of ``response``, if its format is recognized.
+    /// The error description in ``response``. Nil if its format is not recognized.
     public var details: ErrorBody? { call?.details }
     /// The decisions made during the call, first to last.
     public var decisions: [Decision] { call?.decisions ?? [] }
 
-    /// The request that was sent last or was about to be sent. Nil if the failure belongs to no call.
+    /// The last request that was sent or prepared. Nil if the failure belongs to no call.
     public var request: RequestRecord? { (call?.sent ?? response?.sent).map(RequestRecord.init) }
 
-    /// The curl command line that sends the failed request. See ``Response/curl(showsSecrets:)``.
+    /// Returns the curl command line that sends the failed request. See ``Response/curl(showsSecrets:)``.
     public func curl(showsSecrets: Bool = false) -> String? {
         request.map { CurlCommand($0, showsSecrets: showsSecrets).text }
     }
 
-    /// A copy of this error with the URL, request and number of attempts of the call.
+    /// Returns a copy of this error with the URL, request and number of attempts of the call.
     package func of(_ request: PreparedRequest, attempts: Int) -> NightjarError {
         changed { facts, call in
             facts.url = facts.url ?? request.url.redacted
@@ -56,7 +57,7 @@ extension NightjarError {
         return changed { $1.response = response.withoutBody }
     }
 
-    /// A copy of this error with the errors of earlier attempts and the decisions of the call.
+    /// Returns a copy of this error with the errors of earlier attempts and the decisions of the call.
     public func after(_ earlier: [NightjarError], _ decisions: [Decision]) -> NightjarError {
         guard !earlier.isEmpty || !decisions.isEmpty else { return self }
         return changed { facts, call in
@@ -65,7 +66,7 @@ extension NightjarError {
         }
     }
 
-    /// A copy of this error for a failure to read this response.
+    /// Returns a copy of this error for a failure to read `response`.
     public func about(_ response: Response) -> NightjarError {
         changed { facts, call in
             facts.phase = .receive

@@ -1,6 +1,6 @@
 import NIOCore
 
-// Views of the body. Each access parses the body again; store the result if you need it twice.
+// Views of the body. Each access parses the body again. Store the result to use it several times.
 extension Response {
     /// The body as text, decoded with the charset of its byte order mark or Content-Type. An unknown charset is read as
     /// UTF-8. Invalid sequences become U+FFFD.
@@ -11,7 +11,7 @@ extension Response {
         return known ?? String(buffer: body)
     }
 
-    /// The body as text, like ``text``, but an unknown charset is an error.
+    /// Returns the body as text, like ``text``, but throws for an unsupported charset.
     ///
     /// - Throws: `decoding` with the name of an unsupported charset.
     public func decodedText() throws(NightjarError) -> String {
@@ -29,10 +29,10 @@ extension Response {
         get throws(NightjarError) { try reading { response throws(NightjarError) in try response.parsed() } }
     }
 
-    /// Decodes the body, or the part of it at `pointer`, as `type`.
+    /// Decodes the part of the body at `pointer` as `type`. The empty pointer selects the whole body.
     ///
-    /// If the response has no body (204, for example) or nothing is at `pointer`, an optional type yields nil and
-    /// ``Empty`` always succeeds.
+    /// If the response has no body (204, for example) or no value at `pointer`, an optional type is decoded as nil and
+    /// ``Empty`` is decoded successfully.
     ///
     /// - Throws: `decoding` with the path, the expected and the actual type. The error contains this response.
     public func decode<Value: Decodable>(
@@ -48,8 +48,8 @@ extension Response {
         }
     }
 
-    /// Validates the body against a schema. A response without a body is valid: whether one may be missing depends on
-    /// the status.
+    /// Validates the body against a schema. A response without a body is valid, because the status determines whether
+    /// the body may be missing.
     ///
     /// - Throws: `decoding` with the path, the expected and the actual type. The error contains this response.
     public func check(_ schema: JSONSchema) throws(NightjarError) {
@@ -65,7 +65,7 @@ extension Response {
         do throws(NightjarError) {
             return try withBytes { bytes throws(NightjarError) in try JSONValue(parsing: bytes) }
         } catch {
-            // The body is often an HTML page, and its Content-Type shows that.
+            // The body is often an HTML page, which its Content-Type reveals.
             let type = headers["content-type"].map { " (its Content-Type is \(quoted($0)))" } ?? ""
             throw NightjarError(error.kind, "the response is \(error.message)\(type)")
         }

@@ -1,13 +1,13 @@
 import NIOCore
 
-/// Timing of a call. ``sent``, ``firstByte`` and ``total`` count from the start of the call. If the call sent several
-/// requests, they describe the last one. The other values are durations. Nil for events that did not occur.
+/// The timing of a call. ``sent``, ``firstByte`` and ``total`` are measured from the start of the call. If the call
+/// sent several requests, the values describe the last request. A value is nil if its event did not occur.
 public struct Timing: Sendable, Equatable {
-    /// When the request was written to a connection.
+    /// The time at which the request was written to a connection.
     public var sent: Duration?
-    /// When the response head was complete.
+    /// The time at which the response head was complete.
     public var firstByte: Duration?
-    /// When the call ended.
+    /// The time at which the call ended.
     public var total: Duration = .zero
     /// True if the connection was used by an earlier call.
     public var reusedConnection = false
@@ -16,7 +16,7 @@ public struct Timing: Sendable, Equatable {
 
     /// The duration of the DNS lookup. Nil if the connection was not opened for this call.
     public var dns: Duration? { reusedConnection ? nil : connection?.dns }
-    /// The time to open the connection, without DNS lookup and TLS. Nil if it was not opened for this call.
+    /// The time to open the connection, without DNS lookup and TLS. Nil if the connection was not opened for this call.
     public var connect: Duration? { reusedConnection ? nil : connection?.connect }
     /// The duration of the TLS handshake. Nil if the connection was not opened for this call.
     public var tls: Duration? { reusedConnection ? nil : connection?.tls }
@@ -24,9 +24,9 @@ public struct Timing: Sendable, Equatable {
     public init() {}
 }
 
-/// The course of a call until its response was complete.
+/// The attempts, timing and decisions of a call until its response was complete.
 package struct CallRecord: Sendable {
-    /// How often the request was sent on a connection.
+    /// The number of times that the request was sent on a connection.
     package var attempts = 1
     package var timing = Timing()
     package var source = ResponseSource.network
@@ -41,10 +41,10 @@ package struct CallRecord: Sendable {
 /// A complete response. Immutable; any thread may read it.
 public final class Response: Sendable {
     public let head: ResponseHead
-    /// The decoded body. Empty if it was delivered to a body handler. In memory it is followed by a NUL.
+    /// The decoded body. Empty if the body was delivered to a body handler. In memory, a NUL follows the body.
     public let body: ByteBuffer
     public let trailers: Headers
-    /// The URL that sent the response, after redirects.
+    /// The URL of the last request, after redirects.
     public var location: RequestURL {
         switch requestReference {
         case .request(let request): request.url
@@ -52,10 +52,10 @@ public final class Response: Sendable {
         }
     }
     private let record: CallRecord
-    /// The request that was sent. The task and the call share this instance, so keeping it costs nothing.
+    /// The request that was sent. Nil if the response does not belong to a call. Shared with the task and the call.
     var sent: PreparedRequest? { if case .request(let request) = requestReference { request } else { nil } }
     private let requestReference: RequestReference
-    /// Accounts for the memory of the body. Nil if it is not accounted.
+    /// Counts the memory of the body. Nil if the memory is not counted.
     package let hold: MemoryReservation?
 
     private enum RequestReference: Sendable {
@@ -63,7 +63,11 @@ public final class Response: Sendable {
         indirect case url(RequestURL)
     }
 
-    /// - Parameter url: the URL of a response that does not belong to a call. Not evaluated if the request is known.
+    /// Creates a response.
+    ///
+    /// - Parameters:
+    ///   - url: the URL of a response that does not belong to a call. Not evaluated if `sent` is given.
+    ///   - sent: the request, if it is known.
     package init(
         head: ResponseHead, body: consuming ByteBuffer, trailers: Headers = Headers(),
         url: @autoclosure () -> RequestURL, sent: PreparedRequest? = nil
@@ -76,9 +80,9 @@ public final class Response: Sendable {
         requestReference = sent.map(RequestReference.request) ?? .url(url())
     }
 
-    /// The response of a call.
+    /// Creates the response of a call.
     ///
-    /// - Parameter hold: accounts for the memory of the body.
+    /// - Parameter hold: counts the memory of the body.
     package init(
         _ head: ResponseHead, _ body: consuming ByteBuffer, trailers: Headers, _ record: CallRecord,
         sent: PreparedRequest, hold: MemoryReservation? = nil
@@ -91,7 +95,7 @@ public final class Response: Sendable {
         requestReference = .request(sent)
     }
 
-    /// A copy with another body or record.
+    /// Creates a copy with another body and record.
     private init(_ other: Response, body: ByteBuffer, _ record: CallRecord) {
         hold = other.hold
         head = other.head
@@ -109,14 +113,14 @@ public final class Response: Sendable {
         return body
     }
 
-    /// A copy with these redirects.
+    /// Returns a copy with these redirects.
     public func after(_ redirects: [VisitedURL]) -> Response {
         var record = record
         record.redirects = redirects
         return Response(self, body: body, record)
     }
 
-    /// A copy with the decisions of a call and, if given, another source.
+    /// Returns a copy with the decisions of a call and, if `source` is not nil, another source.
     public func explained(_ decisions: [Decision], source: ResponseSource? = nil) -> Response {
         var record = record
         record.decisions = decisions
@@ -128,7 +132,7 @@ public final class Response: Sendable {
     public var withoutBody: Response { Response(self, body: Response.terminated(ByteBuffer()), record) }
 
     public var status: Int { head.status }
-    /// How often the request was sent on a connection.
+    /// The number of times that the request was sent on a connection.
     public var attempts: Int { record.attempts }
     public var timing: Timing { record.timing }
     public var source: ResponseSource { record.source }
@@ -137,14 +141,15 @@ public final class Response: Sendable {
     /// The decisions made during the call, first to last. Usually empty.
     public var decisions: [Decision] { record.decisions }
     public var headers: Headers { head.headers }
-    /// The URL that sent the response, without user info and with masked query credentials.
+    /// The URL of the last request, without user info and with masked query credentials.
     public var url: String { location.redacted }
 
     /// The last request of the call, including the fields that the client added (Host, Cookie, ...). Nil if the
     /// response does not belong to a call.
     public var request: RequestRecord? { sent.map(RequestRecord.init) }
 
-    /// A curl command line, for a POSIX shell, that sends the same request.
+    /// Returns a curl command line, for a POSIX shell, that sends the same request. Nil if the response does not belong
+    /// to a call.
     ///
     /// - Parameter showsSecrets: if false, credentials are masked in fields, in the URL and in form or JSON bodies.
     public func curl(showsSecrets: Bool = false) -> String? {

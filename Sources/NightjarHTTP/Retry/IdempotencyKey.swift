@@ -1,8 +1,7 @@
-/// A key by which a server recognizes that a request repeats an earlier one
-/// (draft-ietf-httpapi-idempotency-key-header).
+/// A key by which a server recognizes a repeated request (draft-ietf-httpapi-idempotency-key-header).
 ///
-/// Created once per call and sent with every attempt. A caller that stores the key can complete the call in another
-/// process.
+/// Created once per call and sent with every attempt. If the caller stores the key, another process can complete the
+/// call.
 public struct IdempotencyKey: Sendable, Hashable, CustomStringConvertible {
     package static let fieldName = "Idempotency-Key"
     /// The maximum length in bytes. Servers accept up to 255.
@@ -13,7 +12,7 @@ public struct IdempotencyKey: Sendable, Hashable, CustomStringConvertible {
 
     public var description: String { text }
 
-    /// Creates a random UUID (RFC 9562 section 5.4).
+    /// Creates a key from a random UUID (RFC 9562 section 5.4).
     package init(using random: inout some RandomNumberGenerator) {
         let high = random.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
         let low = random.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
@@ -39,11 +38,11 @@ public struct IdempotencyKey: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension IdempotencyKey {
-    /// The idempotency key of a request.
+    /// The source of a request's idempotency key.
     public enum Choice: Sendable, Equatable {
-        /// The client adds no key. The caller may have set one in the headers.
+        /// No key, except an Idempotency-Key field in the request's headers.
         case none
-        /// A new key for each call.
+        /// A new key for each call, unless the request's headers contain an Idempotency-Key field.
         case generated
         /// A key that the caller stored, so that another process can complete the call.
         case key(IdempotencyKey)

@@ -1,4 +1,4 @@
-/// A one-sentence explanation for the developer, without secrets.
+/// Explains a reason to the developer in one sentence, without secrets.
 extension RetryPolicy.Reason: CustomStringConvertible {
     public var description: String {
         switch self {
@@ -9,7 +9,7 @@ extension RetryPolicy.Reason: CustomStringConvertible {
         case .responseWasDelivered: "not retried: part of the response was delivered before the connection was lost"
         case .attemptsExhausted: "not retried: this was the last attempt"
         case .serverRequestedLongWait(let wait):
-            "not retried: the server asks to wait \(wait.inSeconds) s, which is longer than the maximum wait"
+            "not retried: the server requested a wait of \(wait.inSeconds) s, which is longer than the maximum wait"
         case .pastDeadline(let wait):
             "not retried: after a wait of \(wait.inSeconds) s the call's deadline would have passed"
         case .budgetSpent: "not retried: the retry budget is exhausted, because too many calls of this client fail"

@@ -1,8 +1,8 @@
 /// Decides whether and when a failed call is retried.
 ///
-/// A request is retried only if a retry cannot repeat its effect: the server provably did not process the request, its
-/// method is idempotent (RFC 9110 section 9.2.2), or it has an idempotency key. Times are nanoseconds of a monotonic
-/// clock.
+/// A request is retried only if the retry cannot repeat the request's effect: the server cannot have processed the
+/// request, the method is idempotent (RFC 9110 section 9.2.2), or the request has an idempotency key. Times are
+/// nanoseconds of a monotonic clock.
 public struct RetryPolicy: Sendable {
     /// The result of an attempt.
     package struct Outcome: Sendable, Equatable {
@@ -15,13 +15,13 @@ public struct RetryPolicy: Sendable {
         /// - Parameter retryAfter: the result of ``RetryAfter/duration(_:now:)``.
         package init(status: Int, retryAfter: Duration?) {
             isTransient = Outcome.isTransient(status)
-            // Both statuses mean that the server rejected the request without processing it: RFC 8470 section 5.2, RFC
-            // 6585 section 4. Other statuses may come from a gateway while the request is still being processed.
+            // With 425 (RFC 8470 section 5.2) and 429 (RFC 6585 section 4), the server rejects the request without
+            // processing it. A gateway may send another status while the server still processes the request.
             mayHaveBeenProcessed = status != 425 && status != 429
             self.retryAfter = retryAfter
         }
 
-        /// True if the status describes a temporary condition.
+        /// Returns true if the status describes a temporary condition.
         package static func isTransient(_ status: Int) -> Bool {
             switch status {
             case 408, 425, 429, 500, 502, 503, 504: true
@@ -29,13 +29,13 @@ public struct RetryPolicy: Sendable {
             }
         }
 
-        /// Creates the outcome of an attempt that failed without a complete response.
+        /// Creates the outcome of an attempt that failed.
         package init(_ error: NightjarError) {
             if [.rateLimited, .client, .server].contains(error.kind), let status = error.status {
                 self = Outcome(status: status, retryAfter: error.retryAfter)
                 return
             }
-            // The total timeout belongs to the call, so no time is left for another attempt.
+            // The total timeout limits the whole call, so no time is left for another attempt.
             let isCompletion = error.kind == .timeout && error.phase == .total
             self = Outcome(
                 isTransient: error.isRetryable && !isCompletion,
@@ -65,7 +65,7 @@ public struct RetryPolicy: Sendable {
         /// Part of the response was delivered to the caller.
         case responseWasDelivered
         case attemptsExhausted
-        /// The server asks for a wait longer than ``RetrySettings/longestWait``.
+        /// The server requested a wait longer than ``RetrySettings/longestWait``.
         case serverRequestedLongWait(Duration)
         /// The wait would end after the call's deadline.
         case pastDeadline(Duration)
@@ -78,22 +78,22 @@ public struct RetryPolicy: Sendable {
     private let settings: RetrySettings
     private let deadline: UInt64?
 
-    /// - Parameter deadline: the deadline of the call, with all its attempts. Nil: none.
+    /// - Parameter deadline: the deadline of all attempts together. Nil if there is no deadline.
     package init(_ settings: RetrySettings, deadline: UInt64?) {
         self.settings = settings
         self.deadline = deadline
     }
 
-    /// The request of an attempt. A redirect may have changed it since the call started.
+    /// The properties of an attempt's request, which a redirect may have changed since the call started.
     package struct Attempt: Sendable {
         var isRepeatable: Bool
         var bodyIsReplayable: Bool
         var responseWasDelivered: Bool
 
         /// - Parameters:
-        ///   - hasIdempotencyKey: the request has a key that is the same in every attempt.
-        ///   - bodyIsReplayable: the body can be sent again, or none of it was consumed.
-        ///   - responseWasDelivered: part of the response was delivered to the caller.
+        ///   - hasIdempotencyKey: true if the request has a key that is the same in every attempt.
+        ///   - bodyIsReplayable: true if the body can be sent again, or if no part of the body was consumed.
+        ///   - responseWasDelivered: true if part of the response was delivered to the caller.
         package init(
             _ method: Method, hasIdempotencyKey: Bool, bodyIsReplayable: Bool, responseWasDelivered: Bool = false
         ) {
@@ -103,8 +103,8 @@ public struct RetryPolicy: Sendable {
         }
     }
 
-    /// Records the end of an attempt and decides whether to retry. A retry is charged to the budget before `again` is
-    /// returned. If the next attempt does not begin, refund the charge with ``RetryBudget/refundRetry()``.
+    /// Records the end of an attempt and decides whether to retry. If the verdict is to retry, the retry has been
+    /// charged to the budget. If the next attempt does not begin, the caller must call ``RetryBudget/refundRetry()``.
     package mutating func ended(
         _ outcome: Outcome, _ attempt: Attempt, now: UInt64, budget: inout RetryBudget,
         using random: inout some RandomNumberGenerator
@@ -125,7 +125,7 @@ public struct RetryPolicy: Sendable {
     }
 
     /// Returns a random wait between zero and the ceiling ("full jitter"), so that calls that failed together are not
-    /// retried together. The ceiling is `base`, doubled for each further wait, and at most `cap`.
+    /// retried together.
     private func backoff(using random: inout some RandomNumberGenerator) -> Duration {
         let base = UInt64(max(settings.base.nanosecondsClamped, 0))
         let cap = UInt64(max(settings.cap.nanosecondsClamped, 0))
@@ -133,8 +133,8 @@ public struct RetryPolicy: Sendable {
         let doublings = min(attempts - 1, 63)
         let (scaled, overflow) = base.multipliedReportingOverflow(by: 1 << UInt64(doublings))
         let ceiling = overflow ? cap : min(scaled, cap)
-        // The upper half of the product is a number from 0 to the ceiling. `random(in:)` is not used because it loops
-        // until it accepts a number, and a broken generator would make it hang.
+        // The upper half of the product is a number from 0 to the ceiling. `random(in:)` is not used, because it loops
+        // until it accepts a number and would not return with a broken generator.
         return .nanoseconds(Int64(clamping: random.next().multipliedFullWidth(by: ceiling + 1).high))
     }
 }

@@ -1,19 +1,19 @@
-/// How often and how soon failed attempts are retried.
+/// The number of retries of a failed call and the waits between the attempts.
 public struct RetrySettings: Sendable, Equatable {
     /// The maximum number of attempts, including the first one. 1 disables retries.
     public var maximumAttempts = 3
     /// The upper bound of the first wait. The bound doubles for each further wait.
     public var base = Duration.milliseconds(500)
-    /// The upper bound of every computed wait. A server may ask for more with Retry-After.
+    /// The upper bound of every computed wait. A server may request a longer wait with Retry-After.
     public var cap = Duration.seconds(30)
-    /// The longest wait that a server may ask for. If it asks for more, the call fails and its error contains the
-    /// requested wait.
+    /// The longest wait that a server may request. If the server requests a longer wait, the call fails and its error
+    /// contains the requested wait.
     public var longestWait = Duration.seconds(60)
 
     public init() {}
 }
 
-/// The retry settings of one call that differ from the client's. A nil member means the client's value.
+/// The retry settings of one call that differ from the client's. A property that is nil uses the client's value.
 public struct RetryChanges: Sendable, Equatable {
     public var maximumAttempts: Int?
     public var base: Duration?

@@ -1,11 +1,13 @@
-/// The header fields that are sent to another origin: after a redirect, for a further page of a list, and for a
-/// client's default fields with an absolute URL.
+/// The header fields that may be sent to another origin: after a redirect and for the next page of a list. Also the
+/// client's default fields that are sent in a request whose URL has another origin than the base URL.
 ///
-/// This is an allow list, so an unknown field is not sent.
+/// An unknown field is not sent, because this is an allow list.
 package struct ForwardedFields: Sendable, Equatable {
     /// Additional names that the caller allows.
     package let names: [String]
 
+    /// Extends the built-in list.
+    ///
     /// - Throws: `invalid_argument` for an invalid name, and for a field that is never sent to another origin.
     package init(_ names: [String] = []) throws(NightjarError) {
         for name in names {
@@ -32,7 +34,7 @@ package struct ForwardedFields: Sendable, Equatable {
     /// The built-in list.
     package static let standard = ForwardedFields()
 
-    /// True if a field is sent to another origin.
+    /// Returns true if the field may be sent to another origin.
     ///
     /// - Parameter sensitive: names that the caller declares as credentials. They take precedence over all other rules.
     func allow(_ name: UnsafeRawBufferPointer, sensitive: [String]) -> Bool {
@@ -40,7 +42,7 @@ package struct ForwardedFields: Sendable, Equatable {
         return (ForwardedFields.isSafe(name) || isAmong(names)) && !isAmong(sensitive)
     }
 
-    /// True if the field describes the client or the request but never identifies the user.
+    /// Returns true if the field describes the client or the request and never identifies the user.
     static func isSafe(_ name: UnsafeRawBufferPointer) -> Bool {
         func says(_ text: StaticString) -> Bool { ASCII.isCaseless(name, text) }
         switch name.count {
@@ -66,7 +68,7 @@ package struct ForwardedFields: Sendable, Equatable {
 }
 
 extension Headers {
-    /// The fields that may be sent to another origin.
+    /// Returns the fields that may be sent to another origin.
     package func forwarded(_ fields: ForwardedFields, sensitive: [String]) -> Headers {
         var others = Headers()
         for index in 0..<count {

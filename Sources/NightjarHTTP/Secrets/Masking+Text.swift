@@ -2,15 +2,15 @@ extension Masking {
     /// Masks secrets anywhere in a message written by a person or a program.
     ///
     /// Masks user info and secret items in URLs of any scheme, secret members of JSON, values after secret names
-    /// (`password=x`, `"token": "x"`, `Authorization: x`), what follows `Bearer` and `Basic`, and tokens recognized by
-    /// their form.
+    /// (`password=x`, `"token": "x"`, `Authorization: x`), the word after `Bearer` and `Basic`, and tokens recognized
+    /// by their form.
     package static func text(_ text: String) -> String {
         var masks = Masks(sensitive: [])
         let bytes = SecretContent.json(Array(text.utf8), with: &masks)
         return String(decoding: SecretContent.tokens(words(bytes), with: &masks), as: UTF8.self)
     }
 
-    /// Processes the words of a message. Separators are kept.
+    /// Masks the secret words of a message. Separators are kept.
     private static func words(_ bytes: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
@@ -40,7 +40,7 @@ extension Masking {
         return result
     }
 
-    /// The word that ends before a position, ignoring blanks.
+    /// Returns the word that ends before a position, ignoring white space.
     private static func ending(before place: Int, _ bytes: [UInt8]) -> ArraySlice<UInt8> {
         let text = bytes[..<place].suffix(256)
         guard let last = text.lastIndex(where: { !ASCII.isWhitespace($0) }), isWord(text[last]) else { return [] }
@@ -63,7 +63,7 @@ extension Masking {
         return Array(parts.map(assigned).joined(separator: [UInt8(ascii: ",")]))
     }
 
-    /// Masks a URL, or a name with its value.
+    /// Masks the secrets of a word that is a URL, or a name and its value.
     private static func assigned(_ word: ArraySlice<UInt8>) -> [UInt8] {
         let place = word.prefix { !isSeparator($0) }
         if let sign = place.firstIndex(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") }),
@@ -74,7 +74,8 @@ extension Masking {
         return Array(url(String(decoding: word, as: UTF8.self)).utf8)
     }
 
-    /// True if a word ends in the name of a secret, ignoring brackets at its end and the part before the name.
+    /// Returns true if a word ends with the name of a secret. Ignores punctuation at the end and the part before the
+    /// name.
     private static func isNamed(_ word: ArraySlice<UInt8>) -> Bool {
         func isPart(_ byte: UInt8) -> Bool { SecretShape.isTokenByte(byte) || byte == UInt8(ascii: ".") }
         let name = word.reversed().drop { !isPart($0) }.prefix(while: isPart).reversed()
@@ -86,7 +87,7 @@ extension Masking {
         ["bearer", "basic"].contains { ASCII.equalIgnoringCase(word.suffix($0.utf8.count), $0.utf8) }
     }
 
-    /// True if a word looks like a credential and not like natural language.
+    /// Returns true if a word looks like a credential and not like natural language.
     private static func isCredential(_ word: ArraySlice<UInt8>) -> Bool {
         word.count >= 20 || word.contains { ASCII.isDigit($0) || "=_+/~$!#%".utf8.contains($0) }
     }

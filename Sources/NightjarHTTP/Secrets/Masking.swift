@@ -1,11 +1,11 @@
-/// Replaces credentials in text that is shown with `***`.
+/// Replaces the credentials in logs, messages and other shown text with `***`.
 package enum Masking {
     package static let mask = "***"
 
-    /// Masks the value of a field. Parts that are not secret are kept: the scheme of Authorization, and the names and
-    /// attributes of cookies.
+    /// Masks the value of a field if it is secret. Parts that are not secret are kept: the scheme of Authorization, and
+    /// the names and attributes of cookies.
     ///
-    /// - Parameter sensitive: names that are treated as credentials.
+    /// - Parameter sensitive: additional names of credentials.
     package static func value(_ value: String, ofField name: String, sensitive: [String]) -> String {
         if SecretNames.isNamed(name.utf8, in: sensitive) { return mask }
         let lowercase = String(decoding: name.utf8.map(ASCII.lowercase), as: UTF8.self)
@@ -34,7 +34,7 @@ package enum Masking {
         return pair[...equals] + mask
     }
 
-    /// Removes user info from a URL or similar text, and masks credentials in path parameters, query and fragment.
+    /// Masks user info in a URL or similar text, and credentials in path parameters, query and fragment.
     package static func url(_ text: String, sensitive: [String] = []) -> String {
         var result = ""
         var rest = text.utf8[...]
@@ -50,15 +50,15 @@ package enum Masking {
         return result
     }
 
-    /// True for the bytes before an item. Some servers split queries at semicolons, and paths have parameters after
-    /// them.
+    /// Returns true for the bytes that precede an item. Some servers split queries at semicolons, and path parameters
+    /// follow a semicolon.
     package static func isSeparator(_ byte: UInt8) -> Bool { "?#&;".utf8.contains(byte) }
 
     /// Masks credentials in a body.
     ///
     /// - Parameters:
-    ///   - type: its Content-Type.
-    ///   - sensitive: names that are treated as credentials.
+    ///   - type: the Content-Type of the body. Nil if there is none.
+    ///   - sensitive: additional names of credentials.
     package static func content(_ text: String, type: String?, sensitive: [String] = []) -> String {
         String(decoding: content(Array(text.utf8), type: type, sensitive: sensitive), as: UTF8.self)
     }
@@ -68,8 +68,7 @@ package enum Masking {
         return SecretContent.replacing(bytes, type: type, with: &masks)
     }
 
-    /// Masks the values of secret members in JSON. The text may be truncated or invalid; it is then processed as far as
-    /// possible.
+    /// Masks the values of secret members in JSON. Truncated or invalid JSON is processed as far as possible.
     package static func json(_ text: String) -> String {
         var masks = Masks(sensitive: [])
         return String(decoding: SecretContent.json(Array(text.utf8), with: &masks), as: UTF8.self)
@@ -95,18 +94,20 @@ package enum Masking {
         return isSecret ? Substring(name) + "=" + mask : String(text)
     }
 
-    /// True if the value of an item is a token by its form, or a URL or form that contains a credential.
+    /// Returns true if the value of an item is a token by its form, or a URL or form that contains a credential.
     package static func hasSecret(_ value: Substring.UTF8View, sensitive: [String]) -> Bool {
         if SecretShape.isToken(value) { return true }
         let plain = String(decoding: PercentEncoding.decoded(value), as: UTF8.self)
         let place = Substring(plain.utf8.prefix { !isSeparator($0) })
         if withoutUserInfo(place) != place { return true }
-        // Ends, because each level of decoding shortens the text.
+        // The recursion ends, because each level of decoding shortens the text.
         guard plain.utf8.count < value.count, plain.utf8.contains(UInt8(ascii: "=")) else { return false }
         return url("?" + plain, sensitive: sensitive) != "?" + plain
     }
 
-    /// - Parameter text: the text before the query.
+    /// Returns the text with `***` instead of user info.
+    ///
+    /// - Parameter text: the part of a URL before the query.
     package static func withoutUserInfo(_ text: Substring) -> String {
         let slash = UInt8(ascii: "/")
         guard let first = text.utf8.firstIndex(of: slash), text.utf8[first...].starts(with: "//".utf8) else {

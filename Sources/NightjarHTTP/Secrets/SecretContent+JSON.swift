@@ -1,6 +1,5 @@
 extension SecretContent {
-    /// Replaces the values of secret members. The text may be truncated or invalid JSON; it is then processed as far as
-    /// possible.
+    /// Replaces the values of secret members. Truncated or invalid JSON is processed as far as possible.
     package static func json(_ bytes: [UInt8], with secrets: inout some SecretReplacing, depth: Int = 0) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
@@ -12,7 +11,7 @@ extension SecretContent {
                 continue
             }
             let end = endOfString(bytes, from: at)
-            // A JSON string contains no line break, so this quote belongs to other text.
+            // A JSON string contains no line break, so this quote does not begin a JSON string.
             guard !bytes[at..<end].contains(UInt8(ascii: "\n")) else {
                 result.append(bytes[at])
                 at += 1
@@ -38,7 +37,9 @@ extension SecretContent {
         return result
     }
 
-    /// - Parameter value: the value of a secret member, as written.
+    /// Returns the replacement for the value of a secret member, or the value itself if it is not replaced.
+    ///
+    /// - Parameter value: the value as written in JSON.
     private static func replaced(
         _ value: ArraySlice<UInt8>, with secrets: inout some SecretReplacing, depth: Int
     ) -> [UInt8] {
@@ -53,7 +54,7 @@ extension SecretContent {
         return [UInt8(ascii: "\"")] + other.utf8 + [UInt8(ascii: "\"")]
     }
 
-    /// Replaces all strings in an object or array except names, and except members that only describe the secret.
+    /// Replaces all strings in a secret object or array, except names and members that only describe the secret.
     private static func inSecret(_ bytes: [UInt8], with secrets: inout some SecretReplacing) -> [UInt8] {
         var result: [UInt8] = []
         var at = 0
@@ -80,7 +81,7 @@ extension SecretContent {
         return result
     }
 
-    /// Handles a string that itself contains JSON, as in logs and queues.
+    /// Replaces the secrets in a string that itself contains JSON, as in logs and message queues.
     private static func nested(
         _ text: ArraySlice<UInt8>, with secrets: inout some SecretReplacing, depth: Int
     ) -> [UInt8] {
@@ -97,7 +98,8 @@ extension SecretContent {
         return Array(encoded.readableBytesView)
     }
 
-    /// A string without quotes and escapes. Returned as written if it is truncated or invalid.
+    /// Returns the text of a string without quotes and with its escapes decoded. A truncated or invalid string is
+    /// decoded as far as possible.
     private static func plain(_ text: ArraySlice<UInt8>) -> [UInt8] {
         let inner = text.dropFirst()
         let isClosed = text.count > 1 && text.last == UInt8(ascii: "\"")
@@ -135,7 +137,8 @@ extension SecretContent {
         return at
     }
 
-    /// The position after the closing quote of the string that begins at `start`, or after the line.
+    /// Returns the position after the closing quote of the string that begins at `start`, or after the line if the
+    /// string is not closed.
     private static func endOfString(_ bytes: [UInt8], from start: Int) -> Int {
         var at = start + 1
         while at < bytes.count {
@@ -149,7 +152,7 @@ extension SecretContent {
         return bytes.count
     }
 
-    /// The position after the value at `start`. `start` if there is no value.
+    /// Returns the position after the value at `start`, or `start` if there is no value.
     private static func endOfValue(_ bytes: [UInt8], from start: Int) -> Int {
         var at = start
         var depth = 0
@@ -162,7 +165,7 @@ extension SecretContent {
                 depth += 1
                 at += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                // The end of the enclosing container: the value was a number or a word, or is missing.
+                // The end of the enclosing container. The value was a number or a literal, or is missing.
                 if depth == 0 { return at }
                 depth -= 1
                 at += 1

@@ -1,6 +1,7 @@
 extension SecretContent {
     /// Replaces the content of secret elements and the values of secret attributes in XML and HTML. An element is
-    /// secret by its local name, or by an attribute that names it: `<entry key="password">`.
+    /// secret if its local name, or the value of its `name`, `key` or `id` attribute, is the name of a secret:
+    /// `<entry key="password">`.
     static func markup(_ bytes: [UInt8], with secrets: inout some SecretReplacing) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
@@ -18,7 +19,7 @@ extension SecretContent {
             if secrets.isSecret(name: Array(tag.localName(bytes))) {
                 end = tag.endOfContent(bytes)
             } else if tag.isNamedByAttribute(bytes, secrets) {
-                // Only the text: a schema may use the name of a secret for an element with child elements.
+                // Replace only the text: a schema may use the name of a secret for an element with child elements.
                 end = tag.endOfText(bytes)
             } else {
                 continue
@@ -50,7 +51,7 @@ extension SecretContent {
     }
 }
 
-/// A start tag as written, or another piece of markup.
+/// The positions of a start tag and its parts.
 private struct Tag {
     struct Attribute {
         let name: Range<Int>
@@ -60,13 +61,13 @@ private struct Tag {
 
     let start: Int
     private(set) var end: Int
-    /// The name with its prefix. Empty for a comment, a declaration or an end tag.
+    /// The name with its prefix.
     private(set) var name: Range<Int>
     private(set) var attributes: [Attribute] = []
-    /// True if it has content and an end tag.
+    /// True if the tag is not self-closing, so that content and an end tag follow.
     private(set) var isOpening = false
 
-    /// - Returns: nil if no tag begins here.
+    /// - Returns: nil if no start tag begins at `start`.
     init?(_ bytes: [UInt8], at start: Int) {
         self.start = start
         var at = start + 1
@@ -106,7 +107,7 @@ private struct Tag {
 
     private static func isUnquoted(_ byte: UInt8) -> Bool { byte != UInt8(ascii: ">") && !ASCII.isWhitespace(byte) }
 
-    /// A name without its prefix.
+    /// Returns a name without its namespace prefix.
     static func local(_ name: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         name.lastIndex(of: UInt8(ascii: ":")).map { name[($0 + 1)...] } ?? name
     }
@@ -121,7 +122,7 @@ private struct Tag {
         }
     }
 
-    /// The position of the end tag, or the end of the text.
+    /// Returns the position of the matching end tag, or the end of the document.
     func endOfContent(_ bytes: [UInt8]) -> Int {
         let tag = Array("</".utf8) + bytes[name]
         var at = end
@@ -136,7 +137,7 @@ private struct Tag {
         return bytes.count
     }
 
-    /// The position of the next tag, or the end of the text.
+    /// Returns the position of the next tag, or the end of the document.
     func endOfText(_ bytes: [UInt8]) -> Int {
         var at = end
         while at < bytes.count {
@@ -146,7 +147,8 @@ private struct Tag {
         return at
     }
 
-    /// The text of an element without surrounding white space, CDATA markers and character references.
+    /// Returns the text of an element without surrounding white space and CDATA markers, with character references
+    /// decoded.
     static func text(_ content: ArraySlice<UInt8>) -> [UInt8] {
         var text = ASCII.trimmed(content)
         if text.starts(with: "<![CDATA[".utf8) {

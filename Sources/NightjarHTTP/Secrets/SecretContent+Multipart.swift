@@ -1,7 +1,7 @@
 extension SecretContent {
-    /// Replaces the content of secret parts, and secrets in other parts. RFC 2046 section 5.1, RFC 7578.
+    /// Replaces the content of secret parts, and the secrets in other parts. RFC 2046 section 5.1, RFC 7578.
     ///
-    /// - Returns: nil where no boundary is known.
+    /// - Returns: nil if the boundary is not known.
     package static func multipart(
         _ bytes: [UInt8], type: String?, with secrets: inout some SecretReplacing, depth: Int
     ) -> [UInt8]? {
@@ -10,7 +10,8 @@ extension SecretContent {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
         var at = 0
-        // Text after the last delimiter is handled like a part: readers disagree on what the last delimiter is.
+        // Text after the last delimiter is handled like a part, because parsers disagree on which delimiter is the
+        // last.
         while let start = place(of: delimiter, in: bytes, from: at) {
             let lineEnd = bytes[start...].firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? bytes.count
             result += plain(bytes[at..<start], with: &secrets, depth: depth) + delimiter
@@ -18,8 +19,8 @@ extension SecretContent {
             at = lineEnd
             var end = place(of: delimiter, in: bytes, from: at) ?? bytes.count
             let fields = Fields(bytes[at..<end], with: &secrets)
-            // A line that begins with the delimiter and continues ends a part for some readers and not for others. A
-            // secret part ends where both agree.
+            // If other text follows the delimiter on its line, some parsers end the part and others do not. A secret
+            // part ends at a delimiter that all parsers accept.
             if fields.isSecret { end = place(of: delimiter, isWholeLine: true, in: bytes, from: at) ?? bytes.count }
             result += fields.text
             result += content(bytes[(at + fields.count)..<end], isPart: true, of: fields, with: &secrets, depth: depth)
@@ -28,7 +29,7 @@ extension SecretContent {
         return result + plain(bytes[at...], with: &secrets, depth: depth)
     }
 
-    /// Text outside of the parts: before the first delimiter, and after a delimiter on its line.
+    /// Replaces the secrets in text outside of the parts: before the first delimiter, and on the line of a delimiter.
     private static func plain(
         _ text: ArraySlice<UInt8>, with secrets: inout some SecretReplacing, depth: Int
     ) -> [UInt8] {
@@ -40,15 +41,16 @@ extension SecretContent {
         if let type, let parameter = MediaType(type)?["boundary"], !parameter.isEmpty {
             return Array(parameter.utf8)
         }
-        // Taken from the first line of the body.
+        // Without a Content-Type, the first line of the body is the first delimiter.
         guard bytes.starts(with: "--".utf8) else { return nil }
         let line = bytes.dropFirst(2).prefix { !ASCII.isWhitespace($0) }
         return line.isEmpty || line.count > 70 ? nil : Array(line)
     }
 
-    /// The place of a delimiter at the beginning of a line. RFC 2046 section 5.1.1.
+    /// Returns the position of the next delimiter at the beginning of a line. RFC 2046 section 5.1.1.
     ///
-    /// - Parameter isWholeLine: only white space, or the `--` of the last delimiter, follows it on its line.
+    /// - Parameter isWholeLine: true if only white space and the `--` of the last delimiter may follow the delimiter on
+    ///   its line.
     private static func place(
         of delimiter: [UInt8], isWholeLine: Bool = false, in bytes: [UInt8], from start: Int
     ) -> Int? {
@@ -67,14 +69,14 @@ extension SecretContent {
         return nil
     }
 
-    /// The header fields of a part or message, to and with the empty line after them.
+    /// The header fields of a part or message, up to and including the empty line.
     private struct Fields {
         /// The fields with their secrets replaced.
         var text: [UInt8] = []
-        /// The bytes that the fields have in the message.
+        /// The number of bytes that the fields occupy in the message.
         var count = 0
         var type: String?
-        /// Whether the content is a secret, by its name in Content-Disposition.
+        /// True if the name in Content-Disposition is the name of a secret, so that the content is a secret.
         var isSecret = false
 
         init(_ bytes: ArraySlice<UInt8>, with secrets: inout some SecretReplacing) {
@@ -113,7 +115,7 @@ extension SecretContent {
         }
     }
 
-    /// Replaces the secrets in a message: header fields, an empty line and content.
+    /// Replaces the secrets in a message, which consists of header fields, an empty line and content.
     package static func message(_ bytes: [UInt8], with secrets: inout some SecretReplacing, depth: Int) -> [UInt8] {
         let fields = Fields(bytes[...], with: &secrets)
         return fields.text
@@ -141,7 +143,7 @@ extension SecretContent {
         return (isText ? replacing(content, type: fields.type, with: &secrets, depth: depth + 1) : content) + rest
     }
 
-    /// The name in a Content-Disposition field: `form-data; name="password"`.
+    /// Returns the name in a Content-Disposition field: `form-data; name="password"`.
     private static func disposition(_ value: ArraySlice<UInt8>) -> [UInt8]? {
         var rest = value
         while let semicolon = rest.firstIndex(of: UInt8(ascii: ";")) {

@@ -1,12 +1,12 @@
-/// Decides what replaces the secrets that ``SecretContent`` finds.
+/// Recognizes the names of secrets, and chooses the replacements for the secrets that ``SecretContent`` finds.
 package protocol SecretReplacing {
-    /// True if the value of this name is a secret. The name is plain text.
+    /// Returns true if the value with this name is a secret. The name is plain text.
     func isSecret(name: [UInt8]) -> Bool
-    /// The replacement for a secret. Nil keeps it.
+    /// Returns the replacement for a secret, or nil to keep the secret.
     mutating func replacement(for secret: String) -> String?
-    /// True if an object or array is replaced as a whole; false if each string in it is replaced.
+    /// True if a secret object or array is replaced as a whole. False if each string in it is replaced.
     var replacesWhole: Bool { get }
-    /// True if a member of a secret object only describes the secret, such as `expires_in`.
+    /// Returns true if a member of a secret object only describes the secret, such as `expires_in`.
     func isAboutSecret(name: [UInt8]) -> Bool
 }
 
@@ -16,10 +16,12 @@ extension SecretReplacing {
 
 /// Finds secrets in a body by their names, and returns the body with replacements.
 ///
-/// It reads forms, JSON (also in lines, in events and without its media type), XML and HTML, and multipart content with any of
-/// these as parts. Content that is cut off, or that breaks the grammar of its format, is read as far as it goes. In all
-/// text, tokens that are known by their shape are found too.
+/// Supported formats are forms, JSON (also as lines, in events and without its media type), XML, HTML, and multipart
+/// content whose parts have these formats. Truncated or invalid content is processed as far as possible. In all
+/// formats, tokens that are recognized by their form are found too.
 package enum SecretContent {
+    /// Returns the body with its secrets replaced.
+    ///
     /// - Parameter type: the Content-Type. Nil if there is none.
     package static func replacing(
         _ bytes: [UInt8], type: String?, with secrets: inout some SecretReplacing, depth: Int = 0
@@ -57,8 +59,8 @@ package enum SecretContent {
         essence.hasSuffix("/xml") || essence.hasSuffix("+xml") || essence == "text/html"
     }
 
-    /// True if text without a known format looks like a form: `name=value&name=value`, without white space and
-    /// brackets.
+    /// Returns true if text without a known format looks like a form: `name=value&name=value`, without white space,
+    /// quotes and brackets.
     private static func isForm(_ bytes: [UInt8], essence: String) -> Bool {
         guard essence.isEmpty || essence == "text/plain" || essence == "application/octet-stream",
             bytes.contains(UInt8(ascii: "=")), bytes.first.map({ $0 != UInt8(ascii: "=") }) ?? false
@@ -70,7 +72,7 @@ package enum SecretContent {
 
     // MARK: Forms
 
-    /// Processes an `application/x-www-form-urlencoded` body or a query.
+    /// Replaces the secrets in an `application/x-www-form-urlencoded` body or a query.
     package static func form(_ bytes: [UInt8], with secrets: inout some SecretReplacing, depth: Int = 0) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
@@ -95,7 +97,7 @@ package enum SecretContent {
             }
             return item[...equals] + Array(other.utf8)
         }
-        // An item that contains a document, or a URL with a query.
+        // The value may contain a document, or a URL with a query.
         guard value.contains(where: { "{?&".utf8.contains($0) }) else { return Array(item) }
         let isText = value.first == UInt8(ascii: "{") || value.first == UInt8(ascii: "[")
         let other =
@@ -106,7 +108,7 @@ package enum SecretContent {
         return item[...equals] + PercentEncoding.component(other)
     }
 
-    /// Processes the items after the `?` of a URL or similar text.
+    /// Replaces the secrets in the items after the `?` of a URL or similar text.
     private static func query(_ bytes: [UInt8], with secrets: inout some SecretReplacing, depth: Int) -> [UInt8] {
         let start = bytes.firstIndex(of: UInt8(ascii: "?")).map { $0 + 1 } ?? 0
         return bytes[..<start] + form(Array(bytes[start...]), with: &secrets, depth: depth)
@@ -130,7 +132,7 @@ package enum SecretContent {
             }
             var end = at
             while end < bytes.count, isPart(bytes[end]) { end += 1 }
-            // Excludes the full stop of a sentence.
+            // Exclude the full stop of a sentence.
             var last = end
             while last > at, bytes[last - 1] == UInt8(ascii: ".") { last -= 1 }
             if SecretShape.isToken(bytes[at..<last]),

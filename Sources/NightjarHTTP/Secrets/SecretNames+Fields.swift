@@ -1,22 +1,23 @@
 extension SecretNames {
-    /// True if a field is probably a credential, by its name or by the form of its value.
+    /// Returns true if a field is probably a credential, by its name or by the form of its value.
     package static func isSecret(field name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
         guard !isPublic(name) else { return false }
         return isSecret(name, in: .field) || SecretShape.isToken(value)
             || SecretShape.isRandom(value) && !isIdentifier(name)
     }
 
-    /// True if a field of this name is probably a credential.
+    /// Returns true if a field of this name is probably a credential.
     package static func isSecret(field name: UnsafeRawBufferPointer) -> Bool {
         !isPublic(name) && isSecret(name, in: .field)
     }
 
-    /// A fast path for the fields of nearly all requests.
+    /// Returns true for common fields that are never credentials. Fast, because nearly all requests have only such
+    /// fields.
     private static func isPublic(_ name: UnsafeRawBufferPointer) -> Bool {
         ForwardedFields.isSafe(name) || name.count == 4 && ASCII.isCaseless(name, "host")
     }
 
-    /// Fields whose values look random but are not credentials: request IDs, validators, digests.
+    /// Returns true for fields whose values look random but are not credentials: request IDs, validators, digests.
     private static func isIdentifier(_ name: UnsafeRawBufferPointer) -> Bool {
         let letters = String(decoding: letters(name), as: UTF8.self)
         return letters.hasSuffix("id") || identifiers.contains(where: letters.contains)
@@ -46,8 +47,8 @@ extension Headers {
     }
 }
 
-/// True if the value of this name, in a log line or a table, is probably a credential.
+/// Returns true if the value with this name, in a log line or a table, is probably a credential.
 package func isNameOfSecret(_ name: UnsafeRawBufferPointer) -> Bool {
-    // "max_tokens" is a quantity. Names with hyphens are HTTP fields.
+    // Names with hyphens are HTTP fields. For other names, the rules for items exclude quantities such as "max_tokens".
     SecretNames.isSecret(name, in: name.contains(UInt8(ascii: "-")) ? .field : .item)
 }

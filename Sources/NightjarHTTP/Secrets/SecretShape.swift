@@ -1,7 +1,7 @@
-/// Decides by value which strings look like credentials, regardless of their names.
+/// Recognizes credentials by the form of their values, regardless of their names.
 enum SecretShape {
-    /// True if the value is a JSON Web Token (RFC 7519), optionally after a scheme, or has the prefix of a well-known
-    /// service's tokens.
+    /// Returns true if the value, optionally after a scheme, is a JSON Web Token (RFC 7519) or has the prefix of a
+    /// well-known service's tokens.
     static func isToken(_ value: some BidirectionalCollection<UInt8>) -> Bool {
         let token = withoutScheme(value)
         guard token.count >= shortestToken, token.count <= longest else { return false }
@@ -10,8 +10,8 @@ enum SecretShape {
                 && prefixes.contains { token.starts(with: $0.utf8) }
     }
 
-    /// True if the value is a long random token: letters and digits that alternate frequently. A UUID is not one,
-    /// because it is usually an identifier.
+    /// Returns true if the value is a long random token, in which letters and digits alternate frequently. Returns
+    /// false for a UUID, because a UUID is usually an identifier.
     static func isRandom(_ value: some BidirectionalCollection<UInt8>) -> Bool {
         let token = withoutScheme(value)
         guard token.count >= shortestRandom, token.count <= longest else { return false }
@@ -44,7 +44,7 @@ enum SecretShape {
         for byte in token {
             if byte == UInt8(ascii: ".") { dots += 1 } else if !isTokenByte(byte) { return false }
         }
-        // Signed tokens have three parts, encrypted ones five.
+        // Signed tokens have three parts, and encrypted tokens have five.
         return dots == 2 || dots == 4
     }
 
@@ -63,7 +63,7 @@ enum SecretShape {
     private static let shortestRandom = 24
     private static let fewestChanges = 3
     private static let longest = 16384
-    /// Prefixes of GitHub, GitLab, Slack, Stripe and OpenAI, AWS, npm and Google.
+    /// Prefixes of the tokens of GitHub, GitLab, Slack, Stripe, OpenAI, AWS, npm and Google.
     private static let prefixes = [
         "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "xoxa-", "xoxr-", "sk_live_",
         "sk_test_", "rk_live_", "sk-", "AKIA", "ASIA", "npm_", "AIza", "ya29",

@@ -1,6 +1,6 @@
 /// Validates the value of a Host field that a caller set. RFC 9110 section 7.2.
 enum HostField {
-    /// True for the bytes of names, addresses and ports.
+    /// Returns true for the bytes of names, addresses and ports.
     private static func isHostByte(_ byte: UInt8) -> Bool {
         PercentEncoding.unreserved.contains(byte) || ":[]".utf8.contains(byte)
     }

@@ -6,15 +6,16 @@ import Musl
 import Darwin
 #endif
 
-/// Parses the host of a URL. RFC 3986 section 3.2.2, restricted to hosts that can be connected to: DNS names (also
-/// internationalized), IPv4 addresses of four decimal numbers, and IPv6 addresses in brackets.
+/// Parses the host of a URL. RFC 3986 section 3.2.2, restricted to DNS names (also internationalized), IPv4 addresses
+/// of four decimal numbers, and IPv6 addresses in brackets.
 enum HostSyntax {
-    /// The maximum lengths in bytes, without a final dot. RFC 1035 section 2.3.4.
+    /// The maximum length of a name in bytes, without a final dot. RFC 1035 section 2.3.4.
     private static let maximumName = 253
+    /// The maximum length of a label in bytes. RFC 1035 section 2.3.4.
     private static let maximumLabel = 63
 
-    /// The host in canonical form, for connecting and comparing. Names are in lower case. IPv6 addresses are in their
-    /// shortest form (RFC 5952), without brackets.
+    /// Returns the host in canonical form, which is used to connect and to compare. Names are in lower case. IPv6
+    /// addresses are in their shortest form (RFC 5952), without brackets.
     static func canonical(_ text: UnsafeRawBufferPointer) throws(NightjarError) -> String {
         guard let first = text.first else {
             throw NightjarError(.invalidURL, "the URL has no host; write http://host/path")
@@ -48,8 +49,8 @@ enum HostSyntax {
         }
     }
 
-    /// True if the last label is a number. Resolvers read 127.1, 0x7f000001 and 2130706433 as 127.0.0.1, which a check
-    /// of the name would miss. Such a host must therefore be a complete IPv4 address.
+    /// Returns true if the last label is a number. Such a host must be a complete IPv4 address, because resolvers read
+    /// 127.1, 0x7f000001 and 2130706433 as 127.0.0.1, and rules that compare host names would not match them.
     private static func endsInNumber(_ name: Slice<UnsafeRawBufferPointer>) -> Bool {
         let start = name.lastIndex(of: UInt8(ascii: ".")).map { $0 + 1 } ?? name.startIndex
         let label = name[start...]
@@ -81,6 +82,8 @@ enum HostSyntax {
         }
     }
 
+    /// Checks the characters and lengths of a host name.
+    ///
     /// - Parameter name: the host name without a final dot.
     private static func checkName(_ name: Slice<UnsafeRawBufferPointer>) throws(NightjarError) {
         var label = 0

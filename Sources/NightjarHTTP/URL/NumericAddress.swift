@@ -8,8 +8,8 @@ import Darwin
 
 /// Converts IP addresses from text to bytes.
 package enum NumericAddress {
-    /// The 4 or 16 bytes of an address in network order. Nil if `text` is not an address. IPv6 addresses are written
-    /// without brackets.
+    /// Returns the 4 or 16 bytes of an address in network order, or nil if `text` is not an address. IPv6 addresses are
+    /// written without brackets.
     package static func bytes(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count < INET6_ADDRSTRLEN else { return nil }
         return Array(text).withUnsafeBytes { bytes -> [UInt8]? in

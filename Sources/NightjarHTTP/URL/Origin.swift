@@ -2,7 +2,7 @@ import NIOCore
 
 /// A scheme, host and port. Connections, credentials and cache entries belong to an origin. RFC 6454 section 4.
 ///
-/// One pointer in size and cheap to compare, because it is the key of many tables.
+/// An origin has the size of one pointer and is cheap to compare, because it is the key of many tables.
 package struct Origin: Hashable, Sendable, CustomStringConvertible {
     private final class Storage: Sendable {
         let isTLS: Bool
@@ -32,12 +32,12 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     private let storage: Storage
 
-    /// The caller must have validated `host` (``HostSyntax``) and `port`.
+    /// Creates an origin. The caller must have validated `host` (``HostSyntax``) and `port`.
     init(isTLS: Bool, host: String, port: Int) {
         storage = Storage(isTLS: isTLS, host: host, port: port, socket: nil)
     }
 
-    /// The origin of a server that listens on a Unix domain socket. Its Host field is `localhost`.
+    /// Creates the origin of a server that listens on a Unix domain socket. The Host field is `localhost`.
     package init(socket: UnixSocket) {
         storage = Storage(isTLS: false, host: "localhost", port: Origin.defaultPort(isTLS: false), socket: socket)
     }
@@ -57,7 +57,7 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
     /// The Unix domain socket on which the server listens. Nil for TCP.
     package var socket: UnixSocket? { storage.socket }
 
-    /// Host and port, including a default port, for messages. RFC 3986 section 3.2. `unix:/path` for a socket.
+    /// The host and port, including a default port, for messages (RFC 3986 section 3.2). `unix:/path` for a socket.
     package var authority: String {
         if let socket { return socket.description }
         return (host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host) + ":\(port)"
@@ -65,7 +65,7 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     package static func defaultPort(isTLS: Bool) -> Int { isTLS ? 443 : 80 }
 
-    /// True if `authority` is the normal spelling of this origin in a URL.
+    /// Returns true if `authority` equals ``hostField``, the usual form of this origin in a URL. False for a socket.
     func isWritten(_ authority: UnsafeRawBufferPointer, isTLS: Bool) -> Bool {
         isTLS == storage.isTLS && ASCII.isSame(authority, storage.hostField) && storage.socket == nil
     }

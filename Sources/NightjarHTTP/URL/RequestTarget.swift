@@ -5,12 +5,12 @@ enum RequestTarget {
     /// The maximum length of a URL in bytes, before and after encoding. Servers accept at most 8 KiB to 64 KiB.
     static let maximumLength = 64 * 1024
 
-    /// Writes the path and query: the base's path, one slash, `text`, then `query`. The fragment is omitted because it
-    /// is not sent to the server (RFC 9110 section 7.1).
+    /// Writes `base`, one slash, the path and query of `text`, and `query`, in this order. The fragment of `text` is
+    /// omitted, because fragments are not sent to the server (RFC 9110 section 7.1).
     ///
     /// - Parameters:
-    ///   - text: path, query and fragment as the caller wrote them. Each may be missing.
-    ///   - base: the encoded path that `text` is appended to. May be empty.
+    ///   - text: a path, query and fragment as the caller wrote them. Each part may be missing.
+    ///   - base: the encoded path to which `text` is appended. May be empty.
     static func write(
         _ text: UnsafeRawBufferPointer, behind base: String, query: [(name: String, value: String)],
         into buffer: inout ByteBuffer
@@ -49,7 +49,7 @@ enum RequestTarget {
         }
         var needsSeparator = ownQuery.last != UInt8(ascii: "&")
         for item in query {
-            // Checked before encoding, so that no work is wasted on an oversized URL.
+            // Check the length before encoding, so that the cost of a URL that is too long is small.
             try checkLength(item.name.utf8.count + item.value.utf8.count)
             if needsSeparator { buffer.writeInteger(separator) }
             PercentEncoding.writeComponent(item.name, into: &buffer)

@@ -1,9 +1,10 @@
 import NIOCore
 
 extension RequestURL {
-    /// A copy with these query items. Each replaces the first item of its name, or is appended.
+    /// Returns a copy with these query items. Each new item takes the place of the first item of the same name, and the
+    /// other items of this name are removed. If there is no item of this name, the new item is appended.
     ///
-    /// - Throws: `invalid_url` when the target becomes too long.
+    /// - Throws: `invalid_url` if the target becomes too long.
     package func setting(_ items: [(name: String, value: String)]) throws(NightjarError) -> RequestURL {
         var parts = queryParts
         for (name, value) in items {
@@ -21,7 +22,7 @@ extension RequestURL {
         return url
     }
 
-    /// A copy in which these query items, appended, replace all items of the same names.
+    /// Returns a copy without the query items of the same names and with these items appended.
     ///
     /// - Throws: `invalid_url` if the target becomes too long.
     package func replacing(_ items: [(name: String, value: String)]) throws(NightjarError) -> RequestURL {
@@ -41,17 +42,17 @@ extension RequestURL {
         return Substring(String(buffer: text))
     }
 
-    /// True if the values of query items of this name are masked in logs.
+    /// Returns true if the values of query items of this name are masked in logs.
     package func isSecret(name: String) -> Bool { SecretNames.isSecret(item: name[...].utf8, sensitive: sensitive) }
 
-    /// The value of the first query item of this name, decoded.
+    /// Returns the decoded value of the first query item of this name, or nil if there is none.
     package func queryValue(_ name: String) -> String? {
         queryParts.first { RequestURL.isPart($0, named: name) }.map { part in
             String(decoding: PercentEncoding.decoded(RequestURL.valueOf(part)), as: UTF8.self)
         }
     }
 
-    /// The encoded query items, as separated by `&`.
+    /// The encoded query items, which are separated by `&`.
     package var queryParts: [Substring] {
         guard let query, !query.isEmpty else { return [] }
         return query.split(separator: "&", omittingEmptySubsequences: false)
@@ -73,7 +74,7 @@ extension RequestURL {
         part.utf8[nameOf(part).endIndex...].dropFirst()
     }
 
-    /// True if the value of a query item is masked in logs and omitted from saved positions.
+    /// Returns true if the value of a query item is masked in logs and omitted from saved positions.
     package func isSecret(_ part: Substring) -> Bool {
         SecretNames.isSecret(item: RequestURL.nameOf(part), sensitive: sensitive)
     }

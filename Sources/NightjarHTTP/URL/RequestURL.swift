@@ -2,20 +2,20 @@ import NIOCore
 
 /// An absolute http or https URL in the form in which it is sent. RFC 9110 section 4.2, RFC 3986.
 ///
-/// The fragment is dropped. Dot segments are kept; the server resolves them.
+/// The fragment is dropped. Dot segments are kept, because the server resolves them.
 public struct RequestURL: Sendable, CustomStringConvertible {
     package let origin: Origin
-    /// Path and query, percent-encoded, beginning with a slash. The request target of RFC 9112 section 3.2.1.
+    /// The path and query, percent-encoded, beginning with a slash: the request target of RFC 9112 section 3.2.1.
     public let target: String
-    /// User name and password from before the `@`. Not part of ``description`` and never sent as part of the URL.
+    /// The user name and password before the `@`. Not part of ``description`` and never sent as part of the URL.
     package let userInfo: UserInfo?
-    /// Names of query items that carry credentials, besides the built-in names. URLs that are resolved against this one
-    /// inherit them. They do not affect equality.
+    /// Names of query items that carry credentials, in addition to the built-in names. A URL that is resolved against
+    /// this URL inherits these names. The names do not affect equality.
     package var sensitive: [String] = []
 
     /// Parses an absolute URL.
     ///
-    /// - Throws: `invalid_url` with a hint. The message quotes nothing that may be a password.
+    /// - Throws: `invalid_url` with the reason. The message quotes no part that may be a password.
     public init(_ text: String) throws(NightjarError) {
         guard let url = try RequestURL.resolve(text, base: nil, query: []) else {
             throw NightjarError(.invalidURL, "the URL has no scheme; write http://host/path or https://host/path")
@@ -30,7 +30,7 @@ public struct RequestURL: Sendable, CustomStringConvertible {
         self.sensitive = sensitive
     }
 
-    /// A copy that also masks the values of these query items.
+    /// Returns a copy that also masks the values of query items with these names.
     func hiding(_ names: [String]) -> RequestURL {
         let further = names.filter { !sensitive.contains($0) }
         guard !further.isEmpty else { return self }
@@ -38,7 +38,7 @@ public struct RequestURL: Sendable, CustomStringConvertible {
     }
 
     /// Resolves `target`, which is an absolute URL or a path. A path is appended to this URL's path with one slash
-    /// between them. `query` is appended last.
+    /// between both paths. `query` is appended to the query of `target`.
     public func joined(
         _ target: String, query: [(name: String, value: String)] = []
     ) throws(NightjarError) -> RequestURL {
@@ -53,7 +53,7 @@ public struct RequestURL: Sendable, CustomStringConvertible {
         return String(target[..<end])
     }
 
-    /// Origin and path, for messages.
+    /// The origin and path, for messages.
     var withoutQuery: String { origin.description + path }
 
     /// The query after the `?`, encoded. Nil if there is none.

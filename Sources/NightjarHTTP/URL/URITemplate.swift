@@ -3,7 +3,7 @@ import NIOCore
 /// A URI template: `/users/{id}/posts{?page,tag}`. RFC 6570 up to level 3: all operators and several variables in one
 /// expression. Values are strings.
 ///
-/// Text outside braces is kept where it is legal in a URL, including escapes. The rest is percent-encoded.
+/// Text outside braces is kept if it is legal in a URL, including escapes. Other characters are percent-encoded.
 package struct URITemplate: Sendable {
     /// The template's source text.
     package let text: String
@@ -13,12 +13,14 @@ package struct URITemplate: Sendable {
     private let parts: [Part]
 
     enum Part: Sendable {
-        /// Encoded text.
+        /// Percent-encoded text outside braces.
         case literal(String)
         case expression(Operator, [String])
     }
 
-    /// - Throws: `invalid_url` with the position in characters, counted from 1.
+    /// Parses a template.
+    ///
+    /// - Throws: `invalid_url` with the position of the error in characters, counted from 1.
     package init(_ text: String) throws(NightjarError) {
         try RequestTarget.checkLength(text.utf8.count)
         var reader = URITemplateReader(text)
@@ -33,8 +35,8 @@ package struct URITemplate: Sendable {
         self.known = known
     }
 
-    /// Expands the template with the values that `value` returns. A variable without a value is omitted, as the RFC
-    /// specifies.
+    /// Expands the template with the values that `value` returns. A variable without a value is omitted (RFC 6570
+    /// section 3.2.1).
     ///
     /// - Throws: `invalid_url` if the result exceeds the maximum length of a URL.
     package func expand(_ value: (_ name: String) -> String?) throws(NightjarError) -> String {
@@ -43,8 +45,8 @@ package struct URITemplate: Sendable {
         return String(buffer: expansion.buffer)
     }
 
-    /// Expands the template, but requires a value for each variable of the path and rejects values that would change
-    /// the path's structure. A DELETE of `/users/{id}` must not become one of `/users/` because an ID is empty.
+    /// Expands the template. Requires a value for each variable of the path, and rejects values that would change the
+    /// path's structure. An empty ID must not turn a DELETE of `/users/{id}` into a DELETE of `/users/`.
     ///
     /// Variables in `{?...}` and `{&...}` may be missing, and `{+path}` may be empty. If a name occurs more than once
     /// in `values`, the first value is used.
@@ -70,7 +72,7 @@ package struct URITemplate: Sendable {
             throw NightjarError(
                 .invalidRequest,
                 "the URL template's variable \(quoted(missing)) has no value; "
-                    + (near.map { "the values contain \(quoted($0)), did you mean that?" } ?? "add one"))
+                    + (near.map { "did you mean the value \(quoted($0))?" } ?? "add a value"))
         }
         guard let unknownName = given.first(where: { !known.contains($0.name) })?.name else { return }
         let near = nearestName(to: unknownName, among: variables)
@@ -125,14 +127,14 @@ extension URITemplate {
 
         /// True if each value is preceded by its name.
         var isNamed: Bool { self == .parameter || isOptional }
-        /// True if values are parts of a URL rather than data: reserved characters and escapes are kept.
+        /// True if values are parts of a URL, in which reserved characters and escapes are kept, and not data.
         var keepsReserved: Bool { self == .reserved || self == .fragment }
-        /// True if a missing value is allowed: it changes the query, not the path.
+        /// True if a value may be missing, because the variable is in the query and not in the path.
         var isOptional: Bool { self == .query || self == .continuation }
     }
 
     private struct Expansion {
-        /// The position of a value that may be in the path.
+        /// The position of an expanded value that may be in the path.
         private struct Place {
             let range: Range<Int>
             let name: String
@@ -149,7 +151,7 @@ extension URITemplate {
                 var isFirst = true
                 for name in names {
                     guard let text = value(name) else { continue }
-                    // Checked before encoding, so that no work is wasted on an oversized URL.
+                    // Check the length before encoding, so that the cost of a URL that is too long is small.
                     try RequestTarget.checkLength(text.utf8.count)
                     buffer.writeStaticString(isFirst ? kind.first : kind.separator)
                     isFirst = false
@@ -163,7 +165,7 @@ extension URITemplate {
         private mutating func append(_ text: String, of name: String, _ kind: Operator) {
             if kind.isNamed {
                 buffer.writeString(name)
-                // Section 3.2.7: a path-style parameter with an empty value has no `=`; query items do.
+                // A path-style parameter with an empty value has no `=`, but a query item does. Section 3.2.7.
                 if kind != .parameter || !text.isEmpty { buffer.writeStaticString("=") }
             }
             let start = buffer.writerIndex
@@ -181,7 +183,7 @@ extension URITemplate {
         func checkPath() throws(NightjarError) {
             guard !places.isEmpty else { return }
             let flaws = buffer.withUnsafeReadableBytes(Expansion.flaws)
-            // Both lists are sorted by position, so one pass finds all overlapping pairs.
+            // `flaws` and `places` are sorted by position, so one pass finds all overlapping pairs.
             var first = 0
             for (segment, flaw) in flaws {
                 while first < places.count, places[first].range.upperBound < segment.lowerBound { first += 1 }
@@ -190,7 +192,7 @@ extension URITemplate {
             }
         }
 
-        /// The defective segments of the path, in order.
+        /// Returns the empty and dot segments of the path, in order.
         private static func flaws(in url: UnsafeRawBufferPointer) -> [(segment: Range<Int>, Flaw)] {
             var flaws: [(segment: Range<Int>, Flaw)] = []
             var start = 0
@@ -208,7 +210,7 @@ extension URITemplate {
             }
         }
 
-        /// True if the segment is `.` or `..`, encoded or not.
+        /// Returns true if the segment is `.` or `..`, encoded or not.
         private static func isDots(_ segment: Slice<UnsafeRawBufferPointer>) -> Bool {
             guard let first = segment.first, first == UInt8(ascii: ".") || first == UInt8(ascii: "%"),
                 segment.count <= 6

@@ -57,7 +57,7 @@ struct URITemplateReader {
         return .expression(kind, names)
     }
 
-    /// Section 2.3: letters, digits, underscores and escapes, separated by single dots.
+    /// Reads a variable name: letters, digits, underscores and escapes, separated by single dots. RFC 6570 section 2.3.
     private mutating func name(of expression: Int) throws(NightjarError) -> String {
         let start = at
         while at < bytes.count {

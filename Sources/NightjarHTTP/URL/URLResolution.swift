@@ -1,13 +1,13 @@
-/// Resolves a target as the caller wrote it: an absolute URL, or a path relative to a base.
+/// Resolves a target as the caller wrote it: an absolute URL, or a path relative to a base URL.
 struct URLResolution {
     let origin: Origin
     let userInfo: UserInfo?
-    /// The encoded path of the base. Empty for an absolute URL.
+    /// The encoded path of the base URL. Empty if the target is an absolute URL.
     let basePath: String
     /// The offset in the target at which path and query begin.
     let rest: Int
 
-    /// For a URL that is already resolved.
+    /// Creates the resolution of a URL that is already resolved.
     init(of url: RequestURL) {
         origin = url.origin
         userInfo = url.userInfo
@@ -15,9 +15,12 @@ struct URLResolution {
         rest = 0
     }
 
-    /// - Parameter known: an origin from an earlier request. If the target names it, it is not parsed again.
+    /// Resolves a target.
+    ///
+    /// - Parameter known: an origin from an earlier request. If the target has this origin, the origin is not parsed
+    ///   again.
     /// - Returns: nil for a relative target without a base.
-    /// - Throws: `invalid_url` with a hint. The message quotes nothing that may be a password.
+    /// - Throws: `invalid_url` with the reason. The message quotes no part that may be a password.
     init?(
         _ text: UnsafeRawBufferPointer, base: RequestURL?, known: Origin? = nil
     ) throws(NightjarError) {
@@ -54,7 +57,7 @@ struct URLResolution {
         }
     }
 
-    /// Returns whether the scheme is https, and the offset after `://`. Nil if `text` is relative.
+    /// Returns whether the scheme is https, and the offset after `://`. Returns nil if `text` is relative.
     private static func scheme(_ text: UnsafeRawBufferPointer) throws(NightjarError) -> (isTLS: Bool, end: Int)? {
         var end = 0
         while end < text.count, isSchemeByte(text[end]) { end += 1 }
@@ -64,7 +67,9 @@ struct URLResolution {
         let isKnown = isTLS || ASCII.isCaseless(name, "http")
         guard end + 2 < text.count, text[end + 1] == UInt8(ascii: "/"), text[end + 2] == UInt8(ascii: "/") else {
             guard isKnown else { return nil }
-            throw NightjarError(.invalidURL, "\(quoted(name)) is not followed by ://; write http://host/path")
+            throw NightjarError(
+                .invalidURL,
+                "the URL has no \"//\" after the scheme \(quoted(name)); write a URL such as https://host/path")
         }
         guard isKnown else {
             throw NightjarError(.invalidURL, "the scheme \(quoted(name)) is not http or https\(hint(for: name))")
@@ -81,7 +86,7 @@ struct URLResolution {
         return ""
     }
 
-    /// True for the bytes of a scheme. RFC 3986 section 3.1.
+    /// Returns true for the bytes of a scheme. RFC 3986 section 3.1.
     static func isSchemeByte(_ byte: UInt8) -> Bool {
         ASCII.lowercase(byte) &- UInt8(ascii: "a") < 26 || ASCII.isDigit(byte) || byte == UInt8(ascii: "+")
             || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
@@ -97,6 +102,8 @@ struct URLResolution {
         return UnsafeRawBufferPointer(rebasing: text[start..<end])
     }
 
+    /// Parses an authority.
+    ///
     /// - Returns: the host in canonical form, a port from 1 to 65535, and the user info.
     static func read(
         _ authority: UnsafeRawBufferPointer, defaultPort: Int
@@ -115,7 +122,7 @@ struct URLResolution {
     }
 
     private static func readUserInfo(_ text: UnsafeRawBufferPointer) throws(NightjarError) -> UserInfo {
-        // Rejects a backslash in particular: browsers end the host at it, other parsers do not.
+        // A backslash in particular is rejected, because browsers end the host at a backslash and other parsers do not.
         guard text.allSatisfy(PercentEncoding.isUserInfoByte) else {
             throw NightjarError(
                 .invalidURL, "a character of the URL's user name or password must be percent-encoded, like %5C for \\")
@@ -126,8 +133,8 @@ struct URLResolution {
     private static func splitPort(
         _ text: UnsafeRawBufferPointer, defaultPort: Int
     ) throws(NightjarError) -> (host: UnsafeRawBufferPointer, port: Int) {
-        // The colons of an IPv6 address are inside its brackets. If the closing bracket is missing, the host is
-        // rejected later.
+        // The colons of an IPv6 address are inside its brackets. If the closing bracket is missing, HostSyntax rejects
+        // the host.
         let isAddress = text.first == UInt8(ascii: "[")
         let hostEnd = isAddress ? text.lastIndex(of: UInt8(ascii: "]")) ?? text.count : 0
         guard let colon = text[hostEnd...].firstIndex(of: UInt8(ascii: ":")) else {
@@ -146,9 +153,10 @@ struct URLResolution {
         return (host, port)
     }
 
-    /// The port is not quoted: if a password contains a slash, its beginning may be parsed as the port.
+    /// The error for an invalid port. The port is not quoted, because the beginning of a password that contains a slash
+    /// is parsed as the port.
     private static var invalidPort: NightjarError {
         NightjarError(
-            .invalidURL, "the port is not a number from 1 to 65535; if it is part of a password, encode / ? # @ in it")
+            .invalidURL, "the port is not a number from 1 to 65535; percent-encode / ? # @ in a password")
     }
 }

@@ -1,4 +1,4 @@
-/// A Unix domain socket over which HTTP is spoken. unix(7).
+/// The address of an HTTP server that listens on a Unix domain socket. unix(7).
 public struct UnixSocket: Hashable, Sendable, CustomStringConvertible {
     /// The absolute path of the socket.
     public let path: String
@@ -6,7 +6,7 @@ public struct UnixSocket: Hashable, Sendable, CustomStringConvertible {
     /// The maximum length of the path in bytes: the size of sun_path without the NUL.
     public static let longestPath = 107
 
-    /// - Throws: `invalid_url` with a hint.
+    /// - Throws: `invalid_url` if the path is not absolute, too long or contains NUL.
     public init(_ path: String) throws(NightjarError) {
         guard path.utf8.first == UInt8(ascii: "/") else {
             throw NightjarError(
@@ -25,7 +25,7 @@ public struct UnixSocket: Hashable, Sendable, CustomStringConvertible {
         self.path = path
     }
 
-    /// Compares bytes: the file system does not apply canonical equivalence, so such paths are different sockets.
+    /// Compares the bytes of the paths. The file system does not treat canonically equivalent paths as equal.
     public static func == (a: UnixSocket, b: UnixSocket) -> Bool { a.path.isExactly(b.path) }
 
     public func hash(into hasher: inout Hasher) { path.hashExactly(into: &hasher) }
@@ -40,7 +40,7 @@ extension RequestURL {
     ///
     /// Only a base URL may name a socket. The target of a call or a redirect cannot.
     ///
-    /// - Throws: `invalid_url` with a hint.
+    /// - Throws: `invalid_url` with the reason.
     public init(base text: String) throws(NightjarError) {
         if let rest = RequestURL.behind("http+unix://", text) {
             let name = rest.utf8.prefix { !"/?#".utf8.contains($0) }
@@ -48,7 +48,8 @@ extension RequestURL {
             guard let path, name.count > 0 else {
                 throw NightjarError(
                     .invalidURL,
-                    "write the socket's path with %2F for each slash: http+unix://%2Frun%2Fdocker.sock/path")
+                    "the socket path in the URL is empty or not UTF-8; write %2F for each slash, as in "
+                        + "http+unix://%2Frun%2Fdocker.sock/path")
             }
             let behind = try RequestURL("http://localhost" + rest[name.endIndex...])
             self.init(origin: Origin(socket: try UnixSocket(path)), target: behind.target, userInfo: nil)

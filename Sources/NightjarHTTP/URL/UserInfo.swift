@@ -1,4 +1,4 @@
-/// The user name and password of a URL, decoded. Its description does not contain them.
+/// The user name and password of a URL, decoded. ``description`` and the mirror contain neither.
 package final class UserInfo: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     package let user: String
     /// The password. Nil if the user info contains no colon.

@@ -1,10 +1,10 @@
 /// Encodes an `Encodable` as a JSON value. If a name is encoded twice, the last value is kept at the position of the
 /// first.
 ///
-/// Inside, failures are `EncodingError`s, as Codable requires. Callers receive ``NightjarError``s (see
-/// ``JSONValue/init(encoding:_:)``).
+/// The encoder throws `EncodingError`s, as Codable requires. ``JSONValue/init(encoding:_:)`` converts them to
+/// ``NightjarError``s.
 struct JSONBuilder: Encoder {
-    /// The deepest nesting of containers. A class may contain itself.
+    /// The maximum nesting of containers. Ends the recursion of an object that contains itself.
     static let maximumDepth = 512
 
     /// A value under construction. Codable's containers fill it after the function that created them has returned.
@@ -18,7 +18,7 @@ struct JSONBuilder: Encoder {
 
         fileprivate var content = Content.nothing
 
-        /// A type that encodes nothing becomes an empty object, as does a type without properties.
+        /// The finished value. An empty object if the type encoded nothing.
         var value: JSONValue {
             switch content {
             case .nothing: .object([])
@@ -28,7 +28,8 @@ struct JSONBuilder: Encoder {
             }
         }
 
-        /// Up to this many members are searched linearly, which is faster than an index.
+        /// The maximum number of members that are searched linearly. A linear search of few members is faster than an
+        /// index.
         private static let fewMembers = 16
 
         var count: Int { if case .elements(let nodes) = content { nodes.count } else { 0 } }
@@ -88,10 +89,11 @@ struct JSONBuilder: Encoder {
 
     func singleValueContainer() -> any SingleValueEncodingContainer { self }
 
-    /// Encodes a value of any type, with the closure that the options have for the type or with its own `encode(to:)`.
+    /// Encodes a value of any type with the closure that the options contain for the type, or with the type's own
+    /// `encode(to:)`.
     func write<Value: Encodable>(_ value: Value) throws {
         guard place.depth <= JSONBuilder.maximumDepth else {
-            throw error(value, "it has more than \(JSONBuilder.maximumDepth) levels")
+            throw error(value, "the value has more than \(JSONBuilder.maximumDepth) levels")
         }
         if let write = options.writing(of: Value.self) {
             try write(value, self)
@@ -233,8 +235,8 @@ private struct JSONElementBuilder: UnkeyedEncodingContainer {
     }
 }
 
-/// A dictionary. Its keys are data, so no naming strategy applies. They are sorted so that equal values produce equal
-/// bodies.
+/// A dictionary with string keys. The keys are data, so they are encoded without a naming strategy. The keys are sorted
+/// so that equal dictionaries produce equal bodies.
 private protocol NamedCoding {
     func encode(plainly builder: JSONBuilder) throws
 }
@@ -252,8 +254,8 @@ extension Dictionary: NamedCoding where Key == String, Value: Encodable {
 }
 
 extension JSONValue {
-    /// Encodes `value`. Synthesized code omits optionals that are nil. ``Null`` and ``JSONValue/null`` are encoded as
-    /// null.
+    /// Encodes `value`. A synthesized `encode(to:)` omits optionals that are nil. ``Null`` and ``JSONValue/null`` are
+    /// encoded as null.
     ///
     /// - Throws: `invalid_request` with the path and the reason.
     public init<Value: Encodable>(

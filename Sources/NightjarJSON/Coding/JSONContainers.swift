@@ -3,7 +3,7 @@ struct JSONMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private let reader: JSONReader
     private let container: JSONPlace.Container
     private let members: [JSONValue.Member]
-    /// The positions of the members by name. Nil if there are few enough to search linearly.
+    /// The positions of the members by coding key. Nil if the members are searched linearly, because they are few.
     private let index: ExactDictionary<Int>?
 
     init(_ members: [JSONValue.Member], of reader: JSONReader) {
@@ -137,7 +137,7 @@ struct JSONElements: UnkeyedDecodingContainer {
 
     mutating func superDecoder() throws -> any Decoder { try take((any Decoder).self) { $0 } }
 
-    /// Decodes the current element and advances. An element that cannot be decoded remains the current one.
+    /// Decodes the current element and advances. Does not advance if the element cannot be decoded.
     private mutating func take<Result>(
         _ type: any Any.Type, _ read: (JSONReader) throws -> Result
     ) throws -> Result {

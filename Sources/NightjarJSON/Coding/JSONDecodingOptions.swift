@@ -1,12 +1,12 @@
 /// Options for decoding a JSON response into a type.
 public struct JSONDecodingOptions: Sendable {
-    /// How member names are mapped to coding keys.
+    /// The mapping of member names to coding keys.
     public enum Names: Sendable {
-        /// Names are equal.
+        /// A coding key equals the member name.
         case useDefaultKeys
         /// `image_url` is mapped to `imageUrl`. Keys of dictionaries are data and stay unchanged.
         case convertFromSnakeCase
-        /// The closure maps the member's path, whose last key is the member's own name.
+        /// The closure receives the path of the member, which ends with the member's name, and returns the coding key.
         case custom(@Sendable (_ path: [any CodingKey]) -> any CodingKey)
     }
 

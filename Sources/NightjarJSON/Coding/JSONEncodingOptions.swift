@@ -1,12 +1,12 @@
 /// Options for encoding a value as a JSON text.
 public struct JSONEncodingOptions: Sendable {
-    /// How coding keys are mapped to member names.
+    /// The mapping of coding keys to member names.
     public enum Names: Sendable {
-        /// Names are equal.
+        /// The member name equals the coding key.
         case useDefaultKeys
         /// `imageUrl` is mapped to `image_url`. Keys of dictionaries are data and stay unchanged.
         case convertToSnakeCase
-        /// The closure maps the member's path, whose last key is the member's own key.
+        /// The closure receives the path of the member, which ends with the coding key, and returns the member name.
         case custom(@Sendable (_ path: [any CodingKey]) -> any CodingKey)
     }
 

@@ -1,10 +1,10 @@
 /// Decodes types from a JSON value without loss: numbers are not truncated, strings are not converted to numbers, and
 /// booleans are not inferred.
 ///
-/// Inside, failures are `DecodingError`s, as Codable requires. Callers receive ``NightjarError``s (see
-/// ``JSONValue/decode(_:at:_:)``).
+/// The decoder throws `DecodingError`s, as Codable requires. ``JSONValue/decode(_:at:_:)`` converts them to
+/// ``NightjarError``s.
 struct JSONReader: Decoder {
-    /// The deepest nesting of containers. Bounds the stack, because decoding recurses.
+    /// The maximum nesting of containers. Limits the stack depth, because decoding recurses.
     static let maximumDepth = 512
 
     let value: JSONValue
@@ -25,7 +25,8 @@ struct JSONReader: Decoder {
 
     func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
-    /// Decodes a value of any type, with the closure that the options have for the type or with its own `init(from:)`.
+    /// Decodes a value of any type with the closure that the options contain for the type, or with the type's own
+    /// `init(from:)`.
     func read<Value: Decodable>(_ type: Value.Type) throws -> Value {
         guard place.depth <= JSONReader.maximumDepth else {
             throw error(
@@ -40,14 +41,14 @@ struct JSONReader: Decoder {
         do {
             return try Value(from: self)
         } catch DecodingError.dataCorrupted(let context) where context.codingPath.count == place.depth {
-            // The error of an enum contains the unknown text, which may be a secret. Replace it.
+            // The error of an enum contains the unknown value, which may be a secret. Replace the error.
             guard let type = type as? any RawRepresentable.Type else { throw DecodingError.dataCorrupted(context) }
             throw error(
                 JSONMismatch(path: place.pointer, expected: JSONReader.cases(of: type), found: "another \(value.noun)"))
         }
     }
 
-    /// The reader for a member or an element.
+    /// Returns a reader for a member or an element.
     func at(_ step: JSONPlace.Step, in container: JSONPlace.Container, _ value: JSONValue) -> JSONReader {
         JSONReader(value: value, place: JSONPlace(step, in: container), options: options)
     }
@@ -75,7 +76,7 @@ struct JSONReader: Decoder {
         return .typeMismatch(type, context)
     }
 
-    /// `one of "open", "closed"` for an enum that can list its cases.
+    /// Returns `one of "open", "closed"` for a type that is `CaseIterable`, and the name of any other type.
     private static func cases<Raw: RawRepresentable>(of type: Raw.Type) -> String {
         let known = (type as? any CaseIterable.Type).map { rawValues($0) } ?? []
         guard !known.isEmpty else { return "a value of the type \(type)" }
@@ -134,7 +135,7 @@ extension JSONReader: SingleValueDecodingContainer {
     }
 }
 
-/// A dictionary. Its keys are data, so no naming strategy applies.
+/// A dictionary with string keys. The keys are data, so they are decoded without a naming strategy.
 private protocol NamedCoding {
     init(plainly reader: JSONReader) throws
 }
@@ -150,7 +151,7 @@ extension Dictionary: NamedCoding where Key == String, Value: Decodable {
 }
 
 extension JSONValue {
-    /// The noun for "another string".
+    /// The noun in the message "found another string".
     fileprivate var noun: String {
         switch self {
         case .string: "string"

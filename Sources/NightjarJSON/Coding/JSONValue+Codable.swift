@@ -1,5 +1,5 @@
 extension JSONValue {
-    /// Decodes this value, or the part of it at `pointer`.
+    /// Decodes the part of this value at `pointer`. The empty pointer selects the whole value.
     ///
     /// - Throws: `decoding` with the path, the expected and the found type.
     public func decode<Value: Decodable>(
@@ -41,7 +41,8 @@ public struct Null: Codable, Sendable, Hashable {
     }
 }
 
-/// The value of a type that represents a missing value: nil or ``Empty``. Nil for other types.
+/// Returns the value of `type` that represents a missing value: nil for an optional, or ``Empty``. Returns nil if
+/// `type` has no such value.
 package func absent<Value>(_ type: Value.Type) -> Value? {
     if let type = type as? any ExpressibleByNilLiteral.Type { return type.init(nilLiteral: ()) as? Value }
     return Empty() as? Value
@@ -66,7 +67,7 @@ extension NightjarError {
         }
     }
 
-    /// A message from outside the library, escaped and truncated to be embedded in an error message.
+    /// Escapes and truncates a message of another library, so that an error message can contain the text.
     static func line(_ text: String) -> String { String(quoted(text, limit: 200).dropFirst().dropLast()) }
 }
 

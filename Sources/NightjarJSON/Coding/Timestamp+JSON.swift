@@ -24,7 +24,7 @@ extension Timestamp {
             }
             moment = read
         case .secondsSince1970:
-            // Integers are read as Int64 because a double cannot represent all of them.
+            // Integers are read as Int64 because a double cannot represent every Int64.
             moment =
                 if let whole = try? container.decode(Int64.self) {
                     Timestamp(secondsSince1970: whole)
@@ -59,21 +59,21 @@ extension Timestamp {
     }
 }
 
-/// Encoded as ISO 8601 unless the options select another format.
+/// Encodes and decodes ISO 8601 unless the options select another format.
 extension Timestamp: Codable {
     public init(from decoder: any Decoder) throws { try self.init(from: decoder, .iso8601) }
     public func encode(to encoder: any Encoder) throws { try encode(to: encoder, .iso8601) }
 }
 
 extension JSONDecodingOptions {
-    /// A copy of the options that reads each ``Timestamp`` in this format.
+    /// Returns a copy of the options that reads each ``Timestamp`` in `format`.
     public func timestamps(_ format: Timestamp.Format) -> JSONDecodingOptions {
         reading(Timestamp.self) { try Timestamp(from: $0, format) }
     }
 }
 
 extension JSONEncodingOptions {
-    /// A copy of the options that writes each ``Timestamp`` in this format.
+    /// Returns a copy of the options that writes each ``Timestamp`` in `format`.
     public func timestamps(_ format: Timestamp.Format) -> JSONEncodingOptions {
         writing(Timestamp.self) { try $0.encode(to: $1, format) }
     }

@@ -1,4 +1,4 @@
-/// A schema that is parsed on first use, because most schemas of a large API are never used.
+/// A schema that is parsed on first use. A program uses few of the schemas of a large API.
 package final class DeferredSchema: Sendable {
     private let read: @Sendable () throws(NightjarError) -> JSONSchema
     private let cached = LazyReference<Loaded>()
@@ -10,8 +10,8 @@ package final class DeferredSchema: Sendable {
         init(_ result: Result<JSONSchema, NightjarError>) { self.result = result }
     }
 
-    /// - Parameter read: called on the thread of the first caller, possibly on several threads at once. Its result is
-    ///   cached.
+    /// - Parameter read: parses the schema. Called by ``get()`` on the caller's thread until a result is cached,
+    ///   possibly on several threads concurrently.
     package init(_ read: @escaping @Sendable () throws(NightjarError) -> JSONSchema) { self.read = read }
 
     package convenience init(_ schema: JSONSchema) {
@@ -19,6 +19,8 @@ package final class DeferredSchema: Sendable {
         _ = cached.storeIfNil(Loaded(.success(schema)))
     }
 
+    /// Returns the schema. Parses it on the first call.
+    ///
     /// - Throws: `invalid_argument` with the reason and location if the schema is invalid.
     package func get() throws(NightjarError) -> JSONSchema {
         if let cached = cached.load() { return try cached.result.get() }

@@ -1,23 +1,24 @@
 /// Generates values that satisfy schemas.
 struct JSONExampleMaker {
-    /// The deepest nesting of values, including the alternatives chosen for them. Bounds the stack.
+    /// The maximum nesting of values and of alternatives of `anyOf` and `oneOf`. Limits the stack depth.
     private static let maximumDepth = 32
-    /// The most attempts in total. Each alternative of an `anyOf` is an attempt.
+    /// The maximum number of attempts for one example. Each tried alternative of an `anyOf` or `oneOf` is an attempt.
     private static let maximumAttempts = 2_000
-    /// The most steps for checking one candidate, and for all candidates together.
+    /// The maximum number of steps for checking one candidate.
     private static let maximumSteps = 200_000
+    /// The maximum number of steps for checking all candidates.
     private static let allSteps = 5_000_000
-    /// The most elements and characters that are generated.
+    /// The maximum number of elements, members or repetitions that are generated.
     private static let maximumCount = 1_000
 
     private let arena: JSONSchema.Arena
     private let use: JSONSchema.Use
     private var attempts = 0
     private var depth = 0
-    /// The schemas of the values under construction, outermost first. A schema that contains itself has no finite
-    /// value, or only a large one.
+    /// The schemas of the values under construction, outermost first. A value is not generated inside a value of the
+    /// same schemas, because the result would be infinite or large.
     private var underway: [[JSONSchema.Index]] = []
-    /// Steps left.
+    /// The remaining steps for checking candidates.
     private var budget = JSONExampleMaker.allSteps
 
     init(_ arena: JSONSchema.Arena, _ use: JSONSchema.Use) {
@@ -25,7 +26,7 @@ struct JSONExampleMaker {
         self.use = use
     }
 
-    /// Returns a value that satisfies all of the schemas.
+    /// Returns a value that satisfies all `schemas`, or nil if none was found.
     mutating func example(of schemas: [JSONSchema.Index]) -> JSONValue? {
         guard depth < JSONExampleMaker.maximumDepth else { return nil }
         let parts = parts(of: schemas)
@@ -68,8 +69,8 @@ struct JSONExampleMaker {
                     JSONValue.Member(discriminator.property, .string($0))
                 }
             }
-            // Without a mapping, the discriminator's value may be defined by the schemas instead of their names. Try
-            // both.
+            // Without a mapping, the schemas may define a discriminator value other than their name. Try the name
+            // first, then no given value.
             for named in name.map({ [forced + [$0], forced] }) ?? [forced] {
                 if let value = made(of: all, for: schemas, with: chosen + [open], forced: named) { return value }
             }
@@ -77,7 +78,7 @@ struct JSONExampleMaker {
         return nil
     }
 
-    /// Returns a value that follows the rules outside of `anyOf` and `oneOf`.
+    /// Generates a value from the rules outside of `anyOf` and `oneOf`. The value is not checked.
     private mutating func plain(_ parts: [JSONSchema.Index], _ forced: [JSONValue.Member]) -> JSONValue? {
         let rules = parts.map { arena[$0].rules }
         var types = JSONSchema.Types.every
@@ -133,7 +134,7 @@ struct JSONExampleMaker {
         return .object(members)
     }
 
-    /// The schemas that apply to a member with this name.
+    /// Returns the schemas that apply to a member with this name.
     private func schemas(of name: String, _ rules: [JSONSchema.Rules]) -> [JSONSchema.Index] {
         let schemas = rules.compactMap { $0.places[name] ?? $0.additional }
         return schemas.isEmpty ? [JSONSchema.Arena.any] : schemas
@@ -153,8 +154,8 @@ struct JSONExampleMaker {
         return .array(elements)
     }
 
-    /// Returns a value that differs from `elements`, if one is easy to find: another enum value, another number or a
-    /// longer text.
+    /// Returns a value that differs from all `elements`: `value`, another enum value, another integer or a longer
+    /// string. Returns `value` if none of these differs.
     private func other(
         _ value: JSONValue, than elements: [JSONValue], _ schemas: [JSONSchema.Index]
     ) -> JSONValue {
@@ -235,7 +236,7 @@ struct JSONExampleMaker {
         return .string(text)
     }
 
-    /// Examples for formats that the checker does not validate, all in ASCII.
+    /// Examples of formats that the checker does not validate. All are ASCII, so bytes and characters are the same.
     private static let texts = [
         "time": "12:00:00Z", "duration": "PT1S", "hostname": "example.com", "ipv4": "192.0.2.1", "ipv6": "2001:db8::1",
         "uri-reference": "/path", "byte": "AA==", "decimal": "1", "int64": "1", "json-pointer": "/a",
@@ -254,7 +255,7 @@ struct JSONExampleMaker {
         return true
     }
 
-    /// All schemas that apply unconditionally, each once.
+    /// Returns `schemas` and all schemas that apply unconditionally with them, each once.
     private func parts(of schemas: [JSONSchema.Index]) -> [JSONSchema.Index] {
         if schemas.count == 1 { return arena.parts(of: schemas[0]) }
         var known: Set<JSONSchema.Index> = []

@@ -39,15 +39,15 @@ enum JSONFormat: String, Sendable, CaseIterable {
         }
     }
 
-    /// RFC 9562 section 4.
+    /// Returns true for a UUID with hyphens. RFC 9562 section 4.
     private static func isUUID(_ text: String.UTF8View) -> Bool {
         let groups = text.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         return groups.map(\.count) == [8, 4, 4, 4, 12]
             && groups.allSatisfy { $0.allSatisfy { ASCII.hexValue($0) != nil } }
     }
 
-    /// Checks for common mistakes. RFC 3986: a scheme, no character that must be encoded, and a host for http and
-    /// https.
+    /// Requires a scheme, no unencoded character, and a host for http and https. Other rules of RFC 3986 are not
+    /// checked.
     private static func isURI(_ text: String.UTF8View) -> Bool {
         guard let colon = text.firstIndex(of: UInt8(ascii: ":")), let first = text.first, isLetter(first) else {
             return false
@@ -62,7 +62,8 @@ enum JSONFormat: String, Sendable, CaseIterable {
         return rest.dropFirst(2).first.map { !"/?#".utf8.contains($0) } ?? false
     }
 
-    /// Checks for common mistakes. RFC 5321 section 4.1.2. Whether the mailbox exists is not checked.
+    /// Requires a local part and a domain of allowed characters. The syntax of RFC 5321 section 4.1.2 is not checked
+    /// completely.
     private static func isEmail(_ text: String.UTF8View) -> Bool {
         guard text.count <= 320, let at = text.lastIndex(of: UInt8(ascii: "@")) else { return false }
         let local = text[..<at]
@@ -74,7 +75,7 @@ enum JSONFormat: String, Sendable, CaseIterable {
             && domain.allSatisfy { isLetter($0) || ASCII.isDigit($0) || $0 >= 0x80 || "-.".utf8.contains($0) }
     }
 
-    /// True for non-empty parts separated by dots.
+    /// Returns true for one or more non-empty parts that are separated by dots.
     private static func isDotted(_ text: Substring.UTF8View) -> Bool {
         text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { !$0.isEmpty }
     }

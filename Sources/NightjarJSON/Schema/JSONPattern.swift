@@ -2,23 +2,26 @@ import CPCRE2
 
 /// A regular expression of JSON Schema: ECMA-262 with the flag u, matched anywhere in a text.
 ///
-/// Uses PCRE2 without its just-in-time compiler, which saves memory and works in hosts that forbid executable pages.
-/// `\d`, `\w`, `\s` and `\b` match ASCII only. `\p{...}` matches Unicode properties. Any thread may match.
+/// PCRE2 is used without its just-in-time compiler. This saves memory and works in hosts that forbid executable pages.
+/// `\d`, `\w`, `\s` and `\b` match ASCII only. `\p{...}` matches Unicode properties. Thread-safe.
 final class JSONPattern: @unchecked Sendable {
     enum Outcome { case found, missing, exhausted }
 
     let source: String
-    /// Never written after creation. PCRE2 allows any number of threads to use it then (pcre2api, "Multithreading").
+    /// Immutable after creation, so any number of threads may use the code concurrently (pcre2api, "Multithreading").
     private let code: OpaquePointer
 
-    /// - Throws: `invalid_argument` with the error of PCRE2.
+    /// Compiles a pattern.
+    ///
+    /// - Throws: `invalid_argument` with the error of PCRE2, or if the pattern is too long.
     init(_ source: String) throws(NightjarError) {
         guard source.utf8.count <= JSONPattern.maximumLength else {
             throw NightjarError(
-                .invalidArgument, "the pattern is longer than \(JSONPattern.maximumLength) bytes")
+                .invalidArgument,
+                "the pattern must be at most \(JSONPattern.maximumLength) bytes, got \(source.utf8.count)")
         }
         guard let context = pcre2_compile_context_create_8(nil) else {
-            throw NightjarError(.invalidArgument, "not enough memory for the pattern \(quoted(source))")
+            throw NightjarError(.invalidArgument, "not enough memory to compile the pattern \(quoted(source))")
         }
         defer { pcre2_compile_context_free_8(context) }
         _ = pcre2_set_newline_8(context, UInt32(PCRE2_NEWLINE_ANYCRLF))
@@ -42,7 +45,7 @@ final class JSONPattern: @unchecked Sendable {
 
     deinit { pcre2_code_free_8(code) }
 
-    /// The memory that matching needs. For one thread at a time.
+    /// The memory for matching. Not thread-safe.
     final class Scratch {
         fileprivate let data: OpaquePointer?
         fileprivate let context: OpaquePointer?
@@ -62,12 +65,13 @@ final class JSONPattern: @unchecked Sendable {
 
     /// Searches a text for the pattern.
     ///
-    /// - Parameter budget: the steps that may be used. Decremented by the steps used, as far as PCRE2 reports them.
+    /// - Parameter budget: the remaining steps. Decremented by the cost of each PCRE2 call's step limit, because PCRE2
+    ///   does not report how many steps a call took.
     func find(in text: String, _ scratch: Scratch, budget: inout Int) -> Outcome {
         guard let data = scratch.data, let context = scratch.context else { return .exhausted }
         var text = text
         return text.withUTF8 { bytes in
-            // One step of PCRE2 may scan the rest of the text, so that steps in a long text cost more.
+            // One step of PCRE2 may scan the rest of the text. Steps in a long text therefore cost more.
             let price = 1 + bytes.count / 1024
             var limit = JSONPattern.firstLimit
             while true {
@@ -97,19 +101,21 @@ final class JSONPattern: @unchecked Sendable {
         }
     }
 
-    /// The options under which PCRE2 is closest to ECMA-262 (pcre2api, "Compiling a pattern"). UCP is off because it would
-    /// make `\d` and `\w` match more than ASCII.
+    /// The options under which PCRE2 is closest to ECMA-262 (pcre2api, "Compiling a pattern"). UCP is off because it
+    /// would make `\d` and `\w` match more than ASCII.
     private static let options = UInt32(
         PCRE2_UTF | PCRE2_ALT_BSUX | PCRE2_DOLLAR_ENDONLY | PCRE2_ALLOW_EMPTY_CLASS | PCRE2_MATCH_UNSET_BACKREF
             | PCRE2_NEVER_BACKSLASH_C)
-    /// In bytes. The longest pattern in the documents examined has 300.
+    /// The maximum length of a pattern in bytes. The longest pattern in the documents examined has 300 bytes.
     private static let maximumLength = 16 * 1024
-    /// The deepest nesting of groups. PCRE2's default is 250. Its compiler is recursive.
+    /// The maximum nesting of groups. Limits the recursion of PCRE2's compiler, whose default is 250.
     private static let maximumGroups: UInt32 = 100
-    /// In KiB. A simple match needs only its initial frames of 20 KiB.
+    /// The maximum heap of one match in KiB. A simple match needs only the initial 20 KiB.
     private static let maximumHeap: UInt32 = 8 * 1024
-    /// Few patterns need a hundred steps. The others are retried with ten times as many.
+    /// The PCRE2 step limit of the first try. Few patterns need 100 steps. A match that reaches the limit is tried
+    /// again with a limit ten times as high.
     private static let firstLimit: UInt32 = 200
+    /// The PCRE2 step limit of the last try.
     private static let lastLimit: UInt32 = 20_000_000
     /// The number of PCRE2 steps that count as one step of the checker.
     private static let stepsAtOnce = 20

@@ -1,16 +1,16 @@
-/// Generates a text for a simple pattern. Uses the first of alternatives and the fewest repetitions.
+/// Generates a text for a simple pattern. Uses the first of several alternatives and the fewest repetitions.
 ///
 /// Lookaround and backreferences are not evaluated, so the caller must check the result.
 struct JSONPatternWords {
-    /// The deepest nesting of groups.
+    /// The maximum nesting of groups.
     private static let maximumDepth = 16
-    /// The most scalars that are generated.
+    /// The maximum number of scalars that are read and that are generated.
     private static let maximumCount = 4_096
 
     private let scalars: [Unicode.Scalar]
     private var at = 0
     private var depth = 0
-    /// Additional repetitions of a part without an upper bound.
+    /// The number of additional repetitions of a part whose repetitions are unbounded.
     private let extra: Int
 
     init(_ pattern: String, extra: Int) {
@@ -18,7 +18,7 @@ struct JSONPatternWords {
         self.extra = extra
     }
 
-    /// Nil if the pattern contains an unsupported construct.
+    /// Returns the text, or nil if the pattern contains an unsupported construct.
     mutating func text() -> String? {
         guard let text = alternatives(), at == scalars.count else { return nil }
         var view = String.UnicodeScalarView()
@@ -65,7 +65,7 @@ struct JSONPatternWords {
                     guard let first = peek, first != "=", first != "!" else { return nil }
                     while let scalar = next(), scalar != ">" {}
                 case "!", "=":
-                    // The lookahead is ignored. The check of the result decides.
+                    // The lookahead is ignored. The caller checks the generated text.
                     guard alternatives() != nil, next() == ")" else { return nil }
                     return []
                 default: return nil
@@ -83,7 +83,7 @@ struct JSONPatternWords {
         }
     }
 
-    /// The minimum and, if bounded, the maximum.
+    /// Reads a quantifier. Returns the minimum and the maximum, which is nil if unbounded.
     private mutating func repetition() -> (Int, Int?)? {
         let bounds: (Int, Int?)
         switch peek {
@@ -133,7 +133,7 @@ struct JSONPatternWords {
                 low = plain
                 if "dwsDWSp".unicodeScalars.contains(escaped) {
                     first = first ?? plain
-                    // A class such as \d: only one of its scalars is recorded. The check of the result decides.
+                    // A class such as \d. Only one of its scalars is recorded. The caller checks the generated text.
                     ranges.append(plain.value...plain.value)
                     continue
                 }

@@ -7,7 +7,7 @@ extension JSONSchema {
         case openAPI31
     }
 
-    /// Reads the schema at a place of a third-party document. Unknown keywords are ignored.
+    /// Reads the schema at a place in a third-party document. Unknown keywords are ignored.
     ///
     /// - Throws: `invalid_argument` with the place if a reference has no target, a value is not a schema, or a limit is
     ///   exceeded.
@@ -17,7 +17,8 @@ extension JSONSchema {
         (arena, root) = try JSONSchemaReader.read(schema, at: place, in: source, dialect, work: &work)
     }
 
-    /// Notes about ignored keywords in this schema and those it refers to, each with its place. At most 1,000.
+    /// Notes about ignored keywords in this schema and in the schemas to which it refers. Each note contains the place.
+    /// At most 1,000.
     public var notes: [String] { arena.notes(of: root, atMost: JSONSchema.maximumNotes) }
 
     private static let maximumNotes = 1000

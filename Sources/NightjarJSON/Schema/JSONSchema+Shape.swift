@@ -7,7 +7,7 @@ extension JSONSchema {
 
         public static let null = Shape(rawValue: 1)
         public static let boolean = Shape(rawValue: 2)
-        /// Not set if ``number`` is set.
+        /// Integers only. Not set if ``number`` is set.
         public static let integer = Shape(rawValue: 4)
         /// Includes integers.
         public static let number = Shape(rawValue: 8)
@@ -16,7 +16,8 @@ extension JSONSchema {
         public static let object = Shape(rawValue: 64)
     }
 
-    /// Derived through `$ref`, `allOf`, `anyOf` and `oneOf`, from types and values.
+    /// The JSON types that this schema allows, derived from its types and values and those of `$ref`, `allOf`, `anyOf`
+    /// and `oneOf`. Empty if all types are allowed.
     public var shape: Shape {
         var looks = JSONSchema.maximumLooks
         let types = arena.types(of: root, 0, &looks)
@@ -24,15 +25,15 @@ extension JSONSchema {
         return Shape(rawValue: (types.contains(.number) ? types.subtracting(.integer) : types).rawValue)
     }
 
-    /// The `format`, whether known or not: `int64`, `binary`. Looked up through `$ref` and `allOf`, and through a
-    /// choice between one schema and null.
+    /// The `format`, also if it is not validated: `int64`, `binary`. Includes the schemas of `$ref` and `allOf`, and
+    /// the only alternative to null in `anyOf` or `oneOf`.
     public var format: String? { first { $0.notice?.value.format } }
 
-    /// The schema of an array's elements. Nil if there is none.
+    /// The schema of an array's elements. Nil if the elements have no schema.
     public var elements: JSONSchema? { first { $0.items ?? $0.prefix.first }.map { JSONSchema(arena, $0) } }
 
-    /// The named members of an object in document order, through `$ref` and `allOf`. If a name repeats, the first is
-    /// used.
+    /// The named members of an object in document order, including those of `$ref` and `allOf`. If a name repeats, the
+    /// first schema is used.
     public var properties: [(name: String, schema: JSONSchema)] {
         var known = ExactSet()
         return arena.parts(of: root).flatMap { arena[$0].rules.properties }.compactMap { property in
@@ -40,13 +41,14 @@ extension JSONSchema {
         }
     }
 
-    /// The names of required members, through `$ref` and `allOf`.
+    /// The names of required members, including those of `$ref` and `allOf`.
     public var required: [String] {
         var known = ExactSet()
         return arena.parts(of: root).flatMap { arena[$0].rules.required }.filter { known.insert($0) }
     }
 
-    /// True for a text of raw bytes: the format `binary`, or content with a media type but no encoding.
+    /// True if the value consists of raw bytes: the format is `binary`, or `contentMediaType` is present without
+    /// `contentEncoding`.
     public var isBinary: Bool {
         if format == "binary" { return true }
         return arena.parts(of: root).contains { part in
@@ -61,12 +63,12 @@ extension JSONSchema {
     /// The media type of a text's content: `image/png`.
     public var mediaType: String? { first { $0.notice?.value.mediaType } }
 
-    /// In CommonMark.
+    /// The `description`, in CommonMark.
     public var documentation: String? { first { $0.notice?.value.description } }
 
     public var defaultValue: JSONValue? { first { $0.notice?.value.defaultValue } }
 
-    /// The allowed values. Empty if there is no such restriction.
+    /// The values that `enum` or `const` allows. Empty if both are missing.
     public var values: [JSONValue] { first { $0.values } ?? [] }
 
     private func first<Value>(_ reported: (Rules) -> Value?) -> Value? {
@@ -76,15 +78,16 @@ extension JSONSchema {
         return nil
     }
 
-    /// The most schemas for one value that are inspected, and their deepest nesting. The latter bounds the stack.
+    /// The maximum number of schemas that one call of ``shape`` inspects.
     fileprivate static let maximumLooks = 1_000
+    /// The maximum nesting of the schemas that are inspected. Limits the stack depth.
     fileprivate static let maximumLookDepth = 32
 }
 
 extension JSONSchema.Types {
     static let every: JSONSchema.Types = [.null, .boolean, .integer, .number, .string, .array, .object]
 
-    /// The type of a value. A number without a fraction is also an integer.
+    /// Creates the type of a value. A number without a fraction is an integer.
     init(of value: JSONValue) {
         self =
             switch value {
@@ -99,8 +102,8 @@ extension JSONSchema.Types {
 }
 
 extension JSONSchema.Arena {
-    /// A schema and those that apply to the same value unconditionally: by `$ref`, by `allOf`, or as the only
-    /// alternative to null in `anyOf` or `oneOf`. The schema itself is first.
+    /// Returns a schema, followed by the schemas that apply to the same value unconditionally: by `$ref`, by `allOf`,
+    /// or as the only alternative to null in `anyOf` or `oneOf`.
     func parts(of root: JSONSchema.Index) -> [JSONSchema.Index] {
         var parts: [JSONSchema.Index] = []
         var known: Set<JSONSchema.Index> = []
@@ -121,10 +124,10 @@ extension JSONSchema.Arena {
         return parts
     }
 
-    /// All types that a schema allows. A schema that allows numbers allows integers too.
+    /// Returns all types that a schema allows. A schema that allows numbers allows integers too.
     ///
-    /// - Parameter looks: the number of schemas that may still be inspected. At 0 every type is allowed. Bounds
-    ///   recursive schemas.
+    /// - Parameter looks: the number of schemas that may still be inspected. At 0, the result is every type. Ends the
+    ///   recursion of recursive schemas.
     func types(of index: JSONSchema.Index, _ depth: Int, _ looks: inout Int) -> JSONSchema.Types {
         let rules = self[index].rules
         looks -= 1

@@ -1,13 +1,13 @@
 /// A JSON Schema 2020-12, with OpenAPI's `nullable` and `discriminator`.
 ///
-/// Not supported: `$dynamicRef`, and `$id` as the base of references. Of `format`, date-time, date, uuid, uri and email
-/// are checked; all others are annotations. Annotations are ignored. Any other unknown keyword is an error, because a
-/// rule that is not checked would let invalid documents pass. A schema in an OpenAPI document is read less strictly, by
-/// ``init(at:in:dialect:)``.
+/// `$dynamicRef`, and `$id` as the base of references, are not supported. The formats date-time, date, uuid, uri and
+/// email are checked. All other formats and all annotations are ignored. Any other unknown keyword is an error, because
+/// ignoring a rule would accept invalid documents. ``init(at:in:dialect:)`` reads the schemas of OpenAPI documents and
+/// ignores unknown keywords.
 ///
 /// A value type, cheap to copy: copies share their subschemas.
 public struct JSONSchema: Sendable {
-    /// The deepest nesting of schemas written by the caller.
+    /// The maximum nesting of schemas in a schema written by the caller.
     static let maximumDepth = 64
 
     let arena: Arena
@@ -18,14 +18,18 @@ public struct JSONSchema: Sendable {
         self.root = root
     }
 
-    /// - Throws: `invalid_argument` with the place in the schema.
+    /// Reads a schema written by the caller.
+    ///
+    /// - Throws: `invalid_argument` with the place in the schema and the reason.
     public init(_ schema: JSONValue) throws(NightjarError) {
         let place = SchemaPlace(document: "", pointer: JSONPointer())
         var work = JSONSchemaReader.maximumWork
         (arena, root) = try JSONSchemaReader.read(schema, at: place, in: OwnSchemas(root: schema), nil, work: &work)
     }
 
-    /// - Throws: `invalid_argument`. Also if `text` is not JSON.
+    /// Reads a schema written by the caller.
+    ///
+    /// - Throws: `invalid_argument` if `text` is not JSON or not a valid schema.
     public init(parsing text: String) throws(NightjarError) {
         self = try text.withRawBytes { bytes throws(NightjarError) in try JSONSchema(parsing: bytes) }
     }
@@ -44,7 +48,7 @@ public struct JSONSchema: Sendable {
     /// members in a response, even if they are required.
     public enum Use: Sendable { case any, request, response }
 
-    /// The first mismatch in document order. Nil if the document is valid.
+    /// Returns the first mismatch in document order, or nil if the document is valid.
     package func mismatch(in document: JSONValue, use: Use = .any) -> JSONMismatch? {
         var checker = JSONSchemaChecker(arena, use, maximumSteps: JSONSchemaChecker.steps(for: document))
         return checker.mismatch(of: document, root)
@@ -52,10 +56,11 @@ public struct JSONSchema: Sendable {
 
     /// The cost limit of a check.
     package struct CheckBudget {
-        /// Nil for a limit that depends on the size of the document. A document that exceeds that limit is reported as
-        /// a mismatch.
+        /// The maximum number of steps. Nil for a limit that depends on the size of the document. Only with nil,
+        /// exceeding the limit is reported as a mismatch instead of ``Unfinished``.
         package var maximumSteps: Int?
-        /// Polled during the check, which ends when it returns false. Nil never ends it.
+        /// Called repeatedly during the check. The check ends when the closure returns false. Nil if the check never
+        /// ends early.
         package var isWanted: (@Sendable () -> Bool)?
 
         package init(maximumSteps: Int? = nil, isWanted: (@Sendable () -> Bool)? = nil) {
@@ -78,7 +83,9 @@ public struct JSONSchema: Sendable {
         return mismatch
     }
 
-    /// - Throws: `decoding` with the path, the expected and the found type. Also if the check exceeds its limit.
+    /// Checks a document.
+    ///
+    /// - Throws: `decoding` with the path, the expected and the found type, or if the check exceeds its limit.
     public func check(_ document: JSONValue, use: Use = .any) throws(NightjarError) {
         if let mismatch = mismatch(in: document, use: use) { throw mismatch.error }
     }
@@ -86,7 +93,7 @@ public struct JSONSchema: Sendable {
 
 /// The source of a schema that refers only to itself.
 private final class OwnSchemas: SchemaSource {
-    /// The places of each `$anchor` in the schema.
+    /// The place of each `$anchor` in the schema.
     private final class Anchors: Sendable {
         let places: ExactDictionary<JSONPointer>
 
@@ -94,12 +101,12 @@ private final class OwnSchemas: SchemaSource {
     }
 
     let root: JSONValue
-    /// Created for the first reference to an anchor.
+    /// Nil until the first reference to an anchor is resolved.
     private let anchors = LazyReference<Anchors>()
 
     init(root: JSONValue) { self.root = root }
 
-    /// The result is a part of the caller's schema, so `limit` is not used.
+    /// Returns a part of the caller's schema. Does not use `limit`, because no value is created.
     func schema(at place: SchemaPlace, limit: inout Int) throws(NightjarError) -> JSONValue {
         guard let schema = place.pointer.value(in: root) else {
             throw NightjarError(
@@ -128,13 +135,14 @@ private final class OwnSchemas: SchemaSource {
 }
 
 extension JSONPointer {
-    /// Returns the place of the schema with this `$anchor`. The document may be nested to any depth.
+    /// Finds the schema with this `$anchor`. Nil if there is none. The document may be nested to any depth.
     public init?(anchor: String, in document: JSONValue) {
         guard let pointer = JSONPointer.anchors(in: document)[anchor] else { return nil }
         self = pointer
     }
 
-    /// The places of all schemas with an `$anchor`. If several share one, one of them is returned.
+    /// Returns the places of all schemas with an `$anchor`. If several schemas have the same anchor, one of their
+    /// places is returned.
     fileprivate static func anchors(in document: JSONValue) -> ExactDictionary<JSONPointer> {
         var anchors = ExactDictionary<JSONPointer>()
         var work: [(value: JSONValue, tokens: [String])] = [(document, [])]
@@ -156,6 +164,6 @@ extension JSONPointer {
         return anchors
     }
 
-    /// Keywords whose values are data, in which `$anchor` has no meaning.
+    /// Keywords whose values are data. An `$anchor` in data is not an anchor.
     private static let wordsWithValues: Set<String> = ["enum", "const", "default", "example", "examples"]
 }

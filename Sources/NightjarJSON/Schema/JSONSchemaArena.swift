@@ -4,14 +4,14 @@ extension JSONSchema {
     /// Schemas that refer to each other by index, so that a schema can contain itself.
     ///
     /// The arena only grows, and its contents never move or change. Readers need no lock, because an index is published
-    /// only after everything reachable from it has been added. One thread at a time may add.
+    /// only after all schemas reachable from the index have been added. Only one thread at a time may add schemas.
     final class Arena: @unchecked Sendable {
         /// Chunks of 16, 32, 64, ... nodes.
         private let chunks: UnsafeMutablePointer<UnsafeMutablePointer<Node>?>
-        /// Used only by the thread that adds.
+        /// The number of schemas. Used only by the thread that adds schemas.
         private(set) var count = 0
         private(set) var noteCount = 0
-        /// True if there are any notes. Used by readers.
+        /// True if any schema has notes. Used by readers.
         private let hasNotes = Atomic<Bool>(false)
 
         /// Creates an arena with ``any`` and ``never``.
@@ -32,14 +32,14 @@ extension JSONSchema {
             chunks.deallocate()
         }
 
-        /// - Parameter index: the index of a published schema or of one reachable from it.
+        /// - Parameter index: the index of a published schema, or of a schema reachable from a published one.
         subscript(_ index: Index) -> Node {
             let (chunk, place) = Arena.place(of: Int(index))
             guard let nodes = chunks[chunk] else { return Arena.nothing }
             return nodes[place]
         }
 
-        /// Appends schemas. Their indices have not been published yet.
+        /// Appends schemas. The caller publishes their indices afterwards.
         func add(_ nodes: [Node]) {
             for node in nodes {
                 let (chunk, place) = Arena.place(of: count)
@@ -47,7 +47,7 @@ extension JSONSchema {
                 if let known = chunks[chunk] {
                     room = known
                 } else {
-                    // Written once. Readers access it only after they have received an index in it.
+                    // Written once. Readers access a chunk only after they have received an index in that chunk.
                     room = .allocate(capacity: Arena.size(of: chunk))
                     chunks[chunk] = room
                 }
@@ -58,7 +58,7 @@ extension JSONSchema {
             if noteCount > 0 { hasNotes.store(true, ordering: .releasing) }
         }
 
-        /// The notes about a schema and those reachable from it, breadth first.
+        /// Returns the notes about a schema and the schemas reachable from it, breadth first.
         func notes(of root: Index, atMost maximum: Int) -> [String] {
             guard hasNotes.load(ordering: .acquiring) else { return [] }
             var notes: [String] = []
@@ -79,7 +79,7 @@ extension JSONSchema {
         /// The schema `false`.
         static let never: Index = 1
 
-        /// Enough for all values of an index.
+        /// 28 chunks hold an entry for every non-negative ``Index``.
         private static let chunkCount = 28
         private static let nothing = Node(Rules())
 

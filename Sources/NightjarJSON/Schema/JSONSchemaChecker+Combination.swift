@@ -1,5 +1,5 @@
 extension JSONSchemaChecker {
-    /// Applies the keywords whose schemas apply to the same value. Nil if the stage is complete.
+    /// Applies the keyword of `stage`, whose schemas apply to the value itself. Returns nil if the stage is complete.
     mutating func sameValue(
         _ top: Int, _ stage: Stage, _ value: JSONValue, _ combination: JSONSchema.Combination, _ last: Outcome?
     ) -> Outcome? {
@@ -107,12 +107,12 @@ extension JSONSchemaChecker {
         if reports { attempts[top]?.append(Attempt(branch: branch, failure: outcome == .valid ? nil : failure)) }
     }
 
-    /// Stored in a frame's `count`: the discriminator has selected the schema.
+    /// The value of a frame's `count` that records that the discriminator has selected a schema.
     private static let chosen = -1
 }
 
 extension JSONSchema.Discriminator {
-    /// The schema that the value selects. Nil if it selects none.
+    /// Returns the position of the schema that the value selects, or nil if the value selects none.
     func branch(of value: JSONValue) -> Int? {
         guard case .string(let name) = value[property] else { return nil }
         return branches[name]

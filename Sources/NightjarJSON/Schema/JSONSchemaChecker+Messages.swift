@@ -4,9 +4,9 @@ extension JSONSchemaChecker {
         var mismatch: JSONMismatch
         /// The expected types, if the type is wrong.
         var types: JSONSchema.Types?
-        /// The allowed values, if the value is none of them.
+        /// The allowed values, if the value is not allowed by `enum` or `const`.
         var values: [JSONValue]?
-        /// True if the message already names the schema of the list.
+        /// True if the message already names the schema of `anyOf` or `oneOf`.
         var namesBranch = false
     }
 
@@ -14,8 +14,7 @@ extension JSONSchemaChecker {
     ///
     /// - Parameters:
     ///   - name: the member name to append to the path.
-    ///   - ofTop: true if the failure concerns the value on top of the stack, false if it concerns the value about to
-    ///     be pushed.
+    ///   - ofTop: true if the value on top of the stack fails, false if the value to be pushed next fails.
     /// - Returns: false.
     mutating func fails(
         _ expected: @autoclosure () -> String, _ found: @autoclosure () -> String, at name: String? = nil,
@@ -30,7 +29,7 @@ extension JSONSchemaChecker {
         return false
     }
 
-    /// Changes the failure to one about a member's name instead of its value.
+    /// Changes the failure so that it concerns the name of a member instead of the member's value.
     mutating func nameTheName() {
         guard let mismatch = failure?.mismatch else { return }
         failure?.types = nil
@@ -68,8 +67,8 @@ extension JSONSchemaChecker {
             return
         }
         if reportValues(far) { return }
-        // A branch whose const or enum for a direct member differs is probably not the intended one, if there are
-        // others. Report the deepest failure, and the first of those.
+        // A branch whose const or enum for a direct member differs is probably not the intended branch, if there are
+        // others. Report the deepest failure. If several are equally deep, report the first.
         let meant = far.filter { $0.failure?.values == nil || $0.failure?.mismatch.path.tokens.count != own + 1 }
         guard
             let nearest = (meant.isEmpty ? far : meant).max(by: {
@@ -86,10 +85,11 @@ extension JSONSchemaChecker {
         failure = Failure(mismatch: reported.mismatch, types: nil, namesBranch: true)
     }
 
-    /// Describes a discriminator value that selects no schema. If the schemas do not have the names, the allowed values
-    /// are taken from their `enum` and `const`.
+    /// Describes a discriminator value that selects no schema. The allowed values are those that the schemas define
+    /// with `enum` or `const`. If a schema defines none, its name is the allowed value.
     ///
-    /// - Returns: the schema that allows the value after all, if no failure has been recorded for it.
+    /// - Returns: the position of a schema whose `enum` or `const` allows the value. No failure is recorded in this
+    ///   case.
     private mutating func report(by discriminator: JSONSchema.Discriminator, _ top: Int, _ value: JSONValue) -> Int? {
         guard let combination = frames[top].node.rules.combination?.value else { return nil }
         let schemas = frames[top].stage == .oneOf ? combination.oneOf : combination.anyOf
@@ -117,7 +117,7 @@ extension JSONSchemaChecker {
         return nil
     }
 
-    /// The values that a schema allows for a member by `enum` or `const`. Nil if it does not restrict them.
+    /// Returns the values that a schema allows for a member with `enum` or `const`, or nil if both are missing.
     private func values(of property: String, by index: JSONSchema.Index, _ levels: Int) -> [JSONValue]? {
         guard levels > 0 else { return nil }
         let rules = arena[index].rules
@@ -137,11 +137,13 @@ extension JSONSchemaChecker {
         return rules.combination?.value.reference.flatMap { allowed(by: $0, levels - 1) }
     }
 
-    /// The depth to which, and the number of schemas in which, the values of a member are searched.
+    /// The maximum depth to which the values of a member are searched.
     private static let levelsOfValues = 8
+    /// The maximum number of schemas of each `allOf` in which the values of a member are searched.
     private static let partsOfValues = 16
 
-    /// If each schema allows different values of the same member, reports the union of these values.
+    /// Reports the union of the allowed values if every schema restricts the same member with `enum` or `const`.
+    /// Returns false otherwise.
     private mutating func reportValues(_ attempts: [Attempt]) -> Bool {
         guard attempts.count > 1, let first = attempts.first?.failure else { return false }
         var known: [JSONValue] = []
@@ -167,7 +169,7 @@ extension JSONSchemaChecker {
             found: "more")
     }
 
-    /// The path to the value that a frame's schema is about to be applied to.
+    /// Returns the path to the value of the frame at position `count`.
     private func path(_ count: Int) -> [String] {
         frames.prefix(max(0, count)).compactMap { frame in
             switch (frame.stage, frame.value) {
@@ -180,7 +182,7 @@ extension JSONSchemaChecker {
         }
     }
 
-    /// True if no member name on the path looks like that of a secret.
+    /// True if no member name on the path suggests a secret.
     var mayShowValue: Bool {
         frames.allSatisfy { frame in
             switch (frame.stage, frame.value) {

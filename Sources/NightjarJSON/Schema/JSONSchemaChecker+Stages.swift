@@ -1,15 +1,16 @@
 extension JSONSchemaChecker {
-    /// Applies the schemas for elements, members and the value itself, one at a time.
+    /// Continues the frame at `top`: applies the next schemas for elements, members and the value itself, until one is
+    /// pushed or the frame is complete.
     ///
-    /// - Parameter outcome: the result of the schema that was pushed last, or `open` at the start.
+    /// - Parameter outcome: the result of the schema that was pushed last, or `open` if none has been pushed.
     mutating func advance(_ top: Int, _ outcome: Outcome) -> Outcome {
         var last: Outcome? = outcome == .open ? nil : outcome
-        // Do not copy the whole frame: a second owner of `seen` would make each change copy it.
+        // Do not copy the whole frame: a second owner of `seen` would make each change copy the set.
         let node = frames[top].node
         let value = frames[top].value
         let rules = node.rules
-        // A stage ends with nil, with a failure, or with `open` after pushing a schema; then it is resumed with the
-        // result.
+        // A stage returns nil when it is complete, a failure, or `open` after pushing a schema. After `open`, the stage
+        // is resumed with the result of that schema.
         while !isExhausted {
             let stage = frames[top].stage
             let next: Outcome?
@@ -52,6 +53,8 @@ extension JSONSchemaChecker {
 
     // MARK: Elements
 
+    /// Continues a stage of an array.
+    ///
     /// - Returns: nil if the stage is complete.
     private mutating func element(
         _ top: Int, _ stage: Stage, _ elements: [JSONValue], _ rules: JSONSchema.Rules, _ last: Outcome?
@@ -123,8 +126,8 @@ extension JSONSchemaChecker {
 
     // MARK: Members
 
-    /// Applies to each member its own schema, those of the patterns that its name matches, or the schema for all other
-    /// members.
+    /// Applies to each member the schema of its name and the schemas of the patterns that its name matches. If no
+    /// schema matches, applies the schema for additional members.
     private mutating func member(
         _ top: Int, _ members: [JSONValue.Member], _ rules: JSONSchema.Rules, _ last: Outcome?
     ) -> Outcome? {
@@ -136,7 +139,7 @@ extension JSONSchemaChecker {
             let member = members[index]
             if rules.patterns.isEmpty {
                 guard spend(1) else { return .invalid }
-                // The schema is pushed once. The member is complete when this is called again.
+                // The schema is pushed once. The member is complete when this function is called again.
                 guard frames[top].count == 0, let schema = rules.places[member.name] ?? rules.additional else {
                     frames[top].index += 1
                     frames[top].count = 0
@@ -159,8 +162,10 @@ extension JSONSchemaChecker {
         return nil
     }
 
-    /// Round 0 applies the member's own schema, the next rounds those of the patterns, and the last round the schema
-    /// for all others. The sign of the count records whether any matched: it counts up from 0, or down from -1.
+    /// Applies the schemas of one member in rounds. Round 0 applies the schema of the member's name, the next rounds
+    /// apply the schemas of the patterns, and the last round applies the schema for additional members if no schema has
+    /// matched. The frame's `count` is the next round: counted up from 0 while no schema has matched, and down from -1
+    /// after a match.
     private mutating func matchedMember(
         _ top: Int, _ member: JSONValue.Member, _ rules: JSONSchema.Rules
     ) -> Outcome? {

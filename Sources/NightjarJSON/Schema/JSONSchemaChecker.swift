@@ -1,21 +1,23 @@
-/// Checks a document against a ``JSONSchema``. It uses an explicit stack, so that neither a deep document nor a
-/// recursive schema can exhaust the host's stack.
+/// Checks a document against a ``JSONSchema``. The checker uses an explicit stack, so that neither a deep document nor
+/// a recursive schema can exhaust the host's stack.
 ///
-/// There are two passes: the first only finds out whether the document is valid, the second describes the failure.
+/// The first pass only determines whether the document is valid. The second pass describes the failure.
 struct JSONSchemaChecker {
-    /// The most steps of one pass. A step applies a schema to a value or has a similar cost. Nested `anyOf`s could
-    /// otherwise run practically forever. The largest documents take a hundredth of this.
+    /// The maximum number of steps of one pass. A step applies a schema to a value or has a similar cost. Without the
+    /// limit, nested `anyOf`s can require exponential time. The largest documents examined need 1 % of the limit.
     static let maximumSteps = 10_000_000
-    /// The limit for a document of a few values: a tenth of a second. A schema of 4 KB can require any number of steps.
+    /// The limit for a document of a few values, about 0.1 seconds. A schema of 4 KB can require any number of steps.
     static let leastSteps = 1_000_000
-    /// The steps added for each value of a document, and for each byte of a text, which a pattern may scan repeatedly.
+    /// The steps added to the limit for each value of a document.
     private static let stepsForValue = 1_000
+    /// The steps added to the limit for each byte of a string, which a pattern may scan repeatedly.
     private static let stepsForByte = 20
-    /// The deepest nesting of schemas being applied. A document has at most 1024 levels, and an API's schemas about
-    /// three for each. A schema that refers to itself without descending has infinitely many.
+    /// The maximum nesting of schemas being applied. A document has at most 1024 levels, and the schemas of APIs apply
+    /// about three nested schemas to each level. A schema that refers to itself for the same value never ends.
     static let maximumDepth = 8192
 
-    /// The steps between two polls of `isWanted`, a power of two minus one. That many take some microseconds.
+    /// The number of rounds between two calls of `isWanted`, minus one. A power of two minus one. The rounds take a few
+    /// microseconds.
     private static let roundsBetweenChecks = 255
 
     enum Outcome {
@@ -35,10 +37,11 @@ struct JSONSchemaChecker {
         let node: JSONSchema.Node
         let value: JSONValue
         var stage = Stage.elements
-        /// The current element, member or schema of a list.
+        /// The current element, the current member, or the current schema of `allOf`, `anyOf` or `oneOf`. For `if`: 0
+        /// before the condition has a result, 1 if it was valid, 2 if not.
         var index = 0
-        /// For members, the next schema for the current member. For lists, the number of valid ones. For `if`, its
-        /// result.
+        /// For members, the next round for the current member. For `anyOf`, `oneOf` and `contains`, the number of valid
+        /// results.
         var count = 0
         /// The elements and members that have been evaluated, if an enclosing schema needs them.
         var seen: Seen?
@@ -59,19 +62,21 @@ struct JSONSchemaChecker {
     let arena: JSONSchema.Arena
     let use: JSONSchema.Use
     var frames: [Frame] = []
-    /// Steps left.
+    /// The remaining steps.
     var budget: Int
     /// True in the second pass, which describes failures.
     var reports = false
     /// The last failure.
     var failure: Failure?
-    /// A limit was reached. All further results are meaningless.
+    /// True if a limit was reached. All further results are meaningless.
     var isExhausted = false
-    /// The limit that was reached is the nesting of schemas.
+    /// True if the limit that was reached is ``maximumDepth``.
     var isTooDeep = false
-    /// Polled during the check. Returns false if the result is no longer needed. Nil always continues.
+    /// Called repeatedly during the check. Returns false if the result is no longer needed. Nil if the result is always
+    /// needed.
     var isWanted: (() -> Bool)?
-    /// The results of the lists in progress, by their position on the stack. Used in the second pass.
+    /// The results for each `anyOf` or `oneOf` in progress, by the position of its frame on the stack. Used in the
+    /// second pass.
     var attempts: [Int: [Attempt]] = [:]
     private var scratch: JSONPattern.Scratch?
 
@@ -81,7 +86,7 @@ struct JSONSchemaChecker {
         budget = maximumSteps
     }
 
-    /// The limit on steps for a document. It grows with the document, because each value may take some steps.
+    /// Returns the step limit for a document. The limit grows with the number of values and the length of strings.
     static func steps(for document: JSONValue) -> Int {
         var steps = leastSteps
         var rest = [document]
@@ -109,7 +114,7 @@ struct JSONSchemaChecker {
         return isValidNow ? nil : failure?.mismatch
     }
 
-    /// True if the value is valid. Does not describe failures.
+    /// Runs one pass. Returns true if the value is valid. Describes failures only if `reports` is true.
     mutating func isValid(_ value: JSONValue, _ schema: JSONSchema.Index) -> Bool {
         frames.removeAll(keepingCapacity: true)
         var outcome = apply(schema, to: value)
@@ -130,7 +135,8 @@ struct JSONSchemaChecker {
         return outcome == .valid && !isExhausted
     }
 
-    /// Applies a schema to a value. Completes at once if no subschema applies, and pushes a frame otherwise.
+    /// Applies a schema to a value. Returns the result if no subschema applies. Otherwise pushes a frame and returns
+    /// `open`.
     mutating func apply(_ index: JSONSchema.Index, to value: JSONValue, tracks: Bool = false) -> Outcome {
         guard spend(1) else { return .invalid }
         if index == JSONSchema.Arena.any { return .valid }
@@ -174,8 +180,7 @@ struct JSONSchemaChecker {
         }
     }
 
-    /// True if a value satisfies the keywords of a schema that concern the value itself, without its elements and
-    /// members.
+    /// Returns true if a value satisfies the keywords that do not apply subschemas.
     private mutating func passes(_ value: JSONValue, _ rules: JSONSchema.Rules) -> Bool {
         if rules.isNever { return fails("nothing", value.typeName) }
         guard rules.types.isEmpty || rules.types.include(value) else {
@@ -265,8 +270,8 @@ struct JSONSchemaChecker {
         return true
     }
 
-    /// True for `readOnly` members in a request and `writeOnly` members in a response, which may be missing. OpenAPI
-    /// 3.0.3 section 4.7.24.2.
+    /// Returns true if a required member may be missing: a `readOnly` member in a request, or a `writeOnly` member in a
+    /// response. OpenAPI 3.0.3 section 4.7.24.2.
     private func isLeftOut(_ rules: JSONSchema.Rules) -> Bool {
         use == .request ? rules.isReadOnly : rules.isWriteOnly
     }

@@ -5,11 +5,12 @@ extension JSONSchema {
     /// A parsed schema.
     final class Node: Sendable {
         let rules: Rules
-        /// True if it has keywords for elements.
+        /// True if the schema has keywords that apply schemas to elements.
         let seesElements: Bool
-        /// True if it has keywords for members.
+        /// True if the schema has keywords that apply schemas to members.
         let seesMembers: Bool
-        /// True if it needs to know which elements and members other schemas have evaluated.
+        /// True if the checker must record which elements and members have been evaluated, for `unevaluatedItems` or
+        /// `unevaluatedProperties`.
         let tracks: Bool
         /// Notes about ignored keywords. Nil if there are none.
         let notes: Boxed<[String]>?
@@ -37,10 +38,10 @@ extension JSONSchema {
         /// Empty if all types are allowed.
         var types: Types = []
         var format: JSONFormat?
-        /// The allowed values. `const` is a list of one. Nil if any value is allowed.
+        /// The values that `enum` or `const` allows. Nil if both are missing.
         var values: [JSONValue]?
         var numbers: Boxed<NumberRules>?
-        /// In code points.
+        /// The length of a string in code points.
         var length = Bounds()
         var pattern: JSONPattern?
         // Arrays.

@@ -47,14 +47,14 @@ extension JSONSchemaReader {
         var notice = JSONSchema.Notice()
         var contains: JSONSchema.Index?
         var containsCount = JSONSchema.Bounds(minimum: 1)
-        /// For the list form of `items`.
+        /// The schema of the elements after the list form of `items`.
         var additionalItems: JSONSchema.Index?
         var itemsIsList = false
         var constant: JSONValue?
         var isAboveMinimum = false
         var isBelowMaximum = false
         var discriminatorValue: JSONValue?
-        /// The unparsed schemas.
+        /// The unparsed schemas of `anyOf` and `oneOf`, for the discriminator.
         var anyOf: [JSONValue] = []
         var oneOf: [JSONValue] = []
 
@@ -75,13 +75,13 @@ extension JSONSchemaReader {
             }
             if rules.acceptsNull {
                 if !rules.types.isEmpty { rules.types.insert(.null) }
-                // OpenAPI requires null in the list of values too, but most authors omit it.
+                // OpenAPI requires null in `enum` too, but most authors omit it.
                 rules.values?.append(.null)
             }
             if let contains { rules.contains = JSONSchema.Boxed(.init(schema: contains, count: containsCount)) }
             if itemsIsList { rules.items = additionalItems }
             if combination.condition == nil || combination.then == nil && combination.otherwise == nil {
-                // Without `then` and `else`, `if` is still applied because it marks members as evaluated.
+                // `if` is applied even without `then` and `else`, because it marks members as evaluated.
                 if combination.condition == nil { (combination.then, combination.otherwise) = (nil, nil) }
             }
             let isCombined =
@@ -157,7 +157,7 @@ extension JSONSchemaReader {
     ) throws(NightjarError) {
         switch keyword {
         case "items":
-            // The form before 2020-12 introduced `prefixItems`. Accepted in third-party documents only.
+            // A list of schemas was replaced with `prefixItems` in 2020-12. Accepted in third-party documents only.
             if dialect != nil, case .array = value {
                 draft.rules.prefix = try schemas(value, keyword)
                 draft.itemsIsList = true

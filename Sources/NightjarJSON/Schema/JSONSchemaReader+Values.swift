@@ -16,7 +16,7 @@ extension JSONSchemaReader {
         for name in names {
             guard let known = JSONSchema.Types.names.first(where: { $0.name == name }) else {
                 let all = JSONSchema.Types.names.map(\.name).joined(separator: ", ")
-                throw failure("unknown type \(quoted(name)); allowed are \(all)")
+                throw failure("unknown type \(quoted(name)); the allowed types are \(all)")
             }
             types.insert(known.type)
         }
@@ -49,7 +49,7 @@ extension JSONSchemaReader {
         return values
     }
 
-    /// The most members of an object in `enum`. Each is searched for among the members of a document.
+    /// The maximum number of members of an object in `enum`. Comparing two objects takes quadratic time.
     private static let maximumMembers = 256
 
     private static func isSmall(_ value: JSONValue, _ levels: Int) -> Bool {
@@ -106,7 +106,7 @@ extension JSONSchemaReader {
     func divisor(_ value: JSONValue) throws(NightjarError) -> JSONValue {
         let divisor = try number(value, "multipleOf")
         guard JSONValue.order(divisor, .integer(0)) == .more else {
-            throw failure("\"multipleOf\" must be a number greater than 0")
+            throw failure("\"multipleOf\" must be a number greater than 0, got \(JSONSchemaChecker.short(divisor))")
         }
         return divisor
     }
@@ -116,7 +116,8 @@ extension JSONSchemaReader {
         case .integer(let number) where number >= 0: return Int(clamping: number)
         case .unsigned(let number): return Int(clamping: number)
         case .number(let number) where number >= 0 && value.isInteger: return Int(exactly: number) ?? Int.max
-        default: throw failure("\(quoted(keyword)) must be an integer of at least 0")
+        default:
+            throw failure("\(quoted(keyword)) must be an integer of at least 0, got \(JSONSchemaChecker.short(value))")
         }
     }
 }

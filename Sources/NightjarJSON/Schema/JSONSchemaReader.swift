@@ -1,31 +1,31 @@
 /// Parses a ``JSONSchema``.
 ///
-/// In a schema written by the caller, an unsupported or invalid keyword is an error, because a rule that is not checked
-/// would let invalid documents pass. In a third-party document it is ignored, with a note.
+/// In a schema written by the caller, an unsupported or invalid keyword is an error, because ignoring a rule would
+/// accept invalid documents. In a third-party document, the reader ignores the keyword and records a note.
 ///
 /// The schemas are processed in a queue, so that neither deep nesting nor long chains of references use the stack.
 struct JSONSchemaReader {
-    /// The most schemas read at once: a schema with all that it refers to and that has not been read. The largest of
-    /// the documents examined has 90,000 in total.
+    /// The maximum number of schemas that one read adds: the schema, and the schemas it references directly or
+    /// indirectly that were not read before. The largest document examined has 90,000.
     static let maximumNodes = 200_000
     /// The budget for reading a single schema.
     static let maximumWork = 10_000_000
-    /// Name bytes that count as much as one schema.
+    /// The number of bytes of names that cost as much as one schema.
     private static let workBytes = 64
-    /// The longest chain of `$ref`s.
+    /// The maximum length of a chain of `$ref`s.
     private static let maximumReferences = 64
-    /// The most notes in one arena. Further ones are dropped.
+    /// The maximum number of notes in one arena. Further notes are dropped.
     private static let maximumNotes = 10_000
 
     /// Nil for a schema written by the caller, in which unknown keywords are errors.
     let dialect: JSONSchema.Dialect?
     private let source: any SchemaSource
     private let arena: JSONSchema.Arena
-    /// The schemas in the arena that references may reach.
+    /// The indices of the schemas in the arena that are targets of references.
     private var known: [SchemaPlace: JSONSchema.Index] = [:]
-    /// The most schemas in the arena.
+    /// The maximum number of schemas in the arena.
     private let maximum: Int
-    /// The schemas to be appended to the arena. Nil if not read yet.
+    /// The schemas to be appended to the arena. An element is nil until its schema has been read.
     private var nodes: [JSONSchema.Node?] = []
     private var places: [SchemaPlace: JSONSchema.Index] = [:]
     /// The keys of ``places`` that are targets of references.
@@ -33,8 +33,9 @@ struct JSONSchemaReader {
     private var queue: [Job] = []
     /// The notes of the schema being read.
     private var notes: [String] = []
+    /// The number of notes that may still be recorded.
     private var room: Int
-    /// The remaining budget: values created from documents, and schemas and their names that are looked up.
+    /// The remaining budget. Each value created from a document, each schema and every 64 bytes of names cost 1.
     private var work: Int
     /// An error that cannot be ignored.
     private var end: NightjarError?
@@ -46,7 +47,7 @@ struct JSONSchemaReader {
         let index: JSONSchema.Index
         let place: SchemaPlace
         let schema: JSONValue
-        /// Enclosing schemas, counted from the last reference.
+        /// The number of enclosing schemas since the last reference.
         let depth: Int
     }
 
@@ -73,12 +74,12 @@ struct JSONSchemaReader {
         return (arena, root)
     }
 
-    /// Adds a schema and those it refers to to an arena. Adds nothing if it throws.
+    /// Adds a schema and the schemas it references to an arena. Adds nothing if it throws.
     ///
     /// - Parameters:
-    ///   - known: the indices of the schemas in the arena that references may reach. Updated.
-    ///   - maximum: the most schemas in the arena afterwards.
-    ///   - work: the budget for reading. Decremented by the cost, also if this throws.
+    ///   - known: the indices of the schemas in the arena that are targets of references. Updated.
+    ///   - maximum: the maximum number of schemas in the arena, including the added schemas.
+    ///   - work: the budget for reading. Decremented by the cost, also if the function throws.
     static func read(
         _ schema: JSONValue, at place: SchemaPlace, in source: any SchemaSource, _ dialect: JSONSchema.Dialect?,
         _ arena: JSONSchema.Arena, _ known: inout [SchemaPlace: JSONSchema.Index], maximum: Int,
@@ -101,7 +102,7 @@ struct JSONSchemaReader {
         while next < queue.count {
             try read(queue[next])
             next += 1
-            // Free the completed jobs from time to time.
+            // Free the memory of completed jobs.
             if next == 4096 {
                 queue.removeFirst(next)
                 next = 0
@@ -128,7 +129,7 @@ struct JSONSchemaReader {
     mutating func subschema(_ schema: JSONValue, at tokens: String...) throws(NightjarError) -> JSONSchema.Index {
         var inner = place
         inner.pointer = JSONPointer(tokens: place.pointer.tokens + tokens)
-        // The names are copied and looked up for each schema below them.
+        // Each subschema copies and hashes all names on its path.
         work -= 1 + inner.pointer.tokens.reduce(0) { $0 + $1.utf8.count } / JSONSchemaReader.workBytes
         guard work >= 0 else {
             throw fatal(
@@ -175,7 +176,8 @@ struct JSONSchemaReader {
         return index
     }
 
-    /// The reference of a schema that consists of a `$ref` only. Such a schema is replaced with its target.
+    /// Returns the reference of a schema that consists of a `$ref` only, or nil. Such a schema is replaced with its
+    /// target. In OpenAPI 3.0, members beside a `$ref` are ignored.
     private func plainReference(_ members: [JSONValue.Member]) -> String? {
         guard dialect == .openAPI30 || members.count == 1 else { return nil }
         guard let member = members.first(where: { $0.name == "$ref" }), case .string(let reference) = member.value
@@ -223,7 +225,7 @@ struct JSONSchemaReader {
         }
     }
 
-    /// The target of a schema of `oneOf`. Nil if the schema is not a reference.
+    /// Returns the target of a schema of `anyOf` or `oneOf`, or nil if the schema is not a reference.
     mutating func destination(of schema: JSONValue) -> (reference: String, place: SchemaPlace)? {
         guard case .string(let reference) = schema["$ref"],
             let place = try? source.place(of: reference, in: place.document)
@@ -231,8 +233,8 @@ struct JSONSchemaReader {
         return (reference, place)
     }
 
-    /// The last token of a reference as written: `Cat` for `#/components/schemas/Cat`, even if that is an alias. For a
-    /// reference to a whole document, the last token of `place`.
+    /// Returns the last token of a reference as written: `Cat` for `#/components/schemas/Cat`, even if that schema is
+    /// an alias. Returns the last token of `place` if the reference contains no pointer.
     static func name(endOf reference: String, to place: SchemaPlace) -> String? {
         guard let hash = reference.utf8.firstIndex(of: UInt8(ascii: "#")) else { return place.pointer.tokens.last }
         let fragment = String(decoding: PercentEncoding.decoded(reference.utf8[hash...].dropFirst()), as: UTF8.self)
@@ -262,7 +264,8 @@ struct JSONSchemaReader {
         return error
     }
 
-    /// Records a note and returns true if the error can be ignored, which requires a third-party document.
+    /// Records a note and returns true if the error can be ignored. Returns false in a schema written by the caller and
+    /// after a fatal error.
     mutating func passes(over error: NightjarError) -> Bool {
         guard dialect != nil, end == nil else { return false }
         note(error.message)

@@ -6,13 +6,14 @@ package struct SchemaLibrary: ~Copyable, Sendable {
     private let arena = JSONSchema.Arena()
     /// The remaining budget for reading all schemas.
     private var work: Int
-    /// The schemas that have been read and that references may reach.
+    /// The schemas that have been read and are targets of references.
     private var known: [SchemaPlace: JSONSchema.Index] = [:]
 
     /// - Parameters:
-    ///   - maximum: the most schemas that are stored. Reading more is an error.
-    ///   - work: the budget for reading all schemas: JSON values that may be created and names of 64 bytes that may be
-    ///     looked up. It is shared by all schemas, because each `$ref` can lead to a value that aliases multiply.
+    ///   - maximum: the maximum number of stored schemas. Reading more is an error.
+    ///   - work: the budget for reading all schemas. Each JSON value created, each schema and every 64 bytes of names
+    ///     cost one unit. All schemas share the budget, because every `$ref` can lead to a value that YAML aliases
+    ///     multiply.
     package init(
         _ source: any SchemaSource, dialect: JSONSchema.Dialect, maximum: Int, work: Int = SchemaLibrary.leastWork
     ) {
@@ -22,11 +23,11 @@ package struct SchemaLibrary: ~Copyable, Sendable {
         self.work = work
     }
 
-    /// The budget for small documents, see ``init(_:dialect:maximum:work:)``.
+    /// The budget for small documents. See ``init(_:dialect:maximum:work:)``.
     package static let leastWork = 1_000_000
 
-    /// Returns the schema at a place. The first call may take long. Meanwhile, other threads may use the schemas they
-    /// have.
+    /// Returns the schema at a place. The first call for a place reads the schema. Other threads may use schemas that
+    /// were returned earlier at the same time.
     ///
     /// - Throws: the errors of ``JSONSchema/init(at:in:dialect:)``, on each call.
     package mutating func schema(at place: SchemaPlace) throws(NightjarError) -> JSONSchema {

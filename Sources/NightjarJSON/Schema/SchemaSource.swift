@@ -22,12 +22,12 @@ package struct SchemaPlace: Sendable, Hashable, CustomStringConvertible {
     package var description: String { "\(document)#\(pointer)" }
 }
 
-/// Documents that contain schemas and references between them.
+/// A set of documents that contain schemas and references between the schemas.
 package protocol SchemaSource: Sendable {
     /// Returns the schema at a place.
     ///
     /// - Parameter limit: the number of JSON values that may still be created from the documents. Decremented.
-    /// - Throws: `invalid_argument`, naming the place. Also if the limit is exceeded.
+    /// - Throws: `invalid_argument`, naming the place, if the place has no schema or the limit is exceeded.
     func schema(at place: SchemaPlace, limit: inout Int) throws(NightjarError) -> JSONValue
 
     /// Resolves a `$ref` of a document.

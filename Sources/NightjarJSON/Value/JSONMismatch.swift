@@ -1,10 +1,10 @@
-/// The first place where a document does not match a ``JSONSchema`` or the type it is decoded to.
+/// The first place where a document does not match a ``JSONSchema``, or does not match the Swift type to decode.
 package struct JSONMismatch: Error, Sendable, Equatable, CustomStringConvertible {
     package let path: JSONPointer
     /// For example "a string".
     package let expected: String
-    /// For example "an integer". Describes the type, never the value, which may be a secret. Exception: for `enum`, a
-    /// short value is shown unless a member name on its path looks like that of a secret.
+    /// For example "an integer". Describes the type instead of the value, because the value may be a secret. Exception:
+    /// for `enum`, a short value is shown unless the path contains a member name that suggests a secret.
     package let found: String
 
     package init(path: JSONPointer, expected: String, found: String) {
@@ -13,7 +13,7 @@ package struct JSONMismatch: Error, Sendable, Equatable, CustomStringConvertible
         self.found = found
     }
 
-    /// Member names come from the document, so they are escaped and truncated.
+    /// The message. Member names are escaped and truncated, because they come from the document.
     package var description: String { JSONMismatch.describe("expected \(expected), found \(found)", at: path) }
 
     /// The mismatch as an error with the kind `decoding`.

@@ -1,7 +1,7 @@
 /// Converts between snake case and camel case: `image_url_small` and `imageUrlSmall`.
 enum JSONNames {
-    /// Leading and trailing underscores are kept: `_id` and `__v` are distinct names. A name without inner underscores
-    /// is unchanged.
+    /// Converts a name to camel case. Keeps leading and trailing underscores, as in `_id` and `__v`. Returns a name
+    /// without inner underscores unchanged.
     static func camelCase(_ name: String) -> String {
         let characters = name[...]
         guard let first = characters.firstIndex(where: { $0 != "_" }),
@@ -14,8 +14,8 @@ enum JSONNames {
             + characters[characters.index(after: last)...]
     }
 
-    /// A word begins at a capital after a small letter, and at the last of several capitals if a small letter follows:
-    /// `imageURLSmall` becomes `image_url_small`.
+    /// Converts a name to snake case. A word begins at a capital letter that follows a small letter, and at the last of
+    /// several capital letters if a small letter follows: `imageURLSmall` becomes `image_url_small`.
     static func snakeCase(_ name: String) -> String {
         let characters = Array(name)
         var result = ""

@@ -1,6 +1,6 @@
 extension JSONValue {
-    /// True if two values are equal as JSON Schema defines it (core, section 4.2.2): `1` equals `1.0`, and the order of
-    /// members is irrelevant. Recurses as deep as the shallower value.
+    /// Returns true if two values are equal by the rules of JSON Schema (core, section 4.2.2): `1` equals `1.0`, and
+    /// the order of members is ignored. The recursion is as deep as the shallower value.
     package func isSame(as other: JSONValue) -> Bool {
         switch (self, other) {
         case (.null, .null): return true
@@ -19,8 +19,8 @@ extension JSONValue {
 
     enum Order { case less, same, more }
 
-    /// Compares two numbers exactly. Integers are not converted to doubles, which would round them. Nil if either value
-    /// is not a number.
+    /// Compares two numbers exactly, without converting integers to doubles. Returns nil if either value is not a
+    /// number.
     static func order(_ a: JSONValue, _ b: JSONValue) -> Order? {
         guard let a = Number(a), let b = Number(b) else { return nil }
         switch (a, b) {
@@ -36,7 +36,7 @@ extension JSONValue {
         }
     }
 
-    /// True for a number without a fraction, even if it is written as `1.0`.
+    /// True for a number without a fraction, also for `1.0`.
     var isInteger: Bool {
         switch self {
         case .integer, .unsigned: true
@@ -64,7 +64,7 @@ extension JSONValue {
     }
 
     private static func order(_ integer: Int128, _ double: Double) -> Order {
-        // The integer has at most 64 bits and a sign.
+        // The magnitude of the integer is less than 2^65, so only the sign of a larger double matters.
         guard double.magnitude < 0x1p65 else { return double < 0 ? .more : .less }
         let whole = double.rounded(.down)
         guard let floor = Int128(exactly: whole) else { return .less }

@@ -1,4 +1,5 @@
-/// The current place of a reader or writer in a document. It is cheap to create; its text is built only for an error.
+/// The current place of a reader or builder in a document. Creating a place is cheap. The path is built only for an
+/// error.
 struct JSONPlace: Sendable {
     enum Step: Sendable {
         case root
@@ -50,7 +51,8 @@ struct JSONPlace: Sendable {
             })
     }
 
-    /// Contains the names of the document, before any naming strategy is applied.
+    /// The path as coding keys. Contains the member names of the document, to which no naming strategy has been
+    /// applied.
     var codingPath: [any CodingKey] {
         steps.compactMap { step in
             switch step {

@@ -15,6 +15,8 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         for token in tokens { token.hashExactly(into: &hasher) }
     }
 
+    /// Parses a JSON Pointer.
+    ///
     /// - Throws: `invalid_argument` if `text` is not a JSON Pointer.
     public init(_ text: String) throws(NightjarError) {
         tokens = []
@@ -34,7 +36,8 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The value at the pointer. Nil if there is none. If a name repeats, the first member is used.
+    /// Returns the value at the pointer, or nil if `document` has no value there. If a name repeats, the first member
+    /// is used.
     public func value(in document: JSONValue) -> JSONValue? {
         var value = document
         for token in tokens {
@@ -52,20 +55,20 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         return value
     }
 
-    /// The pointer to a member or an element of this pointer's value.
+    /// Returns the pointer to a member or an element of the value at this pointer.
     public func appending(_ token: String) -> JSONPointer { JSONPointer(tokens: tokens + [token]) }
 
     public var description: String { tokens.map { "/" + JSONPointer.escaped($0) }.joined() }
 
-    /// RFC 6901 section 4: digits without a leading zero. Nil for `-`, the position after the last element, which has
-    /// no value.
+    /// Reads an array index: digits without a leading zero. Returns nil for `-`, which means the position after the
+    /// last element. RFC 6901 section 4.
     package static func index(_ token: String) -> Int? {
         guard !token.isEmpty, token.utf8.allSatisfy(ASCII.isDigit) else { return nil }
         guard token.utf8.first != UInt8(ascii: "0") || token.utf8.count == 1 else { return nil }
         return Int(token)
     }
 
-    /// RFC 6901 section 3. Nil for an invalid escape.
+    /// Decodes the escapes of a token. Returns nil for an invalid escape. RFC 6901 section 3.
     private static func unescaped(_ token: Substring.UTF8View) -> String? {
         guard token.contains(UInt8(ascii: "~")) else { return String(Substring(token)) }
         var bytes: [UInt8] = []

@@ -1,4 +1,4 @@
-/// Converts a value to a Swift type without loss. A value that does not fit is an error and is never truncated.
+/// Converts a value to a Swift type without loss. A value that the type cannot represent is an error.
 extension JSONValue {
     /// The expected and the found type. The caller adds the path.
     struct TypeMismatch: Error {
@@ -51,7 +51,7 @@ extension JSONValue {
         return text
     }
 
-    /// Describes a value of a type, for the message about a missing value.
+    /// Returns the description of a type's values, for the message about a missing value.
     static func phrase(for type: any Any.Type) -> String {
         switch type {
         case is String.Type: "a string"
@@ -67,7 +67,7 @@ extension JSONValue {
         "an integer from \(Integer.min) to \(Integer.max)"
     }
 
-    /// From this magnitude on, a double may stand for several integers, so that a value written with a fraction or an
-    /// exponent may not be the integer that was meant.
+    /// The smallest magnitude at which a double no longer identifies one integer. A number written with a fraction or
+    /// an exponent is read as a double, so a larger number may differ from the integer that the sender wrote.
     private static let firstInexact = 0x1p53
 }

@@ -1,6 +1,7 @@
 extension JSONValue {
-    /// True if a number is an integral multiple of `divisor` in decimal arithmetic: 0.3 is a multiple of 0.1 although
-    /// their binary fractions are not. Exact for integers. A double is represented by its shortest decimal.
+    /// Returns true if this number is an integral multiple of `divisor` in decimal arithmetic: 0.3 is a multiple of
+    /// 0.1, although the binary fractions are not multiples. Exact for integers. Converts a double to its shortest
+    /// decimal.
     func isMultiple(of divisor: JSONValue) -> Bool {
         guard let value = Decimal(self), let divisor = Decimal(divisor), divisor.digits > 0 else { return false }
         if value.digits == 0 { return true }
@@ -51,9 +52,9 @@ extension JSONValue {
         }
     }
 
-    /// Finds equal values (see ``isSame(as:)``) in about the time that encoding them takes.
+    /// Finds equal values (see ``isSame(as:)``) of an array. The time is proportional to the size of the values.
     struct Equals {
-        /// Steps left. Negative if the search gave up.
+        /// The remaining steps. Negative if the search ended because no steps were left.
         var budget: Int
 
         mutating func firstPair(in elements: [JSONValue]) -> (Int, Int)? {
@@ -68,7 +69,7 @@ extension JSONValue {
         }
     }
 
-    /// A byte string that is equal for equal values.
+    /// Returns a byte string that is the same for equal values and different for different values.
     private static func key(of value: JSONValue) -> [UInt8] {
         enum Work {
             case value(JSONValue)

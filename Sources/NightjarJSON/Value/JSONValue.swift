@@ -2,15 +2,15 @@ import CSimdjson
 
 /// A JSON value. RFC 8259.
 ///
-/// Intended for small documents that are read once, such as configurations and error bodies. Object members keep their
-/// order and may repeat. Strings and names are compared by code points, not by Swift's canonical equivalence.
+/// Intended for small documents that are read once, such as configurations and error bodies. The members of an object
+/// keep their order, and names may repeat. Strings are compared by code points, not by Swift's canonical equivalence.
 public enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
     case integer(Int64)
     /// An integer above the range of ``integer(_:)``.
     case unsigned(UInt64)
-    /// Also used for integers beyond 64 bits.
+    /// Any other number, including integers that need more than 64 bits.
     case number(Double)
     case string(String)
     case array([JSONValue])
@@ -42,7 +42,10 @@ public enum JSONValue: Sendable, Equatable {
         }
     }
 
-    /// - Throws: `decoding` with the position and the reason. Also beyond 1024 levels of nesting.
+    /// Parses a JSON text.
+    ///
+    /// - Throws: `decoding` with the position and the reason if the text is not JSON or has more than 1024 levels;
+    ///   `no_memory`.
     public init(parsing text: UnsafeRawBufferPointer) throws(NightjarError) {
         self = try JSONValue.parse(text) { (tape, strings) throws(NightjarError) in
             // A value takes one or two words of the tape, and up to 128 bytes while its array grows.
@@ -85,11 +88,12 @@ public enum JSONValue: Sendable, Equatable {
                 result = .failure(error)
             }
         }
-        guard let result else { throw NightjarError(.decoding, "the text has no bytes to read") }
+        guard let result else { throw NightjarError(.decoding, "the string has no UTF-8 bytes to parse as JSON") }
         self = try result.get()
     }
 
-    /// Creates an object with string members, in the order in which names first occur. A repeated name gets an array.
+    /// Creates an object with string members, in the order in which names first occur. The values of a repeated name
+    /// become an array.
     ///
     /// - Parameter isSame: compares two names. Nil compares their bytes.
     public init(
@@ -111,7 +115,7 @@ public enum JSONValue: Sendable, Equatable {
         self = .object(members)
     }
 
-    /// The value of the first member with this name. Nil also if this is not an object.
+    /// The value of the first member with this name. Nil if there is no such member or this value is not an object.
     public subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name.isExactly(name) }?.value
@@ -136,7 +140,7 @@ public enum JSONValue: Sendable, Equatable {
     }
 }
 
-/// Reads simdjson's tape, whose format CSimdjson.h describes. The parser has validated it and limited its depth.
+/// Reads simdjson's tape, whose format CSimdjson.h describes. The parser has validated the tape and limited its depth.
 ///
 /// The reader is iterative, so that a deeply nested text cannot exhaust the host's stack.
 private struct TapeReader {

@@ -3,7 +3,7 @@ import NIOCore
 extension JSONValue {
     /// Encodes the value as a JSON text without white space. Members keep their order. RFC 8259.
     ///
-    /// Integers and doubles are written such that reading them returns the same value.
+    /// Numbers are written so that reading them returns equal values.
     ///
     /// - Throws: `invalid_request` with the path if a number is infinite or NaN.
     public func encoded() throws(NightjarError) -> ByteBuffer {
@@ -15,7 +15,7 @@ extension JSONValue {
 
 /// Writes JSON. The writer is iterative, so that a deeply nested value cannot exhaust the host's stack.
 private struct JSONWriter {
-    /// A container of which `next` elements have been written.
+    /// An open container. `next` is the index of the next element or member to write.
     private enum Open {
         case array([JSONValue], next: Int)
         case object([JSONValue.Member], next: Int)
@@ -60,7 +60,7 @@ private struct JSONWriter {
         case .number(let number):
             guard number.isFinite else {
                 let place = path.isEmpty ? "" : " at \(quoted(path, limit: 300))"
-                throw NightjarError(.invalidRequest, "the JSON\(place) contains \(number), which JSON cannot represent")
+                throw NightjarError(.invalidRequest, "the value\(place) is \(number), which JSON cannot represent")
             }
             buffer.writeString(String(number))
         case .string(let text): buffer.writeJSONString(text)

@@ -56,7 +56,7 @@ import Testing
         #expect(error?.kind == .decoding)
         #expect(
             error?.message
-                == "the charset \(quoted(charset)) of the text is not supported; read the bytes and decode them"
+                == "the charset \(quoted(charset)) of the text is not supported; read the body as bytes and decode them"
         )
     }
 

@@ -114,7 +114,7 @@ import Testing
         #expect(try outcome(bytes) == "open early")
         #expect(
             try outcome(bytes, to: "http://api.example/")
-                == "protocol: bytes arrived through the tunnel to api.example:80 before anything was sent")
+                == "protocol: bytes arrived through the tunnel to api.example:80 before the request was sent")
     }
 
     @Test func endOfTheConnectionIsReported() throws {

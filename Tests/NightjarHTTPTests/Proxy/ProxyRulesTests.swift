@@ -49,9 +49,9 @@ import Testing
         ("http://u:secret@p q", "\" \" is not allowed in a host name"),
         (
             "http://u:se/cret@p",
-            "the port is not a number from 1 to 65535; if it is part of a password, encode / ? # @ in it"
+            "the port is not a number from 1 to 65535; percent-encode / ? # @ in a password"
         ),
-        ("p\r\nq", "the URL contains the control character 0xd; remove it, or encode it if it is data"),
+        ("p\r\nq", "the URL contains the control character 0xd; remove or encode the character"),
     ])
     func invalidAddressesAreRejected(text: String, why: String) throws {
         let error = try #require(throws: NightjarError.self) { try ProxyAddress(text) }

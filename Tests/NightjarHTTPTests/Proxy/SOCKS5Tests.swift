@@ -114,7 +114,7 @@ import Testing
 
     @Test(
         arguments: [
-            (1, "general failure"), (2, "its rules do not allow it"),
+            (1, "general failure"), (2, "its rules do not allow the connection"),
             (3, "the network is unreachable from the proxy"), (4, "the host is unreachable or unknown from the proxy"),
             (5, "the host refused the connection"),
             (6, "the route is too long or the host did not respond in time (TTL expired)"),
@@ -157,7 +157,7 @@ import Testing
         #expect(conversation(try machine(), responses).end == "open early")
         #expect(
             conversation(try machine(to: "http://api.example/"), responses).end
-                == "protocol: bytes arrived from api.example:80 through the proxy before anything was sent")
+                == "protocol: bytes arrived from api.example:80 through the proxy before the request was sent")
     }
 
     @Test func tooLongNameIsRejectedBeforeSending() throws {

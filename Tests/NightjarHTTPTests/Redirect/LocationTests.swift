@@ -58,8 +58,8 @@ import Testing
         ("http://b\\c/", "its Location is invalid: \"\\\\\" is not allowed in a host name"),
         (
             "http://b:99999/",
-            "its Location is invalid: the port is not a number from 1 to 65535; if it is part of a password, "
-                + "encode / ? # @ in it"
+            "its Location is invalid: the port is not a number from 1 to 65535; "
+                + "percent-encode / ? # @ in a password"
         ),
     ])
     func invalidLocationsAreRejected(location: String, why: String) throws {

@@ -282,7 +282,8 @@ import Testing
         policy = RedirectPolicy(RedirectSettings())
         #expect(
             try failure(policy.received(two, to: .get, at: try url("http://a/"), bodyIsReplayable: true)).message
-                == "the redirect cannot be followed: it has two different Location fields (GET http://a/ -> 302)")
+                == "the redirect cannot be followed: it has Location fields with different values "
+                + "(GET http://a/ -> 302)")
     }
 
     @Test func fragmentIsInherited() throws {

@@ -165,8 +165,8 @@ import Testing
             _ = try lines(request(.get, "http://h/"), base: nil, defaults: ["Accept": "*/*", "Cookie": "s3cret"])
         }
         #expect(
-            message == "the default header \"Cookie\" would be sent to every server; set base_url to restrict "
-                + "it to that origin, or set it on each request")
+            message == "the default header \"Cookie\" would be sent to every server; set base_url so that "
+                + "only its origin receives the header, or set the header on each request")
     }
 
     @Test func hostMayBeSetOnce() throws {

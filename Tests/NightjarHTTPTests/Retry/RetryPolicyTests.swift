@@ -169,6 +169,7 @@ private struct Constant: RandomNumberGenerator {
     @Test func verdictIsExplained() {
         #expect("\(RetryPolicy.Verdict.again(after: .milliseconds(500)))" == "retried after 0.5 s")
         let stop = RetryPolicy.Verdict.stop(.serverRequestedLongWait(.seconds(61)))
-        #expect("\(stop)" == "not retried: the server asks to wait 61.0 s, which is longer than the maximum wait")
+        #expect(
+            "\(stop)" == "not retried: the server requested a wait of 61.0 s, which is longer than the maximum wait")
     }
 }

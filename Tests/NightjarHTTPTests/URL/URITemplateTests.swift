@@ -112,15 +112,15 @@ import Testing
     }
 
     @Test(arguments: [
-        ("/users/{user_id}", [], "the URL template's variable \"user_id\" has no value; add one"),
+        ("/users/{user_id}", [], "the URL template's variable \"user_id\" has no value; add a value"),
         (
             "/users/{user_id}", [("userid", "7")],
-            "the URL template's variable \"user_id\" has no value; the values contain \"userid\", did you mean that?"
+            "the URL template's variable \"user_id\" has no value; did you mean the value \"userid\"?"
         ),
         // A value with a place of its own is not the intended one.
         (
             "/{id1}/{id2}", [("id1", "7")],
-            "the URL template's variable \"id2\" has no value; add one"
+            "the URL template's variable \"id2\" has no value; add a value"
         ),
         (
             "/users{?page}", [("pgae", "7")],

@@ -85,7 +85,7 @@ import Testing
     @Test func cyclicValueIsRejected() {
         let loop = Loop()
         loop.next = loop
-        #expect(rejection(loop).contains("it has more than 512 levels"))
+        #expect(rejection(loop).contains("the value has more than 512 levels"))
         loop.next = nil
     }
 

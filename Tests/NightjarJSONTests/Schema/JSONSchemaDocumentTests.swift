@@ -22,7 +22,7 @@ import Testing
         #expect(
             schema.notes == [
                 #"the schema at "api.json#/a": unknown keyword "requried"; did you mean "required"?"#,
-                #"the schema at "api.json#/a/properties/n": unknown type "int"; allowed are string, integer, number, boolean, array, object, null"#,
+                #"the schema at "api.json#/a/properties/n": unknown type "int"; the allowed types are string, integer, number, boolean, array, object, null"#,
                 #"the schema at "api.json#/a/properties/p": the pattern "(" is invalid at offset 1: missing closing parenthesis"#,
                 #"the schema at "api.json#/a/properties/r": "required" must be an array of strings, found a boolean"#,
             ])

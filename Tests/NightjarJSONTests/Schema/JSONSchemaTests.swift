@@ -224,7 +224,7 @@ import Testing
             #"{"pattern": "(a"}"#,
             #"the schema: the pattern "(a" is invalid at offset 2: missing closing parenthesis"#
         ),
-        (#"{"multipleOf": 0}"#, #"the schema: "multipleOf" must be a number greater than 0"#),
+        (#"{"multipleOf": 0}"#, #"the schema: "multipleOf" must be a number greater than 0, got 0"#),
         (#"{"uniqueItems": 1}"#, #"the schema: "uniqueItems" must be true or false, found an integer"#),
         (#"{"oneof": []}"#, #"the schema: unknown keyword "oneof"; did you mean "oneOf"?"#),
         (#"{"requried": ["a"]}"#, #"the schema: unknown keyword "requried"; did you mean "required"?"#),
@@ -234,11 +234,11 @@ import Testing
         ),
         (
             #"{"type": "int"}"#,
-            #"the schema: unknown type "int"; allowed are string, integer, number, boolean, array, object, null"#
+            #"the schema: unknown type "int"; the allowed types are string, integer, number, boolean, array, object, null"#
         ),
         (
             #"{"type": "strin"}"#,
-            #"the schema: unknown type "strin"; allowed are string, integer, number, boolean, array, object, null"#
+            #"the schema: unknown type "strin"; the allowed types are string, integer, number, boolean, array, object, null"#
         ),
         (#"{"type": []}"#, #"the schema: "type" is an empty list"#),
         (#"{"type": 1}"#, #"the schema: "type" must be an array of strings, found an integer"#),
@@ -255,8 +255,8 @@ import Testing
         (#"{"enum": [1], "const": 1}"#, #"the schema: "enum" and "const" cannot be combined; remove one of them"#),
         (#"{"nullable": 1}"#, #"the schema: "nullable" must be true or false, found an integer"#),
         (#"{"minimum": "1"}"#, #"the schema: "minimum" must be a number, found a string"#),
-        (#"{"minLength": -1}"#, #"the schema: "minLength" must be an integer of at least 0"#),
-        (#"{"maxItems": 1.5}"#, #"the schema: "maxItems" must be an integer of at least 0"#),
+        (#"{"minLength": -1}"#, #"the schema: "minLength" must be an integer of at least 0, got -1"#),
+        (#"{"maxItems": 1.5}"#, #"the schema: "maxItems" must be an integer of at least 0, got 1.5"#),
         (#"{"format": "datetime"}"#, #"the schema: unknown format "datetime"; did you mean "date-time"?"#),
         (#"{"format": "url"}"#, #"the schema: unknown format "url"; did you mean "uri"?"#),
         (#"{"format": 1}"#, #"the schema: "format" must be a string, found an integer"#),

@@ -8,9 +8,9 @@ import Testing
         let value = JSONValue.object([.init("a", .array([.integer(1), .number(.nan)]))])
         let error = #expect(throws: NightjarError.self) { try value.encoded() }
         #expect(error?.kind == .invalidRequest)
-        #expect(error?.message == "the JSON at \"/a/1\" contains nan, which JSON cannot represent")
+        #expect(error?.message == "the value at \"/a/1\" is nan, which JSON cannot represent")
         let bare = #expect(throws: NightjarError.self) { try JSONValue.number(-.infinity).encoded() }
-        #expect(bare?.message == "the JSON contains -inf, which JSON cannot represent")
+        #expect(bare?.message == "the value is -inf, which JSON cannot represent")
     }
 
     @Test func randomValuesRoundTrip() throws {
