@@ -12,7 +12,7 @@ extension TokenManager {
         let keeping = session.setToken(token, using: &random)
         updates.overtake()
         if let token = session.token { show(token) }
-        // A later login or logout replaces this login, which is then no failure.
+        // It is not a failure if a later login or logout replaces this login.
         begin(keeping, overtaken: { completion(nil) }) { [self] outcome, error, _ in
             guard case .unsaved = outcome else { return completion(nil) }
             let error =
@@ -61,7 +61,7 @@ extension TokenManager {
         let ending = session.logOut()
         updates.overtake()
         forget()
-        // A later login or logout replaces this logout, which is then no failure.
+        // It is not a failure if a later login or logout replaces this logout.
         begin(ending, overtaken: { completion(nil) }) { [self] outcome, error, _ in
             guard outcome != .ended else { return flush(cache, then: completion) }
             let reason = error?.message ?? "the token \(store.name) was changed by other processes too often"

@@ -10,7 +10,7 @@ import Synchronization
 public final class Client: Sendable {
     let loop: ClientLoop
     let template: RequestTemplate
-    /// For requests without credentials.
+    /// The template of requests without credentials.
     let anonymousTemplate: RequestTemplate
     /// The API key that is added to the query or the cookies of requests to the base URL's origin.
     let attachedKey: APIKey?
@@ -18,7 +18,7 @@ public final class Client: Sendable {
     let schemes: SchemeCredentials?
     /// The logins whose credentials change during the client's lifetime.
     let logins: [Login]
-    /// The origin that receives the client's tokens; nil: there are none.
+    /// The origin that receives the client's tokens; nil: the client has no login.
     let loginOrigin: Origin?
     let timeouts: Timeouts
     let maximumBody: Int

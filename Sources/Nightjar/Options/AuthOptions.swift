@@ -2,7 +2,7 @@ import NightjarHTTP
 import NightjarStorage
 
 extension Authentication {
-    /// `{type=, ...}`, where the type determines the other members, or `{schemes = {name = {type=, ...}, ...}}`.
+    /// Reads `{type=, ...}`, where the type determines the other members, or `{schemes = {name = {type=, ...}, ...}}`.
     static func read(_ value: JSONValue, _ path: String) throws(NightjarError) -> Authentication? {
         switch value {
         case .null, .bool(false): return nil
@@ -28,7 +28,7 @@ extension Authentication {
         return try type.read(value, path)
     }
 
-    /// - Parameter schemes: The member of that name of `value`, which has no other members.
+    /// - Parameter schemes: The member `schemes` of `value`, which must have no other members.
     private static func read(
         schemes: JSONValue, _ value: JSONValue, _ path: String
     ) throws(NightjarError) -> Authentication {
@@ -96,7 +96,7 @@ extension Optional {
     }
 }
 
-/// The option `type`, which has already been read.
+/// Returns an option `type` that ignores its value, because the type has already been read.
 private func typeOption<Target>() -> Option<Target> {
     Option(name: "type") { _, _, _ throws(NightjarError) in }
 }
@@ -316,7 +316,7 @@ private struct RefreshChoice {
     ])
 }
 
-/// JSON Pointers (RFC 6901) into the response.
+/// The options whose values are JSON Pointers (RFC 6901) into the token response.
 private enum PlacesChoice {
     static let options = OptionTable<TokenPointers>([
         Option(name: "access_token_pointer") { value, path, places throws(NightjarError) in

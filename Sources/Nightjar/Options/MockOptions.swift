@@ -237,7 +237,7 @@ extension MockFault.Kind {
             throw NightjarError(
                 .invalidArgument,
                 "option \(quoted(path)) is \(quoted(name)), which is not a known fault"
-                    + (hint ?? "; known are \(names.joined(separator: ", "))"))
+                    + (hint ?? "; the known faults are \(names.joined(separator: ", "))"))
         }
         self = kind
     }

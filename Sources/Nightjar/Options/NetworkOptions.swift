@@ -28,7 +28,7 @@ extension NetworkProfile {
             throw NightjarError(
                 .invalidArgument,
                 "option \(quoted(path)) is \(quoted(name)), which is not a known network profile"
-                    + (hint ?? "; known are \(names.joined(separator: ", "))"))
+                    + (hint ?? "; the known profiles are \(names.joined(separator: ", "))"))
         }
         return profile
     }

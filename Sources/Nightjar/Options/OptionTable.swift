@@ -45,7 +45,7 @@ struct OptionTable<Target>: Sendable {
         let hint = nearestName(to: name, among: options.map(\.name)).map { "; did you mean \"\($0)\"?" }
         let all = options.map(\.name).joined(separator: ", ")
         return NightjarError(
-            .invalidArgument, "unknown option \(quoted(full))" + (hint ?? "; known here: \(all)"))
+            .invalidArgument, "unknown option \(quoted(full))" + (hint ?? "; the known options are \(all)"))
     }
 }
 

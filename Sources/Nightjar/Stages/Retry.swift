@@ -48,7 +48,8 @@ final class Retry: Stage, @unchecked Sendable {
         return evaluate(error, .init(error), call)
     }
 
-    /// A call may end while its caller decides, while it waits, or before its retry begins.
+    /// Refunds a charged retry that has not started: the call may end while its caller decides or before the retry
+    /// begins.
     override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
         guard let progress = call.states[states], progress.isPending, call.attempts == progress.evaluated else {
             return
