@@ -134,8 +134,8 @@ public final class TokenRequest: Sendable {
 
     var isTaken: Bool { wasTaken.load(ordering: .relaxed) }
 
-    /// Responds to the request. Any thread may call this method; calls after the first have no effect. A failure of kind
-    /// `unauthorized` ends the login. After any other failure, the login continues.
+    /// Responds to the request. Any thread may call this method; calls after the first have no effect. A failure of
+    /// kind `unauthorized` ends the login. After any other failure, the login continues.
     public func respond(_ token: Result<Token, NightjarError>) { submit(token) }
 }
 

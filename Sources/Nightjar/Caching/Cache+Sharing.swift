@@ -3,8 +3,8 @@ import NightjarHTTP
 // One exchange for all calls with the same cache key.
 
 extension Cache {
-    /// Resumes the calls that waited for the response of another call. If `looking` is true, they search the cache again.
-    /// Otherwise their requests are sent.
+    /// Resumes the calls that waited for the response of another call. If `looking` is true, they search the cache
+    /// again. Otherwise their requests are sent.
     func release(
         _ progress: Progress, _ released: [SharedFetches.Member], looking: Bool
     ) {

@@ -142,8 +142,8 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
         client.submit(.bodyPart(self, part))
     }
 
-    /// Provides the decision that ``TaskHandlers/redirect`` deferred with ``RedirectAction/later``. Call it once for each
-    /// deferral.
+    /// Provides the decision that ``TaskHandlers/redirect`` deferred with ``RedirectAction/later``. Call it once for
+    /// each deferral.
     public func redirect(_ action: RedirectAction) {
         if case .later = action { return }
         client.submit(.decided(self, action))

@@ -237,12 +237,12 @@ public final class Client: Sendable {
 
     /// Closes the client and returns when none of its work runs any more.
     ///
-    /// Cancels all calls in flight, so that each completes. Waits up to 15 s for a token refresh in progress, because the
-    /// old token may already have been redeemed. Closes the connections and saves the cookies. Waits up to 5 s for another
-    /// process that locks the disk cache; invalidations that cannot be written are logged.
+    /// Cancels all calls in flight, so that each completes. Waits up to 15 s for a token refresh in progress, because
+    /// the old token may already have been redeemed. Closes the connections and saves the cookies. Waits up to 5 s for
+    /// another process that locks the disk cache; invalidations that cannot be written are logged.
     ///
-    /// Later calls fail with `closed`. On the client's own thread this method returns at once. In a forked child it does
-    /// nothing, because the threads belong to the parent.
+    /// Later calls fail with `closed`. On the client's own thread this method returns at once. In a forked child it
+    /// does nothing, because the threads belong to the parent.
     public func close() {
         guard !Fork.hasForked(since: forkGeneration) else { return }
         fresh?.close()

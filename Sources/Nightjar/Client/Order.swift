@@ -1,8 +1,8 @@
 /// The stages of a call, from the caller to the network. Requests pass them downwards and responses upwards.
 ///
 /// Mocks, cassettes and network profiles are not stages. They replace the transport below all stages
-/// (``Configuration/openTransport(_:_:on:base:)``), so that retries, redirects, cache, cookies and authentication apply to
-/// their responses, and so that every exchange is recorded, including those of internal calls.
+/// (``Configuration/openTransport(_:_:on:base:)``), so that retries, redirects, cache, cookies and authentication apply
+/// to their responses, and so that every exchange is recorded, including those of internal calls.
 enum StageKind: CaseIterable {
     /// The total timeout and the idle timeout.
     case deadline
@@ -47,8 +47,8 @@ enum StageKind: CaseIterable {
     /// The stages of internal calls. A token refresh must not wait for a token.
     static let inner: [StageKind] = [.deadline, .observe, .retry, .decode, .warnAboutTLS, .trace]
 
-    /// Returns the stages for a client of this configuration. Empty if the client does not use the stage, so that unused
-    /// stages cost nothing.
+    /// Returns the stages for a client of this configuration. Empty if the client does not use the stage, so that
+    /// unused stages cost nothing.
     ///
     /// - Parameter base: The origin of the base URL.
     func stages(for configuration: Configuration, base: Origin?) -> [Stage] {

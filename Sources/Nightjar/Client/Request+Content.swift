@@ -56,8 +56,8 @@ extension Request {
         return .file(path: path, offset: offset, length: length ?? available - offset)
     }
 
-    /// Returns the form's media type. If the caller set a multipart type, such as `multipart/related`, returns that type
-    /// with the form's boundary.
+    /// Returns the form's media type. If the caller set a multipart type, such as `multipart/related`, returns that
+    /// type with the form's boundary.
     private func contentType(of form: MultipartForm) throws(NightjarError) -> String {
         guard let chosen = headers["Content-Type"] else { return form.contentType }
         let type = MediaType(chosen)

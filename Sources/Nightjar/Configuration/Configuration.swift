@@ -38,8 +38,8 @@ public struct Configuration: Sendable {
     /// The retry budget that all calls of the client share.
     public var retryBudget = RetryBudget.Settings()
     /// Whether the Retry-After field of a response (RFC 9110 section 10.2.3) is respected: retries and redirects wait
-    /// for the time that the field specifies, and other calls to the origin or the resource are held back until then. If
-    /// false, the field is only reported in errors.
+    /// for the time that the field specifies, and other calls to the origin or the resource are held back until then.
+    /// If false, the field is only reported in errors.
     public var respectsRetryAfter = true
     /// How redirects are handled.
     public var redirect = RedirectSettings()
@@ -77,8 +77,8 @@ public struct Configuration: Sendable {
     public var decompresses = true
     /// The endpoints of the API. Its first server is the default base URL.
     public var catalog: Catalog?
-    /// The path of an OpenAPI document that `Client.init` reads. The document's endpoints are added to ``catalog``. If both
-    /// have an endpoint of the same name, that of ``catalog`` is used. For a document at a URL, use
+    /// The path of an OpenAPI document that `Client.init` reads. The document's endpoints are added to ``catalog``. If
+    /// both have an endpoint of the same name, that of ``catalog`` is used. For a document at a URL, use
     /// ``Client/loadCatalog(from:)``.
     public var openAPI: String?
     /// The folder whose files an OpenAPI document in a file may reference; nil: the folder of the document.
@@ -126,8 +126,8 @@ public struct CookieFileOptions: Sendable, Equatable {
 extension Configuration {
     /// Returns this client's cookie jar. Opens the file if one is configured.
     ///
-    /// - Throws: `invalid_argument` for an ephemeral client with a file, before the file is created; `storage`; `forked` for
-    ///   the jar of a parent process.
+    /// - Throws: `invalid_argument` for an ephemeral client with a file, before the file is created; `storage`;
+    ///   `forked` for the jar of a parent process.
     private func openCookies() throws(NightjarError) -> CookieStorage? {
         if isEphemeral, cookies.map({ $0.isPersistent }) ?? (cookieFile != nil) {
             throw NightjarError(

@@ -6,8 +6,8 @@ extension Catalog {
     /// Reads an OpenAPI document and the files that it references. Blocks.
     ///
     /// - Parameter folder: The folder whose files the document may reference; nil: the folder of the document.
-    /// - Throws: `decoding` with the position if the document is not a valid OpenAPI document; `storage` for a file that
-    ///   cannot be read; `invalid_argument` for a URL, which only a client can load.
+    /// - Throws: `decoding` with the position if the document is not a valid OpenAPI document; `storage` for a file
+    ///   that cannot be read; `invalid_argument` for a URL, which only a client can load.
     public init(openAPI path: String, folder: String? = nil) throws(NightjarError) {
         guard !path.isURL else {
             throw NightjarError(

@@ -11,7 +11,8 @@ extension Configuration {
         self = try changed.knowingItsAuth()
     }
 
-    /// Reads the option `auth`. A value without a type is stored in ``schemeAuth`` until the catalog determines the type.
+    /// Reads the option `auth`. A value without a type is stored in ``schemeAuth`` until the catalog determines the
+    /// type.
     mutating func readAuth(_ value: JSONValue, _ path: String) throws(NightjarError) {
         schemeAuth = nil
         if case .object = value, value["type"] == nil {
@@ -22,7 +23,8 @@ extension Configuration {
         }
     }
 
-    /// Returns the configuration with ``auth`` created from ``schemeAuth``, unless an OpenAPI document must be read first.
+    /// Returns the configuration with ``auth`` created from ``schemeAuth``, unless an OpenAPI document must be read
+    /// first.
     ///
     /// - Throws: `invalid_argument` for an `auth` without a type if no catalog determines the type.
     func knowingItsAuth() throws(NightjarError) -> Configuration {

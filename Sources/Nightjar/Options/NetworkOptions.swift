@@ -1,8 +1,8 @@
 import NightjarHTTP
 
 extension NetworkProfile {
-    /// A profile name, or `{profile=, latency=, jitter=, down=, up=, loss=, offline=, seed=}`. Explicit values override
-    /// those of the profile.
+    /// Reads a profile name, or `{profile=, latency=, jitter=, down=, up=, loss=, offline=, seed=}`. Explicit values
+    /// override those of the profile.
     init(option value: JSONValue, _ path: String) throws(NightjarError) {
         self.init()
         guard case .object = value else {

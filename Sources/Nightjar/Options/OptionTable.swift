@@ -13,7 +13,7 @@ struct OptionTable<Target>: Sendable {
 
     init(_ options: [Option<Target>]) { self.options = options }
 
-    /// Returns `target` with all options of a document applied. Throws without a partial result.
+    /// Returns `target` with all options of a document applied.
     func applied(_ document: JSONValue, at path: String = "", to target: Target) throws(NightjarError) -> Target {
         var changed = target
         try apply(document, at: path, to: &changed)
