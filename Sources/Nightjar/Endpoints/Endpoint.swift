@@ -22,7 +22,7 @@ public struct Endpoint<Response>: Sendable {
     public var pointer: JSONPointer
     /// How the value is decoded.
     public var decoding: JSONDecodingOptions
-    /// The error of encoding the body.
+    /// The error that occurred when the body was encoded; thrown by ``makeRequest()``.
     private var failure: NightjarError?
 
     package init(

@@ -26,9 +26,9 @@ final class PageWaiter: Cancellable {
         if !loader.submit({ $0.withdraw(self) }) { complete(.failure(PageLoader.cancelled)) }
     }
 
-    /// Delivers the result on the queue. Has no effect the second time.
+    /// Delivers the result on the queue. Calls after the first have no effect.
     ///
-    /// - Parameter before: Runs there first.
+    /// - Parameter before: Runs on the queue, before the result is delivered.
     func complete(_ outcome: Outcome, before: @escaping @Sendable () -> Void = {}) {
         guard !isDone.exchange(true, ordering: .acquiringAndReleasing) else { return }
         guard let queue else {
