@@ -51,7 +51,7 @@ struct PendingTokenRequest {
         switch token {
         case .success(let token) where token.authorization != nil: return (.refreshed(token), nil)
         case .success:
-            let message = "the provided token contains a character that is not allowed in a header"
+            let message = "the token provider returned a token with a character that is not allowed in a header"
             return (.failed(.refused), NightjarError(.invalidArgument, message))
         case .failure(let error): return (.failed(error.kind == .unauthorized ? .invalidGrant : .refused), error)
         }

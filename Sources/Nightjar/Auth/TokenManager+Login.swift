@@ -33,7 +33,7 @@ extension TokenManager {
                 .failure(
                     NightjarError(
                         .invalidRequest,
-                        "this client's tokens come from a token provider; it has no login")))
+                        "this client gets its tokens from a token provider, so it cannot log in")))
         }
         let overtaken = NightjarError(.cancelled, "another login or logout has replaced this login")
         begin(session.logIn(), issuer, overtaken: { completion(.failure(overtaken)) }) { [self] outcome, error, _ in

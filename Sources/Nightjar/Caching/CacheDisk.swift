@@ -118,7 +118,7 @@ final class CacheDisk: Sendable {
     private static func failure(_ operation: String, _ error: DatabaseError) -> NightjarError {
         NightjarError(
             .storage,
-            "\(operation) failed: \(error.description); other processes may still use them; the operation is "
+            "\(operation) failed: \(error.description); other processes may still use these responses; the operation is "
                 + "repeated while the cache is open",
             code: error.code)
     }

@@ -45,7 +45,9 @@ extension Request {
     ) throws(NightjarError) -> RequestBody {
         let available = try ContentFile(path).knownLength()
         guard offset >= 0, length ?? 0 >= 0 else {
-            throw NightjarError(.invalidRequest, "the offset and length of \(quoted(path)) must not be negative")
+            throw NightjarError(
+                .invalidRequest,
+                "the offset and length of \(quoted(path)) must not be negative, got \(offset) and \(length ?? 0)")
         }
         guard offset <= available, length ?? 0 <= available - offset else {
             let end = length.map { " to \(offset.addingReportingOverflow($0).partialValue)" } ?? ""

@@ -60,13 +60,16 @@ final class SharedCookieFile: Sendable {
         return try open.withLock { open throws(NightjarError) in
             if let entry = open[key], entry.lease.isOfParent {
                 throw NightjarError(
-                    .forked, "the cookie file \(quoted(path)) was open when this process was forked from its parent")
+                    .forked,
+                    "the cookie file \(quoted(path)) was opened before this process was forked, "
+                        + "so this process cannot use it; use another file")
             }
             if let sharedFile = open[key]?.sharedFile {
                 guard sharedFile.keepsSession == keepsSession else {
                     throw NightjarError(
                         .invalidArgument,
-                        "the cookie file \(quoted(path)) is in use with the other value of keep_session")
+                        "the cookie file \(quoted(path)) is already open with keep_session \(!keepsSession); use "
+                            + "the same value")
                 }
                 return sharedFile
             }

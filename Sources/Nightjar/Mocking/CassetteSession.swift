@@ -46,7 +46,7 @@ final class CassetteSession: ExchangeRecorder, @unchecked Sendable {
                 throw NightjarError(
                     .decoding,
                     "reading the cassette \(quoted(options.file)) failed: \(error.message); "
-                        + "restore an earlier version or record it again")
+                        + "restore an earlier version or record the cassette again")
             }
             lastName = SecretScrubber.highestNumber(in: String(decoding: bytes, as: UTF8.self))
         }

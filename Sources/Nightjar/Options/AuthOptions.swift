@@ -35,7 +35,7 @@ extension Authentication {
         if case .object(let members) = value, let other = members.first(where: { $0.name != "schemes" }) {
             throw NightjarError(
                 .invalidArgument,
-                "option \(quoted("\(path).\(other.name)")) is not known beside \(quoted("\(path).schemes"))")
+                "option \(quoted("\(path).\(other.name)")) cannot be combined with \(quoted("\(path).schemes"))")
         }
         guard case .object(let members) = schemes, !members.isEmpty else {
             throw .mismatch(

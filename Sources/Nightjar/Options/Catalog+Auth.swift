@@ -171,7 +171,7 @@ extension SecurityScheme {
                 .invalidArgument,
                 "the endpoints require more than \(Catalog.maximumScopes) scopes of the security scheme "
                     + "\(quoted(name)); set "
-                    + "\"scope\" to those you need")
+                    + "\"scope\" to the scopes you need")
         }
         return requested.isEmpty ? nil : requested.joined(separator: " ")
     }

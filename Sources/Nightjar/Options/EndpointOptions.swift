@@ -192,7 +192,7 @@ private struct BodyChoice {
             for type in choice.types where MediaType(type) == nil {
                 throw NightjarError(
                     .invalidArgument,
-                    "option \(quoted(path)) is \(quoted(type)), which is not a media type; write application/json")
+                    "option \(quoted(path)) is \(quoted(type)), which is not a media type; use application/json")
             }
         },
         Option(name: "required") { value, path, choice throws(NightjarError) in

@@ -304,7 +304,9 @@ extension JSONValue {
 
     fileprivate func positiveSize(_ path: String) throws(NightjarError) -> Int {
         let size = try size(path)
-        guard size > 0 else { throw NightjarError(.invalidArgument, "option \(quoted(path)) must be greater than 0") }
+        guard size > 0 else {
+            throw NightjarError(.invalidArgument, "option \(quoted(path)) must be greater than 0, got \(size)")
+        }
         return size
     }
 }

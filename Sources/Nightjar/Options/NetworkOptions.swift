@@ -75,7 +75,8 @@ extension JSONValue {
         let size = try size(path)
         guard size > 0 else {
             throw NightjarError(
-                .invalidArgument, "option \(quoted(path)) must be greater than 0; for no network, set \"offline\"")
+                .invalidArgument,
+                "option \(quoted(path)) must be greater than 0, got \(size); for no network, set \"offline\"")
         }
         return size
     }

@@ -46,7 +46,7 @@ final class PageLoader: @unchecked Sendable {
         guard request.body.isReplayable else {
             throw NightjarError(
                 .invalidRequest,
-                "a list's request body is sent with each page, so it must be replayable; streamed bodies are not")
+                "the request body of a list is sent again for each page, so it cannot be a stream; send bytes")
         }
         var request = request
         request.resolved = nil
