@@ -268,7 +268,7 @@ final class TokenManager: @unchecked Sendable {
         }
     }
 
-    /// Queues a refresh, login or logout, and starts it as soon as the updates before it have ended.
+    /// Queues a refresh, login or logout, and starts the queued updates that may begin.
     ///
     /// - Parameter completion: Not called if a later login or logout replaced this one.
     func begin(

@@ -30,7 +30,7 @@ extension Client {
         try await run(requests, concurrency: concurrency, collectsErrors: true).collected.results()
     }
 
-    /// Like ``batch(_:concurrency:)``, but blocks the thread. The calls' callbacks run on this thread meanwhile.
+    /// Like ``batch(_:concurrency:)``, but blocks the thread. The calls' callbacks run on this thread.
     package func batchBlocking(
         _ calls: [BatchCall], concurrency: Int = Client.defaultBatchConcurrency
     ) throws(NightjarError) -> [Response] {
@@ -39,7 +39,7 @@ extension Client {
         return try collected.responses()
     }
 
-    /// Like ``collect(_:concurrency:)``, but blocks the thread. The calls' callbacks run on this thread meanwhile.
+    /// Like ``collect(_:concurrency:)``, but blocks the thread. The calls' callbacks run on this thread.
     package func collectBlocking(
         _ calls: [BatchCall], concurrency: Int = Client.defaultBatchConcurrency
     ) throws(NightjarError) -> [Result<Response, NightjarError>] {

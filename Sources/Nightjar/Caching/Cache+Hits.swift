@@ -89,7 +89,7 @@ extension Cache {
         return .wait
     }
 
-    /// Restarts the call without its cache entry, which cannot be used.
+    /// Restarts a call whose cache entry cannot be read. Fails the call if its policy does not allow a request.
     func refetch(_ progress: Progress, _ call: Call) -> Verdict {
         guard !progress.cacheRequest.isCacheOnly else {
             return .fail(

@@ -234,7 +234,7 @@ final class ClientLoop: @unchecked Sendable {
     }
 
     private func endCalls(_ isMeant: (Call) -> Bool) {
-        // The end of one call may end others. No call starts meanwhile.
+        // The end of one call may end others, but does not start a call.
         for call in calls.filter(isMeant) {
             call.finish(
                 .failure(
@@ -291,10 +291,10 @@ final class ClientLoop: @unchecked Sendable {
 
     /// Posts an event when the loop has finished its current work, so that one wake-up delivers many events.
     ///
-    /// - Parameter queue: Nil runs the event's callback here, on the loop.
+    /// - Parameter queue: The queue of the event. Nil: the event's callback runs on the loop.
     func post(_ event: consuming QueueEvent, to queue: CompletionQueue?) {
         if outbox.isEmpty { thread.loop.execute { self.flushOutbox() } }
-        // Callbacks that run here may post events to a queue in turn.
+        // Callbacks that run in `sendEvents` may post events to a queue in turn.
         while !outbox.isEmpty, queue !== outboxQueue { sendEvents() }
         outboxQueue = queue
         outbox.append(event)

@@ -42,7 +42,8 @@ enum Verdict {
     /// Delivers a stored response. Stages below are not called.
     case replay(any ReplayedExchange)
     case fail(NightjarError)
-    /// Waits for a decision. ``Call/resume(_:)`` resumes with the verdict. Timeouts and cancelling work meanwhile.
+    /// Suspends the call until ``Call/resume(_:)`` is called with a verdict. A suspended call can time out and can be
+    /// cancelled.
     case wait
 
     var isProceed: Bool { if case .proceed = self { true } else { false } }

@@ -181,7 +181,7 @@ extension Configuration {
     }
 
     /// Returns the fresh responses that callers' threads can use without the loop. Nil if hooks, observers, cookies or
-    /// a log must process each call, or if the credentials are not only tokens of logins.
+    /// a log must process each call, or if Digest authentication changes requests.
     private func makeFreshResponses() -> FreshResponses? {
         guard logins.allSatisfy({ $0.tokenLogin != nil }) else { return nil }
         guard hooks == nil, observers.isEmpty, cookies == nil, log.map({ $0.level < .info }) ?? true else { return nil }

@@ -49,8 +49,8 @@ public struct Endpoint<Response>: Sendable {
 
 // MARK: Factories
 
-/// Endpoints from a method and a path. Arguments whose names are in the braces of the path are inserted there; others
-/// are added to the query. Null arguments are omitted.
+/// Endpoints from a method and a path. Arguments whose names are in braces in the path replace these braces. Other
+/// arguments are added to the query. Null arguments are omitted.
 extension Endpoint {
     public static func get(
         _ path: String, _ arguments: Arguments = [:], at pointer: JSONPointer = JSONPointer(),

@@ -25,7 +25,7 @@ public enum CallEvent: Sendable {
     case ended(CallReport, Result<Response, NightjarError>)
 }
 
-/// A call that has begun.
+/// A call that has started.
 public final class CallReport: Sendable {
     /// Identifies the call in this process.
     public let number: Int

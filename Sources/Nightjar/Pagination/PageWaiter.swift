@@ -22,7 +22,7 @@ final class PageWaiter: Cancellable {
     /// Ends the wait with `cancelled`. Has no effect if the result has been delivered or `cancel` was called before.
     func cancel() {
         guard !wasCancelled.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        // If the message is rejected, the client is closed, and the result is delivered here.
+        // If the loop rejects the message because the client is closed, the result is delivered by this thread.
         if !loader.submit({ $0.withdraw(self) }) { complete(.failure(PageLoader.cancelled)) }
     }
 

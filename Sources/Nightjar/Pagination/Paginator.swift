@@ -71,7 +71,7 @@ public final class Paginator: Sendable {
     /// - Throws: `reentrant` on the client's own thread.
     public func nextPageBlocking() throws(NightjarError) -> Page? { try nextPageBlocking(on: CompletionQueue()) }
 
-    /// - Parameter queue: A queue used only by this thread, which is polled meanwhile.
+    /// - Parameter queue: A queue used only by this thread. It is polled while the thread waits.
     public func nextPageBlocking(on queue: CompletionQueue) throws(NightjarError) -> Page? {
         try client.checkMayWait()
         let outcome = Outcome()

@@ -117,7 +117,7 @@ final class Retry: Stage, @unchecked Sendable {
         case (.again, _):
             call.decide(.notRetried(cause: cause, because: RetryPolicy.Reason.bodyWasConsumed.description))
         case (.stop, .again):
-            call.decide(.notRetried(cause: cause, because: "not retried: the retry callback returned stop"))
+            call.decide(.notRetried(cause: cause, because: "not retried: the retry callback rejected the retry"))
         case (.asDecided, .stop(let reason)), (.stop, .stop(let reason)), (.later, .stop(let reason)):
             // A failure that is not transient needs no explanation.
             if reason != .notTransient { call.decide(.notRetried(cause: cause, because: reason.description)) }
