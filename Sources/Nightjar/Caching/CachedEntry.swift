@@ -25,7 +25,7 @@ extension CachedEntry {
 
 extension [CachedEntry] {
     /// Merges the entries of a disk lookup with the current memory entries. An entry that the lookup copied to memory
-    /// is replaced by the current memory entry of the same variant. Memory entries that are not on disk are added.
+    /// is replaced by the current memory entry of the same variant. Memory entries of other variants are added.
     func joined(by inMemory: [CachedEntry]) -> [CachedEntry] {
         filter { found in
             guard case .memory = found else { return true }

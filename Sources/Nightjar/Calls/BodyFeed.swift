@@ -1,8 +1,8 @@
 import NIOCore
 import NightjarHTTP
 
-/// Provides a request body that the caller streams, that is read from files, or that is compressed. Delivers the body
-/// to each attempt's exchange in parts, as the connection requests them. Used on the client's loop.
+/// Provides a request body that the caller streams or that is read from files. Delivers the body to each attempt's
+/// exchange in parts, as the connection requests them. Used on the client's loop.
 ///
 ///     idle ──connection needs a part──▶ caller or worker ──part──▶ idle
 ///      └──second attempt──▶ rewinding ──rewound──▶ caller

@@ -107,7 +107,7 @@ final class Call: @unchecked Sendable {
     var receivedBytes = 0
     var sentAt: NIODeadline
     var isPaused = false
-    /// Provides a request body that is produced in parts. Nil: the body is complete in memory.
+    /// Provides a request body that is streamed or read from files. Nil: the body is in memory.
     var feed: BodyFeed?
     /// Whether the body is collected for the response. Otherwise it is delivered as it arrives.
     var collectsBody: Bool

@@ -2,8 +2,8 @@ import NIOCore
 import NightjarHTTP
 import Synchronization
 
-/// Records the exchanges of an interactive session by step. They are kept in memory for all clients, so that successful
-/// steps can become cassettes later.
+/// Records the exchanges of an interactive session by step. The exchanges of all clients are kept in memory, so that
+/// successful steps can be saved as cassettes later.
 ///
 /// The memory is bounded. Secrets are kept until ``cassettes(of:secrets:)`` removes them. Any thread.
 package final class SessionRecording: Sendable {
@@ -193,7 +193,7 @@ package final class SessionRecording: Sendable {
 }
 
 extension ObservedExchange {
-    /// The exchange in messages.
+    /// The method and the URL, for messages.
     fileprivate var name: String { "\(request.method) \(request.url.redacted)" }
 
     fileprivate var storedBytes: Int { (sent?.readableBytes ?? 0) + (body?.readableBytes ?? 0) }

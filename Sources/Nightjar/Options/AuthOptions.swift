@@ -13,7 +13,7 @@ extension Authentication {
         guard let type = value["type"] else {
             throw NightjarError(
                 .invalidArgument,
-                "option \(quoted(path)) has no type; known types are "
+                "option \(quoted(path)) has no type; the known types are "
                     + "\(AuthType.names)")
         }
         let name = try type.text("\(path).type")
@@ -23,7 +23,7 @@ extension Authentication {
             }
             throw NightjarError(
                 .invalidArgument,
-                "option \(quoted(path + ".type")) is \(quoted(name))" + (hint ?? "; known types are \(AuthType.names)"))
+                "option \(quoted(path + ".type")) is \(quoted(name))" + (hint ?? "; the known types are \(AuthType.names)"))
         }
         return try type.read(value, path)
     }

@@ -148,7 +148,7 @@ import Testing
         ),
         (
             #"{"auth": {}}"#,
-            #"option "auth" has no type; known types are bearer, basic, digest, oauth2, login, api_key"#
+            #"option "auth" has no type; the known types are bearer, basic, digest, oauth2, login, api_key"#
         ),
         ("[]", "the options must be a table of options, found an array"),
     ])
