@@ -23,7 +23,8 @@ extension Authentication {
             }
             throw NightjarError(
                 .invalidArgument,
-                "option \(quoted(path + ".type")) is \(quoted(name))" + (hint ?? "; the known types are \(AuthType.names)"))
+                "option \(quoted(path + ".type")) is \(quoted(name))"
+                    + (hint ?? "; the known types are \(AuthType.names)"))
         }
         return try type.read(value, path)
     }
