@@ -164,7 +164,7 @@ end
 -- The message about an unknown option lists the known options.
 local function known_options(f)
   local _, err = nightjar.try(f)
-  local list = tostring(type(err) == "userdata" and err.message or err):match "known here: (.*)$"
+  local list = tostring(type(err) == "userdata" and err.message or err):match "the known options are (.*)$"
   if not list then return nil, tostring(err) end
   local found = {}
   for name in list:gmatch "[%w_]+" do found[name] = true end

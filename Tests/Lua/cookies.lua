@@ -126,7 +126,8 @@ testing.test("a cookie file has the cookies of the next client, without session 
     -- Clients of one process share a file, even with different paths to it.
     local same <close> = nightjar.client { base_url = origin, cookies = { file = file:gsub("/([^/]*)$", "/./%1") } }
     t:equal(sent(same), "keep=1; session=1")
-    check.fails("invalid_argument", ("the cookie file %q is in use with the other value of keep_session"):format(file),
+    local message = ("the cookie file %q is already open with keep_session false; use the same value"):format(file)
+    check.fails("invalid_argument", message,
       nightjar.client, { cookies = { file = file, keep_session = true } })
     first.cookies:flush()
   end

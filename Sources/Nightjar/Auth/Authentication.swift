@@ -69,7 +69,7 @@ public struct TokenLogin: Sendable, CustomStringConvertible, CustomReflectable {
 public struct OAuth2: Sendable, CustomStringConvertible, CustomReflectable {
     /// How a token is obtained if there is no refresh token.
     public enum Grant: Sendable, Equatable {
-        /// Not at all: the caller logs in or sets a token.
+        /// No grant: the caller logs in or sets a token.
         case refreshToken
         /// The client credentials grant. RFC 6749 section 4.4.
         case clientCredentials
@@ -112,7 +112,7 @@ public final class TokenProvider: Sendable {
     }
 }
 
-/// A decision request for one token.
+/// The client's request for one token, passed to a ``TokenProvider``.
 public final class TokenRequest: Sendable {
     /// Whether the server rejected the last token. False if the token expired.
     public let wasRejected: Bool
@@ -134,8 +134,8 @@ public final class TokenRequest: Sendable {
 
     var isTaken: Bool { wasTaken.load(ordering: .relaxed) }
 
-    /// Responds to the request. Any thread may call this method; calls after the first have no effect. A failure of kind
-    /// `unauthorized` ends the login. Any other failure keeps it.
+    /// Responds to the request. Any thread may call this method; calls after the first have no effect. A failure of
+    /// kind `unauthorized` ends the login. After any other failure, the login continues.
     public func respond(_ token: Result<Token, NightjarError>) { submit(token) }
 }
 

@@ -2,8 +2,8 @@ import NightjarCrypto
 import NightjarHTTP
 
 extension ConfiguredToken {
-    /// Distinguishes the configured token from later ones by a digest, so that a store that has used it up does not use
-    /// it again.
+    /// Identifies the configured token by a digest, so that the token is not used again after it was replaced in the
+    /// store.
     init(_ token: Token) {
         let text = "nightjar configured token\0\(token.access)\0\(token.refresh ?? "")"
         self.init(

@@ -11,7 +11,7 @@ public enum LoginPrompt: Sendable, Equatable {
     case browser(url: String)
 }
 
-/// Logs a client in. The login is interactive if the grant needs it.
+/// Logs a client in. The login is interactive if the grant requires a person.
 final class InteractiveLogin: ClientOperation, @unchecked Sendable {
     private let login: TokenLogin
     private let session: TokenManager?
@@ -143,7 +143,8 @@ final class InteractiveLogin: ClientOperation, @unchecked Sendable {
         }
     }
 
-    /// The outcome of a redirect is handled after the browser has received its response.
+    /// Responds to a request of the browser. If the request ends the login, the outcome is handled after the browser
+    /// has received the reply.
     private func requested(
         _ method: NightjarHTTP.Method, _ target: String, _ server: OAuth2, _ issuer: TokenIssuer
     ) -> LoopbackListener.Reply {

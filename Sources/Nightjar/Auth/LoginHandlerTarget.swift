@@ -1,8 +1,8 @@
 import NightjarHTTP
 
-/// Where the callbacks of a login run: on the queue of the call that last needed a token.
+/// The place where the callbacks of a login run: the queue of the call that last needed a token.
 struct LoginHandlerTarget {
-    /// Nil also after that queue is gone.
+    /// Nil if the call has no queue, and after the queue was deallocated.
     private weak var queue: CompletionQueue?
     private var isOnLoop = true
 
@@ -11,7 +11,7 @@ struct LoginHandlerTarget {
         isOnLoop = queue == nil
     }
 
-    /// Posts an event. An event that is not meant for the loop is dropped if its queue is gone.
+    /// Posts an event. An event for a queue is dropped if the queue was deallocated.
     func notify(_ event: QueueEvent, onLoop: Bool, _ loop: ClientLoop) {
         if onLoop || isOnLoop {
             loop.post(event, to: nil)

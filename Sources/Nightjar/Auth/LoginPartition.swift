@@ -6,10 +6,12 @@ struct LoginPartition {
     private(set) var current: CachePartition?
     /// The last partition in use, also after a logout.
     private var last: CachePartition?
-    /// The number of times the token became that of another login.
+    /// The number of times a token of another login came into use.
     private(set) var changes: UInt64 = 0
 
-    /// - Returns: Whether cached responses may belong to another login than this token's.
+    /// Records that calls use `token` from now on.
+    ///
+    /// - Returns: Whether cached responses may belong to a login other than the token's.
     mutating func use(_ token: Token) -> Bool {
         let before = current
         current = token.lineage.map { CachePartition(lineage: $0) }

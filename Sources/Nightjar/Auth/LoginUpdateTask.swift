@@ -1,15 +1,16 @@
 import NightjarHTTP
 import NightjarStorage
 
-/// Carries out one ``LoginUpdate`` on the loop: reads and writes the store on a worker thread, and sends the exchange.
+/// Carries out one ``LoginUpdate``. Runs on the loop; reads and writes the store on a worker thread, and sends the
+/// token request.
 ///
-/// Timeouts and cancellations of callers do not apply. Cancelling between the exchange and the save would lose the
-/// login.
+/// Timeouts and cancellations of callers do not apply. Cancelling between the token request and the save would lose
+/// the login.
 final class LoginUpdateTask: @unchecked Sendable {
     typealias Completion = (LoginUpdateTask, LoginUpdate.Outcome, NightjarError?) -> Void
 
     let id: LoginUpdateQueue.ID
-    /// The value of ``TokenSession/changes`` when the refresh was created.
+    /// The value of ``TokenSession/changes`` when the update was created.
     let changes: UInt64
     var decisions: LoginUpdate
     private let store: any TokenStore
@@ -43,7 +44,8 @@ final class LoginUpdateTask: @unchecked Sendable {
         self.completion = completion
     }
 
-    /// The client closes: an exchange that has not started does not start.
+    /// Prevents a token request that has not been sent. Called when the client closes, and when a login or logout
+    /// replaces this update.
     func abandon() { decisions.abandon() }
 
     /// Discards the outcome. Work in progress on a worker finishes, and the lock is released.
@@ -76,8 +78,8 @@ final class LoginUpdateTask: @unchecked Sendable {
         }
     }
 
-    /// Takes the lock for an exchange with the server. The lock is polled, so that no thread of this process blocks on
-    /// another process's server.
+    /// Takes the lock for a token request. The lock is polled, so that no thread of this process blocks while another
+    /// process waits for its server.
     private func takeLock() {
         run({ store throws(NightjarError) in try store.tryLock() }) { [self] result in
             switch result {
@@ -123,7 +125,7 @@ final class LoginUpdateTask: @unchecked Sendable {
         }
     }
 
-    /// Runs on a worker thread, unless the store does not block.
+    /// Runs `work` on a worker thread, or directly if the store is in memory.
     private func run<Value: Sendable>(
         _ work: @escaping @Sendable (any TokenStore) throws(NightjarError) -> Value,
         then next: @escaping (Result<Value, NightjarError>) -> Void
@@ -192,11 +194,11 @@ final class LoginUpdateTask: @unchecked Sendable {
 
     /// The interval between two attempts to take the lock.
     private static let lockInterval = Duration.milliseconds(20)
-    /// Two minutes: longer than any exchange of the lock's holder.
+    /// Two minutes: longer than any token request of the process that holds the lock.
     private static let mostLockTries = 6000
     /// The timeout of one exchange. A later response is lost, and the recorded intent is kept.
     private static let exchangeLimit = Duration.seconds(60)
     private static let mostSaveTries = 5
-    /// Multiplied by the number of attempts so far.
+    /// The wait before a save is retried, multiplied by the number of failed saves.
     private static let saveInterval = Duration.milliseconds(100)
 }

@@ -1,8 +1,8 @@
 import NightjarHTTP
 import NightjarStorage
 
-/// A client's pending token refreshes, logins and logouts, in the order of ``LoginUpdateQueue``. They continue after the
-/// calls that waited for them have given up.
+/// A client's pending token refreshes, logins and logouts, in the order of ``LoginUpdateQueue``. They continue after
+/// the calls that waited for them have ended.
 struct PendingLoginUpdates {
     private var updates: [LoginUpdateQueue.ID: LoginUpdateTask] = [:]
     private var queue = LoginUpdateQueue()
@@ -14,7 +14,8 @@ struct PendingLoginUpdates {
         updates[id] = make(id)
     }
 
-    /// Returns the next refresh that may begin. It may end at once; call again afterwards.
+    /// Returns the next update that may begin, or nil. The update may end as soon as it begins, so call this method
+    /// again afterwards.
     mutating func next() -> LoginUpdateTask? { queue.next().flatMap { updates[$0] } }
 
     mutating func remove(_ update: LoginUpdateTask) {
@@ -22,12 +23,12 @@ struct PendingLoginUpdates {
         queue.remove(update.id)
     }
 
-    /// After a login or logout, earlier refreshes start no more exchanges.
+    /// Prevents token requests of pending refreshes. Called after a login or logout.
     func overtake() {
         for update in updates.values where !update.decisions.purpose.changesLogin { update.abandon() }
     }
 
-    /// Closes the queue: no further refresh begins. Returns whether cancelling the current work would lose a token.
+    /// Abandons all updates. Returns whether cancelling the work in progress would lose a token.
     func mustFinish() -> Bool {
         for update in updates.values { update.abandon() }
         return updates.values.contains { $0.decisions.mustFinish }

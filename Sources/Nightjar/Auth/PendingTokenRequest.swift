@@ -1,16 +1,16 @@
 import NightjarHTTP
 
-/// A decision request for a token, posted to every queue that may respond to it.
+/// A request for a token that waits for the token provider.
 ///
-/// It is posted to the queues of all calls that wait for the token, because any queue may be polled late or never, and
-/// any call may be cancelled. The first queue that is polled takes it.
+/// The request is posted to the queues of all calls that wait for the token, because any queue may be polled late or
+/// never, and any call may be cancelled. The first queue that is polled calls the provider.
 struct PendingTokenRequest {
     /// The refresh that needs the token.
     let refresh: TokenRefresh.Refresh
     private let tokenRequest: TokenRequest
     private let provider: TokenProvider
     private unowned let loop: ClientLoop
-    /// The queues it was posted to. They are retained so that no other queue gets the same address.
+    /// The queues that the request was posted to, retained so that no other queue gets the same address.
     private var queues: [ObjectIdentifier: CompletionQueue] = [:]
     private var isOnLoop = false
 
@@ -46,12 +46,12 @@ struct PendingTokenRequest {
     /// Withdraws the request: no queue can take it any more.
     func withdraw() { _ = tokenRequest.take() }
 
-    /// The result of a refresh whose token the provider was asked for.
+    /// Returns the outcome of a refresh to which the provider responded with `token`.
     static func outcome(of token: Result<Token, NightjarError>) -> (LoginUpdate.Outcome, NightjarError?) {
         switch token {
         case .success(let token) where token.authorization != nil: return (.refreshed(token), nil)
         case .success:
-            let message = "the provided token contains a character that is not allowed in a header"
+            let message = "the token provider returned a token with a character that is not allowed in a header"
             return (.failed(.refused), NightjarError(.invalidArgument, message))
         case .failure(let error): return (.failed(error.kind == .unauthorized ? .invalidGrant : .refused), error)
         }

@@ -108,7 +108,7 @@ final class SchemeCredentials: Sendable {
                 throw NightjarError(
                     .invalidRequest,
                     "the client has no credentials for the scheme \(quoted(scheme)); "
-                        + "\(near ?? "it has some for \(list)")"
+                        + "\(near ?? "it has credentials for \(list)")"
                 )
             }
             choice.credentials.append(credential)

@@ -114,7 +114,8 @@ enum TokenResponseFormat {
     /// tokens in their last second. The token is then used until the server rejects it, and a warning is logged.
     ///
     /// - Parameter sent: The time when the exchange began.
-    /// - Throws: An error if the response has no token information, regardless of its body; it may come from a gateway.
+    /// - Throws: An error if the status is 429 or at least 500, regardless of the body, because the response may come
+    ///   from a gateway. An error if the body cannot be read.
     func read(
         _ response: Response, replacing old: Token?, sent: Timestamp, for loop: ClientLoop?
     ) throws(NightjarError) -> TokenResponse {

@@ -12,7 +12,7 @@ extension TokenManager {
         let keeping = session.setToken(token, using: &random)
         updates.overtake()
         if let token = session.token { show(token) }
-        // A later login or logout replaces this login, which is then no failure.
+        // It is not a failure if a later login or logout replaces this login.
         begin(keeping, overtaken: { completion(nil) }) { [self] outcome, error, _ in
             guard case .unsaved = outcome else { return completion(nil) }
             let error =
@@ -33,7 +33,7 @@ extension TokenManager {
                 .failure(
                     NightjarError(
                         .invalidRequest,
-                        "this client's tokens come from a token provider; it has no login")))
+                        "this client gets its tokens from a token provider, so it cannot log in")))
         }
         let overtaken = NightjarError(.cancelled, "another login or logout has replaced this login")
         begin(session.logIn(), issuer, overtaken: { completion(.failure(overtaken)) }) { [self] outcome, error, _ in
@@ -61,7 +61,7 @@ extension TokenManager {
         let ending = session.logOut()
         updates.overtake()
         forget()
-        // A later login or logout replaces this logout, which is then no failure.
+        // It is not a failure if a later login or logout replaces this logout.
         begin(ending, overtaken: { completion(nil) }) { [self] outcome, error, _ in
             guard outcome != .ended else { return flush(cache, then: completion) }
             let reason = error?.message ?? "the token \(store.name) was changed by other processes too often"

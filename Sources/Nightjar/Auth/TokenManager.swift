@@ -22,7 +22,7 @@ final class TokenManager: @unchecked Sendable {
     private var lastCall: TokenRefresh.Call = 0
     /// The error of the last failed refresh.
     private var failure: NightjarError?
-    /// A 401 response has caused the refresh that starts next.
+    /// Whether a 401 response has caused the refresh that starts next.
     private var wasRejected = false
     /// Why the last refresh was started.
     private var refreshCause = Decision.TokenCause.expired
@@ -79,7 +79,7 @@ final class TokenManager: @unchecked Sendable {
 
     // MARK: Calls
 
-    /// A call is about to be sent.
+    /// Attaches a valid token to a call that is about to be sent, or lets the call wait for one.
     func requestToken(_ call: Call) -> Verdict {
         if let version = machine.versionAtHand(at: WallClock.now()) {
             return attach(version, call)
@@ -112,14 +112,14 @@ final class TokenManager: @unchecked Sendable {
     /// Records whether the response in progress rejects the call's token.
     func note(isRefused: Bool, _ call: Call) { call.states[states]?.isRefused = isRefused }
 
-    /// Returns the recorded value and resets it.
+    /// Returns whether the response in progress rejected the token, and resets the record.
     func takeRefusal(_ call: Call) -> Bool {
         guard let progress = call.states[states], progress.isRefused else { return false }
         progress.isRefused = false
         return true
     }
 
-    /// The server responded to a call with 401.
+    /// Handles a 401 response to a call that can be repeated.
     func refused(_ call: Call) -> Verdict {
         guard let progress = call.states[states], let version = progress.version else { return .proceed }
         let verdict = perform(refusal(of: progress, version, call), caller: call)
@@ -127,7 +127,7 @@ final class TokenManager: @unchecked Sendable {
         return verdict
     }
 
-    /// The server responded to a call with 401, and the call cannot be repeated. The token is refreshed for later calls.
+    /// Handles a 401 response to a call that cannot be repeated. The token is refreshed for later calls.
     func refusedPermanently(_ call: Call) {
         guard let progress = call.states[states], let version = progress.version else { return }
         perform(refusal(of: progress, version, call))
@@ -148,7 +148,7 @@ final class TokenManager: @unchecked Sendable {
         handlerTarget.follow(call)
     }
 
-    /// Another call waits for the result of a shared exchange.
+    /// Posts a pending token request to a call that has joined the shared exchange waiting for the token.
     func joined(_ call: Call, _ exchange: Call) {
         guard pendingRequest != nil, let progress = exchange.states[states], waiting[progress.number] != nil else {
             return
@@ -162,7 +162,7 @@ final class TokenManager: @unchecked Sendable {
         machine.ended(progress.number)
     }
 
-    /// Returns the progress of a call, which begins with its first request for a token.
+    /// Returns the token state of a call, created when the call first needs a token.
     private func progress(of call: Call) -> Progress {
         if let known = call.states[states] { return known }
         lastCall += 1
@@ -187,7 +187,9 @@ final class TokenManager: @unchecked Sendable {
 
     // MARK: Actions of the state machine
 
-    /// - Parameter caller: The call whose stage receives the verdict. Waiting calls are resumed with theirs.
+    /// Carries out actions, and resumes waiting calls with their verdicts.
+    ///
+    /// - Parameter caller: The call to which the returned verdict applies.
     @discardableResult
     func perform(_ actions: [TokenRefresh.Action], caller: Call? = nil) -> Verdict {
         var verdict = Verdict.proceed
@@ -266,7 +268,7 @@ final class TokenManager: @unchecked Sendable {
         }
     }
 
-    /// Queues a refresh, login or logout. The client does not close before it has ended.
+    /// Queues a refresh, login or logout, and starts the queued updates that may begin.
     ///
     /// - Parameter completion: Not called if a later login or logout replaced this one.
     func begin(
@@ -348,7 +350,7 @@ final class TokenManager: @unchecked Sendable {
         show(token)
     }
 
-    /// Later requests carry this token.
+    /// Makes later requests carry this token.
     func show(_ token: Token) {
         field.set(token)
         if partitions.use(token) { responses?.loginChanged() }

@@ -2,15 +2,15 @@ import NightjarHTTP
 import Synchronization
 
 /// Many calls with bounded concurrency, started by ``Client/start(batch:concurrency:collectsErrors:on:_:)``. Any thread
-/// may use a batch. Releasing it does not cancel.
+/// may use a batch. Releasing a batch does not cancel it.
 ///
-/// Only calls in progress are kept besides the requests. Responses are delivered at once.
+/// A batch holds its requests and the calls in progress. Responses are delivered at once and not kept.
 package final class Batch: Cancellable {
     private struct State {
         var schedule: BatchSchedule
         /// The calls in progress, by index.
         var tasks: [Int: ClientTask] = [:]
-        /// Calls that ended before `start` returned their task.
+        /// The indexes of calls that ended before `start` returned their task.
         var early: Set<Int> = []
         var failure: NightjarError?
         var isFinished = false
@@ -36,7 +36,7 @@ package final class Batch: Cancellable {
     /// Cancels the calls in progress and starts no further calls. The callback of each request and that of the batch
     /// still run. Later calls of this method have no effect.
     package func cancel() {
-        // In the child of a fork the lock may be held by a thread that does not exist there.
+        // In the child of a fork, the lock may be held by a thread that exists only in the parent.
         guard !client.isOfParent else { return }
         let tasks = state.withLock { $0.schedule.cancel() ? Array($0.tasks.values) : [] }
         for task in tasks { task.cancel() }
@@ -45,7 +45,7 @@ package final class Batch: Cancellable {
     /// Whether all calls have ended. ``BatchHandlers/finished`` has run or is running.
     package var isFinished: Bool { client.isOfParent || state.withLock { $0.isFinished } }
 
-    /// Starts as many calls as the concurrency allows. Runs at the beginning and after each call.
+    /// Starts as many calls as the concurrency allows. Called at the start of the batch and after each call.
     ///
     /// - Parameter delivers: Whether callbacks may run on this thread now. Otherwise they are posted to the queue.
     func proceed(delivers: Bool) {

@@ -2,7 +2,7 @@ import NightjarHTTP
 
 /// One call of a batch.
 package struct BatchCall: Sendable {
-    /// The request, or the error with which the call fails when its turn comes.
+    /// The request, or the error with which the call fails when the batch starts it.
     package var request: Result<Request, NightjarError>
     /// Further callbacks of the call, or nil. Their ``TaskHandlers/finished`` runs immediately before
     /// ``BatchHandlers/ended``.
@@ -21,8 +21,8 @@ package struct BatchHandlers: Sendable {
     /// Called once for each request as it ends, with the request's index and its task. The task is nil if the call
     /// could not be started. Calls that were not started because the batch ended fail with `cancelled`.
     package var ended: @Sendable (Batch, _ index: Int, ClientTask?, Result<Response, NightjarError>) -> Void
-    /// Called once, last. The failure is the one that ended the batch, with its ``NightjarError/batchIndex``, or
-    /// `cancelled`.
+    /// Called once, after all other callbacks of the batch. The error is the failure that ended the batch, with its
+    /// ``NightjarError/batchIndex``, or `cancelled`.
     package var finished: @Sendable (Batch, Result<Void, NightjarError>) -> Void
 
     package init(

@@ -2,13 +2,13 @@ import NightjarHTTP
 import Synchronization
 
 extension Client {
-    /// The number of calls of a batch that are in progress at the same time, unless the caller chooses another.
+    /// The default of the maximum number of calls of a batch that are in progress at the same time.
     public static let defaultBatchConcurrency = BatchSchedule.usualConcurrency
 
     /// Sends requests with bounded concurrency and returns the responses in the order of the requests.
     ///
-    /// The first failure cancels the other calls. It is thrown when all calls in progress have ended;
-    /// ``NightjarError/batchIndex`` is the index of its request. Cancelling the Swift task cancels all calls.
+    /// The first failure cancels the other calls and is thrown when all calls in progress have ended. Its
+    /// ``NightjarError/batchIndex`` is the index of the failed request. Cancelling the Swift task cancels all calls.
     ///
     /// - Parameter concurrency: The maximum number of calls in progress, at least 1.
     /// - Throws: The first failure; `invalid_argument` if the concurrency is below 1.
@@ -30,7 +30,7 @@ extension Client {
         try await run(requests, concurrency: concurrency, collectsErrors: true).collected.results()
     }
 
-    /// Like ``batch(_:concurrency:)``, but blocks the thread. The calls' callbacks run on this thread meanwhile.
+    /// Like ``batch(_:concurrency:)``, but blocks the thread. The calls' callbacks run on this thread.
     package func batchBlocking(
         _ calls: [BatchCall], concurrency: Int = Client.defaultBatchConcurrency
     ) throws(NightjarError) -> [Response] {
@@ -39,7 +39,7 @@ extension Client {
         return try collected.responses()
     }
 
-    /// Like ``collect(_:concurrency:)``, but blocks the thread. The calls' callbacks run on this thread meanwhile.
+    /// Like ``collect(_:concurrency:)``, but blocks the thread. The calls' callbacks run on this thread.
     package func collectBlocking(
         _ calls: [BatchCall], concurrency: Int = Client.defaultBatchConcurrency
     ) throws(NightjarError) -> [Result<Response, NightjarError>] {
@@ -49,7 +49,8 @@ extension Client {
     /// Starts a batch without blocking.
     ///
     /// - Parameters:
-    ///   - calls: Requests are validated when their turn comes. An invalid request fails like any other call.
+    ///   - calls: The calls. Each request is validated when its call starts. An invalid request fails like any other
+    ///     call.
     ///   - concurrency: The maximum number of calls in progress, at least 1.
     ///   - collectsErrors: If true, a failure does not affect other calls. If false, the first failure ends the batch.
     ///   - queue: Where the callbacks of the batch and its calls run. They never run inside this call, but another
@@ -129,7 +130,7 @@ private final class BatchResults: Sendable {
         recorded.withLock { $0[index] = result }
     }
 
-    /// Every result is present after the batch has finished.
+    /// Returns the results. Every result is present after the batch has finished.
     func results() -> [Result<Response, NightjarError>] { recorded.withLock { $0.compactMap(\.self) } }
 
     func responses() throws(NightjarError) -> [Response] {

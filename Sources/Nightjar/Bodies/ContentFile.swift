@@ -2,7 +2,8 @@ import Glibc
 import NIOCore
 import NightjarHTTP
 
-/// A file whose content is sent. It is open while this object exists. Methods block, but never on a pipe or a terminal.
+/// A file whose content is sent. The file is open while this object exists. Methods block, but never wait for a pipe or
+/// a terminal.
 final class ContentFile: @unchecked Sendable {
     let path: String
     /// The file's length in bytes when it was opened.
@@ -37,7 +38,7 @@ final class ContentFile: @unchecked Sendable {
 
     deinit { close(descriptor) }
 
-    /// - Returns: The available bytes of the range; fewer, possibly none, if the file ends first.
+    /// Reads the bytes of `range`. Returns fewer bytes, possibly none, if the file ends first.
     func read(_ range: Range<Int>) throws(NightjarError) -> ByteBuffer {
         var buffer = ByteBufferAllocator().buffer(capacity: range.count)
         var position = range.lowerBound
@@ -57,7 +58,7 @@ final class ContentFile: @unchecked Sendable {
         return buffer
     }
 
-    /// Returns ``length`` if it is correct. Files of virtual file systems, such as /proc, report 0 but have content.
+    /// Returns ``length`` unless the file reports 0 but has content, as files of virtual file systems such as /proc do.
     ///
     /// - Throws: `invalid_request` if the length is unknown.
     func knownLength() throws(NightjarError) -> Int {
@@ -74,7 +75,7 @@ final class ContentFile: @unchecked Sendable {
             code: code)
     }
 
-    /// Nil for a regular file. Other files have no known length, or no end.
+    /// Returns a description of a file that is not a regular file, with advice. Nil for a regular file.
     private static func otherKind(_ mode: mode_t) -> StaticString? {
         switch mode & S_IFMT {
         case S_IFREG: nil

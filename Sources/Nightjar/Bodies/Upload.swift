@@ -2,11 +2,11 @@ import NIOCore
 import NightjarCoding
 import NightjarHTTP
 
-/// The body of one attempt if it must be produced: read from files, compressed, or both.
+/// The body of one attempt if it is read from files, compressed, or both.
 ///
-/// Methods block and belong to one thread at a time. The loop requests a part on a worker thread and requests the next
-/// one when it has arrived. At most one part is held here; the connection's buffer is bounded by its watermark (512
-/// KiB).
+/// Methods block and are called by one thread at a time. The loop requests a part on a worker thread, and requests the
+/// next part when this part has arrived. An upload holds at most one part; the connection's buffer is bounded by its
+/// watermark (512 KiB).
 final class Upload: @unchecked Sendable {
     /// Nil if the caller provides the content.
     private var pieces: BodyPieces?
@@ -43,7 +43,7 @@ final class Upload: @unchecked Sendable {
     /// Compresses a part from the caller. The result is often empty, because the encoder buffers.
     func encode(_ part: ByteBuffer) throws(NightjarError) -> ByteBuffer { try encoder?.encode(part) ?? part }
 
-    /// Returns the rest after the caller's last part.
+    /// Returns the encoder's remaining output after the caller's last part.
     func finish() throws(NightjarError) -> ByteBuffer? {
         hasEnded = true
         return try encoder?.finish()
@@ -91,7 +91,7 @@ final class Upload: @unchecked Sendable {
             return coded
         }
 
-        /// Created on first use, because zlib's state takes 256 KiB and the call may wait for a connection.
+        /// Creates the encoder on first use, because zlib's state takes 256 KiB and the call may wait for a connection.
         private func begin() throws(NightjarError) {
             if gzip == nil { gzip = try GzipEncoder() }
         }

@@ -4,7 +4,7 @@ import NightjarStorage
 // Responses to requests whose cookies were set by a stored response: see ``CookieChange``.
 
 extension Cache {
-    /// Lets a request with the cookies that a reusable response sets use the cache entries of the request's previous
+    /// If a reusable response sets cookies, lets requests with the new cookies use the cache entries of the previous
     /// cookies.
     func noteCookies(_ head: ResponseHead, _ freshness: @autoclosure () -> Freshness, _ progress: Progress) {
         guard loginCookies != .all, head.headers.firstIndex(of: "Set-Cookie") != nil, freshness().isExplicitlyReusable
@@ -22,7 +22,7 @@ extension Cache {
         }
     }
 
-    /// The partition of the same request with another Cookie field. Nil if that request would be invalid.
+    /// Returns the partition of the same request with another Cookie field. Nil if that request would be invalid.
     private func partition(_ field: String, _ progress: Progress) -> CachePartition? {
         guard let next = try? progress.plain.setting("Cookie", field) else { return nil }
         return next.cacheFacts(loginCookies).key(login: progress.login).partition

@@ -52,14 +52,14 @@ extension Cache {
         _ head: ResponseHead, _ trailers: Headers, _ content: ByteBuffer, _ progress: Progress, _ call: Call
     ) -> Verdict {
         guard 200..<300 ~= head.status || head.status == 304 else {
-            // Outer stages may handle it by its head.
+            // Outer stages may handle the response by its head, for example a redirect.
             progress.reading = .replay
             return .replay(
                 StoredExchange(
                     head, trailers, .memory(content), count: content.readableBytes, from: progress.source,
                     readBy: call.loop.workers))
         }
-        // The stored response replaces what was received.
+        // The stored response replaces the received one.
         call.receivedBytes = 0
         var record = CallRecord()
         record.attempts = call.attempts
@@ -89,7 +89,7 @@ extension Cache {
         return .wait
     }
 
-    /// The cache entry cannot be used.
+    /// Restarts a call whose cache entry cannot be read. Fails the call if its policy does not allow a request.
     func refetch(_ progress: Progress, _ call: Call) -> Verdict {
         guard !progress.cacheRequest.isCacheOnly else {
             return .fail(
@@ -108,7 +108,7 @@ extension Cache {
 }
 
 extension CacheHit {
-    /// A whole response that stays fresh for a while.
+    /// Whether the hit is a complete response that remains fresh for some time.
     fileprivate var isPlain: Bool { because == .fresh && form == .whole && timeToLive > 0 }
 }
 

@@ -3,8 +3,8 @@ import NightjarHTTP
 // Entries that are stored without a call that waits for them.
 
 extension Cache: LoginResponses {
-    /// Revalidates a cache entry in the background. A redirect is not reported to the caller, because it is not the
-    /// response that the caller asked for.
+    /// Revalidates a cache entry in the background. If the entry is a redirect, the result is not reported to the
+    /// caller, because it is not the response that the caller receives.
     func refresh(_ fetch: CacheFetch, _ stored: StoredResponse, _ progress: Progress, _ call: Call) {
         guard call.request.method == .get, refreshing.count < Cache.mostRefreshed,
             refreshing.insert(progress.key).inserted
@@ -12,7 +12,7 @@ extension Cache: LoginResponses {
         do throws(NightjarError) {
             var plain = progress.plain
             for name in fetch.removes { plain = try plain.setting(name, nil) }
-            // The same policy applies, so that a response that was stored under it is stored again.
+            // The call's policy also applies to the new response, so that it is stored like the old one.
             let cacheRequest = plain.cacheFacts(loginCookies).cacheRequest(
                 progress.cacheRequest.policy, acceptsDecoded: call.options.decompresses)
             let subject = Subject(
@@ -34,7 +34,7 @@ extension Cache: LoginResponses {
     /// next login has another partition.
     func forget(_ partition: CachePartition) { storage.remove(partition) }
 
-    /// Called when the client's calls use the token of another login.
+    /// Called when the client's calls begin to use another login's token, or none.
     func loginChanged() { fresh?.login.add(1, ordering: .releasing) }
 
     func flush(on loop: ClientLoop, then completion: @escaping (NightjarError?) -> Void) {
@@ -102,6 +102,6 @@ extension Cache: LoginResponses {
         .fail(NightjarError(.invalidArgument, "the response cannot be stored: \(refusal.sentence)"))
     }
 
-    /// The maximum number of background revalidations of one client.
+    /// The maximum number of background revalidations in progress in one client.
     private static let mostRefreshed = 64
 }

@@ -3,7 +3,8 @@ import NightjarHTTP
 // One exchange for all calls with the same cache key.
 
 extension Cache {
-    /// Resumes the waiting calls: the response is stored, or will not be.
+    /// Resumes the calls that waited for the response of another call. If `looking` is true, they search the cache
+    /// again. Otherwise their requests are sent.
     func release(
         _ progress: Progress, _ released: [SharedFetches.Member], looking: Bool
     ) {
@@ -20,14 +21,14 @@ extension Cache {
                 call.resume(send(waiter, call))
                 continue
             }
-            // Otherwise the disk is searched, which also applies the changes of other processes.
+            // If the memory is not current, the disk is searched, which also applies the changes of other processes.
             waiter.entries = storage.isCurrent ? storage.memory.find(waiter.key).map { .memory($0) } : []
             waiter.hasQueriedDisk = false
             call.resume(look(waiter, call))
         }
     }
 
-    /// The call has ended or starts another exchange.
+    /// Removes the cache state of a call that has ended or starts another exchange.
     func leave(_ call: Call) {
         forgetUnstorable(call)
         call.states[posts] = nil

@@ -3,7 +3,7 @@ import NightjarStorage
 
 /// Responses of the server that are stored, or that update or invalidate entries.
 extension Cache {
-    /// Marks the response in progress as one to store, and adds Cache-Status to its head.
+    /// Records that the response in progress will be stored, and adds Cache-Status to its head.
     func willStore(_ stored: StoredResponse, _ head: inout ResponseHead, _ progress: Progress) {
         progress.reading = .storable(stored)
         guard let fetch = progress.fetch else { return }
@@ -33,7 +33,7 @@ extension Cache {
     func refuse(_ refusal: Storability.Refusal, _ head: ResponseHead, _ progress: Progress, _ call: Call) {
         progress.reading = .nothing
         call.decide(.cache(.notStored(refusal), key: call.request.url))
-        // A reload has not searched the disk, so there may be entries that it does not know.
+        // A reload has not searched the disk, which may contain entries that are not in `progress.entries`.
         let mayBeStored = !progress.entries.isEmpty || storage.isPersistent && !progress.hasQueriedDisk
         if mayBeStored, progress.cacheRequest.isSuperseding(head) {
             storage.remove(progress.key) { [cacheRequest = progress.cacheRequest] in
@@ -62,7 +62,7 @@ extension Cache {
         }
     }
 
-    /// A response to HEAD updates or invalidates the entries for GET. RFC 9111 section 4.3.5.
+    /// Updates or invalidates the entries for GET after a response to HEAD. RFC 9111 section 4.3.5.
     func observe(from head: ResponseHead, _ progress: Progress) {
         for entry in progress.entries {
             switch progress.cacheRequest.meaning(

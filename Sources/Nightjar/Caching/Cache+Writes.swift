@@ -6,15 +6,15 @@ import NightjarStorage
 extension Cache {
     /// A POST request in flight.
     final class Post: CallState {
-        /// The changes that were known when the request was sent.
+        /// The cache changes that were known when the request was sent.
         var began: CacheMoment
 
         init(began: CacheMoment) { self.began = began }
     }
 
-    /// Notes a POST request that is about to be sent.
+    /// Records a POST request that is about to be sent.
     ///
-    /// - Returns: `wait` for the first POST if nothing of the cache on disk has been read yet. The index is read first,
+    /// - Returns: `wait` for the first POST if the cache on disk has not been read yet. The index is read first,
     ///   so that later changes by other processes are detected before the response is stored.
     func noteWrite(_ call: Call) -> Verdict {
         guard call.request.method == .post else { return .proceed }
@@ -39,14 +39,14 @@ extension Cache {
             storage.invalidate(url.cacheAddress)
         }
         guard let stored else { return }
-        // The invalidation by the request itself does not apply to its response.
+        // The invalidation above must not apply to the response of the same request.
         stored.began = storage.moment
         call.states[states] = stored
     }
 
     /// Prepares to store the response to a POST request. RFC 9110 section 9.3.3.
     ///
-    /// - Returns: nil if it must not be stored, or if the resource has been written to since the request was sent.
+    /// - Returns: Nil if the response must not be stored, or if the resource was written to after the request was sent.
     private func posted(_ head: inout ResponseHead, _ call: Call) -> Progress? {
         guard let began = call.states[posts].take()?.began, let policy = call.options.cache,
             head.headers.firstIndex(of: "Content-Location") != nil

@@ -14,17 +14,18 @@ final class Cache: Stage, @unchecked Sendable {
     let states = CallStateKey<Progress>()
     private let unstorable = CallStateKey<Unstorable>()
     let storage: CacheStorage
-    /// Nil if outer stages may change the response.
+    /// The fresh responses that callers' threads can use without the loop. Nil if outer stages may change the response.
     let fresh: FreshResponses?
     var fetches = SharedFetches()
-    /// Calls that wait for another call, or for which others wait.
+    /// The calls that wait for another call, or for which other calls wait.
     var members: [SharedFetches.Member: Call] = [:]
     private var lastMember: SharedFetches.Member = 0
     /// Background revalidations in progress.
     var refreshing: Set<CacheKey> = []
     let loginCookies: LoginCookies
     let posts = CallStateKey<Post>()
-    /// Whether a POST has made the cache read the index on disk. A disk that fails delays only one call.
+    /// Whether a POST has made the cache read the index on disk. Set before the read, so that a failing disk delays
+    /// only one call.
     var hasReadIndex = false
 
     /// The state of a call whose response is not expected to be stored; see ``Cache/outgoing(_:)``.
@@ -62,7 +63,7 @@ final class Cache: Stage, @unchecked Sendable {
         let facts = call.request.cacheFacts(loginCookies)
         let cacheRequest = facts.cacheRequest(policy, acceptsDecoded: call.options.decompresses)
         guard cacheRequest.concernsCache else {
-            // A response that the program supplies never needs a request.
+            // A response that the program inserts must not cause a request.
             guard call.options.insertion == nil else { return refuse(.request) }
             return .proceed
         }
@@ -168,7 +169,7 @@ final class Cache: Stage, @unchecked Sendable {
         }
     }
 
-    /// Whether two calls can share one response: a whole response, with the age that a cache entry may have.
+    /// Whether two calls can share the response: it must be a complete response that may be stored.
     private func isShareable(_ fetch: CacheFetch, _ progress: Progress) -> Bool {
         guard progress.cacheRequest.mayBeStored, !progress.cacheRequest.requestsRange,
             progress.cacheRequest.policy != .reload
@@ -283,7 +284,7 @@ final class Cache: Stage, @unchecked Sendable {
         }
         progress.fill?.discard()
         if case .failure(let index) = progress.reading, !call.responseWasDelivered, error.kind != .cancelled {
-            // The body of the failure response could not be read either.
+            // The server responded with an error status, and the body of this response failed.
             progress.reading = .nothing
             return serveStale(index, progress, call)
         }
@@ -298,7 +299,7 @@ final class Cache: Stage, @unchecked Sendable {
         return .proceed
     }
 
-    /// Handles a timeout. A server that does not respond in time has failed: RFC 5861 section 4.
+    /// Handles a timeout by responding with a stale entry if the entry may replace a failure. RFC 5861 section 4.
     override func expired(_ error: NightjarError, _ call: Call) -> Verdict {
         guard let progress = call.states[states] ?? resumeShared(call) else { return .proceed }
         if case .replay = progress.reading { return .proceed }
@@ -314,7 +315,7 @@ final class Cache: Stage, @unchecked Sendable {
         return serveStale(index, progress, call)
     }
 
-    /// Copies the cache entries found by the exchange that the call shares. The exchange continues for the other calls.
+    /// Copies the cache state of the exchange that the call shares. The exchange continues for the other calls.
     ///
     /// - Returns: Nil if the call shares no exchange, or if the exchange does not wait for the server.
     private func resumeShared(_ call: Call) -> Progress? {

@@ -4,8 +4,8 @@ import NightjarStorage
 import NightjarTransport
 import Synchronization
 
-/// The disk part of a cache. Work runs on a dedicated thread in the order of submission, without blocking the caller
-/// unless it waits. Any thread.
+/// The disk part of a cache. Work runs on a dedicated thread in the order of submission. Only ``wait(for:)``,
+/// ``remove(_:)`` and ``flush()`` block the caller. Any thread.
 ///
 /// Disk errors never fail a call: an entry that cannot be read is a miss, and an entry that cannot be written is not
 /// stored.
@@ -13,7 +13,7 @@ final class CacheDisk: Sendable {
     private let disk: DiskCache
     private let thread = ThreadPool(1, name: "nightjar-cache")
     private let forkGeneration = Fork.generation
-    /// False if the system had no thread for the last work. The failure is logged once.
+    /// False if the thread could not be started for the last work. The failure is logged once.
     private let hasThread = Atomic<Bool>(true)
     /// Whether a job that writes pending changes is queued.
     private let isFlushing = Atomic<Bool>(false)
@@ -24,7 +24,7 @@ final class CacheDisk: Sendable {
     /// Seconds that a removal, a flush and closing a client wait for other processes.
     private let gracePeriod: Double
 
-    /// Does not access the disk yet.
+    /// Does not access the disk.
     init(folder: String, maximumBytes: Int, gracePeriod: Double) {
         self.gracePeriod = gracePeriod
         disk = DiskCache(folder: folder, maximumBytes: maximumBytes)
@@ -37,8 +37,9 @@ final class CacheDisk: Sendable {
 
     /// Runs `work` on the thread.
     ///
-    /// - Parameter mustRun: If the system has no thread, `work` runs later, when a thread starts.
-    /// - Returns: False in the child of a fork, which must not use its parent's files, and if the system has no thread.
+    /// - Parameter mustRun: If the thread cannot be started, `work` runs later, when the thread starts.
+    /// - Returns: False in the child of a fork, which must not use its parent's files, and if the thread cannot be
+    ///   started.
     @discardableResult
     func run(mustRun: Bool = false, _ work: @escaping @Sendable (DiskCache) -> Void) -> Bool {
         guard !Fork.hasForked(since: forkGeneration) else { return false }
@@ -64,10 +65,11 @@ final class CacheDisk: Sendable {
         }
     }
 
-    /// Repeats changes that another process has blocked, after other work, until they are written.
+    /// Queues another attempt to write changes that another process has blocked, until they are written.
     private func scheduleFlush() {
         guard disk.hasPendingChanges, !isFlushing.exchange(true, ordering: .relaxed) else { return }
-        // This code runs on the pool's thread, so no thread has to start. Pending repeats do not retain this object.
+        // Cannot fail: this code runs on the pool's thread, so no thread has to start. The queued work does not retain
+        // this object.
         try? thread.submit { [weak self] in
             guard let self else { return }
             let result = disk.settle(within: 0.1)
@@ -76,7 +78,7 @@ final class CacheDisk: Sendable {
         }
     }
 
-    /// Runs `work` on the thread and delivers its result on a loop, if the loop still runs.
+    /// Runs `work` on the thread and delivers the result on the loop of `gate`, unless the client has closed.
     func run<Value: Sendable>(
         _ work: @escaping @Sendable (DiskCache) -> Value, on gate: LoopGate,
         then deliver: @escaping @Sendable (Value) -> Void
@@ -116,7 +118,7 @@ final class CacheDisk: Sendable {
     private static func failure(_ operation: String, _ error: DatabaseError) -> NightjarError {
         NightjarError(
             .storage,
-            "\(operation) failed: \(error.description); other processes may still use them; the operation is "
+            "\(operation) failed: \(error.description); other processes may still use these responses; the operation is "
                 + "repeated while the cache is open",
             code: error.code)
     }
@@ -126,7 +128,7 @@ final class CacheDisk: Sendable {
     /// Runs `work` on the thread and waits for it.
     ///
     /// - Returns: Nil in the child of a fork.
-    /// - Throws: `storage` if the system has no thread.
+    /// - Throws: `storage` if the thread cannot be started.
     func wait<Value: Sendable>(for work: @escaping @Sendable (DiskCache) -> Value) throws(NightjarError) -> Value? {
         guard !Fork.hasForked(since: forkGeneration) else { return nil }
         let isDone = OneShotEvent()
@@ -144,10 +146,11 @@ final class CacheDisk: Sendable {
         return result.withLock { $0 }
     }
 
-    /// Reserves room for `count` bytes in the write queue. If true, the caller calls ``connected(_:)`` after the write.
+    /// Reserves room for `count` bytes in the write queue. Returns false if the queue is full. After a write for which
+    /// this method returned true, call ``connected(_:)``.
     func hasRoom(for count: Int) -> Bool {
         let waiting = backlog.add(count, ordering: .relaxed).newValue
-        // A large body that arrives in one piece is in memory anyway.
+        // A body larger than the limit is accepted if the queue is empty, because the body is already in memory.
         guard waiting <= CacheDisk.largestBacklog || waiting == count else {
             connected(count)
             return false
@@ -157,7 +160,7 @@ final class CacheDisk: Sendable {
 
     func connected(_ count: Int) { backlog.subtract(count, ordering: .relaxed) }
 
-    /// Bytes of bodies that may be queued for writing. Bodies that arrive faster than the disk writes are not stored.
+    /// The maximum number of body bytes queued for writing. Bodies that do not fit are not stored.
     private static let largestBacklog = 32 << 20
 
     // MARK: Logging

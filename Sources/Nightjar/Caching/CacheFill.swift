@@ -8,10 +8,10 @@ import NightjarStorage
 final class CacheFill {
     private let storage: CacheStorage
     private let writing: Writing?
-    /// Nil if the body is too large for memory.
+    /// The body so far. Nil if the body is too large for memory.
     private var kept: ByteBuffer? = ByteBuffer()
     private(set) var count = 0
-    /// Whether neither memory nor disk can store the body.
+    /// Whether no more parts are stored: neither memory nor disk can store the body, or the body is complete.
     private(set) var isAbandoned = false
 
     /// The disk writer, used only on the disk's thread.

@@ -2,7 +2,7 @@ import NightjarCrypto
 import NightjarHTTP
 
 extension CacheFacts {
-    /// The cache key of the request, which includes its partition.
+    /// Returns the cache key of the request, which includes the request's partition.
     ///
     /// - Parameter login: The partition of the login whose token the request carries, if there is one.
     func key(login: CachePartition?) -> CacheKey {

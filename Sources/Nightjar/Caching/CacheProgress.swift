@@ -30,7 +30,7 @@ extension Cache {
         let member: SharedFetches.Member
         /// The request without conditional fields added by the cache.
         let plain: PreparedRequest
-        /// The changes that were known when the request was sent, or before.
+        /// The cache changes that were known when the request was sent, or earlier.
         var began: CacheMoment
         /// The entries found so far.
         var entries: [CachedEntry]
@@ -53,7 +53,7 @@ extension Cache {
         var announced: Int?
         var fill: CacheFill?
         let storage: CacheStorage
-        /// The entry of the response, if any thread may return it again.
+        /// The entry of the response, if callers' threads may return the same response again.
         var plainHit: MemoryCache.Entry?
         /// The source of the response.
         var source = ResponseSource.network
@@ -72,8 +72,7 @@ extension Cache {
             self.storage = storage
         }
 
-        /// A copy of the entries found so far, for a call that does not wait for other calls and fetches nothing for
-        /// them.
+        /// A copy of this state for a call that neither waits for other calls nor sends a request for them.
         var copy: Progress {
             // Member 0 is in no wait queue.
             let subject = Subject(cacheRequest: cacheRequest, key: key, login: login, plain: plain)
@@ -86,13 +85,13 @@ extension Cache {
             return copy
         }
 
-        /// Records when the response head was received.
+        /// Records when the response head was received and when the request was sent.
         func note(_ call: Call) {
             received = WallClock.now()
             requested = received.earlier(byNanoseconds: call.delay)
         }
 
-        /// The stale entry that may replace a failure, if it still may.
+        /// The index of the stale entry that may replace a failure now, or nil.
         var fallback: Int? {
             guard let fallback = fetch?.fallback, fallback.until > WallClock.now() else { return nil }
             return fallback.index
@@ -108,7 +107,7 @@ extension Cache {
 
     /// The role of the response in progress for the cache.
     enum Reading {
-        /// The cache does not use it.
+        /// The cache does not use the response.
         case nothing
         case storable(StoredResponse)
         /// A 304 response for the entry with this index.

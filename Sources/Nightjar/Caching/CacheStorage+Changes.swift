@@ -14,7 +14,7 @@ extension CacheStorage {
 
     /// Stores a whole response.
     ///
-    /// - Parameter moment: When its request was sent.
+    /// - Parameter moment: The changes that were known when the request was sent.
     func store(
         _ key: CacheKey, _ response: StoredResponse, _ body: ByteBuffer, shown: @autoclosure () -> String,
         since moment: CacheMoment
@@ -59,7 +59,7 @@ extension CacheStorage {
         switch before {
         case .asIs: break
         case .invalidated:
-            // A valid entry was requested after the write.
+            // If memory has a valid entry, it was requested after the write and must not be replaced.
             let isSuperseded = memory.find(key).contains {
                 $0.response.selectsAs(response) && !$0.response.isInvalidated
             }
@@ -69,14 +69,14 @@ extension CacheStorage {
         }
         let entry = memory.store(key, response, body: body)
         guard writes.verdict(key.url, since: moment) > before else { return entry }
-        // The resource was changed meanwhile, and the change may have missed the new entry.
+        // Another thread changed the resource during the store, and this change may not have reached the new entry.
         memory.invalidate(key)
         return nil
     }
 
     /// Updates an entry with the fields of a 304 or HEAD response, in memory and on disk, or removes it.
     ///
-    /// - Parameter moment: When the request of that response was sent.
+    /// - Parameter moment: The changes that were known when the request of the 304 or HEAD response was sent.
     func update(_ entry: CachedEntry, _ key: CacheKey, _ update: CacheUpdate, since moment: CacheMoment) -> CachedEntry
     {
         let before = entry.response
@@ -114,7 +114,7 @@ extension CacheStorage {
         for entry in memory.find(key) where isRemoved(entry.response) { memory.remove(entry) }
         write(ticket) { cache in
             let entries = cache.find(key)
-            // Also if the index cannot be read now: the removal of a key is pending and is done before the next lookup.
+            // If the index cannot be read now, the removal of the key remains pending and precedes the next lookup.
             guard entries.contains(where: { !isRemoved($0.response) }) else { return cache.remove(key, ticket: ticket) }
             let obsolete = entries.filter { isRemoved($0.response) }
             guard !obsolete.isEmpty else { return 0 }
@@ -137,7 +137,7 @@ extension CacheStorage {
         write(ticket) { $0.remove(origin: origin, ticket: ticket) }
     }
 
-    /// Called before memory is changed.
+    /// Records a change and returns its ticket. Must be called before memory is changed.
     func note(_ effect: ChangeEffect, _ url: String?) -> UInt64 {
         writes.note(effect, url, isWritten: disk == nil)
     }
@@ -149,7 +149,7 @@ extension CacheStorage {
         }
     }
 
-    /// Removes entries on disk and waits for it.
+    /// Removes entries on disk and waits until the removal is written.
     ///
     /// - Parameter count: The number of entries removed from memory.
     func removed(
@@ -187,9 +187,9 @@ extension CacheStorage {
         MemoryTier.age(afterNanoseconds: CacheStorage.coarseNow - checked.load(ordering: .acquiring))
     }
 
-    /// Applies the changes by others. Runs on the disk's thread.
+    /// Applies the changes that other processes and other caches of the folder have made. Runs on the disk's thread.
     ///
-    /// - Returns: False if the log cannot be read. Memory entries must not be used then.
+    /// - Returns: False if the log of changes cannot be read. Memory entries must then not be used.
     @discardableResult
     func catchUp(_ cache: DiskCache) -> Bool {
         let began = CacheStorage.coarseNow
@@ -231,7 +231,7 @@ extension CacheStorage {
         return disk.run(
             { [self] cache in
                 let isCurrent = age == .current || catchUp(cache)
-                // Read before the lookup: the entries found may lack changes made after this moment.
+                // Read before the lookup, because the entries found may lack changes that are made during the lookup.
                 let moment = writes.momentInIndex
                 let entries = cache.find(key).map { entry in
                     promote(entry, cache, since: moment).map { CachedEntry.memory($0) } ?? .disk(entry)
@@ -240,7 +240,8 @@ extension CacheStorage {
             }, on: gate, then: { deliver($0.0, $0.1) })
     }
 
-    /// Copies a disk entry to memory, unless memory has an entry that is as new.
+    /// Copies a disk entry to memory, unless memory has an entry that is at least as recent. Returns the entry in
+    /// memory.
     private func promote(_ entry: DiskEntry, _ cache: DiskCache, since moment: CacheMoment) -> MemoryCache.Entry? {
         guard entry.response.contentLength <= memory.maximumBody else { return nil }
         let known = memory.find(entry.key).first {

@@ -33,20 +33,21 @@ public final class CacheStorage: Sendable {
     let disk: CacheDisk?
     let counts = Counts()
     let writes = RecentWrites()
-    /// When the last check for changes by others began: ``isCurrent``.
+    /// When the last check for changes by other processes began; see ``isCurrent``.
     let checked = Atomic<Int64>(-(1 << 62))
     let isChecking = Atomic<Bool>(false)
     let urlNames = Mutex(URLNames())
     let successors = PartitionSuccessors()
     private let forkGeneration = Fork.generation
 
-    /// Whether this process is a forked child. The locks may then be held by threads that do not exist.
+    /// Whether the cache belongs to the parent of this forked process. Its locks may be held by threads that do not
+    /// exist in the child.
     public var isOfParent: Bool { Fork.hasForked(since: forkGeneration) }
 
     static let forked = NightjarError(
         .forked, "this cache belongs to the parent process; create a new one after fork")
 
-    /// Creates a cache. Does not access the disk yet.
+    /// Creates a cache. Does not access the disk.
     ///
     /// - Throws: `invalid_argument` if a folder is needed and none is known.
     public convenience init(_ settings: Settings = Settings()) throws(NightjarError) {
@@ -85,8 +86,8 @@ public final class CacheStorage: Sendable {
     //
     // In the child of a fork these functions remove nothing and report nothing.
     //
-    // A response whose request was sent before a removal is not stored after it. Other processes and other caches of
-    // the folder stop using removed entries within one second.
+    // A response whose request was sent before a removal is not stored after the removal. Other processes and other
+    // caches of the folder stop using removed entries within one second.
 
     /// Removes all responses of a URL, in all partitions.
     ///

@@ -24,8 +24,8 @@ extension CachedEntry {
 }
 
 extension [CachedEntry] {
-    /// Merges disk entries with memory entries. A memory entry wins if it has changed or was stored since the disk was
-    /// read, or if the disk did not store it.
+    /// Merges the entries of a disk lookup with the current memory entries. An entry that the lookup copied to memory
+    /// is replaced by the current memory entry of the same variant. Memory entries of other variants are added.
     func joined(by inMemory: [CachedEntry]) -> [CachedEntry] {
         filter { found in
             guard case .memory = found else { return true }
@@ -38,7 +38,9 @@ extension [CachedEntry] {
 }
 
 extension CacheStorage {
-    /// Opens the body of an entry that is only on disk.
+    /// Opens the body of an entry that is only on disk. `deliver` receives the body, or nil if it cannot be read.
+    ///
+    /// - Returns: False if there is no disk cache or its thread cannot be started. `deliver` is then not called.
     func open(
         _ entry: DiskEntry, on gate: LoopGate, then deliver: @escaping @Sendable (BodyReader?) -> Void
     ) -> Bool {
@@ -47,7 +49,7 @@ extension CacheStorage {
 }
 
 extension StoredResponse {
-    /// Whether both describe the same stored response. False after the response was replaced or invalidated.
+    /// Whether `other` is the same stored response. False after the response was replaced or invalidated.
     func isSameResponse(as other: StoredResponse) -> Bool {
         requested == other.requested && received == other.received && status == other.status
             && contentLength == other.contentLength && isInvalidated == other.isInvalidated

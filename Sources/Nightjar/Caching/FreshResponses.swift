@@ -7,9 +7,9 @@ import Synchronization
 /// Memory cache entries that the threads of callers can return without the client's loop. Switching to the loop costs
 /// ten times as much as such a response.
 ///
-/// The loop has just returned each response to an identical request, after applying all rules. Within the same second
-/// of the clock, and while the entry is in the cache, it would return the response again. At most 256 responses are
-/// kept.
+/// The loop has already returned each of these responses to an identical request, after applying all rules. Within the
+/// same second of the clock, and while the entry is in the cache, the loop would return the same response again. At
+/// most 256 responses are kept.
 final class FreshResponses: Sendable {
     private struct Candidate {
         let request: PreparedRequest
@@ -82,7 +82,7 @@ final class FreshResponses: Sendable {
         withExtendedLifetime(previous) {}
     }
 
-    /// Closes the table with the client, because calls of a closed client fail.
+    /// Discards all responses when the client closes, because calls of a closed client fail.
     func close() {
         let candidates = state.withLock { state in
             state.isClosed = true

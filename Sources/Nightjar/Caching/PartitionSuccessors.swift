@@ -2,9 +2,9 @@ import DequeModule
 import NightjarHTTP
 import Synchronization
 
-/// Partitions that continue another partition because a reusable response replaced cookies of its request: see
-/// ``CookieChange``. Kept in memory only: after a restart the responses of a replaced cookie are fetched again. Any
-/// thread.
+/// Maps cache partitions to earlier partitions whose entries they share, because a reusable response replaced cookies
+/// of its request: see ``CookieChange``. Kept in memory only: after a restart, responses for a replaced cookie are
+/// requested again. Any thread.
 final class PartitionSuccessors: Sendable {
     /// A partition of one origin. Cookies of other origins may have the same values.
     private struct Successor: Hashable {
@@ -22,13 +22,14 @@ final class PartitionSuccessors: Sendable {
     private let isUsed = Atomic<Bool>(false)
     private let table = Mutex(Table())
 
-    /// The key under which the responses for `key` are stored.
+    /// Returns the key under which the responses for `key` are stored.
     func resolve(_ key: CacheKey, _ origin: Origin) -> CacheKey {
         guard let ancestor = ancestor(origin, key.partition, url: nil) else { return key }
         return CacheKey(url: key.url, partition: ancestor)
     }
 
-    /// The key of the response that set the cookies of `key` for a request without them. Nil if there is none.
+    /// Returns the key of the response that set the cookies of `key`, which was sent to a request without these
+    /// cookies. Nil if there is none.
     func origin(of key: CacheKey, _ origin: Origin) -> CacheKey? {
         ancestor(origin, key.partition, url: key.url).map { CacheKey(url: key.url, partition: $0) }
     }
@@ -38,7 +39,7 @@ final class PartitionSuccessors: Sendable {
         return table.withLock { $0.ancestors[Successor(origin: origin, partition: partition, url: url)] }
     }
 
-    /// Makes `partition` continue `ancestor`, for all URLs of the origin or for one URL.
+    /// Lets `partition` use the entries of `ancestor`, for all URLs of the origin or for one URL.
     func add(_ partition: CachePartition, of ancestor: CachePartition, _ origin: Origin, url: String? = nil) {
         guard partition != ancestor else { return }
         isUsed.store(true, ordering: .relaxed)
@@ -52,6 +53,7 @@ final class PartitionSuccessors: Sendable {
         }
     }
 
-    /// Each takes about 200 bytes. A client whose cookie changes with each response needs only the last few.
+    /// The maximum number of successors, each of about 200 bytes. A client whose cookie changes with each response
+    /// needs only the last few.
     private static let most = 4096
 }

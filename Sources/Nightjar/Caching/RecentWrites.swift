@@ -4,8 +4,8 @@ import Synchronization
 /// Changes made by this cache object and changes by others that it has read. A response that was requested before a
 /// change and arrives after it may be outdated. Any thread.
 ///
-/// A writer records its change before it changes an entry. A store checks for changes before and after it. So at least
-/// one of them sees the other.
+/// A writer records its change before it changes an entry. A store checks for changes before and after it adds an
+/// entry. Therefore either the writer finds the new entry, or the store finds the change.
 final class RecentWrites: Sendable {
     private struct State {
         var changes = LocalChanges<[UInt8]>()
@@ -28,7 +28,7 @@ final class RecentWrites: Sendable {
 
     /// - Parameters:
     ///   - url: Nil if the change affects more than one URL.
-    ///   - isWritten: There is no index, so ``wrote(_:)`` is not called.
+    ///   - isWritten: True if there is no index, so that ``wrote(_:)`` is not called.
     /// - Returns: The ticket of the change.
     func note(_ effect: ChangeEffect, _ url: String?, isWritten: Bool) -> UInt64 {
         let name = url.map { CacheChange.name(ofURL: $0) }
@@ -39,10 +39,10 @@ final class RecentWrites: Sendable {
         }
     }
 
-    /// The change is in the index, or the index cannot be read before it is applied.
+    /// Called when a change is in the index, or is pending and will be applied before the index is read again.
     func wrote(_ ticket: UInt64) { state.withLock { $0.changes.wrote(ticket) } }
 
-    /// Whether a response that was requested at `moment` may be stored in memory.
+    /// Returns whether and how a response that was requested at `moment` may be stored in memory.
     func verdict(_ url: String, since moment: CacheMoment) -> StoreVerdict {
         guard moment.local < count.load(ordering: .acquiring) else { return .asIs }
         let name = CacheChange.name(ofURL: url)

@@ -19,7 +19,7 @@ final class StoredExchange: ReplayedExchange, @unchecked Sendable {
 
     enum Content {
         case memory(ByteBuffer)
-        /// Positioned at the first byte to deliver.
+        /// A reader positioned at the first byte to deliver.
         case disk(BodyReader)
     }
 
@@ -92,10 +92,10 @@ final class StoredExchange: ReplayedExchange, @unchecked Sendable {
         readOn()
     }
 
-    // A cache entry takes no request body.
+    // The request body is discarded.
     func send(_ part: ByteBuffer) {}
     func endBody() {}
 
-    /// Bytes read at a time: the size of a call's receive window.
+    /// The maximum number of bytes read from disk at a time: the size of a call's receive window.
     private static let part = ClientTask.window
 }

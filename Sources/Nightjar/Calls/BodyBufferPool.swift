@@ -11,7 +11,8 @@ struct BodyBufferPool {
     /// The size of the pooled buffers in bytes, including overhead.
     private(set) var bytes = 0
 
-    /// - Parameter body: The body of a response that ends. Other references to the buffer stay valid.
+    /// Adds the buffer of a response that is no longer used, unless the buffer is too large or the pool is full. Other
+    /// references to the buffer stay valid.
     mutating func keep(_ body: ByteBuffer) {
         let size = body.storageCapacity
         guard size > 0, size <= BodyBufferPool.largest,
@@ -28,17 +29,17 @@ struct BodyBufferPool {
         guard var body = bodies.popLast() else { return ByteBufferAllocator().buffer(capacity: room) }
         let size = body.storageCapacity
         bytes -= size + BodyBufferPool.overhead
-        // A short body in a large buffer would keep the buffer as long as the response lives.
+        // A short body must not keep a large buffer allocated for as long as its response exists.
         guard size >= room, size / 4 < room else { return ByteBufferAllocator().buffer(capacity: room) }
         // Allocates new memory if the buffer has another reference.
         body.clear(minimumCapacity: room)
         return body
     }
 
-    /// In bytes. For larger buffers, filling takes much longer than allocating.
+    /// The size in bytes of the largest pooled buffer. Filling a larger buffer takes much longer than allocating it.
     private static let largest = 64 * 1024
     /// The overhead of a pooled buffer in bytes.
     private static let overhead = 128
-    /// The size in bytes that an idle client keeps.
+    /// The maximum size of the pool in bytes. An idle client keeps this memory allocated.
     private static let mostBytes = 128 * 1024
 }

@@ -1,8 +1,8 @@
 import NIOCore
 import NightjarHTTP
 
-/// Provides the request body of one call if it must be produced. Delivers it to each attempt's exchange in parts, as
-/// the connection requests them. Used on the client's loop.
+/// Provides a request body that the caller streams or that is read from files. Delivers the body to each attempt's
+/// exchange in parts, as the connection requests them. Used on the client's loop.
 ///
 ///     idle ──connection needs a part──▶ caller or worker ──part──▶ idle
 ///      └──second attempt──▶ rewinding ──rewound──▶ caller
@@ -19,14 +19,14 @@ final class BodyFeed: @unchecked Sendable {
     private var requestedBytes = 0
     /// The body of this attempt, if it is read from files or compressed.
     private var upload: Upload?
-    /// Whether the caller has provided part of the body. A second attempt must then rewind it.
+    /// Whether a part was requested from the caller. The next attempt must then rewind the body.
     private var isTaken = false
     /// Whether the connection has not yet requested a part of this attempt.
     private var isAtStart = true
 
     init(_ call: Call) { self.call = call }
 
-    /// Whether the call waits for a body part. The idle timeout of the server does not run meanwhile.
+    /// Whether the call waits for a body part. The idle timeout does not run during this wait.
     var isAwaited: Bool { turn != .nobody }
 
     /// Whether the body can be sent again from its start.
@@ -70,7 +70,7 @@ final class BodyFeed: @unchecked Sendable {
 
     // MARK: Events of the caller
 
-    /// The caller has rewound the body: the following parts belong to this attempt.
+    /// Called when the caller has rewound the body. The parts that follow belong to this attempt.
     func rewound() {
         if turn == .rewinding { requestPartFromCaller() }
     }

@@ -1,14 +1,14 @@
 import NightjarHTTP
 
 extension NightjarError {
-    /// A collected response body exceeds the call's limit.
+    /// Returns the error for a collected response body that is larger than `maximum` bytes.
     static func tooLarge(_ maximum: Int) -> NightjarError {
         NightjarError(
             .tooLarge, "the response body is larger than \(maximum) bytes; raise max_body or stream the response",
             phase: .receive, requestMayHaveBeenProcessed: true)
     }
 
-    /// A response body exceeds the memory limit of its script.
+    /// The error for a response body that exceeds the memory limit of its script.
     static var noRoom: NightjarError {
         NightjarError(
             .tooLarge,

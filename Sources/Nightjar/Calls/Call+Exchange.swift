@@ -123,7 +123,7 @@ extension Call: ExchangeReceiver {
     func exchangeFailed(_ error: NightjarError) {
         exchange = nil
         feed?.attemptEnded()
-        // The stage that replays a stored response is asked too, because it can send a request instead.
+        // Begins with the stage that replays the stored response, because this stage can send a request instead.
         ascend(error, from: entryStage + 1)
     }
 
@@ -150,12 +150,12 @@ extension Call: ExchangeReceiver {
         }
     }
 
-    /// The request body cannot be completed. The server may act on the part that it has received.
+    /// Reports that the request body cannot be completed. The server may process the part that it has received.
     func sendingFailed(_ error: NightjarError) { ascend(error.mayHaveBeenProcessed, from: entryStage) }
 
     // MARK: Progress
 
-    /// Continues reading: the caller has consumed enough of the streamed body.
+    /// Continues reading after the caller has consumed enough of the streamed body.
     func resume() {
         guard isPaused else { return }
         isPaused = false

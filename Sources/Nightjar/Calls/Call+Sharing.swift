@@ -2,14 +2,14 @@ import NightjarHTTP
 
 /// Calls that share one exchange.
 extension Call {
-    /// The queue for callbacks of the program that this call needs, or nil for the loop. For a shared exchange, the
-    /// queue of its first waiting call.
+    /// The queue on which the callbacks of this call run, or nil for the loop. For a shared exchange, the queue of the
+    /// first call that waits for it.
     var eventQueue: CompletionQueue? { (waiters?().first ?? self).task.queue }
     /// The queues of all calls that wait for this one.
     var eventQueues: [CompletionQueue?] { waiters.map { $0().map(\.task.queue) } ?? [task.queue] }
 
-    /// Creates an internal call that performs the rest of this call, from below the current stage. It has no total
-    /// timeout; the calls that wait for it end it. The caller must begin it.
+    /// Creates an internal call that performs the rest of this call, beginning below the current stage. The internal
+    /// call has no total timeout; the calls that wait for it end it. Start it with ``begin()``.
     func branch(completion: @escaping (Result<Response, NightjarError>) -> Void) -> Call {
         let task = ClientTask(
             request, options.ofSharedExchange, handlers: TaskHandlers { _, _ in }, queue: nil, client: loop,
@@ -21,7 +21,7 @@ extension Call {
         return call
     }
 
-    /// Continues separately from the state of the exchange that this call has shared.
+    /// Copies the state of a shared exchange, so that this call can continue without the other calls.
     func adopt(_ exchange: Call) {
         request = exchange.request
         redirects = exchange.redirects
@@ -29,8 +29,8 @@ extension Call {
         attempts = exchange.attempts
     }
 
-    /// Adapts a response that was collected before it was known which call receives it. Adds the call's redirects and
-    /// streams the body if the caller requested a streamed body, unless the response becomes an error.
+    /// Adds the call's redirects to a collected response. If the caller streams the body and expects the status, posts
+    /// the head and the body and returns the response without its body.
     func settle(_ collected: Response) -> Response {
         let response = collected.after(redirects)
         guard task.handlers.body != nil, options.expectedStatuses.expects(response.status) else {

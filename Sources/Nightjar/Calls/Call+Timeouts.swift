@@ -24,7 +24,10 @@ extension Call {
         }
     }
 
-    /// The total timeout has expired. A stage may respond with a stored response, and gets a second to deliver it.
+    /// Handles the expiry of the total timeout. A stage may respond with a stored response, which must be delivered
+    /// within one second. Otherwise the call fails.
+    ///
+    /// - Returns: The time of the next check, or nil if the call has ended.
     private func expire(_ now: NIODeadline) -> NIODeadline? {
         let error = timeoutError(.total)
         if !hasExpired, !responseWasDelivered {

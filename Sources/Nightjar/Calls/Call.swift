@@ -28,7 +28,7 @@ final class Call: @unchecked Sendable {
     let task: ClientTask
     let loop: ClientLoop
     let chain: Chain
-    /// The position of the stage above the first stage that this call passes. -1: the call passes all stages.
+    /// The call passes only the stages below this position. -1: all stages.
     let above: Int
     /// Receives the result of an internal call. Nil for a caller's call, whose queue receives the result.
     private let completion: ((Result<Response, NightjarError>) -> Void)?
@@ -37,7 +37,7 @@ final class Call: @unchecked Sendable {
     var request: PreparedRequest
     var limits: TimeLimits
     var attempts = 0
-    /// Nil for a body that is not decoded.
+    /// The decoder of the response body. Nil: the body is not decoded.
     var decoding: BodyDecoding?
     /// The states that the stages keep for this call.
     var states = CallStates()
@@ -48,16 +48,16 @@ final class Call: @unchecked Sendable {
     /// The cache partition of the login whose token the request carries. Nil if it carries none, or if the token has no
     /// partition.
     var loginPartition: CachePartition?
-    /// Nil if the caller does not observe progress.
+    /// Reports progress to the caller. Nil: the caller does not observe progress.
     private(set) var progressWatch: ProgressWatch?
     /// The exchange whose response this call waits for together with other calls, or nil.
     var sharedExchange: Call?
-    /// The call that this exchange was started for, while that call lasts.
+    /// The call that started this shared exchange. Nil for other calls, and after the exchange has ended.
     var branchedFrom: Call?
     /// The call whose cache entry this call revalidates. Set while this call runs and its caller has a `refreshed`
     /// callback.
     var refreshes: Call?
-    /// Posts the completion of the background call after the completion of this call.
+    /// Posts the completion of the background revalidation, which must follow the completion of this call.
     private var afterwards: (() -> Void)?
     /// The calls that wait for this shared exchange.
     var waiters: (() -> [Call])?
@@ -66,9 +66,10 @@ final class Call: @unchecked Sendable {
     var credentialsAreDropped = false
     /// The decisions so far, which explain the course of the call.
     private(set) var decisions: [Decision] = []
-    /// The response of the last exchange, and how many decisions it already contains.
+    /// The response of the last exchange, and the number of decisions that it contains.
     var completed: (response: Response, decisions: Int)?
-    /// The stage that the call waits for, and the response or error on its way through it. Nil if no stage is waiting.
+    /// The stage whose verdict the call waits for, and the response or error that was passed to this stage. Nil if the
+    /// call does not wait for a stage.
     private var suspension: (stage: Int, responding: Response?, failing: NightjarError?)?
     /// The decision that the call waits for from its caller, or nil.
     private var pendingDecision: DecisionRequest?
@@ -93,19 +94,20 @@ final class Call: @unchecked Sendable {
     /// Whether it is known that the server did not process the current attempt.
     var wasRejectedByLimit = false
     var exchange: (any Exchange)?
-    /// The position where the current exchange begins: that of the stage that replays a stored response, or the bottom.
+    /// The position from which the current response passes up the chain: the stage that replays a stored response, or
+    /// the bottom.
     private(set) var entryStage: Int
     /// The source that the response reports.
     private(set) var source = ResponseSource.network
     var head: ResponseHead?
     var content = CollectedBody()
     var timing = Timing()
-    /// The content bytes received by the current exchange, before decoding. A coalesced call takes over the number of
-    /// its shared exchange when it ends.
+    /// The content bytes received by the current exchange, before decoding. A coalesced call takes over the number when
+    /// its shared exchange ends.
     var receivedBytes = 0
     var sentAt: NIODeadline
     var isPaused = false
-    /// Nil if the request body is complete in memory.
+    /// Provides a request body that is streamed or read from files. Nil: the body is in memory.
     var feed: BodyFeed?
     /// Whether the body is collected for the response. Otherwise it is delivered as it arrives.
     var collectsBody: Bool
@@ -133,7 +135,7 @@ final class Call: @unchecked Sendable {
 
     /// - Parameters:
     ///   - chain: The chain, or nil for the chain in the task's options, or else the client's.
-    ///   - above: The position of the stage above the first stage that this call passes.
+    ///   - above: The call passes only the stages below this position.
     ///   - completion: Receives the result of an internal call.
     init(
         _ task: ClientTask, on loop: ClientLoop, chain: Chain? = nil, below above: Int = -1,
@@ -222,8 +224,8 @@ final class Call: @unchecked Sendable {
         }
     }
 
-    /// Resumes the call with the verdict of the waiting stage. ``Verdict/proceed`` passes on what was on its way
-    /// through the stage. The verdict may arrive before the stage has returned `wait`.
+    /// Resumes the call with the verdict of the waiting stage. ``Verdict/proceed`` passes the request, response or
+    /// error to the next stage. The verdict may arrive before the stage has returned `wait`.
     func resume(_ verdict: Verdict) {
         guard let suspended = suspension else {
             if state != .finished { early = verdict }
@@ -259,7 +261,7 @@ final class Call: @unchecked Sendable {
         }
     }
 
-    /// Discards what the ended exchange has received.
+    /// Discards the response of the ended exchange.
     private func discardResponse() {
         head = nil
         content.discard(countedBy: task.hold)

@@ -2,7 +2,7 @@ import NightjarHTTP
 
 /// Hooks that run before and after each call of a client.
 public final class CallHooks: Sendable {
-    /// May change the headers, or throw an error with which the call fails.
+    /// Runs before the request is sent. May change the headers, or fail the call by throwing an error.
     let before: (@Sendable (inout HookedRequest) throws(NightjarError) -> Void)?
     /// Receives the result, immediately before the caller does.
     let after: (@Sendable (Result<Response, NightjarError>) -> Void)?
@@ -31,7 +31,7 @@ public final class CallHooks: Sendable {
     }
 }
 
-/// A request as a hook sees it before it is sent, including secrets.
+/// The request that is passed to a hook before it is sent. Contains secrets.
 public struct HookedRequest: Sendable {
     private(set) var prepared: PreparedRequest
 
@@ -42,7 +42,7 @@ public struct HookedRequest: Sendable {
     /// All header fields, including Host and the framing fields. Cookies are added later.
     public var headers: Headers { prepared.fields }
 
-    /// Replaces all header fields of that name; nil removes them.
+    /// Replaces all header fields named `name`. A nil value removes them.
     ///
     /// - Throws: `invalid_request` if the value is invalid or the field must not be set by callers.
     public mutating func setHeader(_ name: String, _ value: String?) throws(NightjarError) {

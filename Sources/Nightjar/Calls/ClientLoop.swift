@@ -6,7 +6,8 @@ import Synchronization
 
 /// State that lives on a client's loop and may have work that must finish before the loop ends.
 protocol LoopComponent: AnyObject {
-    /// Called when the client is closed. Abandons work that can be lost. Returns whether other work is in progress.
+    /// Called when the client is closed. Abandons work that can be lost. Returns whether work that must not be lost is
+    /// in progress.
     func mustFinish() -> Bool
     /// Called once, when the loop ends.
     func shutDown()
@@ -30,7 +31,7 @@ final class ClientLoop: @unchecked Sendable {
         /// A closure to run on the loop.
         case run(@Sendable () -> Void)
         case close
-        /// A message that has been read.
+        /// Replaces a message that has been taken from the inbox.
         case nothing
     }
 
@@ -63,13 +64,13 @@ final class ClientLoop: @unchecked Sendable {
     let log: LogSink?
     /// Threads for blocking work.
     let workers: WorkerThreads
-    /// Threads for processor-intensive work, so that files do not wait for it.
+    /// Threads for processor-intensive work, so that file operations do not wait for it.
     let checkers: WorkerThreads
     private var spareInbox: [Message] = []
     private var previouslyRecycled: [Response] = []
     var bodyBuffers = BodyBufferPool()
     private var calls: [Call] = []
-    /// Callbacks of waiting work that is no call. Called when the client is closed.
+    /// Callbacks of pending work other than calls. Called when the client is closed.
     private var listeners: [ObjectIdentifier: () -> Void] = [:]
     private var outbox: [QueueEvent] = []
     /// The queue that ``outbox`` is for.
@@ -129,10 +130,10 @@ final class ClientLoop: @unchecked Sendable {
         return true
     }
 
-    /// Takes back a response that has no owner any more, so that the loop can free or reuse it.
+    /// Takes over a response without an owner, so that the loop can free it and reuse its memory.
     func recycle(_ response: Response) { monitor.withLock { recycledResponses.take(response) } }
 
-    /// Whether a resident has work in progress that must not be lost.
+    /// Whether a component has work in progress that must not be lost. Abandons other work.
     private var mustFinish: Bool {
         var mustNot = false
         for component in components where component.mustFinish() { mustNot = true }
@@ -208,7 +209,7 @@ final class ClientLoop: @unchecked Sendable {
         after(ClientLoop.closeGracePeriod) { self.shutDown() }
     }
 
-    /// Work of a resident has ended.
+    /// Called when work of a component has ended. Shuts down a closing client that waited only for this work.
     func componentProgressed() {
         if isClosing, !mustFinish { shutDown() }
     }
@@ -233,7 +234,7 @@ final class ClientLoop: @unchecked Sendable {
     }
 
     private func endCalls(_ isMeant: (Call) -> Bool) {
-        // The end of one call may end others; none begins.
+        // The end of one call may end others, but does not start a call.
         for call in calls.filter(isMeant) {
             call.finish(
                 .failure(
@@ -246,7 +247,7 @@ final class ClientLoop: @unchecked Sendable {
 
     // MARK: Calls
 
-    /// Keeps a call until ``forget(_:)``. The caller must begin it.
+    /// Registers a call until ``forget(_:)``. The caller must then start it with `begin()` or end it.
     func take(_ call: Call) {
         call.task.call = call
         call.place = calls.count
@@ -290,10 +291,10 @@ final class ClientLoop: @unchecked Sendable {
 
     /// Posts an event when the loop has finished its current work, so that one wake-up delivers many events.
     ///
-    /// - Parameter queue: Nil runs the event's callback here, on the loop.
+    /// - Parameter queue: The queue of the event. Nil: the event's callback runs on the loop.
     func post(_ event: consuming QueueEvent, to queue: CompletionQueue?) {
         if outbox.isEmpty { thread.loop.execute { self.flushOutbox() } }
-        // Callbacks that run here may post events to a queue in turn.
+        // Callbacks that run in `sendEvents` may post events to a queue in turn.
         while !outbox.isEmpty, queue !== outboxQueue { sendEvents() }
         outboxQueue = queue
         outbox.append(event)
@@ -322,7 +323,7 @@ final class ClientLoop: @unchecked Sendable {
         if log.admits(line) { post(.run { log.deliver(line) }, to: log.queue) }
     }
 
-    /// Writes a log line about something that was only found while closing the client, on the closing thread.
+    /// Writes a log line while the client is being closed. Called on the closing thread.
     func noteAtEnd(_ level: LogLevel, _ message: String) {
         guard let log, log.level >= level else { return }
         let line = LogLine(level: level, message: message)
@@ -376,11 +377,11 @@ final class ClientLoop: @unchecked Sendable {
     private static let workerCount = 2
     /// Large responses are rare, so more threads would gain little.
     private static let checkerCount = 2
-    /// Token responses are a few kilobytes long.
+    /// The maximum response body of an internal call in bytes. Token responses are a few kilobytes long.
     private static let largestInnerBody = 1 << 20
     /// How long closing a client waits for a token refresh. A later response is lost.
     private static let closeGracePeriod = Duration.seconds(15)
-    /// Some hundred microseconds of work.
+    /// The number of messages handled with one cached time: some hundred microseconds of work.
     private static let messagesAMoment = 64
     /// The number of array elements kept for reuse.
     private static let largestSpare = 4096

@@ -29,8 +29,9 @@ public struct TaskHandlers: Sendable {
     /// (``CachePolicy/offlineFirst``, stale-while-revalidate). Not called if nothing is revalidated; see
     /// ``ClientTask/isRefreshing``.
     public var refreshed: (@Sendable (Result<Response, NightjarError>) -> Void)?
-    /// Where ``refreshed`` runs. Nil: where the other callbacks run. A blocking call needs a queue, because it has
-    /// returned by then; ``refreshed`` may then run before its return, on the thread that polls.
+    /// The queue on which ``refreshed`` runs. Nil: the queue of the other callbacks. A blocking call needs a queue,
+    /// because ``refreshed`` usually runs after the call has returned. If another thread polls the queue, ``refreshed``
+    /// may also run before the call returns.
     public var refreshQueue: CompletionQueue?
     /// Called exactly once. Only ``refreshed`` can follow.
     public var finished: @Sendable (ClientTask, Result<Response, NightjarError>) -> Void
@@ -53,11 +54,12 @@ public enum BodyPart: Sendable {
 
 /// The caller's handle of one call, in progress or finished. Any thread may use it.
 public final class ClientTask: ClientWork, @unchecked Sendable {
-    /// The unconsumed bytes of a streamed response at which reading pauses: 256 KiB. Each part counts ``partCost``
-    /// more.
+    /// Reading pauses while more than this number of bytes of a streamed response is unconsumed: 256 KiB. Each part
+    /// counts 256 bytes in addition to its content.
     public static let window = 256 * 1024
 
-    /// The cost of a part besides its content, which also limits a server that sends single bytes.
+    /// The bytes that a part counts in addition to its content. They limit the number of parts of a server that sends
+    /// single bytes.
     static let partCost = 256
 
     let request: PreparedRequest
@@ -140,8 +142,8 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
         client.submit(.bodyPart(self, part))
     }
 
-    /// Provides the decision that ``TaskHandlers/redirect`` deferred with ``RedirectAction/later``. Call it once for each
-    /// deferral.
+    /// Provides the decision that ``TaskHandlers/redirect`` deferred with ``RedirectAction/later``. Call it once for
+    /// each deferral.
     public func redirect(_ action: RedirectAction) {
         if case .later = action { return }
         client.submit(.decided(self, action))

@@ -53,7 +53,7 @@ public final class CompletionQueue: @unchecked Sendable {
         }
         monitor.lock()
         if isClosed, isIdle {
-            // These are log lines of clients that are still open. They will never be polled.
+            // The events are log lines of clients that are still open. Nothing polls the closed queue.
             monitor.unlock()
             new.removeAll()
             return false
@@ -145,7 +145,7 @@ public final class CompletionQueue: @unchecked Sendable {
         return count
     }
 
-    /// - Returns: The number of events run, and whether the queue was closed meanwhile with other work left.
+    /// - Returns: The number of events run, and whether the queue is closed and still has events or registered work.
     private func runEvents(timeout: Duration?) -> (count: Int, mustDrain: Bool) {
         guard !Fork.hasForked(since: forkGeneration) else { return (0, false) }
         let me = pthread_self()
@@ -213,7 +213,7 @@ public final class CompletionQueue: @unchecked Sendable {
         let end = min(batch.count, first + CompletionQueue.mostEvents)
         let latest = end - first > 1 ? CompletionQueue.coarseTime() + CompletionQueue.longestRun : .max
         while index < end {
-            // Moved out, so that the event's objects are released now and not with the batch.
+            // The event is moved out, so that its objects are released now and not with the batch.
             exchange(&batch[index], with: .wake).run(in: self)
             index += 1
             if index < end, CompletionQueue.coarseTime() >= latest { break }

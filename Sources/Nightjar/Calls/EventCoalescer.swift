@@ -11,7 +11,7 @@
 struct EventCoalescer {
     /// Calls that were sent and have no response head yet.
     private(set) var awaited = 0
-    /// Calls whose response began, or that ended otherwise, since events were last posted.
+    /// The number of calls that received a response head or ended since events were last posted.
     private var responseCount = 0
     private var hasDelayed = false
     /// The number of batches still to handle without a delay.

@@ -31,8 +31,8 @@ public struct LogLine: Sendable {
 
 /// The receiver of a client's log lines.
 ///
-/// A queue that is not polled holds at most 1,024 lines, of 1 MiB together, of each sink. The sink drops further lines,
-/// and writes a warning with their number before the next line that it delivers.
+/// At most 1,024 lines and 1 MiB of each sink wait in a queue that is not polled. The sink drops further lines, and
+/// writes a warning with the number of dropped lines before the next line that it delivers.
 public struct LogSink: Sendable {
     public var level: LogLevel
     public let queue: CompletionQueue?
@@ -84,7 +84,9 @@ private final class LogBacklog: Sendable {
         }
     }
 
-    /// - Returns: The number of lines dropped since the last call.
+    /// Removes a delivered line of `bytes` bytes from the count.
+    ///
+    /// - Returns: The number of lines dropped since the previous call.
     func remove(_ bytes: Int) -> Int {
         state.withLock { state in
             state.lines -= 1

@@ -1,12 +1,12 @@
 /// A caller's decision about a redirect.
 public enum RedirectAction: Sendable {
     case follow
-    /// Follow to another target: an absolute URL, or one relative to the redirecting URL. Which credentials are sent
-    /// depends on the new target.
+    /// Follow the redirect to another target: an absolute URL, or one relative to the redirecting URL. The origin of
+    /// the new target determines which credentials are sent.
     case followTo(String)
-    /// The redirect response is the call's response.
+    /// Do not follow the redirect. The call returns the redirect response.
     case stop
-    /// The call fails with `cancelled`.
+    /// Fail the call with `cancelled`. The text is appended to the error message.
     case refuse(String?)
     /// The caller decides later with ``ClientTask/redirect(_:)``.
     case later

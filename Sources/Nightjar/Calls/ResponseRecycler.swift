@@ -10,7 +10,7 @@ struct ResponseRecycler {
     private var responses: [Response] = []
     private var bytes = 0
 
-    /// Takes a response. Beyond the limits, the caller frees it instead.
+    /// Takes a response. If the size limit is reached, the response is not taken, and the caller frees it.
     mutating func take(_ response: Response) {
         let size = ResponseRecycler.overhead + response.body.storageCapacity
         guard bytes + size <= ResponseRecycler.mostBytes else { return }
@@ -18,7 +18,7 @@ struct ResponseRecycler {
         responses.append(response)
     }
 
-    /// Moves all responses to `storage`, which frees them.
+    /// Moves all responses to `storage`.
     ///
     /// - Parameter storage: An empty array, whose storage is reused.
     mutating func handOut(_ storage: inout [Response]) {

@@ -20,8 +20,8 @@ class Stage: @unchecked Sendable {
     /// Called with a failure from below.
     func failed(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
     /// Called when the total timeout has expired while a stage below, or the transport, was still working. This is the
-    /// last chance to respond. All stages are called, from the bottom up, and the lowest verdict counts. A stage that
-    /// holds the call releases it.
+    /// last chance to respond. All stages are called from the bottom up, and the verdict of the lowest stage counts. A
+    /// stage in whose queue the call waits must remove the call.
     func expired(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
     /// Called with a complete response.
     func responded(_ response: Response, _ call: Call) -> Verdict { .proceed }
@@ -42,7 +42,8 @@ enum Verdict {
     /// Delivers a stored response. Stages below are not called.
     case replay(any ReplayedExchange)
     case fail(NightjarError)
-    /// Waits for a decision. ``Call/resume(_:)`` resumes with the verdict. Timeouts and cancelling work meanwhile.
+    /// Suspends the call until ``Call/resume(_:)`` is called with a verdict. A suspended call can time out and can be
+    /// cancelled.
     case wait
 
     var isProceed: Bool { if case .proceed = self { true } else { false } }

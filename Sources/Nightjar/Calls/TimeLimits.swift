@@ -26,16 +26,16 @@ struct TimeLimits {
 
     init(started: NIODeadline) { lastProgress = started }
 
-    /// An attempt has its connection.
+    /// Restarts the idle timeout when an attempt has its connection.
     mutating func attemptStarted(_ now: NIODeadline) {
         lastProgress = now
         lastUnsentBytes = 0
     }
 
-    /// Bytes moved, or the call begins to wait for the peer.
+    /// Restarts the idle timeout when bytes were transferred or the call begins to wait for the peer.
     mutating func progressed(_ now: NIODeadline) { lastProgress = now }
 
-    /// Returns when the first timeout expires if nothing happens; nil: never.
+    /// Returns the time at which the next timeout expires if no further event occurs. Nil: no timeout is running.
     ///
     /// - Parameter waitsForPeer: False while the call waits for its caller, for a connection or for a limit.
     func next(waitsForPeer: Bool) -> NIODeadline? {

@@ -18,7 +18,7 @@ public struct TransferProgress: Sendable, Equatable {
 
 /// Reports the progress of one call to its caller, on the client's loop.
 ///
-/// The data path counts nothing for it: the watch polls the call and its connection.
+/// The watch polls the call and its connection, so that the data path needs no counters.
 final class ProgressWatch: @unchecked Sendable {
     private unowned let call: Call
     private var reported = TransferProgress()
@@ -51,7 +51,7 @@ final class ProgressWatch: @unchecked Sendable {
         call.loop.post(.progress(call.task, progress), to: call.task.queue)
     }
 
-    /// The response is complete.
+    /// Posts the last progress event, when the response is complete.
     func finish() {
         var progress = progressSource.progress
         note(sent: progress.sent)
@@ -68,6 +68,6 @@ final class ProgressWatch: @unchecked Sendable {
         sentBytes = max(sentBytes, count)
     }
 
-    /// The interval between two reports. A call that ends sooner costs nothing.
+    /// The interval between two reports.
     private static let interval = Duration.milliseconds(100)
 }

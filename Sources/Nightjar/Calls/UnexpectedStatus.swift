@@ -21,7 +21,7 @@ extension NightjarError {
 }
 
 extension [StatusRange] {
-    /// Whether a status is a success. Without ranges, 200 to 299 and 304 are.
+    /// Whether a status is a success. An empty list means 200 to 299 and 304.
     func expects(_ status: Int) -> Bool {
         if isEmpty { return 200...299 ~= status || status == 304 }
         return contains { $0.contains(status) }

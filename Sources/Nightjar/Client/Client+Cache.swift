@@ -1,7 +1,8 @@
 import NIOCore
 import NightjarHTTP
 
-/// Manual cache access with the client's base URL, headers and credentials, so that it finds the entries of its calls.
+/// Manual access to the cache. Requests get the client's base URL, headers and credentials, so that they match the
+/// entries of the client's calls.
 extension Client {
     /// Returns the cached response to `request`, of any age and status, without a request to the server. Returns nil if
     /// there is none.
@@ -37,8 +38,8 @@ extension Client {
             })
     }
 
-    /// Stores a response as if a server had just sent it for `request`. Its headers determine how long it is fresh.
-    /// Without freshness information, a response with a status below 400 is used only by calls that accept stale
+    /// Stores a response as if a server had just sent it for `request`. `headers` determine how long the response is
+    /// fresh. Without freshness information, a response with a status below 400 is used only by calls that accept stale
     /// responses.
     ///
     /// - Parameters:

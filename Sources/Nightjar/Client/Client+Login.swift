@@ -54,7 +54,7 @@ extension Client {
         try wait(on: queue) { outcome.withLock { $0 } }.get()
     }
 
-    /// The timeout of a logout: a token exchange in progress ends first, and the store may be busy.
+    /// The timeout of a logout, which waits for a token request in progress and for a store that is in use.
     private static let logoutLimit = Duration.seconds(180)
 
     /// Logs in. If the grant is interactive, the user logs in with a device code or a browser. Otherwise the client
@@ -63,7 +63,7 @@ extension Client {
     /// - Parameters:
     ///   - scheme: The security scheme of the login, if the client has several logins. Nil: the only login.
     ///   - queue: Where `prompt` and `finished` run, as for a call.
-    ///   - prompt: Shows the user what to do.
+    ///   - prompt: Shows the user the page to open or the code to enter.
     ///   - limit: The timeout of the login. The server's own limit for a code may be shorter. Nil: unlimited.
     /// - Returns: The operation, which can be cancelled like a call.
     @discardableResult

@@ -28,7 +28,7 @@ extension Client {
         return CallOptions(settings)
     }
 
-    /// Counts the memory that a script's call needs from its start.
+    /// Reserves the memory that a script's call needs from its start.
     ///
     /// - Throws: `too_large` if the call exceeds the script's memory limit.
     func hold(

@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// Requests as they are sent, and their options.
+/// Preparation of requests and of their options.
 extension Client {
     func unknown(group: String) -> NightjarError {
         let hint = nearestName(to: group, among: limitGroups).map { "; did you mean \(quoted($0))?" } ?? ""
@@ -25,7 +25,7 @@ extension Client {
         return (try prepare(request, choice, idle: options.timeouts.idle), options)
     }
 
-    /// The credentials of a request. Nil: the request uses the client's only credentials.
+    /// Returns the credentials of a request. Nil: the request uses the client's only credentials.
     private func choice(for request: borrowing Request) throws(NightjarError) -> SchemeCredentials.Choice? {
         if let schemes { return try schemes.choice(for: request) }
         if let scheme = request.schemes.first, request.usesAuth {

@@ -2,8 +2,8 @@ import NightjarHTTP
 
 /// Calls that block the thread.
 extension Client {
-    /// Sends a request and blocks the thread. The call's callbacks run on this thread meanwhile, including
-    /// `handlers.finished`.
+    /// Sends a request and blocks this thread until the call has completed. The call's callbacks run on this thread,
+    /// including `handlers.finished`.
     public func sendBlocking(_ request: Request, handlers: TaskHandlers? = nil) throws(NightjarError) -> Response {
         try sendBlocking(request, handlers: handlers, inserting: nil)
     }
@@ -81,7 +81,7 @@ extension Client {
     }
 }
 
-/// Used only on the waiting thread.
+/// The result of a blocking call. Used only on the waiting thread.
 private final class Outcome: @unchecked Sendable {
     var result: Result<Response, NightjarError>?
 }

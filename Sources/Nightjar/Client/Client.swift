@@ -10,7 +10,7 @@ import Synchronization
 public final class Client: Sendable {
     let loop: ClientLoop
     let template: RequestTemplate
-    /// For requests without credentials.
+    /// The template of requests without credentials.
     let anonymousTemplate: RequestTemplate
     /// The API key that is added to the query or the cookies of requests to the base URL's origin.
     let attachedKey: APIKey?
@@ -18,7 +18,7 @@ public final class Client: Sendable {
     let schemes: SchemeCredentials?
     /// The logins whose credentials change during the client's lifetime.
     let logins: [Login]
-    /// The origin that receives the client's tokens; nil: there are none.
+    /// The origin that receives the client's tokens; nil: the client has no login.
     let loginOrigin: Origin?
     let timeouts: Timeouts
     let maximumBody: Int
@@ -237,12 +237,12 @@ public final class Client: Sendable {
 
     /// Closes the client and returns when none of its work runs any more.
     ///
-    /// Cancels all calls in flight, so that each completes. Waits up to 15 s for a token refresh in progress, because the
-    /// old token may already have been redeemed. Closes the connections and saves the cookies. Waits up to 5 s for another
-    /// process that locks the disk cache; invalidations that cannot be written are logged.
+    /// Cancels all calls in flight, so that each completes. Waits up to 15 s for a token refresh in progress, because
+    /// the old token may already have been redeemed. Closes the connections and saves the cookies. Waits up to 5 s for
+    /// another process that locks the disk cache; invalidations that cannot be written are logged.
     ///
-    /// Later calls fail with `closed`. On the client's own thread this method returns at once. In a forked child it does
-    /// nothing, because the threads belong to the parent.
+    /// Later calls fail with `closed`. On the client's own thread this method returns at once. In a forked child it
+    /// does nothing, because the threads belong to the parent.
     public func close() {
         guard !Fork.hasForked(since: forkGeneration) else { return }
         fresh?.close()

@@ -1,8 +1,8 @@
 /// The stages of a call, from the caller to the network. Requests pass them downwards and responses upwards.
 ///
 /// Mocks, cassettes and network profiles are not stages. They replace the transport below all stages
-/// (``Configuration/openTransport(_:_:on:base:)``), so that retries, redirects, cache, cookies and authentication apply to
-/// their responses, and so that every exchange is recorded, including those of internal calls.
+/// (``Configuration/openTransport(_:_:on:base:)``), so that retries, redirects, cache, cookies and authentication apply
+/// to their responses, and so that every exchange is recorded, including those of internal calls.
 enum StageKind: CaseIterable {
     /// The total timeout and the idle timeout.
     case deadline
@@ -10,17 +10,17 @@ enum StageKind: CaseIterable {
     case observe
     /// The program's hooks before and after each call.
     case hooks
-    /// Whether a response's status is a success or an error, for every response.
+    /// Decides whether a response is a success or an error, and validates its body.
     case validate
     /// Identical calls share one exchange.
     case coalesce
     /// Retries failed attempts by the retry policy.
     case retry
-    /// Attaches the token. After a 401 response, refreshes it once for all calls and repeats the call once.
+    /// Attaches the token. After a 401 response, refreshes the token once for all calls and repeats each call once.
     case authenticate
     /// Responds to authentication challenges for logins with a password.
     case challenge
-    /// Follows redirects: changes the method, removes credentials across origins, limits the number of hops.
+    /// Follows redirects: changes the method, removes credentials across origins, limits the number of redirects.
     case redirect
     /// Stores and sends cookies.
     case cookies
@@ -28,7 +28,7 @@ enum StageKind: CaseIterable {
     case cache
     /// Rate limit, concurrency limit and circuit breaker.
     case limit
-    /// Content codings.
+    /// Decodes content codings.
     case decode
     /// Logs that TLS certificates are not verified.
     case warnAboutTLS
@@ -47,8 +47,8 @@ enum StageKind: CaseIterable {
     /// The stages of internal calls. A token refresh must not wait for a token.
     static let inner: [StageKind] = [.deadline, .observe, .retry, .decode, .warnAboutTLS, .trace]
 
-    /// Returns the stages for a client of this configuration. Empty if the client does not use the stage, so that it
-    /// costs nothing.
+    /// Returns the stages for a client of this configuration. Empty if the client does not use the stage, so that
+    /// unused stages cost nothing.
     ///
     /// - Parameter base: The origin of the base URL.
     func stages(for configuration: Configuration, base: Origin?) -> [Stage] {
@@ -56,7 +56,7 @@ enum StageKind: CaseIterable {
         return stage(for: configuration, base: base).map { [$0] } ?? []
     }
 
-    /// One stage for each login with a password.
+    /// Returns one stage for each login with Digest authentication.
     private func challengeStages(_ configuration: Configuration, _ base: Origin?) -> [Stage] {
         guard let base else { return [] }
         return configuration.logins.enumerated().compactMap { number, login in

@@ -3,9 +3,9 @@ import Synchronization
 
 /// Caches prepared requests, so that a repeated request is validated and serialized only once.
 ///
-/// A request is stored at its second use, until another one replaces it: at most 64 requests of a few KiB. The whole
-/// request is compared, so an entry is never outdated. All entries are removed at login and logout, because they may
-/// contain secrets.
+/// A request is stored at its second use and stays until another request replaces it. At most 64 requests of a few KiB
+/// are stored. The whole request is compared, so an entry is never outdated. All entries are removed when a token is
+/// set and at logout, because they may contain secrets.
 package final class RepeatedRequests: Sendable {
     /// A prepared request.
     package final class Call: Sendable {

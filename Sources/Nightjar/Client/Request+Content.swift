@@ -8,7 +8,7 @@ extension Request {
         compresses || body.isStreamedFromCaller || expectsContinue == nil && expectationIsUseless(idle)
     }
 
-    /// Whether a server that ignores Expect: 100-continue would make the call run into this short idle timeout.
+    /// Whether the idle timeout is so short that it would expire if the server ignores Expect: 100-continue.
     private func expectationIsUseless(_ idle: Duration?) -> Bool {
         guard let idle, idle <= ExpectContinue.continueTimeout else { return false }
         return ExpectContinue.isWorthwhile(for: body)
@@ -45,7 +45,9 @@ extension Request {
     ) throws(NightjarError) -> RequestBody {
         let available = try ContentFile(path).knownLength()
         guard offset >= 0, length ?? 0 >= 0 else {
-            throw NightjarError(.invalidRequest, "the offset and length of \(quoted(path)) must not be negative")
+            throw NightjarError(
+                .invalidRequest,
+                "the offset and length of \(quoted(path)) must not be negative, got \(offset) and \(length ?? 0)")
         }
         guard offset <= available, length ?? 0 <= available - offset else {
             let end = length.map { " to \(offset.addingReportingOverflow($0).partialValue)" } ?? ""
@@ -56,8 +58,8 @@ extension Request {
         return .file(path: path, offset: offset, length: length ?? available - offset)
     }
 
-    /// The form's media type. If the caller set a multipart type, such as `multipart/related`, that type with the
-    /// form's boundary.
+    /// Returns the form's media type. If the caller set a multipart type, such as `multipart/related`, returns that
+    /// type with the form's boundary.
     private func contentType(of form: MultipartForm) throws(NightjarError) -> String {
         guard let chosen = headers["Content-Type"] else { return form.contentType }
         let type = MediaType(chosen)

@@ -6,7 +6,8 @@ package protocol RequestSender: Sendable {
     /// Sends a request. Runs on the client's loop and must not block.
     ///
     /// - Parameter finished: Must be called once, on any thread.
-    /// - Returns: A closure that cancels the call. It may run on the loop. `finished` need not be called after it.
+    /// - Returns: A closure that cancels the call. It may run on the loop. After it has run, `finished` need not be
+    ///   called.
     func send(
         _ sent: SentRequest, _ finished: @escaping @Sendable (Result<Response, NightjarError>) -> Void
     ) -> @Sendable () -> Void
@@ -18,14 +19,15 @@ package struct SentRequest: Sendable {
     package var request: Request
     /// The fields that were set for this request only.
     package var ownFields = Headers()
-    /// False if the request goes to another origin than the list. It must then get no credentials.
+    /// False if the request goes to an origin other than that of the first page or the catalog. The sender must then
+    /// add no credentials.
     package var carriesCredentials = true
 
     init(_ request: Request) { self.request = request }
 }
 
 extension Client {
-    /// Removes everything from a request to another origin that could authenticate it there.
+    /// Removes all credentials from a request that goes to another origin.
     package func removeCredentials(from request: inout Request) {
         request.usesAuth = false
         request.usesCookies = false
@@ -35,7 +37,7 @@ extension Client {
     }
 
     /// Returns the URL as a caller would write it: as a path relative to the base URL if possible, else as an absolute
-    /// URL. Nothing is masked.
+    /// URL. Secrets in the URL are not masked.
     package func path(to url: RequestURL) -> String {
         let whole = url.origin.description + url.target
         guard let base = template.base, base.origin == url.origin else { return whole }
@@ -49,7 +51,7 @@ extension Client {
         return short
     }
 
-    /// Returns the URL of a request, without what the client adds to the query.
+    /// Returns the URL of a request, without the API key that the client adds to the query.
     package func url(of request: Request) throws(NightjarError) -> RequestURL {
         var unconditional = request
         unconditional.method = .get

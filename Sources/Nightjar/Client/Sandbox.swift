@@ -1,7 +1,7 @@
 import NightjarHTTP
 
-/// The separate cookies and cache of a sandboxed script's calls, so that the script neither reads nor changes those of
-/// its host. All other stages are the client's: its limits apply to the calls of both together.
+/// The separate cookies and cache of a sandboxed script's calls, so that the script can neither read nor change those
+/// of its host. All other stages are shared with the host, so the client's limits count the calls of both.
 final class SandboxSpace: ChainOwner {
     let chain: Chain
 

@@ -51,7 +51,7 @@ public struct StreamedResponse: Sendable {
     }
 }
 
-/// Ties a call to the readers of its body. The call does not retain this object.
+/// Reads the body of a call, and cancels the call when no reader is left. The call does not retain this object.
 final class StreamReading: Sendable {
     private let task: ClientTask
     private let content: StreamedContent
@@ -80,7 +80,7 @@ final class StreamReading: Sendable {
     }
 }
 
-/// The body parts between the client's loop and the reader. Any thread.
+/// Buffers the body parts that the loop has received and the reader has not. Any thread.
 final class StreamedContent: Sendable {
     typealias Reader = CheckedContinuation<Result<ByteBuffer?, NightjarError>, Never>
 
@@ -134,7 +134,7 @@ final class StreamedContent: Sendable {
         if let result { reader.resume(returning: result) }
     }
 
-    /// Discards unread parts. A waiting reader fails when the call has ended, which the caller cancels, too.
+    /// Discards unread parts. The caller of this method also cancels the call, whose end then resumes a waiting reader.
     func cancel(_ task: ClientTask) {
         state.withLock { state in
             state.isCancelled = true

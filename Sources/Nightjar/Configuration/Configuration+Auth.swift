@@ -1,7 +1,7 @@
 import NightjarCoding
 import NightjarHTTP
 
-/// The credentials of a client's requests, and the origin to which credentials added later may be sent.
+/// The credentials of a client's requests, and the only origin to which tokens may be sent.
 extension Configuration {
     func template(_ base: RequestURL?) throws(NightjarError) -> RequestTemplate {
         var defaults = headers
@@ -37,7 +37,7 @@ extension Configuration {
         return key
     }
 
-    /// The only credentials, or those of all schemes.
+    /// The client's credentials: one element, or one for each scheme.
     private var allAuth: [Authentication] {
         if case .schemes(let schemes) = auth { return schemes.all.map(\.value) }
         return auth.map { [$0] } ?? []
@@ -56,7 +56,7 @@ extension Configuration {
         }
     }
 
-    /// Whether ``auth`` has a token that expires, or may have one that a document still has to define.
+    /// Whether ``auth`` has a login, or may get one when the OpenAPI document that defines its type has been read.
     public var mayHaveLogin: Bool { schemeAuth != nil || logins.contains { $0.tokenLogin != nil } }
 
     private func withHooks(_ auth: Authentication) -> Authentication {
@@ -100,7 +100,7 @@ extension Configuration {
         return configuration
     }
 
-    /// The credentials that requests choose from. Nil: all requests use the same credentials.
+    /// Returns the credentials that requests choose from. Nil: all requests use the same credentials.
     func schemeCredentials(_ template: RequestTemplate) throws(NightjarError) -> SchemeCredentials? {
         guard case .schemes(let schemes) = auth else { return nil }
         var inJar: [String] = []
@@ -112,7 +112,7 @@ extension Configuration {
         return credentials
     }
 
-    /// The only origin that receives the client's tokens; nil: there are none.
+    /// Returns the only origin that receives the client's tokens. Nil: the client has no login.
     func loginOrigin(_ template: RequestTemplate) throws(NightjarError) -> Origin? {
         guard !logins.isEmpty else { return nil }
         guard let base = template.base else { throw .authWithoutBase }
@@ -122,7 +122,7 @@ extension Configuration {
 }
 
 extension TokenLogin {
-    /// Nil if a token provider provides the token.
+    /// Returns the issuer of the login's tokens. Nil if a token provider provides the token.
     func issuer(_ template: RequestTemplate) throws(NightjarError) -> TokenIssuer? {
         switch source {
         case .oauth2(let server): try TokenIssuer(.oauth2(server), template)

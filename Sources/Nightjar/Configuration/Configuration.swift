@@ -7,8 +7,8 @@ public struct Configuration: Sendable {
     /// `unix:/run/docker.sock` or `http+unix://%2Frun%2Fdocker.sock/v1.40`. Nil: every target must be absolute.
     public var baseURL: String?
     /// Limits requests to the origin of ``baseURL``, including redirects, to this path and the paths below it: "/v1".
-    /// Dot segments and encoded separators are rejected there, because a server may resolve them to another path. Nil:
-    /// any path.
+    /// Dot segments and encoded separators in these requests are rejected, because a server may resolve them to another
+    /// path. Nil: any path.
     public var pathScope: String?
     /// Sent with every request that does not set a field of the same name.
     public var headers = Headers()
@@ -38,8 +38,8 @@ public struct Configuration: Sendable {
     /// The retry budget that all calls of the client share.
     public var retryBudget = RetryBudget.Settings()
     /// Whether the Retry-After field of a response (RFC 9110 section 10.2.3) is respected: retries and redirects wait
-    /// as long as it asks, and other calls to the origin or the resource are held back meanwhile. If false, the field
-    /// is only reported in errors.
+    /// for the time that the field specifies, and other calls to the origin or the resource are held back until then.
+    /// If false, the field is only reported in errors.
     public var respectsRetryAfter = true
     /// How redirects are handled.
     public var redirect = RedirectSettings()
@@ -49,9 +49,9 @@ public struct Configuration: Sendable {
     /// values separately.
     public var sensitiveHeaders: [String] = []
     /// Names of header fields that are also sent to other origins: with redirects, next pages and absolute URLs. By
-    /// default, only fields that describe the client and its request are sent there (Accept, Accept-Language,
-    /// User-Agent, Content-Type and so on). Authorization, Cookie and Host cannot be named, and the fields in
-    /// ``sensitiveHeaders`` are never sent there.
+    /// default, other origins receive only fields that describe the client and its request (Accept, Accept-Language,
+    /// User-Agent, Content-Type and so on). Authorization, Cookie and Host are not allowed in this list. The fields in
+    /// ``sensitiveHeaders`` are never sent to other origins.
     public var forwardedHeaders: [String] = []
     /// ``forwardedHeaders``, validated by `Client.init`.
     var forwardedFields: ForwardedFields { (try? ForwardedFields(forwardedHeaders)) ?? .standard }
@@ -63,9 +63,9 @@ public struct Configuration: Sendable {
     public var cache: CacheStorage?
     /// The settings of the cache that `Client.init` creates if ``cache`` is nil.
     public var cacheSettings: CacheStorage.Settings?
-    /// Created by `Client.init`.
+    /// The fresh responses that callers' threads can use without the loop. Created by `Client.init`.
     var freshResponses: FreshResponses?
-    /// The tokens of the client that is created.
+    /// The tokens of the client that is created from this configuration.
     var sessions = TokenSessions()
     /// The cache policy of calls that set none.
     public var cachePolicy = CachePolicy.protocol
@@ -77,12 +77,13 @@ public struct Configuration: Sendable {
     public var decompresses = true
     /// The endpoints of the API. Its first server is the default base URL.
     public var catalog: Catalog?
-    /// The path of an OpenAPI document that `Client.init` reads. Its endpoints are added to ``catalog``, whose
-    /// endpoints win over those of the same name. For documents at a URL, use ``Client/loadCatalog(from:)``.
+    /// The path of an OpenAPI document that `Client.init` reads. The document's endpoints are added to ``catalog``. If
+    /// both have an endpoint of the same name, that of ``catalog`` is used. For a document at a URL, use
+    /// ``Client/loadCatalog(from:)``.
     public var openAPI: String?
     /// The folder whose files an OpenAPI document in a file may reference; nil: the folder of the document.
     public var openAPIFolder: String?
-    /// The `auth` option of ``merge(json:)`` without a type. The catalog determines the type.
+    /// The value of the `auth` option if it has no `type` member; the catalog then determines the type.
     var schemeAuth: JSONValue?
     /// The action to take if a response does not match its endpoint's description.
     public var responseValidation = ResponseValidation.off
@@ -105,7 +106,7 @@ public struct Configuration: Sendable {
 
     /// The maximum size of a body in memory in bytes, because buffer indexes have 32 bits. Stream larger bodies.
     public static let largestBody = Int(Int32.max) - 1
-    /// The largest value of a limit of such a body: 2 GiB, which is ``largestBody`` in effect.
+    /// The largest value of the option `max_body`: 2 GiB, which has the same effect as ``largestBody``.
     public static let largestBodyLimit = 2 << 30
 }
 
@@ -125,8 +126,8 @@ public struct CookieFileOptions: Sendable, Equatable {
 extension Configuration {
     /// Returns this client's cookie jar. Opens the file if one is configured.
     ///
-    /// - Throws: `invalid_argument` for an ephemeral client with a file, before the file is created; `storage`; `forked` for
-    ///   the jar of a parent process.
+    /// - Throws: `invalid_argument` for an ephemeral client with a file, before the file is created; `storage`;
+    ///   `forked` for the jar of a parent process.
     private func openCookies() throws(NightjarError) -> CookieStorage? {
         if isEphemeral, cookies.map({ $0.isPersistent }) ?? (cookieFile != nil) {
             throw NightjarError(
@@ -179,8 +180,8 @@ extension Configuration {
         freshResponses = makeFreshResponses()
     }
 
-    /// Cached responses for the threads of callers. Nil if hooks, observers, cookies or a log must see each call, or if
-    /// a challenge would change the request.
+    /// Returns the fresh responses that callers' threads can use without the loop. Nil if hooks, observers, cookies or
+    /// a log must process each call, or if Digest authentication changes requests.
     private func makeFreshResponses() -> FreshResponses? {
         guard logins.allSatisfy({ $0.tokenLogin != nil }) else { return nil }
         guard hooks == nil, observers.isEmpty, cookies == nil, log.map({ $0.level < .info }) ?? true else { return nil }

@@ -8,8 +8,9 @@ import Synchronization
 /// synchronously, several clients may share a jar, and an uncontended lock costs less than writing the Cookie field.
 ///
 /// With a file, cookies outlive the process. Other processes may use the same file at the same time. A call never waits
-/// for the disk: changes are saved in the background about once a second and at the end, and changes by other processes
-/// are read as often. All storages of one process for one file share its cookies, each with its own policy.
+/// for the disk: changes are saved in the background about once a second and when the jar is released, and changes by
+/// other processes are read about once a second. All storages of one process for one file share its cookies, each with
+/// its own policy.
 public final class CookieStorage: Sendable {
     private let jar: LockedJar
     private let policy: CookiePolicy
@@ -27,8 +28,8 @@ public final class CookieStorage: Sendable {
 
     /// Opens a cookie file, or creates it with access for its owner only.
     ///
-    /// A damaged file is moved aside and replaced by a new one. If the disk is full or read-only, cookies are kept in
-    /// memory and saved later. Both are logged by the clients that use the jar.
+    /// A damaged file is renamed and replaced by a new one. If the disk is full or read-only, cookies are kept in
+    /// memory and saved later. The clients that use the jar log both conditions.
     ///
     /// - Parameter keepsSession: Whether session cookies are saved.
     /// - Throws: `storage` if the file is unusable because its folder does not exist or it belongs to another program.
@@ -173,6 +174,6 @@ public final class CookieStorage: Sendable {
         return Double(now.tv_sec) + Double(now.tv_nsec) * 1e-9
     }
 
-    /// In seconds.
+    /// The interval in seconds between two checks for changes by other processes.
     private static let newsInterval = 1.0
 }

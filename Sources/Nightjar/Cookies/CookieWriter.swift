@@ -31,7 +31,7 @@ final class CookieWriter: Sendable {
     /// The file and its state, used by one thread at a time.
     private struct Disk: ~Copyable {
         let file: CookieFile
-        /// The revision of the jar that is in the file. Nil: none.
+        /// The revision of the jar that is in the file. Nil if the file must be written.
         var savedRevision: UInt64?
         /// The last error, so that it is logged once and not at each retry.
         var failureMessage: String?
@@ -49,7 +49,7 @@ final class CookieWriter: Sendable {
     ///
     /// - Parameter notes: Receives log messages, on any thread.
     /// - Throws: An error if the file is unusable because it belongs to another program or its folder does not exist. A
-    ///   disk that is full or read-only is no error; the save is retried later.
+    ///   disk that is full or read-only is not an error; the save is retried later.
     init(
         _ path: String, keepsSession: Bool, _ jar: LockedJar,
         notes: @escaping @Sendable (LogLevel, String) -> Void
@@ -96,7 +96,7 @@ final class CookieWriter: Sendable {
 
     // MARK: Any thread
 
-    /// Whether this process is a forked child, which has neither the thread nor the right to use the connection.
+    /// Whether the jar belongs to the parent of this forked process. The child has no thread and must not use the file.
     var isOfParent: Bool { Fork.hasForked(since: forkGeneration) }
 
     /// Makes the thread synchronize the jar and the file soon.
@@ -125,7 +125,7 @@ final class CookieWriter: Sendable {
 
     // MARK: The thread
 
-    /// Returns nil if the system has no thread. The next change then tries again, and ``close()`` saves.
+    /// Starts the thread. Returns nil if it cannot be started; the next change then tries again, and ``close()`` saves.
     private func start() -> pthread_t? {
         do throws(ThreadFailure) {
             return try startThread("nightjar-cookie") { [self] in run() }
@@ -174,7 +174,7 @@ final class CookieWriter: Sendable {
                 disk.savedRevision = jar.take(merged, over: revision)
                 for note in disk.file.takeNotes() { notes(.warning, note) }
                 if disk.failureMessage.take() != nil {
-                    notes(.info, "saving cookies works again:  \(quoted(disk.file.path))")
+                    notes(.info, "saving cookies works again: \(quoted(disk.file.path))")
                 }
             } catch {
                 let failureMessage = CookieWriter.failureMessage(error)
@@ -189,7 +189,7 @@ final class CookieWriter: Sendable {
         "saving cookies failed and will be retried: \(error)"
     }
 
-    /// Savers of the parent process. A forked child keeps them and never closes them.
+    /// Writers of the parent process. A forked child retains them and never closes their files.
     private static let abandoned = Mutex<[CookieWriter]>([])
 
     // MARK: Bounds

@@ -20,6 +20,6 @@ extension CookieStorage {
         try FileContent.write(Array(exportText().utf8), to: path)
     }
 
-    /// More than 3000 cookies of 4 KiB.
+    /// The maximum size of an imported file in bytes: far more than 3000 cookies of 4 KiB.
     private static let largestFile = 32 << 20
 }

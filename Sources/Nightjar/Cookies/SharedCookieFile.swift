@@ -5,7 +5,7 @@ import Synchronization
 
 /// A cookie jar and its file. All storages of this process for the same file share one instance.
 ///
-/// The last release saves pending changes.
+/// Pending changes are saved when the last storage releases the instance.
 final class SharedCookieFile: Sendable {
     let jar: LockedJar
     let saver: CookieWriter
@@ -32,8 +32,8 @@ final class SharedCookieFile: Sendable {
         let lease: FileLease
     }
 
-    /// Whether a file is open. In a forked child it counts as open permanently: SQLite mistakes the parent's locks on
-    /// it for the child's, so the child could damage the file.
+    /// Whether a file is open. In a forked child, a file of the parent counts as open permanently: SQLite would treat
+    /// the parent's locks as the child's, so the child could damage the file.
     private final class FileLease: Sendable {
         private let forkGeneration = Fork.generation
         private let isOver = Atomic<Bool>(false)
@@ -47,26 +47,29 @@ final class SharedCookieFile: Sendable {
         }
     }
 
-    /// Keyed by the resolved path.
+    /// The open files by resolved path.
     private static let open = Mutex<[ExactText: Entry]>([:])
 
-    /// Returns the keeper of a file, and loads the file unless it is already open.
+    /// Returns the shared instance for a file. Loads the file unless it is already open.
     ///
     /// - Throws: `storage` if the file is unusable; `invalid_argument` if it is in use with another `keepsSession`;
-    ///   `forked` in the child of a process that had it open.
+    ///   `forked` in the child of a process that had the file open.
     static func of(_ path: String, keepsSession: Bool) throws(NightjarError) -> SharedCookieFile {
         let place = try realPath(path)
         let key = ExactText(place)
         return try open.withLock { open throws(NightjarError) in
             if let entry = open[key], entry.lease.isOfParent {
                 throw NightjarError(
-                    .forked, "the cookie file \(quoted(path)) was open when this process was forked from its parent")
+                    .forked,
+                    "the cookie file \(quoted(path)) was opened before this process was forked, "
+                        + "so this process cannot use it; use another file")
             }
             if let sharedFile = open[key]?.sharedFile {
                 guard sharedFile.keepsSession == keepsSession else {
                     throw NightjarError(
                         .invalidArgument,
-                        "the cookie file \(quoted(path)) is in use with the other value of keep_session")
+                        "the cookie file \(quoted(path)) is already open with keep_session \(!keepsSession); use "
+                            + "the same value")
                 }
                 return sharedFile
             }
@@ -131,7 +134,7 @@ private final class CookieJournal: Sendable {
 
     func remove(_ number: Int) { state.withLock { $0.listeners[number] = nil } }
 
-    /// Calls listeners under the lock, so that none is called after ``remove(_:)``.
+    /// Calls the listeners under the lock, so that a listener is never called after ``remove(_:)``.
     func write(_ level: LogLevel, _ text: String) {
         state.withLock { state in
             for listener in state.listeners.values { listener(level, text) }

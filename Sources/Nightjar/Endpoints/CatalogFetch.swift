@@ -11,8 +11,8 @@ extension Client {
     ///
     /// - Parameter location: The path of a file, an absolute URL, or `url:` followed by a target relative to the base
     ///   URL, for example `url:/openapi.json`.
-    /// - Throws: `decoding` with the position if the document is no valid OpenAPI document; `storage` for a file that
-    ///   cannot be read; any error of a call.
+    /// - Throws: `decoding` with the position if the document is not a valid OpenAPI document; `storage` for a file
+    ///   that cannot be read; any error of a call.
     public func loadCatalog(from location: String) async throws(NightjarError) -> Catalog {
         let pending = Pending<ClientOperation>()
         let result: Result<Catalog, NightjarError> = await withTaskCancellationHandler {
@@ -76,7 +76,7 @@ extension Client {
 }
 
 extension Catalog {
-    /// For a client without a base URL: sets the server of each endpoint.
+    /// The catalog with its first server set for each endpoint that has none, for a client without a base URL.
     fileprivate var atItsServer: Catalog {
         guard let server = servers.first else { return self }
         var catalog = self
@@ -89,7 +89,7 @@ extension Catalog {
 }
 
 extension RequestURL {
-    /// The URL with secrets, to request and not to display.
+    /// The complete URL, including secrets. For requests only: it must not be displayed.
     fileprivate var text: String { origin.description + target }
 }
 
@@ -100,14 +100,14 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
     /// Requests URLs in place of the client, or nil.
     private let sender: (any RequestSender)?
     private var loader: CatalogLoader
-    /// Cancel the calls of this round.
+    /// Closures that cancel the calls in progress.
     private var cancels: [@Sendable () -> Void] = []
     private var waiting: [String] = []
     private var inFlight = 0
     private var arrived: [Document] = []
     /// The size of all documents so far in bytes.
     private var size = 0
-    /// Set before the operation ends successfully, and read after that.
+    /// The loaded catalog. Set before the operation ends successfully, and read afterwards.
     private let catalog: Loaded
 
     private final class Loaded: Sendable {
@@ -123,7 +123,7 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
 
     private enum Content: Sendable {
         case bytes(ByteBuffer, from: String)
-        /// A file that is still to be read.
+        /// A file that has not been read yet.
         case file
     }
 
@@ -149,7 +149,7 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
         cancels = []
     }
 
-    /// Requests the wanted documents, or completes.
+    /// Requests the documents that the loader needs, or ends the operation if it needs none.
     private func next() {
         guard !hasEnded else { return }
         let wanted = loader.wanted
@@ -184,7 +184,7 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
             let finished = { @Sendable [weak self] (result: Result<Response, NightjarError>) in
                 let result = result.map { Content.bytes($0.body, from: $0.location.text) }
                 guard isElsewhere else { return self?.fetched(location, result) ?? () }
-                // A closed client rejects the message; it has already ended the call.
+                // A closed client rejects the message, but it has already ended this operation.
                 loop.submit(.run { [weak self] in self?.fetched(location, result) })
             }
             if let sender {
@@ -220,7 +220,8 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
         }
     }
 
-    /// Whether the error ends the whole load, because it does not concern the document and a later load may succeed.
+    /// Returns whether the error ends the whole load. Such an error does not concern the document, and a later load may
+    /// succeed.
     private static func endsAll(_ error: NightjarError) -> Bool {
         switch error.kind {
         case .cancelled, .closed, .script: true
@@ -228,7 +229,7 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
         }
     }
 
-    /// Passes the documents to the loader, which may then want further documents.
+    /// Passes the documents to the loader, which may then need further documents.
     private func read() {
         guard !hasEnded else { return }
         let (loader, documents) = (loader, arrived)

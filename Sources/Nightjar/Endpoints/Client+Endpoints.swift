@@ -27,7 +27,8 @@ extension Client {
         return request
     }
 
-    /// Without credentials the server would respond with 401. Cookies may be credentials.
+    /// Rejects a call without credentials to an operation that requires them, because the server would respond with
+    /// 401. Cookies may be credentials.
     private func checkLogin(_ operation: Operation, _ request: borrowing Request) throws(NightjarError) {
         if let schemes { return try checkSchemes(operation, request, schemes) }
         guard operation.requiresAuth == true, auth == nil, attachedKey == nil, cookies == nil, !template.hasCredentials,

@@ -22,7 +22,7 @@ public struct Endpoint<Response>: Sendable {
     public var pointer: JSONPointer
     /// How the value is decoded.
     public var decoding: JSONDecodingOptions
-    /// The error of encoding the body.
+    /// The error that occurred when the body was encoded; thrown by ``makeRequest()``.
     private var failure: NightjarError?
 
     package init(
@@ -49,8 +49,8 @@ public struct Endpoint<Response>: Sendable {
 
 // MARK: Factories
 
-/// Endpoints from a method and a path. Arguments whose names are in the braces of the path are inserted there; others
-/// are added to the query. Null arguments are omitted.
+/// Endpoints from a method and a path. Arguments whose names are in braces in the path replace these braces. Other
+/// arguments are added to the query. Null arguments are omitted.
 extension Endpoint {
     public static func get(
         _ path: String, _ arguments: Arguments = [:], at pointer: JSONPointer = JSONPointer(),

@@ -42,8 +42,8 @@ enum FileContent {
         return (count, part)
     }
 
-    /// Writes a temporary file and renames it, so that a crash or a full disk leaves the old content. Only the owner
-    /// can read the file.
+    /// Writes a temporary file and renames it to `path`, so that the old content survives a crash or a full disk. Only
+    /// the owner can read the file.
     ///
     /// - Throws: `storage`, also for a pipe or a device, which the file would replace.
     static func write(_ content: [UInt8], to path: String) throws(NightjarError) {

@@ -10,7 +10,8 @@ final class LoopGate: Sendable {
     init(_ loop: any EventLoop) { self.loop = loop }
 
     func execute(_ work: @escaping @Sendable () -> Void) {
-        // The lock is held until the loop has the work, so that the loop does not end after the check.
+        // The lock is held until the loop has accepted the work, so that the loop cannot end between the check and
+        // this.
         isOpen.withLock { isOpen in
             if isOpen { loop.execute(work) }
         }

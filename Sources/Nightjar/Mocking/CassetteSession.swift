@@ -13,7 +13,7 @@ final class CassetteSession: ExchangeRecorder, @unchecked Sendable {
     private var player: CassettePlayer
     private var cassette: Cassette
     private var scrubber: SecretScrubber
-    /// The number of secrets that all recorded exchanges have been searched for.
+    /// All recorded exchanges have been searched for this number of secrets.
     private var searched = 0
     /// The approximate size of the file in bytes; nil: not yet measured.
     private var size: Int?
@@ -28,7 +28,7 @@ final class CassetteSession: ExchangeRecorder, @unchecked Sendable {
     ///
     /// - Parameter sensitive: Header names that the client's configuration marks as sensitive.
     /// - Throws: `storage` for a file that cannot be read, or does not exist in mode `replay`; `decoding` for a file
-    ///   that is no cassette.
+    ///   that is not a cassette.
     init(_ options: CassetteOptions, sensitive: [String]) throws(NightjarError) {
         var options = options
         options.file = try FilePath.absolute(options.file)
@@ -46,7 +46,7 @@ final class CassetteSession: ExchangeRecorder, @unchecked Sendable {
                 throw NightjarError(
                     .decoding,
                     "reading the cassette \(quoted(options.file)) failed: \(error.message); "
-                        + "restore an earlier version or record it again")
+                        + "restore an earlier version or record the cassette again")
             }
             lastName = SecretScrubber.highestNumber(in: String(decoding: bytes, as: UTF8.self))
         }
@@ -132,7 +132,7 @@ final class CassetteSession: ExchangeRecorder, @unchecked Sendable {
         }
     }
 
-    /// The cassette without secrets that were found after their first use.
+    /// Returns the cassette, without secrets that were found only after an exchange with them was recorded.
     private func searchedCassette() -> Cassette {
         if searched < scrubber.seen.count {
             cassette.exchanges = cassette.exchanges.map { scrubber.scrubSeen($0, from: searched) }
@@ -171,7 +171,7 @@ final class CassetteSession: ExchangeRecorder, @unchecked Sendable {
 
         init(_ path: String) { self.path = path }
 
-        /// Ignores a revision that is older than the file's.
+        /// Writes the cassette, unless the file has the same or a later revision.
         func save(_ cassette: Cassette, _ revision: UInt64) throws(NightjarError) {
             let result = saved.withLock { saved -> Result<Void, NightjarError> in
                 if let saved, saved >= revision { return .success(()) }

@@ -36,10 +36,11 @@ public final class Mock: Sendable {
     /// The last 1000 requests in order, including unmatched requests and secrets.
     public var requests: [ArrivedRequest] { calls.map(\.request) }
 
-    /// ``requests``, each with its route.
+    /// The requests as in ``requests``, each with its route.
     package var calls: [MockTable.Call] { table.withLock { $0.calls } }
 
-    /// The number of uses of the route with this name or pattern (`GET /articles`); nil if there is none.
+    /// Returns the number of uses of the route with this name or pattern (`GET /articles`), or nil if there is no such
+    /// route.
     public func uses(of route: String) -> Int? { table.withLock { $0.uses(of: route) } }
 
     /// The number of uses of all routes.
@@ -76,7 +77,7 @@ public final class MockRequest: Sendable {
 
     deinit { respond(.failure(NightjarError(.script, "the function of the mock's route returned no response"))) }
 
-    /// Later responses are ignored.
+    /// Responds to the request. Calls after the first have no effect.
     public func respond(_ response: Result<MockResponse, NightjarError>) {
         deliver.withLock { $0.take() }?(response)
     }

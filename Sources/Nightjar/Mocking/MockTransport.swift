@@ -48,7 +48,7 @@ final class MockTransport: HTTPTransport, @unchecked Sendable {
     }
 }
 
-/// One exchange: collects the request body, chooses a course and plays it.
+/// One exchange: collects the request body, requests a plan and carries it out.
 ///
 ///     taking ──complete──▶ choosing ──script──▶ playing ──▶ ended
 ///                             └──── pass ───▶ passing ──▶ ended
@@ -91,7 +91,7 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
 
     func begin() {
         guard request.body.isStreamedFromCaller else {
-            // Asynchronous: a call that fails at once and is retried would otherwise begin inside its own beginning.
+            // Runs later: otherwise a call that fails at once and is retried would start its next attempt recursively.
             if case .bytes(let bytes) = request.body { body = bytes }
             return transport.loop.execute { [self] in choose() }
         }

@@ -68,7 +68,7 @@ struct ObservedExchange {
 /// Observes one exchange without changing it.
 final class RecordingExchange: Exchange, ExchangeReceiver {
     private let recorder: any ExchangeRecorder
-    /// The recorder's mark of the beginning.
+    /// The value that the recorder returned when the exchange began.
     private let mark: Int
     private var observed: ObservedExchange
     private var receiver: (any ExchangeReceiver)?
@@ -148,7 +148,7 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
 
     func cancel() {
         let exchange = inner
-        // A caller that stops after the head, for example at a redirect, gets enough from a replay.
+        // A caller that stops after the head, for example at a redirect, needs no more from a replay.
         if observed.head != nil {
             observed.isTruncated = true
             _ = end()

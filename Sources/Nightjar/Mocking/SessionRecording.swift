@@ -2,8 +2,8 @@ import NIOCore
 import NightjarHTTP
 import Synchronization
 
-/// Records the exchanges of an interactive session by step. They are kept in memory for all clients, so that successful
-/// steps can become cassettes later.
+/// Records the exchanges of an interactive session by step. The exchanges of all clients are kept in memory, so that
+/// successful steps can be saved as cassettes later.
 ///
 /// The memory is bounded. Secrets are kept until ``cassettes(of:secrets:)`` removes them. Any thread.
 package final class SessionRecording: Sendable {
@@ -51,7 +51,7 @@ package final class SessionRecording: Sendable {
 
     package init() {}
 
-    /// Later exchanges belong to the step with this number, starting at 1.
+    /// Begins a step. Later exchanges belong to the step with this number, starting at 1.
     package func begin(step: Int) { state.withLock { $0.step = step } }
 
     // MARK: Recording
@@ -123,7 +123,7 @@ package final class SessionRecording: Sendable {
         package var active: [Int] = []
         /// Each secret and its placeholder. Secrets that are replaced everywhere come first.
         package var names: [(secret: String, name: String, isEverywhere: Bool)] = []
-        /// The steps that cannot be replayed, and why. The cassettes contain nothing of them.
+        /// The steps that cannot be replayed, and the reasons. The cassettes contain no exchanges of these steps.
         package var losses: [(step: Int, reason: String)] = []
     }
 
@@ -179,21 +179,21 @@ package final class SessionRecording: Sendable {
         return saved
     }
 
-    /// The maximum size of a body in bytes, more than anybody reads at a prompt.
+    /// The maximum size of a recorded body in bytes. Bodies of interactive sessions are usually smaller.
     static let largestBody = 4 << 20
     /// The maximum size of all bodies in bytes, excluding calls in flight.
     private static let mostBytes = 32 << 20
-    /// The minimum size in bytes of a typed secret. Shorter values protect nothing.
+    /// The minimum size of a typed secret in bytes. Shorter values are not treated as secrets.
     private static let shortestWord = 3
     private static let mostExchanges = 10_000
-    /// Each client has a thread; no interactive session creates as many.
+    /// The maximum number of clients. Each client has a thread, so no interactive session creates as many.
     private static let mostClients = 10_000
     /// The maximum number of steps with an individual reason.
     fileprivate static let mostLosses = 10_000
 }
 
 extension ObservedExchange {
-    /// The exchange in messages.
+    /// The method and the URL, for messages.
     fileprivate var name: String { "\(request.method) \(request.url.redacted)" }
 
     fileprivate var storedBytes: Int { (sent?.readableBytes ?? 0) + (body?.readableBytes ?? 0) }

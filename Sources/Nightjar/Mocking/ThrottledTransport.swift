@@ -48,7 +48,7 @@ final class ThrottledExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     private var received = 0
     private var timer: Scheduled<Void>?
     private var isDelivering = false
-    /// When the last part of the request has been sent.
+    /// The time at which the last part of the request has been sent.
     private var sentBy = NIODeadline.uptimeNanoseconds(0)
 
     init(
@@ -134,7 +134,7 @@ final class ThrottledExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
 
     func exchangeReceived(body: ByteBuffer) {
         var rest = body
-        // A response that arrives at once is delivered about ten times a second on a slow network.
+        // A response part that has arrived at once is delivered in pieces, about ten a second on a slow network.
         let piece = max((transport.link.profile.down ?? Int.max) / 10, ThrottledExchange.smallestPiece)
         while rest.readableBytes > 0, !isOver, let part = rest.readSlice(length: min(piece, rest.readableBytes)) {
             if case .receiving(let limit)? = plan.breaks, received + part.readableBytes > limit { return breakOff() }
@@ -159,7 +159,7 @@ final class ThrottledExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     }
 
     func exchangeNeedsBody(maximum: Int) {
-        // So that the body is requested as it is sent, and not all at once.
+        // Each part of the body is requested when the part before it has been sent.
         at(max(sentBy, .now())) { $0.receiver?.exchangeNeedsBody(maximum: min(maximum, ThrottledExchange.bodyPart)) }
     }
 
@@ -242,7 +242,7 @@ final class ThrottledExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
         deliverNext()
     }
 
-    /// Pauses the inner exchange while too much data is pending here.
+    /// Pauses the inner exchange while too much data waits for delivery.
     private func holdBack() {
         let isFull = bytesInTransit > ThrottledExchange.maximumInTransit || isPaused && bytesInTransit > 0
         guard isFull != innerIsPaused, let inner else { return }

@@ -1,7 +1,7 @@
 import NIOCore
 import NightjarHTTP
 
-/// Observes the calls of a client for traces, archives and metrics. A client without observers pays nothing for them.
+/// Observes the calls of a client for traces, archives and metrics.
 ///
 /// Events are not redacted. ``RequestRecord``, ``CurlCommand`` and ``HARWriter`` mask secrets.
 public final class CallObserver: Sendable {
@@ -20,12 +20,12 @@ public final class CallObserver: Sendable {
 /// An event of a call. Each call begins once, has any number of exchanges, and ends once.
 public enum CallEvent: Sendable {
     case began(CallReport)
-    /// One exchange has ended, with or without a response: one for each redirect and for each attempt.
+    /// An exchange has ended, with or without a response. Each redirect and each attempt is an exchange of its own.
     case exchanged(ExchangeReport)
     case ended(CallReport, Result<Response, NightjarError>)
 }
 
-/// A call at its beginning.
+/// A call that has started.
 public final class CallReport: Sendable {
     /// Identifies the call in this process.
     public let number: Int

@@ -2,7 +2,7 @@ import NightjarHTTP
 import NightjarStorage
 
 extension Authentication {
-    /// `{type=, ...}`, where the type determines the other members, or `{schemes = {name = {type=, ...}, ...}}`.
+    /// Reads `{type=, ...}`, where the type determines the other members, or `{schemes = {name = {type=, ...}, ...}}`.
     static func read(_ value: JSONValue, _ path: String) throws(NightjarError) -> Authentication? {
         switch value {
         case .null, .bool(false): return nil
@@ -13,7 +13,7 @@ extension Authentication {
         guard let type = value["type"] else {
             throw NightjarError(
                 .invalidArgument,
-                "option \(quoted(path)) has no type; known types are "
+                "option \(quoted(path)) has no type; the known types are "
                     + "\(AuthType.names)")
         }
         let name = try type.text("\(path).type")
@@ -23,19 +23,20 @@ extension Authentication {
             }
             throw NightjarError(
                 .invalidArgument,
-                "option \(quoted(path + ".type")) is \(quoted(name))" + (hint ?? "; known types are \(AuthType.names)"))
+                "option \(quoted(path + ".type")) is \(quoted(name))"
+                    + (hint ?? "; the known types are \(AuthType.names)"))
         }
         return try type.read(value, path)
     }
 
-    /// - Parameter schemes: The member of that name of `value`, which has no other members.
+    /// - Parameter schemes: The member `schemes` of `value`, which must have no other members.
     private static func read(
         schemes: JSONValue, _ value: JSONValue, _ path: String
     ) throws(NightjarError) -> Authentication {
         if case .object(let members) = value, let other = members.first(where: { $0.name != "schemes" }) {
             throw NightjarError(
                 .invalidArgument,
-                "option \(quoted("\(path).\(other.name)")) is not known beside \(quoted("\(path).schemes"))")
+                "option \(quoted("\(path).\(other.name)")) cannot be combined with \(quoted("\(path).schemes"))")
         }
         guard case .object(let members) = schemes, !members.isEmpty else {
             throw .mismatch(
@@ -96,7 +97,7 @@ extension Optional {
     }
 }
 
-/// The option `type`, which has already been read.
+/// Returns an option `type` that ignores its value, because the type has already been read.
 private func typeOption<Target>() -> Option<Target> {
     Option(name: "type") { _, _, _ throws(NightjarError) in }
 }
@@ -316,7 +317,7 @@ private struct RefreshChoice {
     ])
 }
 
-/// JSON Pointers (RFC 6901) into the response.
+/// The options whose values are JSON Pointers (RFC 6901) into the token response.
 private enum PlacesChoice {
     static let options = OptionTable<TokenPointers>([
         Option(name: "access_token_pointer") { value, path, places throws(NightjarError) in

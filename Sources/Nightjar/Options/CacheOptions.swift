@@ -3,8 +3,8 @@ import NightjarHTTP
 // The cache options of clients and calls.
 
 extension Configuration {
-    /// `true` enables a memory cache of 20 MB. A table `{memory=, disk=, path=, policy=, login_cookies=}` sets sizes; a
-    /// size of `false` disables that part.
+    /// Reads the option `cache`. `true` enables a memory cache of 20 MB. A table `{memory=, disk=, path=, policy=,
+    /// login_cookies=}` sets sizes in bytes; `false` for `memory` or `disk` disables that part.
     mutating func readCache(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
         case .bool(false), .null: (cache, cacheSettings) = (nil, nil)
@@ -66,7 +66,7 @@ extension CachePolicy {
 }
 
 extension Request {
-    /// The cache policy of the call by name. `false` bypasses the cache; `true` uses the client's policy.
+    /// Reads the name of the call's cache policy. `false` bypasses the cache; `true` uses the client's policy.
     mutating func readCache(_ value: JSONValue, _ path: String) throws(NightjarError) {
         if case .bool(let flag) = value {
             (usesCache, cachePolicy) = (flag, nil)

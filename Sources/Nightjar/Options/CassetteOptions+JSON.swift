@@ -1,7 +1,7 @@
 import NightjarHTTP
 
 extension CassetteOptions {
-    /// The path of a file, or `{file=, mode=, repeats=, timing=, headers=, ignore=, secrets=}`.
+    /// Reads the path of a file, or `{file=, mode=, repeats=, timing=, headers=, ignore=, secrets=, secret_values=}`.
     init(option value: JSONValue, _ path: String) throws(NightjarError) {
         self.init("")
         guard case .object = value else {

@@ -10,7 +10,7 @@ extension Catalog {
     ///
     /// An OAuth 2.0 login requests all scopes that the endpoints name for its scheme (RFC 6749 section 3.3), except
     /// those that its flow does not offer if the flow lists its scopes. A given `scope`, even an empty one, replaces
-    /// them.
+    /// these scopes.
     ///
     /// - Parameters:
     ///   - scheme: The name of the scheme. Nil: `given.scheme`, or else the scheme that accepts the given credentials.
@@ -161,7 +161,8 @@ extension SecurityScheme {
         return members
     }
 
-    /// A server rejects unknown scopes, so scopes that the flow does not offer are not requested.
+    /// Returns the scopes to request. Scopes that the flow does not offer are omitted, because a server rejects unknown
+    /// scopes.
     private func scope(_ scopes: [String], of offered: [String]) throws(NightjarError) -> String? {
         let offered = Set(offered)
         let requested = offered.isEmpty ? scopes : scopes.filter(offered.contains)
@@ -170,7 +171,7 @@ extension SecurityScheme {
                 .invalidArgument,
                 "the endpoints require more than \(Catalog.maximumScopes) scopes of the security scheme "
                     + "\(quoted(name)); set "
-                    + "\"scope\" to those you need")
+                    + "\"scope\" to the scopes you need")
         }
         return requested.isEmpty ? nil : requested.joined(separator: " ")
     }

@@ -6,8 +6,8 @@ extension Catalog {
     /// Reads an OpenAPI document and the files that it references. Blocks.
     ///
     /// - Parameter folder: The folder whose files the document may reference; nil: the folder of the document.
-    /// - Throws: `decoding` with the position if the document is no valid OpenAPI document; `storage` for a file that
-    ///   cannot be read; `invalid_argument` for a URL, which only a client can load.
+    /// - Throws: `decoding` with the position if the document is not a valid OpenAPI document; `storage` for a file
+    ///   that cannot be read; `invalid_argument` for a URL, which only a client can load.
     public init(openAPI path: String, folder: String? = nil) throws(NightjarError) {
         guard !path.isURL else {
             throw NightjarError(
@@ -83,7 +83,7 @@ enum ReferredFiles {
         return String(path[..<slash])
     }
 
-    /// The path with all symbolic links resolved; nil if the file does not exist.
+    /// Returns the path with all symbolic links resolved, or nil if the file does not exist.
     private static func resolved(_ path: String) -> String? {
         guard let place = realpath(path, nil) else { return nil }
         defer { free(place) }

@@ -1,9 +1,9 @@
 import NightjarHTTP
 
-// Options in tables of their own that clients and calls share.
+// Option tables that clients and calls share.
 
 extension Headers {
-    /// `{ name = value, ... }`. Each replaces the fields of its name.
+    /// Reads `{ name = value, ... }`. Each value replaces all fields of that name.
     mutating func read(_ value: JSONValue, _ path: String) throws(NightjarError) {
         guard case .object(let fields) = value else { throw .mismatch(path, expected: "a table of strings", value) }
         for field in fields { try set(field.name, field.value.text("\(path).\(field.name)")) }
@@ -11,7 +11,8 @@ extension Headers {
 }
 
 extension Timeouts {
-    /// The total timeout in seconds, or `{connect=, idle=, total=}`. 0 and false mean unlimited; null means not set.
+    /// Reads the total timeout in seconds, or `{connect=, idle=, total=}`. 0 and false mean unlimited; null means not
+    /// set.
     mutating func read(_ value: JSONValue, _ path: String) throws(NightjarError) {
         guard case .object = value else { return total = try value.limit(path) }
         try Timeouts.options.apply(value, at: path, to: &self)
@@ -31,7 +32,7 @@ extension Timeouts {
 }
 
 extension RedirectSettings {
-    /// `true` or `false`, the maximum number of redirects, or `{max=, allow_downgrade=}`.
+    /// Reads `true` or `false`, the maximum number of redirects, or `{max=, allow_downgrade=}`.
     mutating func read(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
         case .bool(let flag): follows = flag
@@ -57,7 +58,7 @@ extension RedirectSettings {
 }
 
 extension Configuration {
-    /// `true` or `false`, a policy (`"all"`, `"first_party"`, `"none"`), or `{file=, policy=, keep_session=}`.
+    /// Reads `true` or `false`, a policy (`"all"`, `"first_party"`, `"none"`), or `{file=, policy=, keep_session=}`.
     mutating func readCookies(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
         case .bool(let flag): keepCookies(flag ? .all : .none, in: nil)
@@ -118,7 +119,7 @@ extension CookiePolicy {
 }
 
 extension ProxySettings {
-    /// `true` for the proxies of the environment, `false` for none, the URL of a proxy, or `{url=, no_proxy=}`.
+    /// Reads `true` for the proxies of the environment, `false` for none, the URL of a proxy, or `{url=, no_proxy=}`.
     mutating func read(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
         case .bool(true): source = .environment

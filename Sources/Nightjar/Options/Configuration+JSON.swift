@@ -1,8 +1,8 @@
 import NightjarHTTP
 
 extension Configuration {
-    /// Applies the options of a JSON object; other settings are kept. The schema of Lua's option tables and of C's
-    /// `nj_config_merge_json`.
+    /// Applies the options of a JSON object; other settings are kept. Lua's option tables and C's
+    /// `nj_config_merge_json` accept the same options.
     ///
     /// - Throws: `decoding` if the text is not JSON; `invalid_argument` for an unknown name or a wrong type. The
     ///   configuration is then unchanged.

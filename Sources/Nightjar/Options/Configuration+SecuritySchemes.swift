@@ -11,7 +11,8 @@ extension Configuration {
         self = try changed.knowingItsAuth()
     }
 
-    /// An `auth` without a type is kept until the catalog, which determines the type, is known.
+    /// Reads the option `auth`. A value without a type is stored in ``schemeAuth`` until the catalog determines the
+    /// type.
     mutating func readAuth(_ value: JSONValue, _ path: String) throws(NightjarError) {
         schemeAuth = nil
         if case .object = value, value["type"] == nil {
@@ -22,7 +23,10 @@ extension Configuration {
         }
     }
 
-    /// - Throws: `invalid_argument` for an `auth` without a type if no catalog determines it.
+    /// Returns the configuration with ``auth`` created from ``schemeAuth``, unless an OpenAPI document must be read
+    /// first.
+    ///
+    /// - Throws: `invalid_argument` for an `auth` without a type if no catalog determines the type.
     func knowingItsAuth() throws(NightjarError) -> Configuration {
         guard let schemeAuth, openAPI == nil else { return self }
         var configuration = self

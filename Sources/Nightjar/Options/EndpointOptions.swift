@@ -3,9 +3,9 @@ import NightjarHTTP
 // Endpoints as option tables: `endpoints` of a client in Lua, and C's `nj_catalog_add_json`.
 
 extension Operation {
-    /// `{path=, method=, parameters=, body=, response=, ...}`. A parameter is a type name, or a table of JSON Schema
-    /// keywords and of `in`, `required`, `default`, `style`, `explode`, `allow_reserved`. A parameter whose name is in
-    /// braces in the path belongs to the path; others belong to the query.
+    /// Reads `{path=, method=, parameters=, body=, response=, ...}`. A parameter is a type name, or a table of JSON
+    /// Schema keywords and of `in`, `required`, `default`, `style`, `explode`, `allow_reserved`. A parameter whose name
+    /// is in braces in the path belongs to the path; others belong to the query.
     ///
     /// - Throws: `invalid_argument` for an unknown name (with the nearest known name), a wrong type, an invalid schema,
     ///   or a missing path.
@@ -18,7 +18,7 @@ extension Operation {
         try Operation.options.apply(value, at: path, to: &self)
     }
 
-    /// Read before all other options, because the places of parameters depend on it.
+    /// Reads the path before all other options, because the locations of parameters depend on it.
     private static func template(_ value: JSONValue, _ path: String) throws(NightjarError) -> String {
         guard case .object = value else { throw .mismatch(path, expected: "a table of options", value) }
         let text = try value["path"]?.text("\(path).path") ?? ""
@@ -38,7 +38,7 @@ extension Operation {
         },
         Option(name: "parameters") { value, path, operation throws(NightjarError) in
             guard case .object(let members) = value else {
-                // An empty Lua table may be either.
+                // An empty Lua table is converted to an empty array.
                 if case .array([]) = value { return operation.parameters = [] }
                 throw .mismatch(path, expected: "a table of parameters by name", value)
             }
@@ -132,7 +132,7 @@ extension ResponseValidation {
 }
 
 extension DeferredSchema {
-    /// A schema, or the name of a type.
+    /// Reads a schema, or the name of a type.
     fileprivate convenience init(option value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
         case .string: self.init(try JSONSchema(option: .object([.init("type", value)]), path))
@@ -156,8 +156,8 @@ extension JSONSchema {
 }
 
 extension RequestContent {
-    /// A JSON Schema or a type name for a required body, or `{schema=, content_type=, required=}`. The content type is
-    /// one type or a list; default: JSON. `true` means optional JSON.
+    /// Reads a JSON Schema or a type name for a required body, or `{schema=, content_type=, required=,
+    /// documentation=}`. The content type is one type or a list; default: JSON. `true` means an optional JSON body.
     fileprivate init?(option value: JSONValue, _ path: String) throws(NightjarError) {
         var choice = BodyChoice()
         switch value {
@@ -192,7 +192,7 @@ private struct BodyChoice {
             for type in choice.types where MediaType(type) == nil {
                 throw NightjarError(
                     .invalidArgument,
-                    "option \(quoted(path)) is \(quoted(type)), which is not a media type; write application/json")
+                    "option \(quoted(path)) is \(quoted(type)), which is not a media type; use application/json")
             }
         },
         Option(name: "required") { value, path, choice throws(NightjarError) in

@@ -24,7 +24,8 @@ extension LimitSettings {
         },
     ])
 
-    /// `true` follows the rate limit fields of responses. A table `{requests=, per=, burst=}` sets a rate in addition.
+    /// Reads the option `rate_limit`. `true` follows the rate limit fields of responses. A table
+    /// `{requests=, per=, burst=}` sets a rate in addition.
     private mutating func readRate(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
         case .bool(let flag): (rate, adaptsToServer) = (nil, flag)
@@ -81,7 +82,7 @@ extension CircuitBreaker.Settings {
 }
 
 extension Configuration {
-    /// `{name = {rate_limit=, concurrency=, ...}, ...}`.
+    /// Reads `{name = {rate_limit=, concurrency=, ...}, ...}`.
     mutating func readLimitGroups(_ value: JSONValue, _ path: String) throws(NightjarError) {
         guard case .object(let members) = value else { throw .mismatch(path, expected: "a table of groups", value) }
         for member in members {

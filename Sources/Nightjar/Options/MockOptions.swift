@@ -1,8 +1,8 @@
 import NIOCore
 import NightjarHTTP
 
-// Mocks as JSON: `[route, ...]`, or `{routes = [route, ...], passthrough = false}`. The schema of Lua's
-// `nightjar.mock`, of `mock` in the options of a client and of C's `nj_config_set_mock`.
+// Mocks as JSON: `[route, ...]`, or `{routes = [route, ...], passthrough = false}`. Lua's `nightjar.mock`, the client
+// option `mock` and C's `nj_config_set_mock` accept this form.
 
 extension Mock {
     /// - Throws: `decoding` if the text is not JSON; `invalid_argument` for an unknown name or a wrong type; `storage`
@@ -139,7 +139,8 @@ extension MockRoute {
 }
 
 extension MockResponse {
-    /// `{status=, headers=, json= | body= | file=, delay=, rate=, chunk_size=, fault=}`, or only a status.
+    /// Reads `{status=, headers=, json= | body= | base64= | file=, delay=, rate=, chunk_size=, fault=}`, or only a
+    /// status.
     public init(option value: JSONValue, _ path: String) throws(NightjarError) {
         self.init()
         if case .integer = value {
@@ -204,7 +205,7 @@ extension MockResponse {
 }
 
 extension MockFault {
-    /// The kind of the fault, or `{kind=, after=}`.
+    /// Reads the kind of the fault, or `{kind=, after=}`.
     fileprivate init(option value: JSONValue, _ path: String) throws(NightjarError) {
         self.init(.connectionLost)
         guard case .object = value else {
@@ -237,14 +238,14 @@ extension MockFault.Kind {
             throw NightjarError(
                 .invalidArgument,
                 "option \(quoted(path)) is \(quoted(name)), which is not a known fault"
-                    + (hint ?? "; known are \(names.joined(separator: ", "))"))
+                    + (hint ?? "; the known faults are \(names.joined(separator: ", "))"))
         }
         self = kind
     }
 }
 
 extension Headers {
-    /// `{name = value or list of values, ...}`
+    /// Adds the fields of `{name = value or list of values, ...}`.
     fileprivate mutating func readResponse(_ value: JSONValue, _ path: String) throws(NightjarError) {
         guard case .object(let fields) = value else { throw .mismatch(path, expected: "a table of strings", value) }
         for field in fields {
@@ -259,7 +260,8 @@ extension Headers {
 }
 
 extension JSONValue {
-    /// `{name = expected, ...}`: a text or a number; a list of them; true for any value; false for no value.
+    /// Reads `{name = expected, ...}`. An expected value is a string, a number or a list of them; true means any value,
+    /// and false means that the item must be absent.
     fileprivate func wantedItems(_ path: String) throws(NightjarError) -> [(
         name: String, expected: RequestPattern.ExpectedValue
     )] {
@@ -302,7 +304,9 @@ extension JSONValue {
 
     fileprivate func positiveSize(_ path: String) throws(NightjarError) -> Int {
         let size = try size(path)
-        guard size > 0 else { throw NightjarError(.invalidArgument, "option \(quoted(path)) must be greater than 0") }
+        guard size > 0 else {
+            throw NightjarError(.invalidArgument, "option \(quoted(path)) must be greater than 0, got \(size)")
+        }
         return size
     }
 }

@@ -1,8 +1,8 @@
 import NightjarHTTP
 
 extension NetworkProfile {
-    /// A profile name, or `{profile=, latency=, jitter=, down=, up=, loss=, offline=, seed=}`. Explicit values override
-    /// those of the profile.
+    /// Reads a profile name, or `{profile=, latency=, jitter=, down=, up=, loss=, offline=, seed=}`. Explicit values
+    /// override those of the profile.
     init(option value: JSONValue, _ path: String) throws(NightjarError) {
         self.init()
         guard case .object = value else {
@@ -28,7 +28,7 @@ extension NetworkProfile {
             throw NightjarError(
                 .invalidArgument,
                 "option \(quoted(path)) is \(quoted(name)), which is not a known network profile"
-                    + (hint ?? "; known are \(names.joined(separator: ", "))"))
+                    + (hint ?? "; the known profiles are \(names.joined(separator: ", "))"))
         }
         return profile
     }
@@ -75,7 +75,8 @@ extension JSONValue {
         let size = try size(path)
         guard size > 0 else {
             throw NightjarError(
-                .invalidArgument, "option \(quoted(path)) must be greater than 0; for no network, set \"offline\"")
+                .invalidArgument,
+                "option \(quoted(path)) must be greater than 0, got \(size); for no network, set \"offline\"")
         }
         return size
     }

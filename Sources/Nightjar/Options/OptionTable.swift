@@ -13,7 +13,7 @@ struct OptionTable<Target>: Sendable {
 
     init(_ options: [Option<Target>]) { self.options = options }
 
-    /// Returns `target` with all options of a document applied. Throws without a partial result.
+    /// Returns `target` with all options of a document applied.
     func applied(_ document: JSONValue, at path: String = "", to target: Target) throws(NightjarError) -> Target {
         var changed = target
         try apply(document, at: path, to: &changed)
@@ -45,7 +45,7 @@ struct OptionTable<Target>: Sendable {
         let hint = nearestName(to: name, among: options.map(\.name)).map { "; did you mean \"\($0)\"?" }
         let all = options.map(\.name).joined(separator: ", ")
         return NightjarError(
-            .invalidArgument, "unknown option \(quoted(full))" + (hint ?? "; known here: \(all)"))
+            .invalidArgument, "unknown option \(quoted(full))" + (hint ?? "; the known options are \(all)"))
     }
 }
 

@@ -1,7 +1,7 @@
 import NightjarHTTP
 
 extension RetryChanges {
-    /// `true` or `false`, the number of attempts, or `{attempts=, base=, cap=, max_wait=}`.
+    /// Reads `true` or `false`, the number of attempts, or `{attempts=, base=, cap=, max_wait=}`.
     mutating func read(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
         case .object: try RetryChanges.options.apply(value, at: path, to: &self)
@@ -34,7 +34,7 @@ extension RetryChanges {
 }
 
 extension Configuration {
-    /// The options of a call, and `{budget = {reserve=, successes_per_retry=}}`, which only a client has.
+    /// Reads the retry options of a client: those of a call, and `{budget = {reserve=, successes_per_retry=}}`.
     mutating func readRetry(_ value: JSONValue, _ path: String) throws(NightjarError) {
         var choice = ClientRetryChoice(budget: retryBudget)
         if case .object = value {

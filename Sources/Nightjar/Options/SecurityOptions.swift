@@ -3,11 +3,11 @@ import NightjarHTTP
 // The choice of credentials for a call of a client with several security schemes.
 
 extension SecurityRequirement {
-    /// The name of a scheme, or a list of alternatives: names, and objects of scope lists by scheme name. The schemes
-    /// of one object are required together, as in OpenAPI.
+    /// Reads the name of a scheme, or a list of alternatives. An alternative is a name, or an object of scope lists by
+    /// scheme name. The schemes of one object are required together, as in OpenAPI.
     static func read(_ value: JSONValue, _ path: String) throws(NightjarError) -> [SecurityRequirement] {
         if case .string(let name) = value { return [SecurityRequirement(name)] }
-        // An empty Lua table may be either.
+        // An empty Lua table can be an empty object or an empty list.
         guard value != .object([]) else { return [] }
         guard case .array(let elements) = value else {
             throw .mismatch(path, expected: "the name of a security scheme or a list of them", value)
@@ -33,7 +33,8 @@ extension SecurityRequirement {
 }
 
 extension Request {
-    /// `false` sends no credentials. A name or a list of names sends the credentials of these schemes together.
+    /// Reads the option `auth` of a call. `false` sends no credentials. A name or a list of names sends the credentials
+    /// of these schemes together.
     mutating func readAuth(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
         case .bool(let flag): (usesAuth, schemes) = (flag, [])

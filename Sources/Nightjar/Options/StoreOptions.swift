@@ -58,8 +58,9 @@ struct StoreChoice {
         },
     ])
 
-    /// - Parameter standard: The account if none was chosen, for stores that hold several logins.
-    /// - Returns: Nil for the memory of one client.
+    /// Returns the credential store. Nil: the token is kept in the client's memory.
+    ///
+    /// - Parameter standard: The default account, for stores that hold several logins.
     func open(account standard: String) throws(NightjarError) -> (any TokenStore)? {
         switch place {
         case .memory:

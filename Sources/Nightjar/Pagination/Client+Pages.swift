@@ -1,8 +1,8 @@
 import NightjarHTTP
 
 extension Client {
-    /// The pages of a list in order, including pages without items. Each iteration starts from the beginning. Ending an
-    /// iteration early cancels the request in flight.
+    /// Returns the pages of a list in order, including pages without items. Each iteration starts at the first page, or
+    /// at `state`. Ending an iteration early cancels the request in flight.
     public func pages(
         _ request: Request, _ pagination: Pagination = Pagination(), resuming state: String? = nil,
         timeout: Duration? = nil
@@ -10,7 +10,7 @@ extension Client {
         PageSequence(client: self, request: request, pagination: pagination, state: state, timeout: timeout)
     }
 
-    /// The items of all pages of a list.
+    /// Returns the items of all pages of a list.
     public func items(
         _ request: Request, _ pagination: Pagination = Pagination(), resuming state: String? = nil,
         timeout: Duration? = nil
@@ -20,7 +20,8 @@ extension Client {
         }
     }
 
-    /// The items of a list, decoded as a type. An item that cannot be decoded ends the iteration with `decoding`.
+    /// Returns the items of a list, decoded as `type`. An item that cannot be decoded ends the iteration with
+    /// `decoding`.
     public func items<Item: Decodable & SendableMetatype>(
         _ request: Request, _ pagination: Pagination = Pagination(), as type: Item.Type,
         _ options: JSONDecodingOptions = .init(), resuming state: String? = nil, timeout: Duration? = nil
@@ -163,7 +164,7 @@ struct ItemCursor {
 
     var state: String? { page?.state(consumed: index) }
 
-    /// Returns nil after the last item of the page. An item that cannot be read is skipped by the next call.
+    /// Returns the next item, or nil after the last item of the page. An item that cannot be read is not read again.
     mutating func next<Item>(_ read: (Page, Int) throws(NightjarError) -> Item) throws(NightjarError) -> Item? {
         guard let page, index < page.count else { return nil }
         defer { index += 1 }

@@ -21,7 +21,7 @@ public final class Page: Sendable {
     /// The index of each item in the response's array.
     public var uniqueIndices: [Int] { loadedPage.indices }
 
-    /// An item as the server wrote it, as JSON. Empty after the last item.
+    /// Returns the JSON text of an item as the server sent it. Empty if `index` is out of range.
     public func text(_ index: Int) -> ByteBuffer {
         guard loadedPage.items.indices.contains(index) else { return ByteBuffer() }
         let range = loadedPage.items[index]
@@ -29,7 +29,9 @@ public final class Page: Sendable {
         return body.getSlice(at: body.readerIndex + range.lowerBound, length: range.count) ?? ByteBuffer()
     }
 
-    /// - Throws: `invalid_argument` after the last item.
+    /// Returns an item as a JSON value.
+    ///
+    /// - Throws: `invalid_argument` if `index` is out of range.
     public func json(_ index: Int) throws(NightjarError) -> JSONValue {
         guard loadedPage.items.indices.contains(index) else {
             throw NightjarError(.invalidArgument, "the page has \(count) items; the index \(index) is out of range")
@@ -48,11 +50,11 @@ public final class Page: Sendable {
         try json(index).decode(type, at: JSONPointer(), options)
     }
 
-    /// Returns the position after the first `consumed` items, for a ``Paginator`` in a later run. All items: the position
-    /// after the page.
+    /// Returns the position after the first `consumed` items, for a ``Paginator`` in a later run. After all items, this
+    /// is the position at the end of the page.
     ///
-    /// Within a page, the position is a count: the page is loaded again and that many elements are skipped. If items
-    /// before the position were deleted on the server meanwhile, as many items are missed; if items were inserted, as
-    /// many are repeated. A position at the end of a page does not have this problem.
+    /// Within a page, the position is a number of elements: the page is loaded again and these elements are skipped. If
+    /// the server has deleted items before the position, the same number of items is missed. If it has inserted items,
+    /// the same number is repeated. This cannot happen for a position at the end of a page.
     public func state(consumed: Int) -> String { loadedPage.state(consumed: consumed) }
 }

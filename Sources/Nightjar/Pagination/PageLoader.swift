@@ -34,9 +34,9 @@ final class PageLoader: @unchecked Sendable {
     private var isPastDeadline = false
     /// The number of traversals started so far. Timeouts and pending results belong to one traversal.
     private var traversals = 0
-    /// How long the page in flight has been delayed because the server requested it.
+    /// The total time for which the page in flight was delayed at the server's request.
     private var waited = Duration.zero
-    /// Why the caller's last decision could not be carried out.
+    /// The error of the caller's last ``Paginator/setNext(_:)``, or nil.
     private var decisionError: NightjarError?
 
     init(
@@ -46,7 +46,7 @@ final class PageLoader: @unchecked Sendable {
         guard request.body.isReplayable else {
             throw NightjarError(
                 .invalidRequest,
-                "a list's request body is sent with each page, so it must be replayable; streamed bodies are not")
+                "the request body of a list is sent again for each page, so it cannot be a stream; send bytes")
         }
         var request = request
         request.resolved = nil
@@ -156,7 +156,7 @@ final class PageLoader: @unchecked Sendable {
         }
     }
 
-    /// Runs where pages are given, possibly behind a refresh.
+    /// Records the position of a delivered page, unless the list was restarted. Runs where the page is delivered.
     private func notify(_ position: SavedPosition, of number: Int) {
         snapshot.withLock { if $0.traversal == number { $0.position = position } }
     }
@@ -192,7 +192,7 @@ final class PageLoader: @unchecked Sendable {
                 loop.addCloseListener(self) { [weak self] in self?.cancel(PageLoader.closed) }
             }
         } catch {
-            // Not inside the function that started the load.
+            // Submitted, so that the failure is not handled inside the function that started the load.
             guard !submit({ $0.loaded(.failure(error), of: target, current) }), !loop.isClosing else { return }
             // The client is closing, but the loop has not handled that yet.
             loop.addCloseListener(self) { [weak self] in self?.cancel(PageLoader.closed) }
@@ -251,7 +251,8 @@ final class PageLoader: @unchecked Sendable {
 
     // MARK: Waiting
 
-    /// How long to wait if the server requests it, beyond the client's own retries.
+    /// Returns the wait that the server requested for the page, beyond the client's own retries. Nil if the response
+    /// requested none, or if the wait would be too long.
     private func pause(after error: NightjarError) -> Duration? {
         guard request.respectsRetryAfter ?? client.respectsRetryAfter,
             error.kind == .rateLimited || error.status == 503, let requested = error.retryAfter
@@ -275,7 +276,7 @@ final class PageLoader: @unchecked Sendable {
         }
     }
 
-    /// The timeout of the whole list runs from the first requested page.
+    /// Starts the timeout of the whole list when the first page is requested.
     private func watch() {
         guard deadline == nil, let timeout else { return }
         deadline = .now() + .nanoseconds(timeout.nanosecondsClamped)
@@ -295,8 +296,8 @@ final class PageLoader: @unchecked Sendable {
 
     static let cancelled = NightjarError(.cancelled, "the list was cancelled")
     private static let closed = NightjarError(.closed, "the client is closed")
-    /// Prevents a tight loop if a server returns Retry-After: 0 repeatedly.
+    /// The minimum wait, which prevents a tight loop if a server repeatedly returns Retry-After: 0.
     private static let shortestPause = Duration.milliseconds(100)
-    /// The limit without a timeout. Quotas are renewed each minute, hour or day; a longer wait is reported as an error.
+    /// The maximum total wait for a page if no timeout is set. A longer wait is reported as an error.
     private static let longestWait = Duration.seconds(3600)
 }

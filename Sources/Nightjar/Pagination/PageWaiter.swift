@@ -22,13 +22,13 @@ final class PageWaiter: Cancellable {
     /// Ends the wait with `cancelled`. Has no effect if the result has been delivered or `cancel` was called before.
     func cancel() {
         guard !wasCancelled.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        // If the message is rejected, the client is closed, and the result is delivered here.
+        // If the loop rejects the message because the client is closed, the result is delivered by this thread.
         if !loader.submit({ $0.withdraw(self) }) { complete(.failure(PageLoader.cancelled)) }
     }
 
-    /// Delivers the result on the queue. Has no effect the second time.
+    /// Delivers the result on the queue. Calls after the first have no effect.
     ///
-    /// - Parameter before: Runs there first.
+    /// - Parameter before: Runs on the queue, before the result is delivered.
     func complete(_ outcome: Outcome, before: @escaping @Sendable () -> Void = {}) {
         guard !isDone.exchange(true, ordering: .acquiringAndReleasing) else { return }
         guard let queue else {

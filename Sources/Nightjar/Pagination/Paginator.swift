@@ -2,20 +2,21 @@ import NightjarHTTP
 
 /// Reads a list page by page on demand, and loads following pages in advance.
 ///
-/// Any thread may use a pager. One load runs at a time. A page that fails is loaded again for the next request, and the
-/// list continues from it. If the server requests a delay (429 or 503 with Retry-After) beyond the client's retries,
-/// the pager waits within `timeout`, or up to an hour without one. Releasing the pager cancels the load in flight.
+/// Any thread may use a paginator. One load runs at a time. A page that fails is loaded again when the next page is
+/// requested, and the list continues with this page. If the server requests a delay (429 or 503 with Retry-After)
+/// beyond the client's retries, the paginator waits within `timeout`, or for up to an hour if there is no timeout.
+/// Releasing the paginator cancels the load in flight.
 public final class Paginator: Sendable {
     private let loader: PageLoader
     private let client: Client
 
-    /// Whether the pager belongs to the parent of this forked process.
+    /// Whether the paginator belongs to the parent of this forked process.
     package var isOfParent: Bool { client.isOfParent }
 
     /// - Parameters:
     ///   - request: The request for the first page; its options apply to each page. Nothing is sent before the first
     ///     page is requested.
-    ///   - state: The position to resume from, from ``state`` or ``Page/state(consumed:)`` of a pager with the same
+    ///   - state: The position to resume from, from ``state`` or ``Page/state(consumed:)`` of a paginator with the same
     ///     request and options.
     ///   - timeout: The timeout of the whole list, from the first requested page. It includes the program's own time
     ///     between pages. Nil: only each call has a timeout.
@@ -70,7 +71,7 @@ public final class Paginator: Sendable {
     /// - Throws: `reentrant` on the client's own thread.
     public func nextPageBlocking() throws(NightjarError) -> Page? { try nextPageBlocking(on: CompletionQueue()) }
 
-    /// - Parameter queue: A queue used only by this thread, which is polled meanwhile.
+    /// - Parameter queue: A queue used only by this thread. It is polled while the thread waits.
     public func nextPageBlocking(on queue: CompletionQueue) throws(NightjarError) -> Page? {
         try client.checkMayWait()
         let outcome = Outcome()
@@ -94,11 +95,11 @@ public final class Paginator: Sendable {
         return try result.get()
     }
 
-    /// Sets the queue on which the client's hooks and token providers run when pages are loaded from now on, inside its
-    /// poll. A load then waits for that poll. Nil, the default: they run on the loop.
+    /// Sets the queue on which the client's hooks and token providers run when pages are loaded later. A load then
+    /// waits until the queue is polled. Nil, the default: hooks and token providers run on the loop.
     public func deliverCallbacks(on queue: CompletionQueue?) { loader.submit { $0.deliverCallbacks(on: queue) } }
 
-    /// Sets the next page for the style `custom`. An error is reported to the next request.
+    /// Sets the next page for the style `custom`. An error is thrown when the next page is requested.
     public func setNext(_ next: NextPage) { loader.submit { $0.setNext(next) } }
 
     /// Restarts with the first page. Detected settings and prefetched pages are discarded. Pending requests get the
@@ -116,7 +117,7 @@ public final class Paginator: Sendable {
     /// page.
     public var explanation: String { loader.explanation }
 
-    /// Used only on the waiting thread.
+    /// The result of a blocking request for a page. Used only on the waiting thread.
     private final class Outcome: @unchecked Sendable {
         var result: Result<Page?, NightjarError>?
     }

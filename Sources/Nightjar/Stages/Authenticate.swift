@@ -18,8 +18,8 @@ final class Authenticate: Stage, @unchecked Sendable {
         guard let manager = sessions[call.options.login], call.request.origin == origin,
             !call.credentialsAreDropped
         else { return .proceed }
-        // A cached response may be sufficient even if no new token can be obtained. If the server is asked after all,
-        // it rejects the expired token.
+        // A cached response may be sufficient even if no new token can be obtained. If the request is sent to the
+        // server, the server rejects the expired token.
         if call.options.cache?.ignoresAge == true, !manager.concerns(call), let verdict = manager.attachHeld(call) {
             return verdict
         }
@@ -40,7 +40,7 @@ final class Authenticate: Stage, @unchecked Sendable {
         return verdict
     }
 
-    /// The rest of the 401 response is not needed.
+    /// Handles a 401 response whose body failed like a complete one, because the rest of its body is not needed.
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict { refused(call) ?? .proceed }
 
     private func refused(_ call: Call) -> Verdict? {

@@ -41,10 +41,10 @@ final class Coalesce: Stage, @unchecked Sendable {
         var request: PreparedRequest
         var options: CallOptions
         var exchange: Call?
-        /// Nil for a call that has left.
+        /// The waiting calls, in order of arrival. Nil for a call that has left.
         var waiters: [Call?] = []
         var present = 0
-        /// The timeout of a call that has left; nil: none has timed out.
+        /// The timeout error of a call that has left. Nil: no call has timed out.
         var timeout: NightjarError?
 
         init(_ key: Key) {
@@ -58,8 +58,8 @@ final class Coalesce: Stage, @unchecked Sendable {
             key.request.origin == origin || exchange?.request.origin == origin
         }
 
-        /// Ends the exchange, for which no call waits any more. A timeout is passed on, so that the circuit breaker
-        /// counts it.
+        /// Ends the exchange after the last call has left. If a call timed out, the exchange fails with the same error,
+        /// so that the circuit breaker counts the timeout.
         func end() {
             guard let timeout else { return exchange?.cancel() ?? () }
             exchange?.finish(.failure(timeout))
@@ -115,13 +115,14 @@ final class Coalesce: Stage, @unchecked Sendable {
         if let exchange = shared.exchange { sessions[call.options.login]?.joined(call, exchange) }
     }
 
-    /// A caller that receives the head before the end of the response may start to read the state that it has written.
+    /// Retires exchanges when a caller receives the head of its write's response before the body: the caller may then
+    /// already read the state that it has written.
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
         if !exchanges.isEmpty, !call.task.handlers.isForCompleteResponses { retireBefore(call) }
         return .proceed
     }
 
-    /// A stage below may respond to the call, which then waits no longer for the exchange.
+    /// Ends the call's wait for its exchange, because another stage may respond to the call.
     override func expired(_ error: NightjarError, _ call: Call) -> Verdict {
         leave(call, error)
         return .proceed
@@ -164,7 +165,7 @@ final class Coalesce: Stage, @unchecked Sendable {
         }
     }
 
-    /// Lets no more calls join.
+    /// Prevents further calls from joining the exchange.
     private func retire(_ shared: Shared) {
         if exchanges[shared.key] === shared { exchanges[shared.key] = nil }
         if latest === shared { latest = nil }

@@ -37,7 +37,7 @@ final class Cookies: Stage, @unchecked Sendable {
         return .proceed
     }
 
-    /// The called origin, if a redirect has led elsewhere.
+    /// Returns the origin of the call's first request if the call was redirected; otherwise nil.
     private func firstParty(of call: Call) -> Origin? {
         call.redirects.isEmpty ? nil : call.task.request.origin
     }

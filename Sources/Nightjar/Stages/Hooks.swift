@@ -1,6 +1,7 @@
 import NightjarHTTP
 
-/// Runs the program's hooks before each call, which may change or reject it, and after it.
+/// Runs the program's hooks before and after each call. The hook that runs before the call may change or reject the
+/// request.
 final class Hooks: Stage, @unchecked Sendable {
     override var hooks: StageHooks {
         var hooks: StageHooks = []

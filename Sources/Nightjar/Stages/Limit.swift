@@ -24,7 +24,7 @@ final class Limit: Stage, @unchecked Sendable {
     private var nextSweep = Limit.gateLowWatermark
     private var lastID: LimitGate.ID = 0
 
-    /// - Parameter longestWait: Longer waits requested by a server fail at once.
+    /// - Parameter longestWait: Calls that would have to wait longer, as requested by a server, fail at once.
     init(_ settings: LimitSettings, groups: ExactDictionary<LimitSettings>, longestWait: Duration) {
         self.settings = settings
         self.groups = groups
@@ -92,7 +92,7 @@ final class Limit: Stage, @unchecked Sendable {
     // MARK: Calls
 
     override func outgoing(_ call: Call) -> Verdict {
-        assert(call.states[progressKey] == nil, "the exchange before this one still holds its pass")
+        assert(call.states[progressKey] == nil, "the previous exchange of this call still holds its permit")
         leave(call, .inconclusive)
         if isUnlimited, gates.isEmpty, pauses.isEmpty { return .proceed }
         if !pauses.isEmpty, let verdict = pauses.hold(call, enter) { return verdict }
@@ -151,13 +151,13 @@ final class Limit: Stage, @unchecked Sendable {
         return .proceed
     }
 
-    /// Before the next attempt waits: another call may hold what it waits for, and wait for this pass.
+    /// Releases the permit before the next attempt waits. Otherwise two calls could wait for each other's permits.
     override func abandoned(_ call: Call) {
         if let progress = call.states[progressKey] { leave(call, progress.ending) }
     }
 
-    /// Removes the call from the wait queue: it may still get a stored response. An exchange in progress counts as
-    /// failed.
+    /// Removes a waiting call from the queue, because the call may still get a stored response. An exchange in progress
+    /// counts as failed.
     override func expired(_ error: NightjarError, _ call: Call) -> Verdict {
         guard let progress = call.states[progressKey], progress.permit != nil else {
             leave(call, .inconclusive)
@@ -167,7 +167,7 @@ final class Limit: Stage, @unchecked Sendable {
         return .proceed
     }
 
-    /// A call that timed out on a connection counts as a server failure.
+    /// Releases the permit of the call. A timeout during the exchange counts as a server failure.
     override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
         pauses.leave(call)
         guard let progress = call.states[progressKey] else { return }
@@ -190,7 +190,7 @@ final class Limit: Stage, @unchecked Sendable {
             gate.waiting[progress.id] = nil
             perform(gate.machine.refreshFailed(progress.id, now: now), gate, call.loop)
         }
-        // The pause that the server requested is over.
+        // A gate that exists only for a requested pause is not needed after the pause.
         if gate.isForServer, gate.machine.isIdle(now: now) { forget(gate) }
     }
 
@@ -200,7 +200,7 @@ final class Limit: Stage, @unchecked Sendable {
         call.options.limitGroup.map { .group(ExactText($0)) } ?? .origin(call.request.origin)
     }
 
-    /// Nil if there are no limits and no requested pauses.
+    /// Returns the gate of a call. Nil if the call has no limits and its server requested no pause.
     private func gate(for call: Call) -> Gate? {
         if let last, call.options.limitGroup == nil, last.origin == call.request.origin { return last }
         let scope = scope(of: call)
@@ -229,7 +229,7 @@ final class Limit: Stage, @unchecked Sendable {
     private func sweep() {
         let now = NIODeadline.now().uptimeNanoseconds
         for gate in gates.values where gate.machine.isIdle(now: now) { forget(gate) }
-        // If very many gates have long pauses, those without calls are removed, and their servers are asked again.
+        // If too many gates have long pauses, those without calls are removed. Their pauses are then forgotten.
         if gates.count >= Limit.maximumGates {
             for gate in gates.values where gate.machine.inFlight == 0 && gate.machine.queued == 0 { forget(gate) }
         }
@@ -311,8 +311,8 @@ final class Limit: Stage, @unchecked Sendable {
 public struct LimitSettings: Sendable, Equatable {
     /// Nil: unlimited.
     public var rate: RateLimiter.Rate?
-    /// Whether rate limit fields of responses are applied before the server rejects calls. Retry-After is always
-    /// respected.
+    /// Whether the rate limit fields of responses delay calls before the server rejects any. Retry-After does not
+    /// depend on this setting.
     public var adaptsToServer = false
     /// The maximum number of concurrent exchanges. Nil: limited by the number of connections.
     public var concurrency: Int?
@@ -345,7 +345,8 @@ public struct LimitState: Sendable, Equatable {
 
 /// The JSON form for C and Lua.
 extension LimitState {
-    /// An object with `name`, `inFlight`, `waiting`, `circuit` and, if the server requested one, `pause` in seconds.
+    /// An object with `name`, `in_flight`, `queued`, `circuit` and, if the server requested a pause, `pause` in
+    /// seconds.
     public var json: JSONValue {
         var members: [JSONValue.Member] = [
             .init("name", .string(name)), .init("in_flight", .integer(Int64(inFlight))),

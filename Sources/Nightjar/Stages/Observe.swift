@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// Writes log lines. Secrets are masked here and nowhere else.
+/// Logs the start and the result of each call. Secrets in URLs are masked.
 final class Observe: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .ended] }
     private let sink: LogSink

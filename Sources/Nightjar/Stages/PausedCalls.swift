@@ -1,14 +1,14 @@
 import NIOCore
 import NightjarHTTP
 
-/// The calls that wait for the end of a pause that a server requested for one resource with Retry-After.
-/// `ResourcePauses` decides; ``Limit`` asks before it admits a call. Used on the loop.
+/// Holds back calls for resources that a server has paused with Retry-After. `ResourcePauses` decides which resources
+/// are paused. ``Limit`` calls ``hold(_:_:)`` before it admits a call. Used on the loop.
 final class PausedCalls: @unchecked Sendable {
     private let places = CallStateKey<Place>()
     private let longestWait: Duration
     private let maximumCount: Int
     private var pauses = ResourcePauses()
-    /// In order of arrival.
+    /// The waiting calls of each resource, in order of arrival.
     private var calls: [ResourcePauses.Resource: [Held]] = [:]
     private var lastID: UInt64 = 0
 
@@ -45,7 +45,8 @@ final class PausedCalls: @unchecked Sendable {
     /// Holds back a call that is about to begin.
     ///
     /// - Parameter enter: Called when the pause is over.
-    /// - Returns: Nil if there is no pause for its resource, or if the call ignores pauses.
+    /// - Returns: `wait`, or `fail` if the call cannot wait. Nil if the resource is not paused, or if the call ignores
+    ///   pauses.
     func hold(_ call: Call, _ enter: @escaping (Call) -> Verdict) -> Verdict? {
         guard call.options.respectsRetryAfter else { return nil }
         let resource = ResourcePauses.Resource(call.request.url)
@@ -80,7 +81,7 @@ final class PausedCalls: @unchecked Sendable {
 
     /// Handles a response that may request a pause.
     ///
-    /// - Returns: The scope of the pause; nil: none is requested. The origin's gate keeps a pause of the origin.
+    /// - Returns: The scope of the requested pause, or nil. A pause of the whole origin is stored by the origin's gate.
     func received(_ head: ResponseHead, _ call: Call) -> PauseScope? {
         guard let wait = RetryAfter.duration(head.headers, now: WallClock.secondsSince1970()), wait > .zero,
             let scope = PauseScope(status: head.status, wait: wait, longestWait: longestWait)
@@ -91,7 +92,7 @@ final class PausedCalls: @unchecked Sendable {
         return scope
     }
 
-    /// A response shows that the resource works: the calls that wait for it continue.
+    /// Resumes the calls that wait for a resource after the resource has responded successfully.
     func succeeded(_ call: Call) {
         let resource = ResourcePauses.Resource(call.request.url)
         guard pauses.succeeded(resource) else { return }

@@ -4,8 +4,8 @@ import NightjarHTTP
 /// Follows redirects (RFC 9110 section 15.4). `RedirectPolicy` decides the next request and its fields; the caller
 /// decides if ``TaskHandlers/redirect`` is set.
 ///
-/// The body of the redirect response is read if it is short, so that its connection can be reused, and if the caller
-/// decides.
+/// The body of a redirect response is read if it is short, so that the connection can be reused, and whenever the
+/// caller decides about the redirect.
 final class Redirect: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.incoming, .responded, .failed] }
     private let states = CallStateKey<Progress>()
@@ -42,7 +42,7 @@ final class Redirect: Stage, @unchecked Sendable {
 
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
         let known = call.states[states]
-        // The previous attempt may have failed after its head.
+        // The previous attempt may have failed after it received a head.
         known?.proposed = nil
         guard 301...308 ~= head.status else { return .proceed }
         let progress = known ?? begin(call)
@@ -76,7 +76,7 @@ final class Redirect: Stage, @unchecked Sendable {
         return requestDecision(proposed, progress, response, call)
     }
 
-    /// The rest of the redirect response is not needed.
+    /// Handles a redirect response whose body failed like a complete one, because the rest of its body is not needed.
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict {
         guard let progress = call.states[states], error.kind == .connectionLost || error.kind == .protocol,
             let proposed = progress.proposed.take()
@@ -146,7 +146,7 @@ final class Redirect: Stage, @unchecked Sendable {
         }
     }
 
-    /// The wait that the redirect requests ends after the call's deadline.
+    /// Returns the error for a redirect whose requested wait ends after the total timeout.
     private static func exceedsTimeout(_ proposed: ProposedRedirect) -> NightjarError {
         NightjarError(
             .timeout,
@@ -156,6 +156,7 @@ final class Redirect: Stage, @unchecked Sendable {
             phase: .total, requestMayHaveBeenProcessed: true, retryAfter: proposed.wait)
     }
 
-    /// The maximum number of body bytes that are read to reuse the connection. For more, a new connection costs less.
+    /// The maximum number of body bytes that are read to reuse the connection. Opening a connection costs less than
+    /// reading more.
     private static let largestDrained = 64 * 1024
 }

@@ -53,11 +53,11 @@ final class RespondToChallenge: Stage, @unchecked Sendable {
 
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
         guard call.options.login == login, let progress = call.states[states] else { return .proceed }
-        // From an earlier attempt that failed.
+        // Discards the challenges of an earlier attempt that failed.
         progress.challenges = nil
         guard call.request.origin == origin, !call.credentialsAreDropped else { return .proceed }
         guard head.status == 401 else {
-            // A cached field belongs to another request.
+            // The Authentication-Info field of a cached response belongs to another request.
             guard progress.isSigned, !call.isReplaying, let credentials = call.request.fields["Authorization"],
                 !machine.accepted(head.headers["Authentication-Info"], to: credentials, from: origin)
             else { return .proceed }
@@ -76,7 +76,7 @@ final class RespondToChallenge: Stage, @unchecked Sendable {
         }
     }
 
-    /// The rest of the challenge's response is not needed.
+    /// Handles a 401 response whose body failed like a complete one, because the rest of its body is not needed.
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict { refused(call) ?? .proceed }
 
     private func refused(_ call: Call) -> Verdict? {

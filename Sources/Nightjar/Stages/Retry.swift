@@ -48,7 +48,8 @@ final class Retry: Stage, @unchecked Sendable {
         return evaluate(error, .init(error), call)
     }
 
-    /// A call may end while its caller decides, while it waits, or before its retry begins.
+    /// Refunds a charged retry that has not started: the call may end while its caller decides or before the retry
+    /// begins.
     override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
         guard let progress = call.states[states], progress.isPending, call.attempts == progress.evaluated else {
             return
@@ -115,7 +116,8 @@ final class Retry: Stage, @unchecked Sendable {
             return again(failedAttempt, cause, after: wait, call)
         case (.again, _):
             call.decide(.notRetried(cause: cause, because: RetryPolicy.Reason.bodyWasConsumed.description))
-        case (.stop, .again): call.decide(.notRetried(cause: cause, because: "not retried: the caller decided so"))
+        case (.stop, .again):
+            call.decide(.notRetried(cause: cause, because: "not retried: the retry callback rejected the retry"))
         case (.asDecided, .stop(let reason)), (.stop, .stop(let reason)), (.later, .stop(let reason)):
             // A failure that is not transient needs no explanation.
             if reason != .notTransient { call.decide(.notRetried(cause: cause, because: reason.description)) }

@@ -91,7 +91,7 @@ extension ExchangeReport.Phases {
     /// - Parameters:
     ///   - timing: The timing of the call. All times count from the start of the call.
     ///   - start: When the exchange began.
-    ///   - end: When it ended.
+    ///   - end: When the exchange ended.
     init(_ timing: Timing, from start: Duration, to end: Duration) {
         self.init()
         guard let sent = timing.sent, sent >= start else {
@@ -99,7 +99,7 @@ extension ExchangeReport.Phases {
             return
         }
         let opening = [timing.dns, timing.connect, timing.tls].reduce(Duration.zero) { $0 + ($1 ?? .zero) }
-        // A connection that was opened for another call may have been in progress for longer.
+        // A connection that was opened for another call may have started before this exchange.
         if opening <= sent - start { (dns, connect, tls) = (timing.dns, timing.connect, timing.tls) }
         blocked = sent - start - (dns ?? .zero) - (connect ?? .zero) - (tls ?? .zero)
         guard let head = timing.firstByte, head >= sent else {

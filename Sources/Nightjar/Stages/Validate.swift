@@ -1,7 +1,7 @@
 import NightjarHTTP
 
 /// Decides for every response whether its status is a success or an error, and validates its body
-/// against the caller's schema and the endpoint's description. Large bodies are validated on a thread.
+/// against the caller's schema and the endpoint's description. Large bodies are validated on a worker thread.
 final class Validate: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.incoming, .responded] }
     /// The setting for calls whose endpoint has none.
@@ -31,7 +31,7 @@ final class Validate: Stage, @unchecked Sendable {
         return check.map { perform($0, mode, call) } ?? .proceed
     }
 
-    /// A long check runs on a thread. The call can end meanwhile.
+    /// Runs a short check on the loop and a long check on a worker thread. The call may end during a long check.
     private func perform(_ check: ResponseCheck, _ mode: ResponseValidation, _ call: Call) -> Verdict {
         var check = check
         if let problems = check.short() { return verdict(problems, mode, call) }
@@ -43,7 +43,7 @@ final class Validate: Stage, @unchecked Sendable {
         call.loop.checkers.run("checking the response", { () throws(NightjarError) in whole() }) {
             [weak self, weak call] result in
             guard let self, let call, !task.isFinished else { return }
-            // If the system has no thread, the check runs on the loop.
+            // If no worker thread could be started, the check runs on the loop.
             call.resume(verdict((try? result.get()) ?? whole(), mode, call))
         }
         return .wait

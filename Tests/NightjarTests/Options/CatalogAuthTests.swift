@@ -155,7 +155,7 @@ import Testing
         #expect(
             rejection(requiring([many]), secret)
                 == #"the endpoints require more than 200 scopes of the security scheme "OAuth"; set "scope" "#
-                + #"to those you need"#
+                + #"to the scopes you need"#
         )
         #expect(!rejection(requiring([many], offered: ["s1"]), secret).contains("more than"))
     }
@@ -220,7 +220,7 @@ import Testing
                 == #""ApiKey": API key ***, "OAuth": login ***"#)
         #expect(
             read(#"{"schemes": {"ApiKey": {"key": "k"}}, "token": "t"}"#)
-                == #"option "auth.token" is not known beside "auth.schemes""#)
+                == #"option "auth.token" cannot be combined with "auth.schemes""#)
         #expect(
             read(#"{"schemes": []}"#)
                 == #"option "auth.schemes" must be a table of credentials by the names of security schemes, found "#

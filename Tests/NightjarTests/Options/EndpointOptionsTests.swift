@@ -115,7 +115,7 @@ import Testing
         ),
         (
             #"{"path": "/a", "body": {"schema": {}, "content_type": "json"}}"#,
-            #"option "article.body.content_type" is "json", which is not a media type; write application/json"#
+            #"option "article.body.content_type" is "json", which is not a media type; use application/json"#
         ),
         (#"[]"#, #"option "article" must be a table of options, found an array"#),
     ])

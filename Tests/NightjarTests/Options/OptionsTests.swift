@@ -125,7 +125,7 @@ import Testing
         (#"{"timeout": 3153600001}"#, "timeout must be between 0 and 3153600000 seconds, got 3153600001"),
         (#"{"base_urll": ""}"#, #"unknown option "base_urll"; did you mean "base_url"?"#),
         (#"{"timeout": {"conect": 1}}"#, #"unknown option "timeout.conect"; did you mean "connect"?"#),
-        (#"{"tls": {"zzz": 1}}"#, #"unknown option "tls.zzz"; known here: ca_file, verify"#),
+        (#"{"tls": {"zzz": 1}}"#, #"unknown option "tls.zzz"; the known options are ca_file, verify"#),
         (
             #"{"timeout": {"connect": "5"}}"#,
             #"option "timeout.connect" must be a number of seconds, false or null, found a string"#
@@ -148,7 +148,7 @@ import Testing
         ),
         (
             #"{"auth": {}}"#,
-            #"option "auth" has no type; known types are bearer, basic, digest, oauth2, login, api_key"#
+            #"option "auth" has no type; the known types are bearer, basic, digest, oauth2, login, api_key"#
         ),
         ("[]", "the options must be a table of options, found an array"),
     ])
