@@ -83,7 +83,8 @@ function assertions.raises(_, expected, f, ...)
   elseif type(expected) == "table" then
     for key, value in pairs(expected) do
       local ok, got = pcall(function() return err[key] end)
-      local differences = differences_of(ok and got or nil, value)
+      if not ok then got = nil end
+      local differences = differences_of(got, value)
       if differences then fail(format("in the error %s: %s: %s", show(tostring(err)), tostring(key), differences)) end
     end
   elseif expected ~= nil then
