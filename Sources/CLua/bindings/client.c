@@ -110,8 +110,8 @@ int njl_client_open(lua_State *L) {
   }
   if (host->is_sandboxed) {
     return luaL_error(L, "nightjar.client: %s", host->client == NULL
-                             ? "no client is available here"
-                             : "only the host's client is available here, without options");
+                             ? "the host program provides no client to this script"
+                             : "a sandboxed script has only the host's client; call nightjar.client() without options");
   }
   client *self = push_client(L, host);
   njl_listener listener = {.level = lua_isnil(L, 1) ? 0 : njl_read_log(L, 1)};
@@ -227,7 +227,7 @@ static int plain_request(lua_State *L) {
   return njl_send(L, &request, 2, njl_responded);
 }
 
-/* The same for a client with hooks, which receive the request in the form of api:request. */
+/* Sends the request for a client with hooks. The hooks receive the request in the form of api:request. */
 static int hooked_verb(lua_State *L, const char *name) {
   njl_push_request(L, 3);
   static const char *const given[] = {"method", "path"};

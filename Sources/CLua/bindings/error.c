@@ -29,7 +29,7 @@ static int push_response(lua_State *L, njl_future *future, bool is_there) {
   return 1;
 }
 
-/* { title =, message =, detail =, code =, type =, fields = {{ name =, message = }, ...} } */
+/* Pushes { title =, message =, detail =, code =, type =, fields = {{ name =, message = }, ...} }. */
 static int push_details(lua_State *L, njl_future *future) {
   if (lua_getiuservalue(L, 1, CACHED_DETAILS) != LUA_TNIL) return 1;
   lua_pop(L, 1);

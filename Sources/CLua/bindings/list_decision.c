@@ -43,7 +43,7 @@ int njl_list_await_decision(lua_State *L, list *self, taking taking) {
   mine->taking = taking;
   mine->wait.needs_tasks = true;
   lua_replace(L, TURN);
-  if (self->deciding == NULL) { /* Finalizers have run. */
+  if (self->deciding == NULL) { /* A finalizer has ended the decision. */
     njl_wait_end(&mine->wait, NJL_DONE);
   } else {
     lua_getiuservalue(L, LIST, WAITING);
@@ -92,7 +92,7 @@ static void take_decision(lua_State *L) {
     default: cannot_decide(L, decision_index);
     }
     njl_reply *error = njl_error_push(L);
-    if (self->deciding == mine) { /* Finalizers have run. */
+    if (self->deciding == mine) { /* A finalizer may have ended the decision. */
       bool continues = njl_pages_set_next(self->handle, decision, request.query, request.query_count, url,
                                          &error->wait.call);
       if (!continues) lua_error(L);

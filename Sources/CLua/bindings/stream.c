@@ -96,10 +96,11 @@ int njl_close_response(lua_State *L) {
 /* --- Requests --- */
 
 /* The stack of the calling function. `PARTS` is called for each part. `SOURCE`, unless nil, is called before each
- * attempt and returns that function. */
+ * attempt and returns the function for `PARTS`. */
 enum { REPLY = 2, GUARD, SOURCE, PARTS };
 
-/* Cancels the call if it is left early, so that the server does not wait for the rest of the body. */
+/* Cancels the call if the calling function ends before the response has arrived, so that the server does not wait for
+ * the rest of the body. */
 static int close_guard(lua_State *L) {
   njl_wait *wait = *(njl_wait **)lua_touserdata(L, 1);
   if (!njl_future_is_response(wait->call)) njl_call_cancel(wait->call);

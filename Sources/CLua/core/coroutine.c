@@ -4,8 +4,8 @@
  * down to the loop. When the loop resumes the task, each resumer resumes the next coroutine, up to the generator. So
  * a script's own coroutines can do I/O.
  *
- * The token stays on the stack of each coroutine that passed it, and of the task's own. While it is there, a script
- * can neither resume nor close that coroutine, because the wait belongs to its task. */
+ * The token stays on the stack of each coroutine that passed it, and of the task's own. While the token is on a
+ * coroutine's stack, a script can neither resume nor close the coroutine, because the wait belongs to the task. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <lua5.4/lualib.h>

@@ -39,7 +39,7 @@ static int end_late(lua_State *L) {
   return 0;
 }
 
-/* The host's userdata is created first, so it is finalized last when the state closes. */
+/* Frees the host. Its userdata is created first, so Lua finalizes it last when the state closes. */
 static int host_gc(lua_State *L) {
   njl_host *host = lua_touserdata(L, 1);
   lua_pushcfunction(L, end_late);

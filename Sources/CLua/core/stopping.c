@@ -86,7 +86,7 @@ void njl_poll_soon(njl_script *script, uint64_t steps) {
   lua_sethook(host->running, hook, LUA_MASKCOUNT, 1);
 }
 
-/* If the coroutine cannot yield, a pcall may catch the error. The next instruction raises it again. */
+/* If the coroutine cannot yield, a pcall may catch the error. The hook then raises it again at the next instruction. */
 int njl_raise_stopped(lua_State *L, njl_host *host) {
   lua_sethook(L, hook, LUA_MASKCOUNT, 1);
   if (atomic_load(&host->is_stopped) && lua_isyieldable(L)) return lua_yield(L, 0);

@@ -55,7 +55,7 @@ static int make_traceback(lua_State *L) {
   return 0;
 }
 
-/* Both slots exist, so nothing is allocated. */
+/* Allocates nothing: both slots of the table exist. */
 void njl_remember_reported(lua_State *L, int index) {
   index = lua_absindex(L, index);
   njl_push_host_value(L, NJL_HOST_REPORTED);

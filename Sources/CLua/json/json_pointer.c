@@ -11,7 +11,7 @@ static int refuse(lua_State *L, const char *why) {
   return njl_raise(L, NJL_KIND_INVALID_ARGUMENT, 0, "json.pointer: the JSON Pointer '%s' %s", lua_tostring(L, 2), why);
 }
 
-/* Pushes the token, unescaped. */
+/* Pushes the token with ~0 and ~1 replaced by ~ and /. */
 static void push_token(lua_State *L, const char *token, size_t length) {
   if (memchr(token, '~', length) == NULL) {
     lua_pushlstring(L, token, length);

@@ -14,7 +14,7 @@
 #include "core/annotations.h"
 #include "json/json.h"
 
-/* A growing array, one per state: reused, and freed by the finalizer of its owner. */
+/* A growing array. Each state has one of each kind, which all calls reuse and the finalizer of its owner frees. */
 typedef struct njl_json_buffer {
   char *items;
   size_t count, capacity; /* in bytes */

@@ -2,7 +2,7 @@
  *
  *   pipe:read(most)      the next bytes, at most `most`; nil at the end
  *   pipe:write(bytes)    writes all bytes; true, or false if the reading end is closed
- *   pipe:close()         also called by <close> and by the collector; current waits end with an error
+ *   pipe:close()         also called by <close> and by the collector; waits in progress end with an error
  *
  * The pipes of child processes are set to non-blocking mode. Standard input is shared with other processes, which a
  * change of its mode would affect, so its mode is kept: it is polled before each read and, where the system supports
@@ -45,7 +45,7 @@ typedef struct pipe_end {
   int descriptor; /* -1: closed */
   bool is_ours;
   bool is_file; /* always ready */
-  /* the first read waits until data arrives: a named pipe without a writer would otherwise be at its end */
+  /* the first read waits until data arrives; without this wait, a named pipe without a writer would be at its end */
   bool awaits;
   int in_a_row;
 } pipe_end;
@@ -69,7 +69,7 @@ static bool is_taken(lua_State *L, int place) {
 static int await_pipe(lua_State *L, pipe_end *self, int place, lua_KFunction k) {
   self->in_a_row = 0;
   njl_wait *wait = njl_descriptor_wait_push(L, self->host, self->descriptor, place == WRITER);
-  if (self->descriptor < 0) { /* A finalizer closed the pipe. */
+  if (self->descriptor < 0) { /* A finalizer has closed the pipe. */
     njl_wait_end(wait, NJL_CANCELLED);
     check_pipe(L);
   }
@@ -78,7 +78,7 @@ static int await_pipe(lua_State *L, pipe_end *self, int place, lua_KFunction k) 
   return njl_await(L, wait, k);
 }
 
-/* Lets other tasks run. */
+/* Lets other tasks run, then continues in `k`. */
 static int take_turns(lua_State *L, pipe_end *self, lua_KFunction k) {
   self->in_a_row = 0;
   njl_wait *wait = njl_wait_push(L, self->host);
@@ -245,7 +245,7 @@ static int close_pipe(lua_State *L) {
   return 0;
 }
 
-/* A waiting task keeps the pipe alive, so no task waits here. */
+/* Closes the descriptor. No task waits for the pipe, because a waiting task keeps the pipe alive. */
 static int pipe_gc(lua_State *L) {
   pipe_end *self = lua_touserdata(L, 1);
   int descriptor = self->descriptor;
