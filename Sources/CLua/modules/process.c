@@ -219,7 +219,9 @@ static int spawn(lua_State *L) {
   lua_pop(L, 1);
   for (int number = 0; number < 3; number++) njl_pipe_push(L, host);
   char **arguments = push_strings(L, ARGUMENTS, "the arguments of a process");
-  if (arguments[0] == NULL) return luaL_error(L, "a process needs a program");
+  if (arguments[0] == NULL) {
+    return luaL_error(L, "process: the list of arguments is empty; its first item must be the program");
+  }
   char **environment =
       lua_isnil(L, ENVIRONMENT) ? environ : push_strings(L, ENVIRONMENT, "the environment of a process");
 
