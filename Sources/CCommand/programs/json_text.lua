@@ -36,7 +36,8 @@ local function skip(text, position)
   return position
 end
 
--- Returns "object", "array" or "scalar". function json_text.kind(text)
+-- Returns "object", "array" or "scalar".
+function json_text.kind(text)
   local first = text:match "^[ \t\r\n]*(.)"
   return first == "{" and "object" or first == "[" and "array" or "scalar"
 end
