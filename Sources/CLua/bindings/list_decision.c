@@ -112,7 +112,7 @@ static int decided(lua_State *L, int status, lua_KContext taking) {
 void njl_list_decide(lua_State *L, list *self, taking taking) {
   decision *mine = push_decision(L, self);
   lua_replace(L, TURN);
-  /* Finalizers have run. */
+  /* A finalizer may have changed the list. */
   if (self->page == NULL || self->page->handle == NULL || self->is_decided || self->deciding != NULL) return;
   self->deciding = mine;
   lua_toclose(L, TURN);

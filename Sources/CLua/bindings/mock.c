@@ -189,7 +189,7 @@ static njl_mock *check_mock(lua_State *L) {
   return self->handle;
 }
 
-/* mock:calls([route]) -> the requests received, in order; only those of the named route */
+/* mock:calls([route]) -> the requests received, in order; with `route`, only those of the named route */
 static int calls(lua_State *L) {
   njl_mock *handle = check_mock(L);
   luaL_optstring(L, 2, NULL);
