@@ -31,8 +31,8 @@ int njl_responded(lua_State *L, int status, lua_KContext context) NJL_YIELDS;
 /* Starts the request with the client at index 1 and waits with the reply at index 2, then continues in `then`. The
  * rest of the stack belongs to the request. The options are at index `options`. */
 int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunction then) NJL_YIELDS;
-int njl_send_request(lua_State *L) NJL_YIELDS; /* api:request: the client is at index 1, the request at index 2 */
-bool njl_client_has_hooks(lua_State *L) NJL_RAISES; /* the client is at index 1 */
+int njl_send_request(lua_State *L) NJL_YIELDS; /* sends the request at index 2 with the client at index 1 */
+bool njl_client_has_hooks(lua_State *L) NJL_RAISES; /* for the client at index 1 */
 int njl_client_open(lua_State *L) NJL_YIELDS;
 void njl_open_client(lua_State *L) NJL_RAISES;
 
@@ -104,7 +104,7 @@ void njl_open_cache(lua_State *L) NJL_RAISES;
 
 /* refresh.c */
 int njl_refreshed(lua_State *L) NJL_YIELDS;
-/* For a finished reply at `index`: starts a task that waits for the revalidated response and calls the reply's
+/* Starts a task that waits for the revalidated response of the finished reply at `index` and then calls the reply's
  * on_refresh function. */
 void njl_watch_refresh(lua_State *L, int index) NJL_RAISES;
 

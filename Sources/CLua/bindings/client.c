@@ -304,8 +304,8 @@ static int describe(lua_State *L) {
   return 1;
 }
 
-/* api.cookies: always the same object; nil if the client has no cookie jar. Always nil in a sandbox, because the
- * cookies belong to the host program and grant its logins. */
+/* Pushes api.cookies: always the same object, or nil if the client has no cookie jar. Pushes nil in a sandbox, because
+ * the cookies belong to the host program and grant its logins. */
 static int push_cookies(lua_State *L) {
   client *self = check_client(L);
   if (lua_getiuservalue(L, 1, NJL_CLIENT_COOKIES) != LUA_TNIL) return 1;
@@ -316,8 +316,8 @@ static int push_cookies(lua_State *L) {
   return 1;
 }
 
-/* api.cache: always the same object; nil if the client has no cache. Always nil in a sandbox, because the host
- * program would use responses that a script stored. */
+/* Pushes api.cache: always the same object, or nil if the client has no cache. Pushes nil in a sandbox, because the
+ * host program would use responses that a script stored. */
 static int push_cache(lua_State *L) {
   client *self = check_client(L);
   if (lua_getiuservalue(L, 1, NJL_CLIENT_CACHE) != LUA_TNIL) return 1;
@@ -328,7 +328,7 @@ static int push_cache(lua_State *L) {
   return 1;
 }
 
-/* api.name. The upvalue is the table of methods. */
+/* Looks up api.NAME: a method, or a field of the client. The upvalue is the table of methods. */
 static int field(lua_State *L) {
   static const char *const names[] = {"get",     "post",    "put",      "patch",  "delete", "head", "request",
                                       "batch",   "paginate", "set_token", "log_out", "log_in", "limits", "close",

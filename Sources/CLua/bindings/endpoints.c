@@ -78,7 +78,7 @@ static njl_bytes bytes_at(lua_State *L, int index) {
   return bytes;
 }
 
-/* api.endpoints.name */
+/* api.endpoints.NAME -> the endpoint of this name */
 static int find(lua_State *L) {
   endpoints *self = check_endpoints(L, 1);
   if (lua_type(L, 2) != LUA_TSTRING) {
@@ -97,7 +97,8 @@ static int count(lua_State *L) {
   return 1;
 }
 
-/* The iterator of pairs. The upvalues are the endpoints object and the number of endpoints already returned. */
+/* Returns the next name and endpoint, for pairs. The upvalues are the endpoints object and the number of endpoints
+ * already returned. */
 static int next(lua_State *L) {
   endpoints *self = check_endpoints(L, lua_upvalueindex(1));
   lua_Integer index = lua_tointeger(L, lua_upvalueindex(2));
@@ -157,7 +158,7 @@ static int help(lua_State *L) {
 
 static int paginate(lua_State *L);
 
-/* api.endpoints.article.path: a member of the endpoint's description, named as in nj_catalog_endpoint_json; or the
+/* api.endpoints.article.path -> a member of the endpoint's description, named as in nj_catalog_endpoint_json; or the
  * method paginate */
 static int detail(lua_State *L) {
   njl_check(L, 1, NJL_ENDPOINT);

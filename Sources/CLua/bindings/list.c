@@ -276,7 +276,7 @@ static int next_page(lua_State *L) {
   return njl_list_go(L, A_PAGE);
 }
 
-/* for page in list:pages() do - page.items, page.number, page.response */
+/* list:pages() -> an iterator of pages with the fields items, number and response */
 static int each_page(lua_State *L) {
   njl_list_check(L);
   lua_settop(L, LIST);
@@ -367,7 +367,7 @@ static int describe(lua_State *L) {
   return 1;
 }
 
-/* list.name. The upvalue is the table of methods. */
+/* Looks up list.NAME: a method or the explanation. The upvalue is the table of methods. */
 static int field(lua_State *L) {
   static const char *const names[] = {"pages",   "take",  "collect",     "state", "resume",
                                       "refresh", "close", "explanation", NULL};

@@ -70,7 +70,8 @@ static void read_query(lua_State *L, int decision_index, njl_request *request) {
   njl_read_options(L, decision_index, "paginate: next", false, request);
 }
 
-/* Reads the result of the function on top of the stack. Ignores it if the list has left the page meanwhile. */
+/* Reads the result of the function on top of the stack. Ignores the result if the list has left the page in the
+ * meantime. */
 static void take_decision(lua_State *L) {
   list *self = njl_list_check(L);
   decision *mine = lua_touserdata(L, TURN);

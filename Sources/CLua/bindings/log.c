@@ -17,7 +17,7 @@ static int read_level(lua_State *L, int index) {
   return luaL_error(L, "client: log.level must be \"error\", \"warning\", \"info\" or \"debug\", got %s", name);
 }
 
-/* log = function(level, line) end, or { level = "debug", write = function(level, line) end } */
+/* Reads log = function(level, line) end, or log = { level = "debug", write = function(level, line) end }. */
 int njl_read_log(lua_State *L, int options) {
   static const char *const known[] = {"level", "write", NULL};
   int level = 3;

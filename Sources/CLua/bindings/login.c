@@ -67,7 +67,8 @@ static int provided(lua_State *L, int status, lua_KContext context) {
   return 0;
 }
 
-/* The task's function. Its arguments are the provider function and its argument. */
+/* Runs as the task of a decision request: calls the provider function. The stack: the provider function and its
+ * argument. */
 static int provide(lua_State *L) {
   lua_KContext task = (lua_KContext)njl_host_open(L)->current;
   return provided(L, lua_pcallk(L, 1, 2, 0, task, provided), task);

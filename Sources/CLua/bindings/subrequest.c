@@ -197,7 +197,7 @@ static int sent(lua_State *L, int status, lua_KContext context) {
 
 static int call(lua_State *L) { return njl_call_hooked(L, send); }
 
-/* The function of a subrequest's task. Its arguments are the client and the request. */
+/* Runs as the task of a subrequest: makes the call. The stack: the client and the request. */
 static int carry_out(lua_State *L) {
   lua_KContext task = (lua_KContext)njl_host_open(L)->current;
   lua_pushcfunction(L, call);

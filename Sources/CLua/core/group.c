@@ -44,7 +44,7 @@ static njl_group_options read_options(lua_State *L, int table, const char *funct
   return read;
 }
 
-/* The stack of the calling function: its arguments, then these. */
+/* The stack slots of the calling function: its arguments, then the slots from GROUP on. */
 enum { ITEMS = 1, FUNCTION, OPTIONS, GROUP, CHILDREN, RESULTS, ERRORS, TOP = ERRORS };
 
 typedef enum mode { ALL, RACE, MAP, TIMEOUT } mode;

@@ -110,7 +110,7 @@ static int set_next(lua_State *L, int status, lua_KContext context) {
   return refuse_cancelled(L, wait);
 }
 
-/* A `__close` metamethod of a cancelled task may still wait. */
+/* Returns whether the task must not wait. A `__close` metamethod of a cancelled task may still wait. */
 static bool is_cancelled(const njl_task *task) { return task->is_cancelled && !task->is_closing; }
 
 int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) {

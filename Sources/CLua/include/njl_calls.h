@@ -48,7 +48,7 @@ typedef enum njl_retry {
   NJL_RETRY_AGAIN,
   NJL_RETRY_STOP,
 } njl_retry;
-/* `after` is the delay in seconds before the next attempt. */
+/* Decides about the failed attempt. `after` is the delay in seconds before the next attempt. */
 void njl_call_retry(njl_future *call, njl_retry retry, double after);
 /* Returns the background revalidation of the stale response that this call returned: a new outcome, owned by the
  * caller, that njl_call_await waits for. It may end with neither response nor error. Returns NULL if nothing is

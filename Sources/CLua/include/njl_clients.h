@@ -18,7 +18,8 @@ typedef struct njl_listener {
   const njl_mock *mock; /* used in place of the network; NULL: no mock, or the mock in the options */
 } njl_listener;
 
-/* `options` is a JSON object of the schema of nj_config_merge_json. Returns NULL and sets `*error` on failure. */
+/* Creates a client. `options` is a JSON object of the schema of nj_config_merge_json. Returns NULL and sets `*error` on
+ * failure. */
 njl_client *njl_client_new(njl_bytes options, njl_engine *engine, const njl_listener *listener, njl_future **error);
 void njl_client_retain(njl_client *client);
 void njl_client_release(njl_client *client);

@@ -9,7 +9,7 @@ typedef struct njl_catalog njl_catalog;
 njl_catalog *njl_client_catalog(const njl_client *client); /* empty if the client has no catalog */
 void njl_catalog_release(njl_catalog *catalog);
 size_t njl_catalog_count(const njl_catalog *catalog);
-/* The returned texts are owned by the caller. NULL: there is no endpoint of that name, or `index` is too large. */
+/* These functions return texts owned by the caller, or NULL if no endpoint has the name or `index` is too large. */
 njl_text *njl_catalog_name(const njl_catalog *catalog, size_t index);
 njl_text *njl_catalog_help(const njl_catalog *catalog, njl_bytes name);     /* for display */
 njl_text *njl_catalog_endpoint(const njl_catalog *catalog, njl_bytes name); /* a JSON object */

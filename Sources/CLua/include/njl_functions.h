@@ -13,7 +13,7 @@ typedef struct njl_results njl_results;
  * string is valid as long as the results. */
 njl_results *njl_function_call(njl_function *function, const njl_value *arguments, size_t count, size_t *returned,
                                njl_value *failure);
-/* The value is borrowed from the results. */
+/* Returns the result at `index`, borrowed from `results`. */
 njl_value njl_results_value(const njl_results *results, size_t index);
 void njl_results_release(njl_results *results);
 

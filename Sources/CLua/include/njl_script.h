@@ -22,7 +22,7 @@ typedef struct njl_script_options {
 
 /* Returns NULL if out of memory. */
 njl_script *njl_script_new(const njl_script_options *options);
-/* Must not be called from inside a run. */
+/* Frees the script. Must not be called from inside a run. */
 void njl_script_free(njl_script *script);
 
 /* The origin of a chunk. */
@@ -56,7 +56,7 @@ bool njl_script_set_function(njl_script *script, const char *name, njl_function 
 bool njl_script_set_value(njl_script *script, const char *name, const njl_value *value);
 
 struct lua_State;
-/* A lua_CFunction that opens the library nightjar.command.session (session.c). */
+/* Opens the library nightjar.command.session (session.c). A lua_CFunction. */
 int njl_open_session(struct lua_State *L);
 /* Calls a lua_CFunction that opens a library in the state. Returns false and sets `*message` as njl_script_run does
  * on failure. */

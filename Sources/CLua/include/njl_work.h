@@ -26,8 +26,8 @@ njl_future *njl_work_start(njl_engine *engine, njl_bytes name, const njl_value *
  * the file. */
 njl_future *njl_resource_read(njl_engine *engine, njl_resource *resource, int64_t most, njl_wait *wait,
                                njl_future **error);
-/* The results of the work: a list, or one value; borrowed from the outcome. njl_work_value returns false if `index`
- * is too large. */
+/* These functions read the results of the work: a list, or one value. njl_work_value sets `*value`, which is borrowed
+ * from the outcome, and returns false if `index` is too large. */
 bool njl_work_is_list(const njl_future *future);
 size_t njl_work_count(const njl_future *future);
 bool njl_work_value(const njl_future *future, size_t index, njl_value *value);

@@ -69,7 +69,7 @@ static int compare_names(const void *a, const void *b) {
   return order != 0 ? order : (x->length > y->length) - (x->length < y->length);
 }
 
-/* Most tables are small, and insertion sort is faster than qsort for them. */
+/* Sorts the names. Most tables are small, and insertion sort is faster than qsort for them. */
 static void sort(njl_json_name *names, size_t count) {
   if (count > 16) return qsort(names, count, sizeof *names, compare_names);
   for (size_t i = 1; i < count; i++) {

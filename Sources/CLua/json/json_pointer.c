@@ -43,7 +43,7 @@ static lua_Integer index_of(const char *token, size_t length) {
   return index + 1;
 }
 
-/* json.pointer(value, "/items/0/name") -> the value that the pointer refers to; nil if there is none */
+/* json.pointer(value, "/items/0/name") -> the value that the pointer refers to; nil if the value does not exist */
 int njl_json_pointer(lua_State *L) {
   luaL_checkany(L, 1);
   luaL_checktype(L, 2, LUA_TSTRING);

@@ -66,7 +66,7 @@ static const unsigned char url_source[] = {
 /* Registry keys: the loaded modules by name, and the table that require "nightjar" returns. */
 static const char loaded_key = 0, nightjar_key = 0;
 
-/* luaopen_nightjar has created nightjar.json already: require "nightjar.json" returns the same table. */
+/* Pushes the table nightjar.json, which luaopen_nightjar has created already. */
 static int open_json(lua_State *L) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &nightjar_key);
   lua_pushliteral(L, "json");
@@ -74,7 +74,7 @@ static int open_json(lua_State *L) {
   return 1;
 }
 
-/* The C functions of nightjar.channels and nightjar.timers. */
+/* Adds the C functions of nightjar.channels and nightjar.timers to the table at index 1. */
 static int open_channels(lua_State *L) {
   njl_add_gates(L, 1);
   return 0;
@@ -156,7 +156,7 @@ static void push(lua_State *L, const module *wanted) {
   lua_replace(L, -2);
 }
 
-/* __index of the table nightjar: loads nightjar.csv and so on. Other names are nil. */
+/* Handles __index of the table nightjar: loads the module nightjar.NAME. Other names are nil. */
 static int index_modules(lua_State *L) {
   lua_settop(L, 2);
   if (!lua_istable(L, 1) || lua_type(L, 2) != LUA_TSTRING) return 0;
@@ -182,7 +182,7 @@ bool njl_push_module(lua_State *L, const char *name) {
   return true;
 }
 
-/* The loader of require "nightjar.csv". */
+/* Loads a module for require, for example "nightjar.csv". */
 static int require_module(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   if (!njl_push_module(L, name)) return luaL_error(L, "module '%s' is not available to this script", name);

@@ -126,7 +126,7 @@ static int readable(lua_State *L, int status, lua_KContext context) {
   return try_read(L);
 }
 
-/* The stack: the pipe, and the number of bytes. */
+/* Reads, or waits until the pipe is readable and tries again. The stack: the pipe, and the number of bytes. */
 static int try_read(lua_State *L) {
   pipe_end *self = check_pipe(L);
   if (is_taken(L, READER)) return luaL_error(L, "another task already reads from this pipe");
@@ -160,7 +160,7 @@ static int read_pipe(lua_State *L) {
 
 /* --- Writing --- */
 
-/* Like write(2), without the SIGPIPE of a pipe whose reading end is closed. */
+/* Like write(2), but without SIGPIPE if the reading end of the pipe is closed. */
 static ssize_t write_quietly(int descriptor, const char *bytes, size_t length) {
   sigset_t broken, pending, before;
   sigemptyset(&broken);
@@ -187,7 +187,8 @@ static int writable(lua_State *L, int status, lua_KContext context) {
   return try_write(L);
 }
 
-/* The stack: the pipe, the bytes, and the number of bytes written. */
+/* Writes the remaining bytes, or waits until the pipe is writable and tries again. The stack: the pipe, the bytes, and
+ * the number of bytes written. */
 static int try_write(lua_State *L) {
   pipe_end *self = check_pipe(L);
   if (is_taken(L, WRITER)) return luaL_error(L, "another task already writes to this pipe");

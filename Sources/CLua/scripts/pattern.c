@@ -170,7 +170,7 @@ static bool is_frontier(njl_matcher *m, const char *place, const char *set, cons
   return !is_in_set(before, set, next - 1) && is_in_set(after, set, next - 1);
 }
 
-/* item* and item+: matches as many as possible, then fewer. */
+/* Matches item* and item+: as many characters as possible first, then fewer. */
 static const char *match_most(njl_matcher *m, const char *place, const char *item, const char *next) {
   ptrdiff_t times = 0;
   while (is_single(m, place + times, item, next)) {
@@ -184,7 +184,7 @@ static const char *match_most(njl_matcher *m, const char *place, const char *ite
   return NULL;
 }
 
-/* item-: matches as few as possible. */
+/* Matches item-: as few characters as possible first, then more. */
 static const char *match_least(njl_matcher *m, const char *place, const char *item, const char *next) {
   for (;;) {
     const char *end = njl_match(m, place, next + 1);

@@ -151,7 +151,7 @@ function Channel.receive(channel)
   return value
 end
 
--- for value in channel:values() do receives values until the channel is closed and empty
+-- channel:values() -> an iterator of the values until the channel is closed and empty
 function Channel.values(channel)
   inside(channel)
   return function() return Channel.receive(channel) end

@@ -53,7 +53,7 @@ local function row_reader(next_piece, options)
     fail("decoding", format("CSV parsing failed: %s at line %d%s", what, where, hint or ""))
   end
 
-  -- The fast path: returns the next row if it is complete and valid.
+  -- Returns the next row by the fast path if the row is complete and valid.
   local function take_whole()
     if not fill() then return nil end
     if skips_newline then -- the \n of a \r\n

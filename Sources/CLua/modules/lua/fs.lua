@@ -164,7 +164,7 @@ function fs.copy(from, to)
   for part in function() return source:read(CHUNK) end do write_stream(pipe, part, to) end
 end
 
--- for line in fs.lines(path) do - reads the file line by line, without loading it into memory
+-- fs.lines(path) -> an iterator of the lines, which does not load the whole file into memory
 function fs.lines(path, options)
   path = path_of(path, "lines", 1)
   local limit = check_options("fs.lines", options, { max_line = "integer" }).max_line
@@ -194,13 +194,12 @@ local function temporary(name, is_folder, options)
   return setmetatable({ path = path, resource = resource }, Temporary)
 end
 
--- local file <close> = fs.temp_file{prefix, suffix, dir} creates an empty file, accessible only to the user. Its path
--- is `file.path`. The file is removed when the variable is closed, by file:remove(), or at the latest when the state
--- closes or the script calls os.exit.
+-- fs.temp_file{prefix, suffix, dir} creates an empty file, accessible only to the user: local file <close> =
+-- fs.temp_file(). Its path is `file.path`. The file is removed when the variable is closed, by file:remove(), or at the
+-- latest when the state closes or the script calls os.exit.
 function fs.temp_file(options) return temporary("temp_file", false, options) end
 
--- local folder <close> = fs.temp_dir{...} creates a temporary folder, which is removed with its contents in the same
--- way.
+-- fs.temp_dir{...} creates a temporary folder, which is removed with its contents like a temporary file.
 function fs.temp_dir(options) return temporary("temp_dir", true, options) end
 
 return fs

@@ -83,7 +83,7 @@ function Reader:line(limit)
   end
 end
 
--- for line in reader:lines(limit) do reads the input line by line.
+-- reader:lines(limit) -> an iterator of the lines
 function Reader:lines(limit)
   limit = limit_of(limit, LONGEST_LINE, "lines")
   return function() return Reader.line(self, limit) end

@@ -27,7 +27,7 @@ function reports.readable(write)
   }
 end
 
--- The Test Anything Protocol, version 14.
+-- Reports in the Test Anything Protocol, version 14.
 function reports.tap(write)
   local number = 0
   write "TAP version 14\n"
