@@ -1,9 +1,9 @@
 /* editor.c - nightjar.command.editor: line editing on the terminal with libedit.
  *
- * libedit reads each character through a callback, which waits like any call of a script, so background tasks
- * continue to run, also during a history search. Their output would appear in the line being edited. Standard output
- * and standard error are therefore replaced by streams that remove the line from the screen, write, and redraw it.
- * Everything belongs to the thread that runs the Lua state. */
+ * libedit reads each character through a callback, which waits like any call of a script, so background tasks continue
+ * to run, also during a history search. Their output would appear in the line being edited. Standard output and
+ * standard error are therefore replaced by streams that remove the line from the screen, write the output, and redraw
+ * the line. Everything belongs to the thread that runs the Lua state. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <histedit.h>
@@ -35,9 +35,9 @@ static struct {
   bool is_interrupted; /* the line was interrupted and is discarded */
   bool has_failed;     /* an error is on the stack of L */
   bool ends_in_line;   /* the last output did not end with a newline */
-  volatile sig_atomic_t is_stale; /* the process was stopped, and other programs may have written */
+  volatile sig_atomic_t is_stale; /* the process was stopped, and other programs may have written to the terminal */
   int columns, rows;
-  /* the terminal's settings during and before editing, for the time while the process is stopped */
+  /* the terminal's settings during and before editing; the latter apply while the process is stopped */
   struct termios edited, before;
 } editor;
 
@@ -142,7 +142,7 @@ static ssize_t write_stream(void *descriptor, const char *bytes, size_t length) 
   return (ssize_t)length;
 }
 
-/* Replaces Lua's file and C's stream of that name by a stream of the editor. */
+/* Replaces Lua's file io.`name` and C's `*stream` by a stream of the editor. */
 static void take_stream(lua_State *L, const char *name, FILE **stream, int descriptor) {
   lua_getglobal(L, "io");
   lua_getfield(L, -1, name);
@@ -159,7 +159,8 @@ static void take_stream(lua_State *L, const char *name, FILE **stream, int descr
 
 /* --- Characters --- */
 
-/* Waits for the next byte. Returns false if there is none: `editor` has the reason, or the input has ended. */
+/* Waits until a byte can be read. Returns false if an error (`has_failed`) or Ctrl-C (`is_interrupted`) ended the
+ * wait. */
 static bool await_input(void) {
   lua_State *L = editor.L;
   if (!lua_checkstack(L, 4)) return false;
@@ -202,8 +203,8 @@ static int get_letter(EditLine *line_editor, wchar_t *letter) {
 
 /* --- Completion --- */
 
-/* Calls the completion function for the text before the cursor. It returns the text to insert and the text to show
- * below. */
+/* Completes the text at the cursor: calls the completion function, inserts its first result and shows the second one
+ * below the line. */
 static unsigned char complete(EditLine *line_editor, int letter) {
   (void)letter;
   lua_State *L = editor.L;
@@ -253,7 +254,7 @@ static char *push_prompt(EditLine *line_editor) {
   return (char *)editor.prompt;
 }
 
-/* Keys as in bash where libedit's defaults differ. */
+/* Binds keys as in bash where libedit's defaults differ. */
 static void bind_keys(EditLine *line_editor) {
   static const char *const keys[][2] = {
       {"^I", "nightjar-complete"}, {"^R", "em-inc-search-prev"},     {"^S", "em-inc-search-next"},
@@ -273,9 +274,9 @@ static void set_locale(void) {
   if (locale == NULL || strcmp(locale, "C") == 0 || strcmp(locale, "POSIX") == 0) setlocale(LC_CTYPE, "C.UTF-8");
 }
 
-/* editor.open(wait, complete), once. wait() waits for standard input and returns whether Ctrl-C was typed before.
- * complete(before, behind) returns the text to insert at the cursor and the text to show below the line; either may
- * be nil. */
+/* editor.open(wait, complete) opens the editor; can be called once. wait() waits until standard input is readable or
+ * Ctrl-C is typed, and returns whether Ctrl-C was typed. complete(before, behind) returns the text to insert at the
+ * cursor and the text to show below the line; either may be nil. */
 static int open_editor(lua_State *L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);
   luaL_checktype(L, 2, LUA_TFUNCTION);
@@ -314,7 +315,7 @@ static int open_editor(lua_State *L) {
   return 0;
 }
 
-/* editor.refresh() redraws the line if other programs have written. */
+/* editor.refresh() redraws the line if other programs may have written to the terminal. */
 static int refresh(lua_State *L) {
   (void)L;
   if (editor.is_stale && editor.L != NULL) draw_line();
@@ -334,7 +335,9 @@ static int end_printed_line(lua_State *L) {
 /* editor.read(prompt) -> the line without its newline; nil at the end of the input; false if Ctrl-C was typed */
 static int read_line(lua_State *L) {
   editor.prompt = luaL_checkstring(L, 1);
-  if (editor.line_editor == NULL || editor.L != NULL) return luaL_error(L, "no line can be read here");
+  if (editor.line_editor == NULL || editor.L != NULL) {
+    return luaL_error(L, "editor.read: the editor is not open, or another line is being read");
+  }
   lua_settop(L, 1);
   end_printed_line(L);
   editor.is_interrupted = editor.has_failed = false;

@@ -131,7 +131,7 @@ static const program programs[] = {
     PROGRAM(types),
 };
 
-/* The loader of a program, whose index is the upvalue. The chunk returns the module. */
+/* Loads a program as a module: runs its chunk, which returns the module. The upvalue is the index of the program. */
 static int load_program(lua_State *L) {
   const program *program = &programs[lua_tointeger(L, lua_upvalueindex(1))];
   lua_settop(L, 1);

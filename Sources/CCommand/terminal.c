@@ -24,7 +24,8 @@
 void njc_hold_standard_streams(void) {
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++) {
     if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
-    /* open returns this stream's descriptor, because all lower ones are in use. Child processes do not inherit it. */
+    /* open returns the descriptor of the closed stream, because all lower descriptors are in use. Child processes do
+     * not inherit the descriptor. */
     open("/dev/null", (stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
   }
 }
@@ -35,7 +36,7 @@ static int is_terminal(lua_State *L) {
   return 1;
 }
 
-/* terminal.width() -> the number of columns of the terminal; 80 if unknown */
+/* terminal.width() -> the number of columns of the terminal; 80 if the number is unknown */
 static int width(lua_State *L) {
   struct winsize size;
   bool is_known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 || ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0;
@@ -77,7 +78,7 @@ static _Atomic bool traces;
 bool njc_traces(void) { return atomic_load(&traces); }
 void njc_set_traces(bool shows) { atomic_store(&traces, shows); }
 
-/* terminal.trace(boolean): whether each call is traced on standard error */
+/* terminal.trace(boolean) sets whether each call is traced on standard error */
 static int trace(lua_State *L) {
   njc_set_traces(lua_toboolean(L, 1));
   return 0;
@@ -115,8 +116,8 @@ static int keep_file(lua_State *L) {
   return 0;
 }
 
-/* terminal.unfinished(path) -> an object that removes the file when it is closed or collected, unless keep was
- * called. Works even if Ctrl-C ends all Lua code. */
+/* terminal.unfinished(path) -> an object that removes the file when the object is closed or collected, unless its
+ * method keep was called. Removes the file even if Ctrl-C ends all Lua code. */
 static int unfinished(lua_State *L) {
   size_t length;
   const char *path = luaL_checklstring(L, 1, &length);
@@ -144,8 +145,8 @@ static bool write_whole(int descriptor, const char *text, size_t length) {
   return true;
 }
 
-/* terminal.write_private(path, text, appends) -> true, or nil and an error message. The file is accessible only to
- * the user. Replacing a file is atomic. */
+/* terminal.write_private(path, text, appends) writes a file that is accessible only to the user -> true, or nil and an
+ * error message. Replaces an existing file atomically, or appends to it. */
 static int write_private(lua_State *L) {
   size_t length;
   const char *path = luaL_checkstring(L, 1), *text = luaL_checklstring(L, 2, &length);
@@ -181,7 +182,8 @@ static int close_private(lua_State *L) {
   return luaL_fileresult(L, fclose(stream->f) == 0, NULL);
 }
 
-/* terminal.open_private(path) -> a file for reading, or nil if there is no file private to this user */
+/* terminal.open_private(path) -> a file for reading, or nil if the file does not exist or is not private to this
+ * user */
 static int open_private(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   luaL_Stream *stream = lua_newuserdatauv(L, sizeof *stream, 0);
@@ -225,8 +227,8 @@ static int columns(lua_State *L) {
   return 1;
 }
 
-/* terminal.read_line() -> the next line of standard input without its newline, from the buffer that io.read uses as
- * well; nil at the end */
+/* terminal.read_line() -> the next line of standard input without its newline, from the buffer that io.read also uses;
+ * nil at the end */
 static int read_line(lua_State *L) {
   char *line = NULL;
   size_t capacity = 0;

@@ -59,7 +59,7 @@ void njd_loop_use(const njd_loop *loop) {
 
 void njd_loop_created(void) { njd_loop_close(&reserved); }
 
-/* Defined by the linker if it wraps the calls; each is then the system's own function. */
+/* The system's own functions. The linker defines these names only if it wraps the calls. */
 extern int __real_socket(int domain, int type, int protocol) __attribute__((weak));
 extern int __real_accept(int socket, struct sockaddr *address, socklen_t *length) __attribute__((weak));
 extern int __real_accept4(int socket, struct sockaddr *address, socklen_t *length, int flags) __attribute__((weak));

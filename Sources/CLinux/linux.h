@@ -2,8 +2,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-/* fd_set as declared by the Glibc module, whose headers are read without _GNU_SOURCE: two declarations of the same
- * name conflict. */
+/* Declares fd_set like the Glibc module, whose headers are read without _GNU_SOURCE. Two different declarations would
+ * conflict. */
 #include <features.h>
 #pragma push_macro("__USE_XOPEN")
 #undef __USE_XOPEN
@@ -20,8 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* For the tests: which descriptors a child inherits. GNU extensions from glibc 2.29 and 2.34. `actions` is a
- * posix_spawn_file_actions_t, whose header conflicts with the Glibc module. */
+/* GNU extensions from glibc 2.29 and 2.34, for the tests of the descriptors that a child process inherits. `actions` is
+ * a posix_spawn_file_actions_t, whose header conflicts with the Glibc module. */
 extern int posix_spawn_file_actions_addchdir_np(void *actions, const char *path);
 extern int posix_spawn_file_actions_addclosefrom_np(void *actions, int from);
 
@@ -40,7 +40,7 @@ static inline bool clinux_has_memory(size_t count) {
   return memory != NULL;
 }
 
-/* Why a file for secrets was rejected. */
+/* The reasons why a file for secrets is rejected. */
 enum clinux_private {
   CLINUX_NO_FILE = -2,     /* a folder, a pipe, a device or a symbolic link */
   CLINUX_FOREIGN = -3,     /* belongs to another user */
@@ -92,6 +92,6 @@ refuse:;
   return refusal;
 }
 
-/* The timer slack of this thread in nanoseconds: how much later than requested the system may wake it. The default
- * is 50,000. Needed because prctl is variadic. */
+/* Sets the timer slack of this thread: how many nanoseconds later than requested the system may wake the thread. The
+ * default is 50,000. Needed because prctl is variadic. */
 static inline void clinux_set_timer_slack(unsigned long nanoseconds) { prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0); }

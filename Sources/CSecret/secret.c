@@ -138,7 +138,7 @@ static csecret_result check_keyring(Session *session, char **message) {
   return is_locked ? CSECRET_LOCKED : CSECRET_OK;
 }
 
-/* Finds the item. `text` may be NULL. */
+/* Finds the item and, unless `text` is NULL, reads it into `*text`. */
 static csecret_result find(Session *session, char **text, char **message) {
   GError *error = NULL;
   GList *items = p_secret_service_search_sync(session->service, &schema, session->attributes, SEARCH_ALL, NULL, &error);
@@ -154,7 +154,7 @@ static csecret_result find(Session *session, char **text, char **message) {
   }
   free_items(items);
   if (result != CSECRET_NONE) return result;
-  /* A locked keyring may hide its items, so an item that was not found in it may exist. */
+  /* A locked keyring may hide its items, so the item may exist although it was not found. */
   result = check_keyring(session, message);
   return result == CSECRET_OK || result == CSECRET_NO_KEYRING ? CSECRET_NONE : result;
 }

@@ -15,7 +15,7 @@ struct njs_parser {
 
 namespace {
 
-/// Skips one byte order mark, as njs_validate does. A second one is an error.
+/// Parses the text. Skips one byte order mark, as njs_validate does. A second one is an error.
 simdjson::error_code parse(njs_parser &parser, const char *bytes, size_t length, njs_document &document) {
   if (length >= 3 && std::memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) {
     bytes += 3;
@@ -74,9 +74,9 @@ njs_status parse_or_explain(njs_parser &parser, const char *bytes, size_t length
   njs_status status = njs_validate(bytes, length, failure, nullptr, Lengthened::note, &lengthened);
   if (status != NJS_OK) return status;
   if (lengthened.failed) return NJS_NO_MEMORY;
-  // The text is valid. It contains a long integer, or so many levels that simdjson, which does not count an innermost
-  // empty one, needs a limit that is higher by one. The limit is restored afterwards; otherwise a text that is too deep
-  // could pass.
+  // The text is valid, so simdjson rejected a long integer or the nesting depth. simdjson allows one level fewer than
+  // its limit, but does not count an innermost empty array or object. The limit is therefore raised by one for this
+  // text, and restored afterwards; otherwise a text that is too deep could pass.
   auto text = lengthened.text(bytes, length);
   auto &simd = parser.parser;
   if (simd.allocate(simd.capacity(), NJS_MAX_DEPTH + 1) != simdjson::SUCCESS) return NJS_NO_MEMORY;

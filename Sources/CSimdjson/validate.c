@@ -1,4 +1,4 @@
-/* The grammar of RFC 8259, byte by byte, to locate errors: simdjson only reports that there is one. */
+/* The grammar of RFC 8259, byte by byte, to locate errors: simdjson reports only that the text is invalid. */
 #define _GNU_SOURCE
 #include <locale.h>
 #include <math.h>
@@ -121,7 +121,8 @@ static bool string(reader *r) {
   return fail(r, "the text ends inside a string");
 }
 
-/* Returns whether the digits, without the sign, exceed uint64 or, if negative, int64. */
+/* Returns whether the number exceeds the uint64 range or, if it is negative, the int64 range. `digits` excludes the
+ * sign. */
 static bool is_long_integer(const unsigned char *digits, size_t count, bool negative) {
   const char *most = negative ? "9223372036854775808" : "18446744073709551615";
   size_t length = strlen(most);

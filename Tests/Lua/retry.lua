@@ -212,7 +212,8 @@ end)
 test("invalid options raise an error that names the option", function()
   misuse("put: body.each is missing", api.put, api, "/echo", { body = {} })
   misuse("put: body.each must be a function, got string", api.put, api, "/echo", { body = { each = "x" } })
-  misuse("put: body.length must be a number of bytes", api.put, api, "/echo", { body = { each = each, length = -1 } })
+  misuse("put: body.length must be a non-negative integer, got -1", api.put, api, "/echo",
+    { body = { each = each, length = -1 } })
   misuse("put: unknown option 'body.eech'; did you mean 'body.each'?", api.put, api, "/echo",
     { body = { eech = each } })
   misuse("body.each must return a function, got nil", api.put, api, "/echo", { body = { each = function() end } })

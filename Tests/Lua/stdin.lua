@@ -21,7 +21,7 @@ local function script(text, options)
 end
 
 testing.test("invalid arguments raise an error", function()
-  misuse("read: a number of bytes expected", nightjar.stdin.read, "all")
+  misuse("read: count must be a non-negative integer", nightjar.stdin.read, "all")
   misuse("lines: the limit must be a positive integer", nightjar.stdin.lines, 0)
 end)
 

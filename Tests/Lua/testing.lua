@@ -84,6 +84,14 @@ testing.test("raises compares an error by its kind or its fields, and returns it
   end), "")
 end)
 
+testing.test("raises compares a field that is false", function()
+  equal(message(function(t) t:raises({ retryable = false }, error, { retryable = false }) end), "")
+  local failure = message(function(t) t:raises({ retryable = false }, error, { retryable = true }) end)
+  equal(failure:match "retryable: got true, expected false$" ~= nil, true)
+  failure = message(function(t) t:raises({ retryable = false }, error, {}) end)
+  equal(failure:match "retryable: got nil, expected false$" ~= nil, true)
+end)
+
 testing.test("fail fails with the message", function()
   equal(message(function(t) t:fail "enough" end), "enough")
 end)

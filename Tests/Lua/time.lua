@@ -206,7 +206,7 @@ test("invalid arguments raise an error that names the function", function()
   misuse(outside, time.format, 1709208000000)
   misuse(outside, time.format, 0 / 0)
   misuse('time.format: the offset must be "Z" or have the form "+02:00", got "2"', time.format, 0, { offset = "2" })
-  misuse("time.format: the offset must be an integer number of minutes of less than a day", time.format, 0,
+  misuse("time.format: the offset must be an integer from -1439 to 1439 minutes", time.format, 0,
     { offset = 1440 })
   misuse("time.format: digits must be between 0 and 9", time.format, 0, { digits = 10 })
   misuse("time.format: unknown option 'digit'; did you mean 'digits'?", time.format, 0, { digit = 1 })

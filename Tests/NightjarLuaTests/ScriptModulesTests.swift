@@ -39,7 +39,7 @@ import Testing
         try script.run("assert(require 'nightjar'.\(module) == nil)")
         #expect(
             message(script, "require 'nightjar.\(module)'")?.hasPrefix(
-                "test:1: module 'nightjar.\(module)' is not available here") == true)
+                "test:1: module 'nightjar.\(module)' is not available in a sandbox") == true)
     }
 
     /// After modules are loaded, changes to the globals do not affect them. Changes before that affect only the script

@@ -629,7 +629,7 @@ function client:close() end
 ---@field cookie? string api_key: the name of a cookie. Default: none.
 ---@field query? string api_key: the name of a query item. Default: none.
 ---@field prefix? string api_key: the text before the key in the header. Default: empty.
----@field provider fun(info: { rejected: boolean }): string?, number? bearer: returns a token and its lifetime in seconds. refused: the server has rejected the last token. Without a token the login ends. Default: none.
+---@field provider fun(info: { rejected: boolean }): string?, number? bearer: returns a token and its lifetime in seconds. rejected: the server has rejected the last token. Without a token, the login ends. Default: none.
 ---@field on_login_required? function Called once when the login has ended. Default: none.
 ---@field token_url? string oauth2: the token endpoint. Default: required.
 ---@field client_id? string oauth2: the client. Default: none.

@@ -11,13 +11,14 @@ struct lua_State;
 /* A lua_CFunction that adds each part to package.preload as nightjar.command.NAME. It may raise. */
 int njc_open(struct lua_State *L);
 
-/* Whether each call is traced on standard error: --trace, and .trace at the prompt. Callable from any thread. */
+/* These functions return or set whether each call is traced on standard error (--trace, and .trace at the prompt).
+ * Callable from any thread. */
 bool njc_traces(void);
 void njc_set_traces(bool shows);
 
-/* Opens a descriptor in place of each closed standard stream, so that no file, socket or event loop of the process
- * gets its number. Reading standard input and writing to the others still fail with EBADF. Must be called before
- * anything else. */
+/* Opens a descriptor in place of each closed standard stream, so that no file, socket or event loop of the process gets
+ * the number of the stream. Reading the replaced standard input and writing to the replaced outputs still fail with
+ * EBADF. Must be called before anything else. */
 void njc_hold_standard_streams(void);
 
 /* Writes to standard output or error without disturbing a line that is being edited. Must be called on the thread

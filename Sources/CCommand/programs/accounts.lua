@@ -15,7 +15,7 @@ local function complain(err)
   return 1
 end
 
--- Returns the result of f, or 1 if it raises an error, which is reported.
+-- Returns the result of f. If f raises an error, reports the error and returns 1.
 local function attempt(f)
   local ok, status = pcall(f)
   return ok and status or complain(status)
@@ -58,7 +58,7 @@ local function client_of(words, specification)
   return nightjar.client(settings), name
 end
 
--- Returns a subcommand that changes a client's login and reports success.
+-- Returns a subcommand that calls the method `change` of the profile's client and reports success as `done`.
 local function changing(specification, change, done)
   return function(words)
     return attempt(function()

@@ -10,7 +10,8 @@ local call_request = {}
 local most_input = 16 * 1024 * 1024
 local piece = 64 * 1024
 
--- Expands a URL argument: :8080/path is localhost, host/path is http. With a base URL, everything else is joined to it.
+-- Expands a URL argument: :8080/path becomes http://localhost:8080/path. With a base URL, any other argument is
+-- returned unchanged, and the client joins it to the base URL. Without a base URL, host/path becomes http://host/path.
 local function url_of(word, base_url)
   if word:find "^%a[%w+.-]*://" then return word end
   if word:find "^:%d*$" or word:find "^:%d*[/?]" then
@@ -95,7 +96,7 @@ local function add_body(verb, options, read, request, types)
   end
 end
 
--- How to remove the headers that the client adds by itself.
+-- Functions that remove the headers that the client adds by default.
 local own_headers = {
   ["user-agent"] = function(client) client.user_agent = false end,
   ["accept-encoding"] = function(client) client.decompress = false end,
@@ -125,14 +126,14 @@ local function add_headers(read, client, request, types)
   if #headers > 0 then request.headers = headers end
 end
 
--- curl's -d sends data; a file with such a name is unlikely.
+-- Rejects a file name that looks like data, because curl's option -d sends data.
 local function check_download(name)
   if not name:find "^[%[{@]" and not name:find "^[^/]*[=&]" then return end
   items.refuse("-d %s: -d writes the response to a file; to send data use fields (name=text) or --raw '%s'; to write to a file of this "
     .. "name use ./%s", name, name, name)
 end
 
--- Whether the URL refers to another server than `base_url`.
+-- Returns whether the URL refers to another server than `base_url`.
 local function is_elsewhere(url, base_url)
   local target = url_of(url, base_url)
   if not target:find "^%a[%w+.-]*://" then return false end

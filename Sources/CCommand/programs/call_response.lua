@@ -99,7 +99,7 @@ end
 
 -- --- Streamed bodies ---
 
--- Whether the body can be written as it arrives.
+-- Returns whether the body can be written as it arrives.
 function call_response.is_streamed(options)
   if options.download or options.stream then return true end
   return not (options.verbose or options.headers or #options.pick > 0 or options.output and options.output ~= "raw")
@@ -117,7 +117,7 @@ function call_response.write_stream(res, verb, options)
   end
 end
 
--- Returns the file of a download. In a folder, its name is the last part of the URL's path.
+-- Returns the file of a download. If `name` is a folder, the file name is the last part of the URL's path.
 local function file_of(name, res)
   if name:sub(-1) ~= "/" then return name end
   local last = (res.url or ""):gsub("[?#].*$", ""):match "://[^/]+/.-([^/]+)$"

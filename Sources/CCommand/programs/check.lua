@@ -1,5 +1,5 @@
 -- nightjar check: checks the syntax of scripts and their use of Nightjar's fields and options, without running them.
--- Only certain errors are reported: there are no false alarms, but not every mistake is found.
+-- Reports only definite errors, so that no finding is wrong. Not every mistake is found.
 local nightjar = require "nightjar"
 local commands = require "nightjar.command.commands"
 local hints = require "nightjar.command.hints"
@@ -31,8 +31,8 @@ end
 
 -- --- Syntax ---
 
--- Converts an error of load to a finding. The error has a line and a text. Its column is the first occurrence of the
--- text in the line up to which the script fails with the same message.
+-- Converts an error of load to a finding. The error contains a line and the text near the error, but no column. The
+-- column is that of the first occurrence of this text at which the truncated script fails with the same message.
 local function syntax_finding(source, message, name)
   local reported = message:sub(#name + 2)
   local line = math.tointeger(tonumber(reported:match "^%d+")) or 1
@@ -56,7 +56,7 @@ end
 
 -- --- Fields ---
 
--- Whether the module has the field although the reference does not, such as fields added by other modules.
+-- Returns whether the module has a field that the reference does not contain, such as a field added by another module.
 local function is_there(class, name)
   if class.kind ~= "module" then return false end
   local ok, module = pcall(require, class.name)

@@ -1,8 +1,8 @@
--- The subcommands with their summaries and items, in the form of nightjar.args. The source of --help, of parsing the
--- words, and of the shell completions.
+-- The subcommands with their summaries and items, in the form of nightjar.args. They determine the text of --help, how
+-- the words are parsed, and the shell completions.
 local commands = {}
 
--- The kinds of values and arguments for completions, by the name that the value has in the items.
+-- The kinds of values and arguments for completions, by the name of the value in the items.
 commands.values = {
   FILE = "file", SCRIPT = "file", PATH = "file", FOLDER = "file", PROFILE = "profile", SHELL = { "bash", "zsh", "fish" },
 }

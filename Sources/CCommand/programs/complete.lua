@@ -26,7 +26,8 @@ local commands = { ".help", ".load", ".quit", ".save", ".trace" }
 
 -- --- Values, without running a script's code ---
 
--- Fields of Nightjar's objects that may be read: their lookup is in C. Fields that would make a call are not included.
+-- The fields of Nightjar's objects that completion may read, because their lookup is in C. Fields whose lookup would
+-- make a call are not included.
 local safe_fields = {
   ["nightjar.client"] = { endpoints = true, cookies = true, cache = true },
   ["nightjar.response"] = { headers = true, json = true, timing = true, redirects = true },
@@ -38,7 +39,7 @@ local function kind_of(value)
   return class and class.name
 end
 
--- Returns the field of that name if the lookup runs no code of a script; else nil.
+-- Returns the field `name` of the value, or nil if looking it up would run code of a script.
 local function field(value, name)
   if type(value) == "string" then return string[name] end
   local nightjar = require "nightjar"
@@ -191,7 +192,7 @@ local function table_context(source, tokens, open, level)
   end
   local call, commas = nil, 0
   if word == "(" or word == "," then
-    -- Inside the parentheses of a call: determines which argument the table is.
+    -- The table is an argument of a call: determines which one.
     local outer = open[level - 1]
     if not outer or lexer.text(source, tokens[outer]) ~= "(" then return nil end
     local depth = 0
@@ -380,7 +381,8 @@ local function in_columns(names, width)
   return table.concat(lines, "\n") .. "\n"
 end
 
--- For the editor: the text to insert at the cursor, and the text to show below the line; either may be nil.
+-- Completes for the editor: returns the text to insert at the cursor and the text to show below the line; either may be
+-- nil.
 function complete.at(before)
   local names = complete.candidates(before)
   if #names == 0 then return nil end

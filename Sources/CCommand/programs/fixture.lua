@@ -1,6 +1,6 @@
 -- .save test: saves the successful statements of a session as a test that replays them. The test contains the
 -- statements and their results as expectations; a cassette for each client contains the servers' responses. Secrets are
--- replaced by the same placeholders in both.
+-- replaced by the same placeholders in the test and in the cassettes.
 local nightjar = require "nightjar"
 local keep = require "nightjar.command.keep"
 local scrub = require "nightjar.command.scrub"
@@ -55,7 +55,8 @@ local function text_of(path, files, body, t)
   return table.concat(lines, "\n")
 end
 
--- Excludes steps that start a browser login, which no one could complete: the test has placeholder tokens.
+-- Excludes steps that start a browser login, because no user is present in a test. The test uses placeholder
+-- tokens instead.
 local function browser_logins(chunks, reasons)
   local is_there = false
   for _, chunk in ipairs(chunks) do
@@ -90,7 +91,7 @@ local function add_reasons(chunks, saved, replaced, reasons)
     end
     for name in pairs(given) do
       if chunk.failed then
-        missing[name] = not there[name] or nil -- The failed chunk may or may not have set it.
+        missing[name] = not there[name] or nil -- The failed chunk may have set the variable.
       else
         missing[name] = reasons[chunk.step] and true or nil
         there[name] = not reasons[chunk.step] or nil
@@ -113,7 +114,7 @@ local function record(chunks, reported)
   browser_logins(chunks, reasons)
   local saved = cassettes(chunks)
   add_reasons(chunks, saved, scrub.places(saved.names), reasons)
-  -- Without the exchanges of the excluded chunks.
+  -- Records again, without the exchanges of the excluded chunks.
   saved = cassettes(chunks)
   local replaced = scrub.places(saved.names)
   for _, chunk in ipairs(chunks) do

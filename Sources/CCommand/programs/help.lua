@@ -43,7 +43,7 @@ end
 
 local short = { ["nightjar.client"] = "api", ["nightjar.response"] = "res", ["nightjar.error"] = "err" }
 
--- "api:get(path: string, ...): nightjar.response"
+-- Returns a signature such as "api:get(path: string, ...): nightjar.response".
 local function signature(class, member)
   if class.kind == "values" then return member[1] end
   if not help.is_method(member) then return ("%s.%s: %s"):format(short[class.name] or class.name, member[1], member[2]) end
@@ -100,7 +100,7 @@ local function of_class(class, width, paint)
   return table.concat(lines, "\n")
 end
 
--- Returns a loaded module of Nightjar; functions of other modules cannot be in use.
+-- Returns the module of a class if it is loaded, else nil. No value can be a function of a module that is not loaded.
 local function loaded(class)
   if class.kind ~= "module" then return nil end
   local nightjar = require "nightjar"
@@ -142,7 +142,8 @@ function help.name_of(value)
   return (signature(found[1], found[2]):match "^[%w_.:]+")
 end
 
--- Learns the methods of clients, which are in an upvalue of their metatable.
+-- Records the methods of clients in the known functions. The methods are in an upvalue of the clients' metatable, so
+-- they are read from a client.
 function help.learn(client)
   local class = classes["nightjar.client"]
   for _, member in ipairs(class.members) do
@@ -155,7 +156,7 @@ end
 
 local has_learned = false
 
--- Creates a client to learn its methods, which no table of the registry contains.
+-- Creates a client to record its methods, which no table of the registry contains.
 function learn_methods()
   if has_learned then return end
   has_learned = true
@@ -163,7 +164,7 @@ function learn_methods()
   help.learn(client)
 end
 
--- Describes a name: "nightjar.map", "api:get", "client_options", "timeout".
+-- Returns the description of a name: "nightjar.map", "api:get", "client_options", "timeout".
 local function of_name(name, width, paint)
   if classes[name] then return of_class(classes[name], width, paint) end
   if classes["nightjar." .. name] then return of_class(classes["nightjar." .. name], width, paint) end
@@ -192,7 +193,7 @@ Ctrl-R     searches the history; Ctrl-C cancels the call or discards the line; C
 .save test F_test.lua                  saves as a test that replays without a network
 .quit      quits]]
 
--- Options: `colors`, `width`.
+-- Returns the description of a value. Options: `colors`, `width`.
 function help.about(value, options)
   local paint = text.painter(options.colors)
   local width = math.max(options.width or 80, 40)

@@ -1,7 +1,7 @@
 -- Suggests how to fix an error, in one sentence.
 local hints = {}
 
--- At the prompt and in scripts.
+-- The hints at the prompt and in scripts, by the kind of the error.
 local by_kind = {
   invalid_argument = "change the argument that the message names; help(function) describes it",
   invalid_url = "check the URL: http or https, a host, and no character that must be written as %XX",
@@ -25,12 +25,12 @@ local by_kind = {
   decoding = "look at err.response.text: the body does not have the form that its type or the schema requires",
   closed = "the client was closed: create a new one",
   forked = "create a new client in the child process",
-  reentrant = "start the call there and return",
+  reentrant = "start the call in the callback without waiting for it, then return",
   storage = "check the path, its permissions and the free space on the disk",
-  cache_miss = "nothing is stored: call without cache = \"cache_only\"",
+  cache_miss = "the cache has no response for this request: call without cache = \"cache_only\"",
 }
 
--- For nightjar get and the other subcommands, whose options are flags.
+-- The hints of nightjar get and the other subcommands, whose options are flags.
 local for_command = {
   invalid_url = by_kind.invalid_url, offline = "the machine has no network: check the connection", dns = by_kind.dns,
   invalid_request = "nothing was sent: change the header, field or method that the message names",
@@ -96,7 +96,7 @@ local function method_names()
   return methods
 end
 
--- Returns the edit distance; more than `most` returns `most` + 1.
+-- Returns the edit distance, or `most` + 1 if the distance exceeds `most`.
 local function distance(a, b, most)
   if math.abs(#a - #b) > most or #a > 32 or #b > 32 then return most + 1 end
   local former = {}

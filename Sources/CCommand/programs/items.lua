@@ -4,13 +4,13 @@ local nightjar = require "nightjar"
 
 local items = {}
 
--- Longer separators precede those that they start with.
+-- A longer separator precedes each separator with which it begins.
 local separators = { ":=@", "==@", "=@", ":@", ":=", "==", "=", ":", "@" }
 
 -- The maximum list index, and the maximum nesting depth of fields.
 local most_index, most_depth = 10000, 100
 
--- An error in the arguments; the exit status is 2.
+-- The metatable of an error in the arguments, for which the exit status is 2.
 local Usage = { __tostring = function(usage) return usage.message end }
 
 function items.refuse(message, ...)

@@ -36,7 +36,7 @@ local function skip(text, position)
   return position
 end
 
--- "object", "array" or "scalar"
+-- Returns "object", "array" or "scalar".
 function json_text.kind(text)
   local first = text:match "^[ \t\r\n]*(.)"
   return first == "{" and "object" or first == "[" and "array" or "scalar"
@@ -66,7 +66,7 @@ function json_text.parts(text)
   end
 end
 
--- Returns the text of the part that a JSON Pointer refers to (RFC 6901), or nil. Of repeated names the last one is
+-- Returns the text of the part that a JSON Pointer refers to (RFC 6901), or nil. If a name is repeated, the last one is
 -- used, as in decoding.
 function json_text.pick(text, pointer)
   for step in pointer:gmatch "/([^/]*)" do

@@ -14,9 +14,10 @@ local mark = "-- Saved at the prompt of nightjar"
 local most = 10000
 local chunks = {}
 
--- Adds a chunk. Its fields: `text`; `step`, the number under which the session recorded its exchanges; `is_expression`:
--- its value became `_`, unless `is_nil`; `returns`: it is a statement that returned values; `expected`, its expected
--- results; `file`, if it ran one; `failed`: it raised an error and is kept because it may have set variables.
+-- Adds a chunk with these fields: `text`; `step`, the number under which the session recorded the chunk's exchanges;
+-- `is_expression`, true if its value became `_` (unless `is_nil`); `returns`, true for statements that returned values;
+-- `expected`, the expected results; `file`, the file that the chunk ran; `failed`, true if the chunk raised an error:
+-- it is kept because it may have set variables.
 function keep.add(chunk)
   if chunk.is_expression and chunk.text:find "^%s*help%f[^%w_]" then return end -- Help is only available at the prompt.
   if #chunks >= most then table.remove(chunks, 1) end
@@ -25,7 +26,7 @@ end
 
 function keep.chunks() return chunks end
 
--- Statements whose effect would end with their line, or that would end the script.
+-- The first tokens of statements whose effect would end with their line, or that would end the script.
 local bound = { ["local"] = true, ["return"] = true, ["goto"] = true, ["::"] = true }
 
 local function is_bound(text)
@@ -38,7 +39,7 @@ local function is_bound(text)
   return false
 end
 
--- Returns the chunk as a statement of a script. `text` is its text after replacements.
+-- Returns the chunk as a statement of a script. `text` is the chunk's text after replacements.
 function keep.statement(chunk, text)
   text = text:gsub("^%s+", "")
   if chunk.is_expression then
@@ -51,7 +52,7 @@ function keep.statement(chunk, text)
   return is_bound(text) and "do\n" .. text .. "\nend" or text
 end
 
--- Returns the script, the number of statements, and the environment variables that it reads.
+-- Returns the script, the number of statements, and the environment variables that the script reads.
 function keep.script()
   local names, lines = {}, {}
   for _, chunk in ipairs(chunks) do
@@ -71,7 +72,7 @@ function keep.script()
   return table.concat(head, "\n") .. "\n\n" .. table.concat(lines, "\n") .. (#lines > 0 and "\n" or ""), #lines, variables
 end
 
--- Whether the file exists and was not written by .save.
+-- Returns whether the file exists and was not written by .save.
 function keep.is_foreign(path)
   local file = io.open(path, "rb")
   if not file then return nightjar.fs.exists(path) end

@@ -2,7 +2,8 @@
 -- single characters.
 local lexer = {}
 
--- Returns the end of a long bracket that begins at `position`, and whether it is closed; nil if none begins there.
+-- Returns the end of a long bracket that begins at `position`, and whether it is closed; nil if no long bracket begins
+-- at `position`.
 local function long_bracket(text, position)
   local equals = text:match("^%[(=*)%[", position)
   if not equals then return nil end

@@ -1,4 +1,5 @@
--- The subcommands of nightjar except demo: a function of the name and the words that returns the exit status.
+-- Runs the subcommands of nightjar except demo. Returns a function that takes the name and the words of a subcommand
+-- and returns the exit status.
 local commands = require "nightjar.command.commands"
 
 return function(name, ...)

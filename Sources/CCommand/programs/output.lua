@@ -1,5 +1,5 @@
--- Output formats of the command: JSON, one line per item, CSV, a table, or unchanged. Colours are used only on a
--- terminal, and nothing is truncated elsewhere.
+-- The output formats of the command: JSON, one line per item, CSV, a table, or unchanged. Only output to a terminal is
+-- coloured and truncated.
 local nightjar = require "nightjar"
 local bodies = require "nightjar.command.show_bodies"
 local json_text = require "nightjar.command.json_text"
@@ -37,20 +37,20 @@ local writers = {}
 
 function writers.json(value) line(bodies.json(value, output.painter()) or value) end
 
--- A list is written as one line per item.
+-- Writes a list as one line per item.
 function writers.ndjson(value)
   if json_text.kind(value) ~= "array" then return line(json_text.compact(value)) end
   for _, item in json_text.parts(value) do line(json_text.compact(item)) end
 end
 
--- Strings without quotes, other values unchanged.
+-- Writes a string without quotes, and any other value unchanged.
 function writers.raw(value)
   if value:find '^%s*"' then return line(nightjar.json.decode(value)) end
   line(value)
 end
 
--- Returns the records of a text: those of a list, or a single one. A value that is not an object is a record with one
--- field.
+-- Returns the records of a JSON text: one for each element of a list, otherwise a single record. A value that is not an
+-- object becomes a record with one field.
 local function records(value)
   local list = {}
   local function add(item)
@@ -163,7 +163,8 @@ function streams.json()
   end, function() line(is_first and "[]" or "\n]") end
 end
 
--- The header is determined by the first items. Later fields are omitted, which is reported once.
+-- Writes items as CSV. The first items determine the header. Fields that first occur in later items are omitted, which
+-- is reported once.
 function streams.csv()
   local ahead, write, known, has_reported = {}, nil, nil, false
   local function put(record)
@@ -200,7 +201,7 @@ function streams.table()
   end
 end
 
--- Returns a function that writes an item, a JSON text, and one that ends the output.
+-- Returns a function that writes an item, which is a JSON text, and a function that ends the output.
 function output.stream(format) return streams[format]() end
 
 -- --- Messages ---
@@ -250,7 +251,8 @@ function output.request(outcome)
     local word = words[place]
     if word == "-H" or word == "--header" then
       place = place + 1
-      -- Such an option prevents a header that curl would add.
+      -- A field in the form "Name;" is a header with an empty value; a field in the form "Name:" prevents a header that
+      -- curl would add.
       if words[place]:sub(-1) == ";" and not words[place]:find(":", 1, true) then
         fields[#fields + 1] = words[place]:sub(1, -2) .. ":"
       elseif not words[place]:find ":$" then

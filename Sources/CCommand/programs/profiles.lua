@@ -5,8 +5,8 @@
 --     "profiles": { "work": { "base_url": "https://api.example.com/v1", "headers": { "X-Team": "blue" },
 --       "auth": { "type": "bearer", "token": { "env": "WORK_TOKEN" } }, "timeout": 20 } } }
 --
--- { "env": "NAME" } is replaced by the environment variable. Literal secrets are rejected, because files like this one
--- are shared and backed up.
+-- { "env": "NAME" } is replaced by the environment variable. Literal secrets are rejected, because config files are
+-- often shared and backed up.
 local nightjar = require "nightjar"
 local hints = require "nightjar.command.hints"
 local terminal = require "nightjar.command.terminal"
@@ -24,7 +24,7 @@ function profiles.is_problem(err) return getmetatable(err) == Problem end
 
 local function folder(variable, default)
   local path = os.getenv(variable)
-  if path and path:sub(1, 1) == "/" then return path end -- the specification requires relative paths to be ignored
+  if path and path:sub(1, 1) == "/" then return path end -- the XDG specification requires relative paths to be ignored
   return (os.getenv "HOME" or "") .. default
 end
 
@@ -103,7 +103,7 @@ local function is_secret(name, place)
   return false
 end
 
--- Whether the value of this name should not be displayed.
+-- Returns whether the value of this name should not be displayed.
 function profiles.is_secret(name) return is_secret(name, nil) end
 
 -- Replaces references by the values of environment variables. `place` is auth, headers or nil. `is_guarded`: an outer
@@ -142,7 +142,7 @@ end
 
 -- --- A profile ---
 
--- The default store for the login of a profile.
+-- Returns the default store for the login of a profile.
 function profiles.default_store(name)
   return "file:" .. folder("XDG_STATE_HOME", "/.local/state") .. "/nightjar/login-" .. name:gsub("[^%w._-]", "_")
 end
@@ -157,8 +157,8 @@ local function option_names()
   end
 end
 
--- Returns the client options of a profile; of the default profile if `name` is nil.
--- @return the options and the profile's name, or nil if no profile was selected and there is no default
+-- Returns the client options of the profile `name`, or of the default profile if `name` is nil. @return the options and
+-- the profile's name, or nil if no profile was selected and there is no default
 function profiles.options(name)
   local config = profiles.read()
   name = name or config.default_profile

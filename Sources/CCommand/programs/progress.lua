@@ -8,11 +8,12 @@ local progress = {}
 
 -- Seconds before a bar is drawn, and between updates.
 local show_delay, pace = 0.5, 0.1
--- Columns that stay free: the terminal writes ^C there, and a wrapped line would not be overwritten.
+-- The number of columns that stay free at the end of the line: the terminal may write ^C, and a line that wraps would
+-- not be overwritten completely.
 local margin = 4
 
--- The text of a bar: done of total, rate and remaining time. `total` is nil if unknown; `unit` is "bytes" or a noun;
--- `note` is appended and may be nil.
+-- Returns the text of a bar: done of total, rate and remaining time. `total` is nil if it is unknown; `unit` is "bytes"
+-- or a noun; `note` is appended and may be nil.
 function progress.line(done, total, seconds, unit, width, note)
   local amount = unit == "bytes" and text.bytes or function(count) return tostring(count) end
   local rate = seconds > 0 and done / seconds or 0
@@ -84,7 +85,7 @@ function progress.follow_chunks()
     local headers = index(res, "headers")
     local total = not headers["content-encoding"] and tonumber(headers["content-length"]) or nil
     local shown = progress.start(total, "bytes")
-    -- The bar is closed with the loop, even if it is left early.
+    -- The for loop closes the bar, even if a break ends the loop.
     return function()
       local part = next_part()
       if part then shown:add(#part) else shown:close() end
@@ -97,8 +98,8 @@ function progress.follow_chunks()
   end
 end
 
--- The line of the calls in flight: the time of the last update, the time of the first response byte, and the number of
--- calls.
+-- The state of the line for the calls in flight: whether it is shown, the time of the last update, the time of the
+-- first response byte, and the number of calls.
 local is_shown, drawn, responded, in_flight = false, 0, nil, 0
 
 local function hide()
@@ -106,7 +107,7 @@ local function hide()
   is_shown = false
 end
 
--- Removes the line.
+-- Removes the line of the calls in flight.
 function progress.clear()
   hide()
   responded, in_flight = nil, 0
@@ -117,7 +118,7 @@ local function show_calls(state)
   local now = terminal.now()
   local has_ended = state.calls < in_flight
   in_flight = state.calls
-  if has_ended then -- The code that waited may print something.
+  if has_ended then -- The code that waited for the calls may print something now.
     drawn = now
     return hide()
   end

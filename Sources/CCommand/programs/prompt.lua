@@ -6,7 +6,7 @@ local terminal = require "nightjar.command.terminal"
 
 local prompt = {}
 
--- Returns the input as a function, and whether it is an expression; or nil and the error.
+-- Returns the input as a function, and whether the input is an expression; or nil and the error.
 local function load_chunk(source)
   source = source:gsub("^%s*=", "")
   local expression = load("return " .. source, "=stdin", "t")
@@ -15,7 +15,7 @@ local function load_chunk(source)
   return chunk, chunk and false or message
 end
 
--- Whether further lines could complete the input.
+-- Returns whether further lines could complete the input.
 function prompt.is_incomplete(source)
   local chunk, message = load_chunk(source)
   return not chunk and message:sub(-5) == "<eof>"
@@ -132,7 +132,7 @@ end
 
 -- --- Reading ---
 
--- For the editor: waits for input. Returns whether Ctrl-C was typed before.
+-- Waits for input, for the editor. Returns whether Ctrl-C was typed.
 local function wait()
   session.attend(true)
   local is_interrupted = false
@@ -209,7 +209,7 @@ local function define_globals()
   progress.follow_calls()
 end
 
--- Whether the text contains the name as a separate token.
+-- Returns whether the text contains the name as a separate token.
 local function mentions(source, name)
   for _, token in ipairs(require("nightjar.command.lexer").tokens(source)) do
     if token.kind ~= "string" and token.kind ~= "comment" and source:sub(token.first, token.last) == name then return true end
@@ -226,7 +226,7 @@ local function keep_error(err)
   _G.err = err
 end
 
--- Whether a line reads the error of a failed line, which a saved script does not have.
+-- Returns whether a line reads the error of a failed line. A saved script does not contain the failed line.
 local function reads_error(source) return last_error ~= nil and rawget(_G, "err") == last_error and mentions(source, "err") end
 
 local function is_response(value)

@@ -7,7 +7,7 @@ local secrets = require "nightjar.command.secrets"
 
 local scrub = {}
 
--- The minimum length in bytes of a secret that is searched for everywhere, as in the cassettes.
+-- The minimum length in bytes of a secret that is searched for in all texts. Cassettes use the same minimum.
 local shortest_secret = 6
 
 -- Splits a string literal into { before, secret, after }.
@@ -34,7 +34,8 @@ end
 -- A query item: separator, name and value.
 local item = "([?&])([^=&#%s]+)=([^&#%s\"'%]]*)"
 
--- Returns the secrets in typed statements, and the names of those that are too short to be searched for everywhere.
+-- Returns the secrets in typed statements, and the names of the secrets that are too short to be searched for in all
+-- texts.
 function scrub.typed(chunks)
   local texts, names, seen = {}, {}, {}
   local function add(text, name)
@@ -67,7 +68,8 @@ function scrub.typed(chunks)
   return texts, names
 end
 
--- Indexes the replacements: `exact` by whole text; `everywhere` is a list, longest first.
+-- Returns the replacements in two forms: `exact`, a table by secret; and `everywhere`, a list of those that are
+-- searched for in all texts, longest first.
 function scrub.places(names)
   local exact, everywhere = {}, {}
   for _, entry in ipairs(names) do
@@ -135,8 +137,8 @@ function scrub.statement(source, replaced)
   return table.concat(pieces) .. source:sub(position)
 end
 
--- Replaces the secrets in an expected literal; returns nil if a part of it equals a secret that is too short to be
--- searched for, so that it is unclear whether it is one.
+-- Replaces the secrets in an expected literal; returns nil if a string or number in the literal equals a secret that is
+-- too short to be searched for: it may or may not be the secret.
 function scrub.literal(source, replaced)
   for _, token in ipairs(lexer.tokens(source)) do
     local content = token.kind == "string" and value_of(source, token) or token.kind == "number" and lexer.text(source, token)
@@ -145,7 +147,7 @@ function scrub.literal(source, replaced)
   return scrub.without(source, replaced)
 end
 
--- Whether a text to be written still contains a secret.
+-- Returns whether a text to be written still contains a secret.
 function scrub.has_secret(text, replaced)
   for _, entry in ipairs(replaced.everywhere) do
     if text:find(entry[1], 1, true) then return true end

@@ -9,7 +9,7 @@
 --   - a string literal that looks like a token: at least 24 letters, digits and signs without a space or slash, with
 --     at least one letter and one digit; also "Bearer x" and "Basic x";
 --   - a number that is the value of a name containing passw, passphrase, passcode or pwd, or of pin or otp;
---   - a string literal that was such a value earlier in this session; every occurrence of it.
+--   - a string literal that was such a value earlier in this session; every occurrence of the literal.
 --
 -- A text that contains any other secret, for example in the query of a URL, is not written to the history either.
 --
@@ -25,7 +25,7 @@ for name in ([[type grant scope issuer store url method token_url device_url aut
 
 local known = {}
 
--- These names are also common in data.
+-- Names of credentials that are also common in other data; not treated as secrets.
 local common = { auth = true, code = true, key = true, session = true, signature = true, ticket = true }
 
 local function is_secret_name(name)
@@ -41,7 +41,7 @@ local function is_number_name(name)
     or lower:find "passcode" ~= nil or lower:find "pwd" ~= nil
 end
 
--- Whether a query item of this name is a secret.
+-- Returns whether a query item of this name is a secret.
 function secrets.is_item_name(name) return is_secret_name(name) or is_number_name(name) or name:lower():find "key$" ~= nil end
 
 local function looks_like_token(content)
@@ -63,7 +63,8 @@ local function environment_call(source, tokens, index)
   return start - 2, last
 end
 
--- Returns the name before the = at `index`, or before a comparison (== or ~=) that ends there; nil if there is none.
+-- Returns the name before the = at `index`, or before a comparison (== or ~=) that ends at `index`; nil if there is
+-- none.
 local function name_before(source, tokens, index)
   local function is(at, text) return tokens[at] ~= nil and lexer.text(source, tokens[at]) == text end
   if is(index - 1, "=") or is(index - 1, "~") then index = index - 1 end
@@ -94,7 +95,7 @@ end
 -- a part of the value joined by "..", "and" or "or", with or without parentheses. Arguments of calls belong to no name.
 local function values_of(source, tokens)
   local names, stack = {}, {}
-  local name, is_list -- the name of the value at this token; is_list: a comma does not end the value
+  local name, is_list -- the name of the value at this token; whether a comma in the value does not end it
   for index, token in ipairs(tokens) do
     local text, before = lexer.text(source, token), tokens[index - 1]
     local before_text = before and lexer.text(source, before)
@@ -169,12 +170,12 @@ local function scan(source)
   return found, variables
 end
 
--- Returns the secrets of a text: a list of { first, last, name }. Each is a number or a string literal with its quotes;
--- `name` is the name whose value it is, or nil.
+-- Returns the secrets of a text: a list of { first, last, name }. Each secret is a number, or a string literal with its
+-- quotes; `name` is the name to which the secret is assigned, or nil.
 function secrets.find(source) return (scan(source)) end
 
 -- Returns the environment variables that a text reads with a literal name: a list of { first, last, variable, name,
--- is_secret }. Each is a call of os.getenv; `name` is the name whose value it is, or nil.
+-- is_secret }. Each item is a call of os.getenv; `name` is the name to which its result is assigned, or nil.
 function secrets.environment(source) return (select(2, scan(source))) end
 
 -- Returns the value of a string literal.
@@ -184,7 +185,8 @@ local function value_of(source, token)
   return ok and type(value) == "string" and value or lexer.content(source, token)
 end
 
--- Whether the text contains a secret, including secrets in URLs and documents and known secrets within longer words.
+-- Returns whether the text contains a secret, including secrets in URLs and documents and known secrets within longer
+-- words.
 function secrets.has(source)
   if #secrets.find(source) > 0 then return true end
   for _, token in ipairs(lexer.tokens(source)) do

@@ -1,4 +1,4 @@
--- Formats texts and bodies of responses, of which the first lines are shown.
+-- Formats the first lines of texts and of response bodies.
 local limits = require "nightjar.command.show_limits"
 local text = require "nightjar.command.text"
 
@@ -53,7 +53,7 @@ local function role_of(literal)
 end
 
 -- Formats JSON with one line per member, keeping the order and number formats; nil if it is not valid JSON. Reads only
--- as much as is shown.
+-- the part of the body that is shown.
 function bodies.json(body, paint, hint)
   local out, line, depth, position, most = {}, {}, 0, 1, limits.lines
   local function flush()
@@ -116,7 +116,7 @@ function bodies.json(body, paint, hint)
   return table.concat(out, "\n")
 end
 
--- Whether the bytes are a text without control characters, judging by their start.
+-- Returns whether the first 4096 bytes are UTF-8 text without control characters.
 function bodies.is_text(body)
   local start = body:sub(1, 4096):gsub("[\xc0-\xff][\x80-\xbf]*$", "")
   return utf8.len(start) ~= nil and not start:find "[%z\1-\8\14-\26\28-\31]"

@@ -13,7 +13,7 @@ local function column_before(a, b)
   return a < b
 end
 
--- Whether the value is a list of two or more tables with only string keys and mostly scalar values.
+-- Returns whether the value is a list of two or more tables with only string keys and mostly scalar values.
 function records.is(value)
   if type(value) ~= "table" then return false end
   local length = rawlen(value)
@@ -44,7 +44,7 @@ local function show_cell(value)
   return text.safe(kind == "string" and value:sub(1, 400) or tostring(value))
 end
 
--- Formats records as a table with one line per record. Columns that do not fit and omitted records are stated.
+-- Formats records as a table with one line per record. States which columns and how many records were omitted.
 function records.show(list, paint, width)
   local names, seen, count = {}, {}, math.min(rawlen(list), limits.lines)
   for index = 1, count do

@@ -125,7 +125,7 @@ function show_table(value, state, indent, depth)
   return "{\n" .. indent .. "  " .. table.concat(pieces, ",\n" .. indent .. "  ") .. "\n" .. indent .. "}"
 end
 
--- Formats a table within the width of a line if it fits.
+-- Formats a table, on one line if it fits into the width.
 function values.table(value, paint, width)
   return show_table(value, { paint = paint, width = width, open = {}, budget = 2000 }, "", 1)
 end

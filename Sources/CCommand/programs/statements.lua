@@ -1,5 +1,5 @@
--- Determines which names typed statements read and set, and what their results depend on, by their tokens, for .save
--- test.
+-- Determines from the tokens of typed statements which names they read and set, and whether their results depend on
+-- time or chance. For .save test.
 local lexer = require "nightjar.command.lexer"
 
 local statements = {}
@@ -13,7 +13,7 @@ end
 local unlike = {}
 for word in ([[content_encoding content_length transfer_encoding peer source curl earlier]]):gmatch "[%w_]+" do unlike[word] = true end
 
--- Whether the text reads such a field.
+-- Returns whether the text reads a field that differs in a replay.
 function statements.is_unlike(text)
   for _, token in ipairs(lexer.tokens(text)) do
     local word = token.kind == "name" and lexer.text(text, token) or token.kind == "string" and lexer.content(text, token) or ""
@@ -47,8 +47,8 @@ function statements.names_of(text)
   return given, read
 end
 
--- Whether the result of the statement may depend on the time or on random values. `names` contains the names with such
--- values; the names that the statement sets are added.
+-- Returns whether the result of the statement may depend on the time or on random values. `names` is the set of names
+-- whose values depend on these; the names that the statement sets are added or removed.
 function statements.depends_on_chance(text, names)
   local given, read = statements.names_of(text)
   local depends, is_client = false, false
@@ -58,13 +58,13 @@ function statements.depends_on_chance(text, names)
     if word == "client" then is_client = true end
   end
   for name in pairs(read) do depends = depends or names[name] ~= nil end
-  -- The options of a client may differ each time; its calls do not depend on that.
+  -- The options of a client may differ each time. The results of its calls do not depend on these differences.
   if is_client then depends = false end
   for name in pairs(given) do names[name] = depends or nil end
   return depends
 end
 
--- Whether the text contains this name or string literal.
+-- Returns whether the text contains this name or string literal.
 function statements.has(text, kind, content)
   for _, token in ipairs(lexer.tokens(text)) do
     local found = token.kind == kind and (kind == "string" and lexer.content(text, token) or lexer.text(text, token))

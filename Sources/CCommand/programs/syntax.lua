@@ -1,5 +1,5 @@
 -- Parses a script as far as nightjar check requires: its variables and their definitions, and each field access, call
--- and table. The source must be valid Lua. If the parser cannot handle it, it gives up.
+-- and table. The source must be valid Lua. For a script that it cannot handle, the parser returns nil.
 local lexer = require "nightjar.command.lexer"
 
 local syntax = {}
@@ -7,7 +7,7 @@ local syntax = {}
 local doubled = {}
 for sign in ([[.. == ~= <= >= // :: << >>]]):gmatch "%S+" do doubled[sign] = true end
 
--- Names, strings, numbers and signs, without comments.
+-- Returns the names, strings, numbers and signs of the source, without comments.
 local function tokens_of(source)
   local tokens = {}
   for _, token in ipairs(lexer.tokens(source)) do
@@ -89,7 +89,7 @@ function syntax.read(source)
   end
   local function define(variable, definition) variable.definitions[#variable.definitions + 1] = definition end
 
-  -- Returns the definition of the variable at `index` by a list of expressions.
+  -- Returns the definition that a list of expressions gives the variable at `index`.
   local function definition_of(expressions, index)
     if index < #expressions then return { expressions[index], 1 } end
     local last = expressions[#expressions]
@@ -194,7 +194,7 @@ function syntax.read(source)
     return suffixed()
   end
 
-  -- Precedence is irrelevant: the results of operators are unknown.
+  -- Parses an expression. Ignores precedence, because the results of operators are unknown.
   function expression()
     local count = 0
     while tokens[place].kind ~= "string" and unary[peek()] do

@@ -3,9 +3,7 @@ local terminal = require "nightjar.command.terminal"
 
 local text = {}
 
--- Escapes everything in untrusted text that could control a terminal: control characters, C1 controls in UTF-8 (U+0080
--- to U+009F), characters that change the text direction (U+202A to U+202E, U+2066 to U+2069), and invalid UTF-8.
--- `keeps` is a set of bytes that are not escaped.
+-- The escapes of control characters that have one; other bytes are escaped as \xNN.
 local names = { ["\n"] = "\\n", ["\t"] = "\\t", ["\r"] = "\\r", ["\a"] = "\\a", ["\b"] = "\\b", ["\v"] = "\\v", ["\f"] = "\\f" }
 
 local function escape_byte(byte)
@@ -24,6 +22,9 @@ local function escape_invalid(bytes)
   return table.concat(pieces)
 end
 
+-- Escapes everything in untrusted text that could control a terminal: control characters, C1 controls in UTF-8 (U+0080
+-- to U+009F), characters that change the text direction (U+202A to U+202E, U+2066 to U+2069), and invalid UTF-8.
+-- `keeps` is a set of bytes that are not escaped.
 function text.safe(bytes, keeps)
   if not utf8.len(bytes) then bytes = escape_invalid(bytes) end
   if not bytes:find "[%c\xc2\xe2]" then return bytes end
@@ -35,7 +36,7 @@ function text.safe(bytes, keeps)
   end))
 end
 
--- The number of columns of an escaped text.
+-- text.columns(line) -> the number of columns of an escaped text
 text.columns = terminal.columns
 
 -- Truncates a text to the number of columns and marks the truncation.
@@ -66,13 +67,13 @@ function text.painter(has_colors)
   return function(role, line) return line ~= "" and "\27[" .. codes[role] .. "m" .. line .. "\27[0m" or line end
 end
 
--- https://no-color.org. No colours unless the stream is a terminal that supports them.
+-- Returns whether the stream is a terminal that supports colours and NO_COLOR (https://no-color.org) is not set.
 function text.has_colors(descriptor)
   local no_color, kind = os.getenv "NO_COLOR", os.getenv "TERM"
   return (no_color == nil or no_color == "") and kind ~= nil and kind ~= "dumb" and terminal.is_terminal(descriptor)
 end
 
--- 1536 -> "1.5 KB"; units are powers of 1024.
+-- Formats a number of bytes: 1536 becomes "1.5 KB". The units are powers of 1024.
 function text.bytes(count)
   if count < 1024 then return ("%d B"):format(count) end
   local units, index = { "KB", "MB", "GB", "TB" }, 1

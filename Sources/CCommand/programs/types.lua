@@ -35,7 +35,7 @@ end
 local complete = {}
 for name in ([[client response error task list cookies cache timing]]):gmatch "%w+" do complete["nightjar." .. name] = true end
 
--- Whether objects of the class have only the documented members.
+-- Returns whether objects of the class have only the documented members.
 function types.is_complete(class)
   return class.kind == "module" or complete[class.name] and not class.index and #class.members > 0
 end
@@ -75,7 +75,7 @@ function types.signature(type_text)
   return signature
 end
 
--- Returns the class of a type that is a single class, optionally nil.
+-- Returns the class of a type that is one class, or one class or nil.
 local function class_of_type(type_text)
   local name = type_text and type_text:match "^(nightjar[%w_.]*)%??$"
   return name and classes[name]
@@ -108,7 +108,7 @@ local function result_of(expression, place, depth)
     callee = member and member[2]:sub(1, 1) == "(" and not member.overload and { signature = types.signature(member[2]), member = member }
   end
   if not callee or not callee.signature then return nil end
-  -- The second result may be an error of any type.
+  -- The second result of nightjar.try may be an error of any type.
   if callee.member[1] == "try" and place == 2 then
     local called = expression.arguments[1] and type_of(expression.arguments[1], depth)
     if not (called and called.signature) then return nil end
@@ -162,7 +162,7 @@ function types.options(type_text)
   return #found > 0 and found or nil
 end
 
--- Returns the class of the values of a table by names.
+-- Returns the class of the values of a type such as table<string, nightjar.x>; nil for other types.
 function types.values(type_text)
   local name = type_text and type_text:match "^table<string, (nightjar%.[%w_]+)>$"
   return name and classes[name]

@@ -18,7 +18,7 @@ typedef struct {
   int timer;
 } njd_loop;
 
-/** Creates the descriptors of an event loop. Returns 0 or an errno value; on an error all of them are -1. */
+/** Creates the descriptors of an event loop. Returns 0 or an errno value; on an error all descriptors are -1. */
 int njd_loop_open(njd_loop *loop);
 
 /** Closes the descriptors that are not -1, and sets them to -1. */
@@ -29,18 +29,18 @@ void njd_loop_close(njd_loop *loop);
  * the wrappers. */
 void njd_loop_use(const njd_loop *loop);
 
-/** Ends the effect of `njd_loop_use` on this thread. */
+/** Closes the descriptors that `njd_loop_use` passed on this thread and that no event loop has taken. */
 void njd_loop_created(void);
 
 /** Replaces a descriptor 0, 1 or 2 by a higher one with close-on-exec. Other descriptors are returned unchanged.
- * Otherwise, a program that runs with its standard streams closed would use the library's descriptors as its
- * standard streams.
+ * Without this replacement, a program that runs with its standard streams closed would use the library's descriptors
+ * as its standard streams.
  *
  * @param descriptor  closed if it is replaced; -1, as system calls return it, is returned with errno unchanged
  * @return -1 with errno if no descriptor is available */
 int njd_above_standard(int descriptor);
 
-/** Whether this program was linked with the wrappers. */
+/** Returns whether this program was linked with the wrappers. */
 bool njd_wraps(void);
 
 #endif

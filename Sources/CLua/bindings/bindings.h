@@ -21,18 +21,18 @@ int njl_batch(lua_State *L) NJL_YIELDS;
 /* client.c */
 /* Returns the client at index 1. Raises an error if the value is not a client or if the client is closed. */
 njl_client *njl_check_client(lua_State *L) NJL_RAISES;
-/* Returns a number for the userdata at `index`. The number finds the userdata as long as something else keeps it
- * alive. */
+/* Returns a number for the userdata at `index`. njl_push_numbered finds the userdata by the number as long as something
+ * else keeps the userdata alive. */
 lua_Integer njl_number(lua_State *L, njl_host *host, int index) NJL_RAISES;
 /* returns false and pushes nothing if the userdata was collected */
 bool njl_push_numbered(lua_State *L, lua_Integer number);
-/* The continuation of a call whose wait is over. */
+/* Continues a call whose wait is over: returns its response or raises its error, or handles a pending decision. */
 int njl_responded(lua_State *L, int status, lua_KContext context) NJL_YIELDS;
 /* Starts the request with the client at index 1 and waits with the reply at index 2, then continues in `then`. The
  * rest of the stack belongs to the request. The options are at index `options`. */
 int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunction then) NJL_YIELDS;
-int njl_send_request(lua_State *L) NJL_YIELDS; /* api:request: the client is at index 1, the request at index 2 */
-bool njl_client_has_hooks(lua_State *L) NJL_RAISES; /* the client is at index 1 */
+int njl_send_request(lua_State *L) NJL_YIELDS; /* sends the request at index 2 with the client at index 1 */
+bool njl_client_has_hooks(lua_State *L) NJL_RAISES; /* for the client at index 1 */
 int njl_client_open(lua_State *L) NJL_YIELDS;
 void njl_open_client(lua_State *L) NJL_RAISES;
 
@@ -67,44 +67,44 @@ lua_Integer njl_caller_push(lua_State *L, njl_host *host, int options) NJL_RAISE
 lua_Integer njl_caller_number(lua_State *L, int caller);
 /* Returns whether the running task makes one of the caller's calls, or is a descendant of such a task. */
 bool njl_caller_is_running(lua_State *L, int caller, const njl_host *host);
-/* Raises the error on top of the stack. If a hook of one of the calls of the caller at `caller` has raised an error,
- * raises that one instead. */
+/* Raises the error on top of the stack. If the error came from a hook during a call of the caller at `caller`, raises
+ * the error that the hook raised. */
 int njl_caller_raise(lua_State *L, int caller) NJL_RAISES;
 
 /* limits.c */
 int njl_limits(lua_State *L) NJL_RAISES;
 
 /* loan.c */
-/* Owns objects lent by Swift during a function that may raise. A userdata. */
+/* A userdata that owns objects created by Swift while a function that may raise uses them. */
 typedef struct njl_loan {
   njl_cookie_list *list;
   njl_text *text;
 } njl_loan;
 njl_loan *njl_loan_push(lua_State *L) NJL_RAISES;
-/* Pushes the text and returns it to Swift. */
+/* Pushes the text as a Lua string and releases it. */
 void njl_loan_push_text(lua_State *L, njl_loan *loan) NJL_RAISES;
-/* Pushes the value of the text, which is JSON. `what` names it in messages. */
+/* Pushes the Lua value of the text, which is JSON. `what` names the text in messages. */
 void njl_loan_push_json(lua_State *L, njl_loan *loan, const char *what) NJL_RAISES;
 void njl_open_loan(lua_State *L) NJL_RAISES;
 
 /* cookies.c */
-int njl_cookies_push(lua_State *L) NJL_RAISES; /* for the client at index 1; nil if it has no cookie jar */
+int njl_cookies_push(lua_State *L) NJL_RAISES; /* pushes the cookies object of the client at index 1, or nil */
 void njl_open_cookies(lua_State *L) NJL_RAISES;
 
 /* endpoints.c */
-int njl_endpoints_push(lua_State *L) NJL_RAISES; /* for the client at index 1; always the same object */
-/* of the client at index 1; also pushes the object that owns the catalog */
+int njl_endpoints_push(lua_State *L) NJL_RAISES; /* pushes the endpoints object of the client at index 1 */
+/* returns the catalog of the client at index 1 and pushes the object that owns the catalog */
 const njl_catalog *njl_endpoints_of(lua_State *L) NJL_RAISES;
 int njl_load_openapi(lua_State *L) NJL_YIELDS;
 void njl_open_endpoints(lua_State *L) NJL_RAISES;
 
 /* cache.c */
-int njl_cache_push(lua_State *L) NJL_RAISES; /* for the client at index 1; nil if it has no cache */
+int njl_cache_push(lua_State *L) NJL_RAISES; /* pushes the cache object of the client at index 1, or nil */
 void njl_open_cache(lua_State *L) NJL_RAISES;
 
 /* refresh.c */
 int njl_refreshed(lua_State *L) NJL_YIELDS;
-/* For a finished reply at `index`: starts a task that waits for the revalidated response and calls the reply's
+/* Starts a task that waits for the revalidated response of the finished reply at `index` and then calls the reply's
  * on_refresh function. */
 void njl_watch_refresh(lua_State *L, int index) NJL_RAISES;
 
@@ -112,11 +112,11 @@ void njl_watch_refresh(lua_State *L, int index) NJL_RAISES;
 int njl_paginate(lua_State *L) NJL_YIELDS;
 
 /* list.c */
-void njl_list_push(lua_State *L, njl_host *host) NJL_RAISES; /* a list of the client at index 1, in the closed state */
+void njl_list_push(lua_State *L, njl_host *host) NJL_RAISES; /* pushes a closed list of the client at index 1 */
 /* Pops the `next` function, which decides how the list continues. */
 void njl_list_decide_by(lua_State *L, int index) NJL_RAISES;
-void njl_list_call_by(lua_State *L, int index); /* pops its caller (subrequest.c), or nil */
-void njl_list_open(lua_State *L, int index, njl_pages *pages); /* gives the list its pages and their ownership */
+void njl_list_call_by(lua_State *L, int index); /* pops the caller (subrequest.c) of the list's requests, or nil */
+void njl_list_open(lua_State *L, int index, njl_pages *pages); /* opens the list, which takes ownership of `pages` */
 void njl_open_list(lua_State *L) NJL_RAISES;
 
 /* request.c */
@@ -154,10 +154,10 @@ int njl_chunks(lua_State *L) NJL_RAISES;
 int njl_close_response(lua_State *L) NJL_RAISES;
 /* The stack height of the caller of a request whose body is pulled. */
 #define NJL_BODY_TOP 5
-/* Puts the body option at `body`, the last stack slot, in its place, and cancels the call if the caller leaves
- * early. */
+/* Moves the body option from `body`, the last stack slot, to the slots that njl_pull_body uses. Cancels the call if the
+ * calling function ends before the response has arrived. */
 void njl_guard_body(lua_State *L, njl_wait *wait, int body) NJL_RAISES;
-/* Asks the body's function for a part and continues to wait. */
+/* Calls the body's function for the next part, sends the part, and then waits for the call again. */
 int njl_pull_body(lua_State *L, njl_wait *wait) NJL_YIELDS;
 
 /* log.c */
@@ -188,12 +188,12 @@ void njl_push_request(lua_State *L, int options) NJL_RAISES;
 /* Calls `request` between the hooks of the client. The stack contains only the client at index 1 and the request at
  * index 2. */
 int njl_call_hooked(lua_State *L, lua_CFunction request) NJL_YIELDS;
-int njl_decide_redirect(lua_State *L, njl_reply *reply) NJL_YIELDS; /* calls the function and continues to wait */
-/* Calls the call's progress function. */
+int njl_decide_redirect(lua_State *L, njl_reply *reply) NJL_YIELDS; /* calls on_redirect, then waits again */
+/* Calls the on_progress function of the call, then waits again. */
 int njl_report_progress(lua_State *L, njl_reply *reply, const njl_progress *progress) NJL_YIELDS;
 /* Sets the field of the table on top of the stack, unless `count` is negative. */
 void njl_set_count(lua_State *L, int64_t count, const char *name) NJL_RAISES;
-int njl_decide_retry(lua_State *L, njl_reply *reply) NJL_YIELDS;    /* the same for a failed attempt */
+int njl_decide_retry(lua_State *L, njl_reply *reply) NJL_YIELDS;    /* calls on_retry, then waits again */
 void njl_push_copy(lua_State *L, int table) NJL_RAISES;
 
 /* function.c */

@@ -110,8 +110,8 @@ int njl_client_open(lua_State *L) {
   }
   if (host->is_sandboxed) {
     return luaL_error(L, "nightjar.client: %s", host->client == NULL
-                             ? "no client is available here"
-                             : "only the host's client is available here, without options");
+                             ? "the host program provides no client to this script"
+                             : "a sandboxed script has only the host's client; call nightjar.client() without options");
   }
   client *self = push_client(L, host);
   njl_listener listener = {.level = lua_isnil(L, 1) ? 0 : njl_read_log(L, 1)};
@@ -227,7 +227,7 @@ static int plain_request(lua_State *L) {
   return njl_send(L, &request, 2, njl_responded);
 }
 
-/* The same for a client with hooks, which receive the request in the form of api:request. */
+/* Sends the request for a client with hooks. The hooks receive the request in the form of api:request. */
 static int hooked_verb(lua_State *L, const char *name) {
   njl_push_request(L, 3);
   static const char *const given[] = {"method", "path"};
@@ -304,8 +304,8 @@ static int describe(lua_State *L) {
   return 1;
 }
 
-/* api.cookies: always the same object; nil if the client has no cookie jar. Always nil in a sandbox, because the
- * cookies belong to the host program and grant its logins. */
+/* Pushes api.cookies: always the same object, or nil if the client has no cookie jar. Pushes nil in a sandbox, because
+ * the cookies belong to the host program and grant its logins. */
 static int push_cookies(lua_State *L) {
   client *self = check_client(L);
   if (lua_getiuservalue(L, 1, NJL_CLIENT_COOKIES) != LUA_TNIL) return 1;
@@ -316,8 +316,8 @@ static int push_cookies(lua_State *L) {
   return 1;
 }
 
-/* api.cache: always the same object; nil if the client has no cache. Always nil in a sandbox, because the host
- * program would use responses that a script stored. */
+/* Pushes api.cache: always the same object, or nil if the client has no cache. Pushes nil in a sandbox, because the
+ * host program would use responses that a script stored. */
 static int push_cache(lua_State *L) {
   client *self = check_client(L);
   if (lua_getiuservalue(L, 1, NJL_CLIENT_CACHE) != LUA_TNIL) return 1;
@@ -328,7 +328,7 @@ static int push_cache(lua_State *L) {
   return 1;
 }
 
-/* api.name. The upvalue is the table of methods. */
+/* Looks up api.NAME: a method, or a field of the client. The upvalue is the table of methods. */
 static int field(lua_State *L) {
   static const char *const names[] = {"get",     "post",    "put",      "patch",  "delete", "head", "request",
                                       "batch",   "paginate", "set_token", "log_out", "log_in", "limits", "close",

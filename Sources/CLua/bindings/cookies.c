@@ -82,7 +82,7 @@ static int list(lua_State *L) {
   return 1;
 }
 
-/* Raises the error on top of the stack unless `is_done`. */
+/* Pops the error object and returns `results` if `is_done`; else raises the error. */
 static int finish(lua_State *L, bool is_done, int results) {
   if (!is_done) return lua_error(L);
   lua_pop(L, 1);
@@ -150,7 +150,7 @@ static int push_counts(lua_State *L, const njl_import *counts) {
   return 2;
 }
 
-/* cookies:import(path) -> cookies stored, lines skipped */
+/* cookies:import(path) -> the number of cookies stored, the number of lines skipped */
 static int import_file(lua_State *L) {
   cookies *self = check_cookies(L);
   njl_bytes path = check_text(L, 2, "import", "the path");
@@ -169,7 +169,7 @@ static int text(lua_State *L) {
   return 1;
 }
 
-/* cookies:load_text(text) -> cookies stored, lines skipped */
+/* cookies:load_text(text) -> the number of cookies stored, the number of lines skipped */
 static int load_text(lua_State *L) {
   cookies *self = check_cookies(L);
   if (lua_type(L, 2) != LUA_TSTRING) {

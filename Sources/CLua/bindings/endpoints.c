@@ -60,7 +60,8 @@ const njl_catalog *njl_endpoints_of(lua_State *L) {
   return self == NULL ? NULL : self->handle;
 }
 
-/* Replaces the name on top of the stack by the endpoint of that name, of the endpoints object at `index`. */
+/* Replaces the name on top of the stack by an endpoint object with this name. `index` is the stack index of the
+ * endpoints object. */
 static void become_endpoint(lua_State *L, int index) {
   index = lua_absindex(L, index);
   lua_newuserdatauv(L, 0, DESCRIPTION);
@@ -77,7 +78,7 @@ static njl_bytes bytes_at(lua_State *L, int index) {
   return bytes;
 }
 
-/* api.endpoints.name */
+/* api.endpoints.NAME -> the endpoint of this name */
 static int find(lua_State *L) {
   endpoints *self = check_endpoints(L, 1);
   if (lua_type(L, 2) != LUA_TSTRING) {
@@ -96,7 +97,8 @@ static int count(lua_State *L) {
   return 1;
 }
 
-/* The iterator of pairs. The upvalues are the endpoints object and the number of endpoints already returned. */
+/* Returns the next name and endpoint, for pairs. The upvalues are the endpoints object and the number of endpoints
+ * already returned. */
 static int next(lua_State *L) {
   endpoints *self = check_endpoints(L, lua_upvalueindex(1));
   lua_Integer index = lua_tointeger(L, lua_upvalueindex(2));
@@ -144,7 +146,7 @@ static endpoints *push_parts(lua_State *L) {
   return check_endpoints(L, -2);
 }
 
-/* tostring(api.endpoints.article): its signature and description */
+/* tostring(api.endpoints.article) -> the endpoint's signature and description */
 static int help(lua_State *L) {
   endpoints *self = push_parts(L);
   njl_bytes name = bytes_at(L, -1);
@@ -156,8 +158,8 @@ static int help(lua_State *L) {
 
 static int paginate(lua_State *L);
 
-/* api.endpoints.article.path: a member of its description, by the names of nj_catalog_endpoint_json; also its
- * method, paginate */
+/* api.endpoints.article.path -> a member of the endpoint's description, named as in nj_catalog_endpoint_json; or the
+ * method paginate */
 static int detail(lua_State *L) {
   njl_check(L, 1, NJL_ENDPOINT);
   lua_settop(L, 2);
@@ -275,7 +277,7 @@ int njl_load_openapi(lua_State *L) {
   if (lua_type(L, 2) != LUA_TSTRING) {
     return luaL_error(L, "load_openapi: a file path or URL expected, got %s", luaL_typename(L, 2));
   }
-  /* A sandboxed script could load documents larger, and in greater number, than the host allows. */
+  /* A sandboxed script could load more, and larger, documents than the host allows. */
   if (host->is_sandboxed) return luaL_error(L, "load_openapi: not available in a sandbox");
   lua_settop(L, 2);
   luaL_checkstack(L, LUA_MINSTACK, NULL);

@@ -29,7 +29,7 @@ static int push_response(lua_State *L, njl_future *future, bool is_there) {
   return 1;
 }
 
-/* { title =, message =, detail =, code =, type =, fields = {{ name =, message = }, ...} } */
+/* Pushes { title =, message =, detail =, code =, type =, fields = {{ name =, message = }, ...} }. */
 static int push_details(lua_State *L, njl_future *future) {
   if (lua_getiuservalue(L, 1, CACHED_DETAILS) != LUA_TNIL) return 1;
   lua_pop(L, 1);
@@ -78,7 +78,8 @@ enum {
   INDEX,
 };
 
-/* Unknown fields are nil, so that error handlers can read any field of any caught error. */
+/* Looks up a field of an error. Unknown fields are nil, so that error handlers can read any field of any caught
+ * error. */
 static int error_index(lua_State *L) {
   njl_reply *reply = njl_check(L, 1, NJL_ERROR);
   njl_future *future = reply->wait.call;
@@ -130,7 +131,7 @@ static int error_describe(lua_State *L) {
   return 1;
 }
 
-/* "failed: " .. err */
+/* Concatenates an error and a text: "failed: " .. err. */
 static int error_concat(lua_State *L) {
   luaL_tolstring(L, 1, NULL);
   luaL_tolstring(L, 2, NULL);

@@ -46,7 +46,7 @@ static void read_part(njl_reading *r, njl_form_part *part) {
   lua_pop(L, 1);
 }
 
-/* { {name=, value=|bytes=|file=, filename=, content_type=}, ... }, or { name = text, other = {file=} } */
+/* Reads { {name=, value=|bytes=|file=, filename=, content_type=}, ... }, or { name = text, other = {file=} }. */
 void njl_reading_form(njl_reading *r, int table, njl_request *request) {
   lua_State *L = r->L;
   if (!lua_istable(L, table)) njl_reading_mismatch(r, "a table", table);

@@ -9,7 +9,8 @@
 #include "njl_functions.h"
 #include "njl_types.h"
 
-/* The results of a call. The userdata exists before Swift creates them, because pushing results may raise. */
+/* The results of a call. The userdata is created before the call, so that the results are released if pushing them
+ * raises. */
 typedef struct results {
   njl_results *handle;
 } results;

@@ -42,7 +42,7 @@ void njl_push_copy(lua_State *L, int index) {
 void njl_push_request(lua_State *L, int options) {
   if (lua_istable(L, options)) njl_push_copy(L, options);
   else lua_newtable(L);
-  /* Hooks set headers most often, so the caller's own table is copied. */
+  /* Copies the caller's table of headers, because hooks often set headers. */
   lua_pushliteral(L, "headers");
   if (lua_rawget(L, -2) == LUA_TTABLE) njl_push_copy(L, lua_gettop(L));
   else if (lua_isnil(L, -1)) lua_newtable(L);
@@ -123,7 +123,7 @@ static int decided(lua_State *L, int status, lua_KContext context) {
       failed = true;
     }
   }
-  if (failed) { /* The response is no longer wanted. */
+  if (failed) { /* The error of the hook replaces the response. */
     njl_call_cancel(call);
     return lua_error(L);
   }
@@ -148,7 +148,7 @@ int njl_decide_redirect(lua_State *L, njl_reply *reply) {
 
 static int reported(lua_State *L, int status, lua_KContext context) {
   njl_reply *reply = (njl_reply *)context;
-  if (status != LUA_OK && status != LUA_YIELD) { /* The response is no longer wanted. */
+  if (status != LUA_OK && status != LUA_YIELD) { /* The error of the function replaces the response. */
     njl_call_cancel(reply->wait.call);
     return lua_error(L);
   }

@@ -4,7 +4,7 @@
 #include "bindings/bindings.h"
 #include "njl_clients.h"
 
-/* api:limits() -> {{name =, inside =, waiting =, circuit =, pause =}, ...}: the origins and groups whose limits are
+/* api:limits() -> {{name =, in_flight =, queued =, circuit =, pause =}, ...}: the origins and groups whose limits are
  * in use */
 int njl_limits(lua_State *L) {
   njl_check_client(L);

@@ -1,8 +1,8 @@
 /* list.c - paginated lists, created by api:paginate: iteration over items or pages.
  *
- * A list is an object that can be called for the next item, so that a loop can use it directly. Everything that
- * takes from a list goes through njl_list_go: it returns from the current page, else takes the next page, else waits
- * until the page is loaded. Any number of tasks may take from one list; each item goes to one of them. */
+ * A list is an object that can be called for the next item, so that a loop can use it directly. All functions that take
+ * from a list call njl_list_go. It returns items of the current page, else takes the next page, else waits until the
+ * page is loaded. Any number of tasks may take from one list; each item goes to one of them. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <string.h>
@@ -126,7 +126,7 @@ void njl_list_push_table(lua_State *L, list *self, size_t first) {
   lua_remove(L, place);
 }
 
-/* Ends the current decision, successful or not. The waiting tasks check again. */
+/* Ends the current decision, successful or not, and wakes the tasks that wait for it. */
 void njl_list_end_deciding(lua_State *L, list *self) {
   self->deciding = NULL;
   if (lua_getiuservalue(L, LIST, WAITING) == LUA_TTABLE) {
@@ -190,7 +190,7 @@ static bool is_full(lua_State *L) {
   return !lua_isnil(L, LIMIT) && (lua_Integer)lua_rawlen(L, RESULT) >= lua_tointeger(L, LIMIT);
 }
 
-/* Makes the page that was taken into `box`, which is on top of the stack, the current one. */
+/* Makes the page in `box` the current page. `box` is on top of the stack. */
 static void set_page(lua_State *L, list *self, page_box *box) {
   drop_page(L, self);
   lua_setiuservalue(L, LIST, PAGE);
@@ -246,7 +246,7 @@ int njl_list_go(lua_State *L, taking taking) {
         continue;
       }
     }
-    self->is_given = true; /* A caller that takes items skips a page without any. */
+    self->is_given = true; /* A caller that takes items skips a page without items. */
     page_box *box = push_page_box(L);
     if (self->handle == NULL || self->page != page) continue; /* Changed by a finalizer. */
     switch (njl_pages_take(self->handle, &box->handle, NULL)) {
@@ -276,7 +276,7 @@ static int next_page(lua_State *L) {
   return njl_list_go(L, A_PAGE);
 }
 
-/* for page in list:pages() do - page.items, page.number, page.response */
+/* list:pages() -> an iterator of pages with the fields items, number and response */
 static int each_page(lua_State *L) {
   njl_list_check(L);
   lua_settop(L, LIST);
@@ -367,7 +367,7 @@ static int describe(lua_State *L) {
   return 1;
 }
 
-/* list.name. The upvalue is the table of methods. */
+/* Looks up list.NAME: a method or the explanation. The upvalue is the table of methods. */
 static int field(lua_State *L) {
   static const char *const names[] = {"pages",   "take",  "collect",     "state", "resume",
                                       "refresh", "close", "explanation", NULL};

@@ -30,7 +30,7 @@ typedef struct list {
   page_box *page;     /* the user value; NULL: none */
   size_t next;        /* index of the next item of `page` */
   bool decides;       /* a function decides how the list continues */
-  bool is_hooked;     /* its requests are made by tasks, through the hooks */
+  bool is_hooked;     /* tasks make its requests, through the client's hooks */
   bool is_decided;    /* the decision after `page` was made */
   bool is_given;      /* `page` was returned by pages(); a page without items is returned once */
   decision *deciding; /* the function is running for `page`; NULL: it is not */
@@ -56,7 +56,7 @@ typedef struct turn {
   taking taking;
 } turn;
 
-/* list.c. All take the list at index LIST of the stack. */
+/* list.c. All functions expect the list at index LIST of the stack. */
 list *njl_list_check(lua_State *L) NJL_RAISES;
 /* Ends the call of the function and wakes the tasks that wait for its decision. */
 void njl_list_end_deciding(lua_State *L, list *self) NJL_RAISES;

@@ -43,7 +43,7 @@ int njl_list_await_decision(lua_State *L, list *self, taking taking) {
   mine->taking = taking;
   mine->wait.needs_tasks = true;
   lua_replace(L, TURN);
-  if (self->deciding == NULL) { /* Finalizers have run. */
+  if (self->deciding == NULL) { /* A finalizer has ended the decision. */
     njl_wait_end(&mine->wait, NJL_DONE);
   } else {
     lua_getiuservalue(L, LIST, WAITING);
@@ -70,7 +70,8 @@ static void read_query(lua_State *L, int decision_index, njl_request *request) {
   njl_read_options(L, decision_index, "paginate: next", false, request);
 }
 
-/* Reads the result of the function on top of the stack. Ignores it if the list has left the page meanwhile. */
+/* Reads the result of the function on top of the stack. Ignores the result if the list has left the page in the
+ * meantime. */
 static void take_decision(lua_State *L) {
   list *self = njl_list_check(L);
   decision *mine = lua_touserdata(L, TURN);
@@ -92,7 +93,7 @@ static void take_decision(lua_State *L) {
     default: cannot_decide(L, decision_index);
     }
     njl_reply *error = njl_error_push(L);
-    if (self->deciding == mine) { /* Finalizers have run. */
+    if (self->deciding == mine) { /* A finalizer may have ended the decision. */
       bool continues = njl_pages_set_next(self->handle, decision, request.query, request.query_count, url,
                                          &error->wait.call);
       if (!continues) lua_error(L);
@@ -112,7 +113,7 @@ static int decided(lua_State *L, int status, lua_KContext taking) {
 void njl_list_decide(lua_State *L, list *self, taking taking) {
   decision *mine = push_decision(L, self);
   lua_replace(L, TURN);
-  /* Finalizers have run. */
+  /* A finalizer may have changed the list. */
   if (self->page == NULL || self->page->handle == NULL || self->is_decided || self->deciding != NULL) return;
   self->deciding = mine;
   lua_toclose(L, TURN);

@@ -1,4 +1,5 @@
-/* loan.c - objects that Swift lends to a function that may raise. The collector returns them at the latest. */
+/* loan.c - owns objects created by Swift while a function that may raise uses them. The collector releases them at the
+ * latest. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 

@@ -7,7 +7,7 @@
 #include "bindings/bindings.h"
 #include "njl_engine.h"
 
-/* By increasing verbosity. The numbers equal those of LogLevel. */
+/* The names of the levels, by increasing verbosity. The indices equal the numbers of LogLevel. */
 static const char *const levels[] = {"off", "error", "warning", "info", "debug", NULL};
 
 static int read_level(lua_State *L, int index) {
@@ -17,7 +17,7 @@ static int read_level(lua_State *L, int index) {
   return luaL_error(L, "client: log.level must be \"error\", \"warning\", \"info\" or \"debug\", got %s", name);
 }
 
-/* log = function(level, line) end, or { level = "debug", write = function(level, line) end } */
+/* Reads log = function(level, line) end, or log = { level = "debug", write = function(level, line) end }. */
 int njl_read_log(lua_State *L, int options) {
   static const char *const known[] = {"level", "write", NULL};
   int level = 3;
@@ -51,7 +51,8 @@ static int write_line(lua_State *L) {
   return 0;
 }
 
-/* An error of a log function becomes a warning, because it is unrelated to the task that happens to run. */
+/* Calls the log functions for all lines that have arrived. An error of a log function becomes a warning, because the
+ * error is unrelated to the running task. */
 void njl_write_log(lua_State *L, njl_host *host) {
   njl_line line;
   lua_State *outer_thread = host->running;

@@ -1,8 +1,8 @@
 /* login.c - a client's tokens: token functions and login_required functions of the script, set_token, log_out and
  * log_in. Also runs the functions of mocks.
  *
- * Each function call runs in a task without a parent, because all waiting calls share the token: cancelling one of
- * them must not cancel it for the others. */
+ * Each function call runs in a task without a parent, because all waiting calls share the token: cancelling one of the
+ * calls must not cancel the function for the others. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -36,8 +36,8 @@ static void fail(lua_State *L, njl_callback *callback) {
   njl_callback_fail(callback, message);
 }
 
-/* Handles the two results of the function, or its error. The task owns the token request, which fails if the
- * task ends without a response. */
+/* Handles the two results of the function, or its error. The task owns the token request. The request fails if the task
+ * ends without a response. */
 static int provided(lua_State *L, int status, lua_KContext context) {
   njl_callback *callback = ((njl_task *)context)->callback;
   if (status != LUA_OK && status != LUA_YIELD) {
@@ -67,7 +67,8 @@ static int provided(lua_State *L, int status, lua_KContext context) {
   return 0;
 }
 
-/* The task's function. Its arguments are the provider function and its argument. */
+/* Runs as the task of a decision request: calls the provider function. The stack: the provider function and its
+ * argument. */
 static int provide(lua_State *L) {
   lua_KContext task = (lua_KContext)njl_host_open(L)->current;
   return provided(L, lua_pcallk(L, 1, 2, 0, task, provided), task);
@@ -240,7 +241,7 @@ static int logged_in(lua_State *L, int status, lua_KContext context) {
   return prompted(L, lua_pcallk(L, 1, 0, 0, context, prompted), context);
 }
 
-/* Waits for a login or a logout. Its reply is on top of the stack. */
+/* Waits for a login or a logout. The reply is on top of the stack. */
 static int await_start(lua_State *L, njl_reply *reply, njl_future *started, njl_future *refusal) {
   lua_replace(L, LOGIN);
   reply->wait.call = started;
@@ -288,7 +289,7 @@ int njl_log_in(lua_State *L) {
     if (lua_rawget(L, 2) != LUA_TNIL && !njl_is_callable(L, -1)) {
       return luaL_error(L, "log_in: prompt must be a function, got %s", luaL_typename(L, -1));
     }
-    scheme = read_text(L, "log_in", "scheme", false); /* Above the prompt until the login has started. */
+    scheme = read_text(L, "log_in", "scheme", false); /* The string stays on the stack until the login has started. */
   } else {
     lua_pushnil(L);
   }

@@ -56,8 +56,9 @@ static bool take_provider(lua_State *L, int auth, int providers, const char *pre
   return true;
 }
 
-/* The same for all schemes in the copy of the option auth.schemes on top of the stack. Writes the names of the
- * schemes to `names`, which must have room for all of them; the copy keeps the strings alive. */
+/* Appends the provider functions of all schemes to the list at `providers`. The copy of the option auth.schemes is on
+ * top of the stack. Writes the names of the schemes to `names`, which must have room for all of them; the copy keeps
+ * the strings alive. */
 static size_t take_scheme_providers(lua_State *L, int providers, njl_bytes *names) {
   size_t count = 0;
   int schemes = lua_gettop(L), name = schemes + 1;
@@ -94,7 +95,7 @@ void njl_read_login(lua_State *L, int options, int client, njl_listener *listene
   int providers = lua_gettop(L);
   lua_pushliteral(L, "schemes");
   bool has_schemes = lua_rawget(L, auth) == LUA_TTABLE;
-  /* Counts the copy: an allocation may run a finalizer that changes the script's table. */
+  /* Copies the schemes before counting them: an allocation may run a finalizer that changes the script's table. */
   if (has_schemes) {
     njl_push_copy(L, -1);
     lua_replace(L, -2);

@@ -153,7 +153,7 @@ static int responded(lua_State *L, int status, lua_KContext context) {
   return 0;
 }
 
-/* The task's function. Its arguments are the mock's function and its argument. */
+/* Runs as the task of a mock request: calls the mock's function. The stack: the mock's function and its argument. */
 static int response(lua_State *L) {
   lua_KContext task = (lua_KContext)njl_host_open(L)->current;
   return responded(L, lua_pcallk(L, 1, 1, 0, task, responded), task);
@@ -189,7 +189,7 @@ static njl_mock *check_mock(lua_State *L) {
   return self->handle;
 }
 
-/* mock:calls([route]) -> the requests received, in order; only those of the named route */
+/* mock:calls([route]) -> the requests received, in order; with `route`, only those of the named route */
 static int calls(lua_State *L) {
   njl_mock *handle = check_mock(L);
   luaL_optstring(L, 2, NULL);

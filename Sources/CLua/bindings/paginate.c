@@ -91,7 +91,7 @@ static void part_options(lua_State *L, int options, int object, beginning *start
   lua_pop(L, 1);
 }
 
-/* api:paginate(path, options) -> the list, and the further values with which a for loop closes it. Without a path,
+/* api:paginate(path, options) -> the list, nil, nil and the list, which a for loop closes when it ends. Without a path,
  * the options must name an endpoint. */
 int njl_paginate(lua_State *L) {
   njl_check_client(L);

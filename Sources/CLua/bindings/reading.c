@@ -51,7 +51,7 @@ njl_bytes njl_reading_take_text(njl_reading *r, const char *name) {
   return text;
 }
 
-/* { {"name", "value"}, ... } */
+/* Reads { {"name", "value"}, ... }. */
 static void read_list(njl_reading *r, int table, njl_pairs *list) {
   lua_State *L = r->L;
   lua_Integer count = (lua_Integer)lua_rawlen(L, table);
@@ -86,7 +86,7 @@ void njl_reading_names(njl_reading *r, int table, njl_pairs *keys) {
   if (keys->count > 1) qsort(keys->items, keys->count, sizeof *keys->items, by_bytes);
 }
 
-/* { name = value, other = {value, value} }, in the order of the names */
+/* Reads { name = value, other = {value, value} } in the order of the names. */
 static void read_table(njl_reading *r, int table, njl_pairs *list) {
   lua_State *L = r->L;
   njl_pairs keys = {0};

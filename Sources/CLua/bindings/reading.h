@@ -1,4 +1,4 @@
-/* reading.h - what reads the option table of a call: request.c, reading.c and form.c. */
+/* reading.h - functions that read the option table of a call: request.c, reading.c and form.c. */
 #ifndef NJL_READING_H
 #define NJL_READING_H
 
@@ -30,7 +30,7 @@ typedef struct njl_pairs {
 void njl_reading_keep(njl_reading *r) NJL_RAISES;
 /* Replaces the table at `index` by a copy, which the anchors keep alive and scripts cannot change. */
 void njl_reading_copy(njl_reading *r, int index) NJL_RAISES;
-/* Raises an error: the option must be `wanted`, and is the value at `value`. */
+/* Raises the error that the option must be `wanted`, with the type of the value at `value`. */
 int njl_reading_mismatch(njl_reading *r, const char *wanted, int value) NJL_RAISES;
 /* Pops the value on top of the stack and returns it as text, which is valid as long as the anchors. */
 njl_bytes njl_reading_take_text(njl_reading *r, const char *name) NJL_RAISES;

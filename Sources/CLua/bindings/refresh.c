@@ -65,7 +65,8 @@ static int reported(lua_State *L, int status, lua_KContext context) {
   return 0;
 }
 
-/* The task's function. The stack: the on_refresh function, and the reply to wait for. */
+/* Calls the on_refresh function with the result of the revalidation. The stack: the on_refresh function, and the
+ * finished reply. */
 static int report(lua_State *L, int status, lua_KContext context) {
   (void)status, (void)context;
   lua_pushvalue(L, 1);
@@ -77,8 +78,8 @@ static int report(lua_State *L, int status, lua_KContext context) {
 
 static int watch(lua_State *L) { return await_fresh(L, lua_touserdata(L, 2), report); }
 
-/* The task belongs to the script as a whole: a task that waits for the task that made the call must not have to wait
- * for the revalidation, too. */
+/* Starts a task that belongs to the script as a whole. As a child of the calling task, it would delay the end of that
+ * task until the revalidation has ended. */
 void njl_watch_refresh(lua_State *L, int index) {
   njl_reply *reply = lua_touserdata(L, index);
   njl_host *host = reply->wait.host;

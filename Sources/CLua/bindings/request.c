@@ -53,7 +53,7 @@ static void set_body(njl_reading *r, njl_request *request) {
   njl_reading_keep(r);
 }
 
-/* application/x-www-form-urlencoded, as defined by the URL standard. */
+/* Pushes the fields as application/x-www-form-urlencoded text, as defined by the URL standard. */
 static void push_form(lua_State *L, const njl_pairs *fields) {
   static const char digits[] = "0123456789ABCDEF";
   luaL_Buffer text;
@@ -119,7 +119,7 @@ double njl_check_limit(lua_State *L, int index, const char *function, const char
   return value;
 }
 
-/* Reads a time limit in seconds; negative for nightjar.null: the client's limit. */
+/* Returns the time limit at `index` in seconds; -1 for nightjar.null, which selects the client's limit. */
 static double limit(njl_reading *r, int index, const char *name) {
   if (njl_json_is_null(r->L, index)) return -1;
   return njl_check_limit(r->L, index, r->function, name);
@@ -173,7 +173,8 @@ static njl_bytes read_string(njl_reading *r) {
   return text;
 }
 
-/* { each = function that returns a function of parts, length = }: a body that can be sent again. */
+/* Reads { each = FUNCTION, length = }, a body that can be sent again. FUNCTION returns a function that returns the
+ * parts. */
 static void read_factory(njl_reading *r, int table, njl_request *request) {
   static const char *const known[] = {"each", "length", NULL};
   lua_State *L = r->L;
@@ -187,7 +188,8 @@ static void read_factory(njl_reading *r, int table, njl_request *request) {
       break;
     case 1:
       if (!lua_isinteger(L, -1) || lua_tointeger(L, -1) < 0) {
-        luaL_error(L, "%s: body.length must be a number of bytes", r->function);
+        luaL_error(L, "%s: body.length must be a non-negative integer, got %s", r->function,
+                   luaL_tolstring(L, -1, NULL));
       }
       request->body_length = lua_tointeger(L, -1);
       break;
@@ -275,7 +277,8 @@ static void read_pairs(njl_reading *r, int options, uint64_t present, int option
   lua_pop(r->L, 1);
 }
 
-/* Reads which of the functions are present. hooks.c and refresh.c call them. */
+/* Checks the function options and sets a flag for each one that is present. hooks.c and refresh.c call the
+ * functions. */
 static void read_functions(njl_reading *r, int options, uint64_t present, njl_request *request) {
   static const int known[] = {ON_REDIRECT, ON_RETRY, ON_REFRESH, ON_PROGRESS};
   bool *const flags[] = {&request->decides_redirects, &request->decides_retries, &request->reports_refresh,

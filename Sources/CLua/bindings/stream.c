@@ -29,7 +29,8 @@ static int await_chunk(lua_State *L, njl_wait *wait) {
   return njl_await(L, wait, chunk_came);
 }
 
-/* The iterator: returns the next part, or nil at the end. The upvalues are the response, and its wait or nil. */
+/* Returns the next part, or nil at the end, for the iterator of res:chunks(). The upvalues are the response, and its
+ * wait or nil. */
 static int next_chunk(lua_State *L) {
   njl_reply *reply = lua_touserdata(L, lua_upvalueindex(1));
   njl_future *future = reply->wait.call;
@@ -67,7 +68,7 @@ static int whole_body(lua_State *L) {
   return 1;
 }
 
-/* for chunk in res:chunks() do - the body in parts as they arrive; a body that was not streamed is one part */
+/* res:chunks() -> an iterator of the parts of the body as they arrive; a body that was not streamed is one part */
 int njl_chunks(lua_State *L) {
   njl_reply *reply = check_response(L, 1);
   njl_response response;
@@ -96,10 +97,11 @@ int njl_close_response(lua_State *L) {
 /* --- Requests --- */
 
 /* The stack of the calling function. `PARTS` is called for each part. `SOURCE`, unless nil, is called before each
- * attempt and returns that function. */
+ * attempt and returns the function for `PARTS`. */
 enum { REPLY = 2, GUARD, SOURCE, PARTS };
 
-/* Cancels the call if it is left early, so that the server does not wait for the rest of the body. */
+/* Cancels the call if the calling function ends before the response has arrived, so that the server does not wait for
+ * the rest of the body. */
 static int close_guard(lua_State *L) {
   njl_wait *wait = *(njl_wait **)lua_touserdata(L, 1);
   if (!njl_future_is_response(wait->call)) njl_call_cancel(wait->call);

@@ -21,7 +21,7 @@
  * the errors that hooks raised, by number. */
 enum { CLIENT = 1, OPTIONS, RAISED, VALUES = RAISED };
 
-/* The number of hook errors kept for waiting consumers. A load never has more than six calls in flight. */
+/* The number of hook errors kept for waiting consumers. A document load never has more than six calls in flight. */
 enum { MOST_RAISED = 8 };
 
 typedef struct caller {
@@ -104,7 +104,8 @@ static void fail(lua_State *L, njl_subrequest *subrequest) {
 
 /* --- One call --- */
 
-/* Sets a header of the request at `request`, replacing all of that name. `name` and `value` are on top of the stack. */
+/* Sets a header in the table at stack index `headers` and removes other headers of the same name, ignoring case. The
+ * name and the value are on top of the stack. */
 static void set_header(lua_State *L, int headers) {
   int value = lua_gettop(L), name = value - 1;
   const char *wanted = lua_tostring(L, name);
@@ -174,7 +175,7 @@ static void push_request(lua_State *L, int caller, const njl_subrequest *subrequ
   lua_settop(L, request);
 }
 
-/* Does the work of api:request for the subrequest of the running task. */
+/* Sends the request at index 2 for the subrequest of the running task, as api:request does. */
 static int send(lua_State *L) {
   njl_host *host = njl_host_open(L);
   njl_request request = {.method = {"GET", 3}, .subrequest = host->current->subrequest};
@@ -196,7 +197,7 @@ static int sent(lua_State *L, int status, lua_KContext context) {
 
 static int call(lua_State *L) { return njl_call_hooked(L, send); }
 
-/* The function of a subrequest's task. Its arguments are the client and the request. */
+/* Runs as the task of a subrequest: makes the call. The stack: the client and the request. */
 static int carry_out(lua_State *L) {
   lua_KContext task = (lua_KContext)njl_host_open(L)->current;
   lua_pushcfunction(L, call);

@@ -25,8 +25,8 @@ struct njl_block {
 /* The number of pool misses between two sweeps, which free the classes unused since the last sweep. */
 enum { SWEEP_INTERVAL = 256 };
 
-/* The class of a size. The sizes are 24, 40, 56 and so on, in steps of 16 up to 264, then in steps of 32 up to 520,
- * and so on. malloc's chunks have 8 bytes of overhead. */
+/* Returns the size class of a size. The block sizes are 24, 40, 56 and so on, in steps of 16 up to 264, then in steps
+ * of 32 up to 520, and so on. malloc's chunks have 8 bytes of overhead. */
 static size_t class_of(size_t size) {
   size_t last = size < 24 ? 15 : size - 9;
   if (last < 128) return last / 16;

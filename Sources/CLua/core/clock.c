@@ -55,7 +55,8 @@ static int advanced(lua_State *L, int status, lua_KContext context) {
   return 0;
 }
 
-/* clock:advance(seconds) returns when everything due by then has happened and all tasks wait. */
+/* clock:advance(seconds) advances the time and returns when all timers due by the new time have expired and all tasks
+ * wait. */
 static int advance(lua_State *L) {
   njl_clock *self = check_clock(L);
   lua_Number seconds = luaL_checknumber(L, 2);
@@ -78,7 +79,7 @@ static int now(lua_State *L) {
   return 1;
 }
 
-/* Registry key of the current clock, which keeps it alive when its variable goes out of scope. */
+/* Registry key of the current clock. The registry keeps the clock alive after its variable has gone out of scope. */
 static char clock_key;
 
 static void close_it(lua_State *L, njl_clock *self) {

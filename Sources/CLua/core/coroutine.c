@@ -4,8 +4,8 @@
  * down to the loop. When the loop resumes the task, each resumer resumes the next coroutine, up to the generator. So
  * a script's own coroutines can do I/O.
  *
- * The token stays on the stack of each coroutine that passed it, and of the task's own. While it is there, a script
- * can neither resume nor close that coroutine, because the wait belongs to its task. */
+ * The token stays on the stack of each coroutine that passed it, and of the task's own. While the token is on a
+ * coroutine's stack, a script can neither resume nor close the coroutine, because the wait belongs to the task. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <lua5.4/lualib.h>
@@ -38,14 +38,14 @@ static void check_depth(lua_State *L, njl_host *host) {
   if (njl_is_deeper(host, NJL_DEEPEST)) luaL_error(L, "too many nested coroutine closes");
 }
 
-/* coroutine.resume: returns true and the results, or false and the error. */
+/* Returns from coroutine.resume: true and the results, or false and the error. */
 static int finish_resume(lua_State *L, bool succeeded, int results) {
   lua_pushboolean(L, succeeded);
   lua_insert(L, -results - 1);
   return results + 1;
 }
 
-/* coroutine.wrap: returns the results, or raises the error, with a position if it is a string. */
+/* Returns the results from coroutine.wrap, or raises the error. Adds a position to an error that is a string. */
 static int finish_wrap(lua_State *L, bool succeeded, int results) {
   if (succeeded) return results;
   njl_host *host = njl_host_of(L);
@@ -91,7 +91,8 @@ static int guard_close(lua_State *L) {
   return lua_error(L);
 }
 
-/* Without the guard, the <close> variables of a generator would not be closed when its task is cancelled. */
+/* Pushes a guard. Without the guard, the <close> variables of a generator would not be closed when its task is
+ * cancelled. */
 static void push_guard(lua_State *L, njl_host *host) {
   static const luaL_Reg meta[] = {{"__close", guard_close}, {NULL, NULL}};
   guard *self = lua_newuserdatauv(L, sizeof *self, 1);

@@ -25,7 +25,7 @@
 typedef struct search {
   njl_host *host;
   njl_task *origin, *last;
-  njl_task *closing; /* a task that waits for the origin; NULL: none was found */
+  njl_task *closing; /* a task that waits for the origin; NULL: no such task was found */
   bool needs_others; /* one of the tasks waits for an event that any task may cause */
 } search;
 
@@ -48,7 +48,7 @@ static bool is_waiting(const njl_task *task) {
   return task->wait != NULL && task->wait->state == NJL_PENDING && !task->is_ready;
 }
 
-/* Adds the tasks that make the calls of that caller. Returns false if there are none yet. */
+/* Adds the tasks that make the calls of `caller`. Returns false if no such task exists yet. */
 static bool add_subrequests(search *search, njl_task *task, lua_Integer caller) {
   bool is_made = false;
   for (njl_task *other = search->host->root.first_child; other != NULL; other = other->next) {
@@ -106,7 +106,7 @@ static bool any_can_continue(njl_host *host) {
 
 /* --- The message --- */
 
-/* Describes what the task waits for. `is_last`: it waits for the origin's call. */
+/* Describes what the task waits for. `is_last`: the task waits for the origin's call. */
 static const char *name_next(const njl_task *task, bool is_last) {
   if (task->state == NJL_ENDING) return "a child task";
   if (task->wait->target != NULL) return "a task";
@@ -145,7 +145,7 @@ static void describe(search *search) {
 /* The cached result of any_can_continue. */
 typedef enum others { UNASKED, NONE_CAN, ANY_CAN } others;
 
-/* Returns whether the origin of the search can never continue. If so, the host has the message. */
+/* Returns whether the origin of the search can never continue. If so, writes the message to `host->cycle`. */
 static bool is_stuck(search *search, others *others) {
   search->host->searches++;
   add(search, search->origin, NULL);

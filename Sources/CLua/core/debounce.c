@@ -55,7 +55,7 @@ static void forget(lua_State *L, limiter *self) {
   lua_setiuservalue(L, 1, ARGUMENTS);
 }
 
-/* Pushes the function and the kept arguments and returns the number of arguments. */
+/* Pushes the function and the stored arguments. Returns the number of arguments. */
 static int push_call(lua_State *L, const limiter *self) {
   int count = self->count;
   luaL_checkstack(L, count + 4, "too many arguments");
@@ -82,7 +82,8 @@ static int waited(lua_State *L, int status, lua_KContext context) {
   return wait_and_run(L);
 }
 
-/* Runs the function of the object at index 1. Calls that arrived in the meantime have postponed it. */
+/* Waits until the call is due, then calls the function of the object at index 1. A later call of a debounced function
+ * may have postponed the due time. */
 static int wait_and_run(lua_State *L) {
   limiter *self = lua_touserdata(L, 1);
   njl_moment now = njl_host_now(self->host);
@@ -101,7 +102,7 @@ static int wait_and_run(lua_State *L) {
 
 /* --- Calls --- */
 
-/* Keeps the arguments from index 2 on. */
+/* Stores the arguments at index 2 and above for the pending run. */
 static void keep_arguments(lua_State *L, limiter *self) {
   int count = lua_gettop(L) - 1;
   lua_createtable(L, count, 0);
@@ -111,7 +112,7 @@ static void keep_arguments(lua_State *L, limiter *self) {
   self->count = count;
 }
 
-/* Makes a child of the caller run the kept call when it is due. */
+/* Spawns a child of the current task that makes the stored call when it is due. */
 static void put_off(lua_State *L, limiter *self) {
   if (is_pending(self)) {
     if (self->pending->parent == self->host->current) return;

@@ -6,8 +6,8 @@
 
 int njl_epoll_new(void) { return epoll_create1(EPOLL_CLOEXEC); }
 
-/* EPOLL_CTL_MOD fails with ENOENT for a descriptor that was closed and opened again under the same number, so it is
- * added. */
+/* EPOLL_CTL_MOD fails with ENOENT for a new descriptor, and for one that was closed and opened again under the same
+ * number. Such a descriptor is added. */
 int njl_epoll_watch(int epoll, int descriptor, bool reads, bool writes) {
   struct epoll_event event = {.events = (reads ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u), .data.fd = descriptor};
   if (epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event) == 0) return 0;

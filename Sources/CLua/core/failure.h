@@ -9,7 +9,7 @@
 #include "njl_future.h"
 
 typedef struct njl_reply {
-  njl_wait wait; /* its call is the outcome */
+  njl_wait wait; /* `wait.call` is the outcome */
   bool decides_redirects, decides_retries, reports_refresh, reports_progress;
   int top; /* stack height of the function that waits for the call */
   lua_Integer place; /* for an error: the index of its request in a batch; 0: not part of a batch */
@@ -25,17 +25,17 @@ enum {
   NJL_REPLY_PROGRESS,
   NJL_REPLY_VALUES = NJL_REPLY_PROGRESS
 };
-njl_wait *njl_reply_push(lua_State *L, njl_host *host) NJL_RAISES; /* pushes a userdata that waits for its call */
-int njl_reply_finish(lua_State *L, int index) NJL_RAISES; /* returns it as a response or raises it as an error */
+njl_wait *njl_reply_push(lua_State *L, njl_host *host) NJL_RAISES; /* pushes a reply, which waits for its call */
+int njl_reply_finish(lua_State *L, int index) NJL_RAISES; /* returns the reply as a response or raises it as an error */
 int njl_reply_gc(lua_State *L);
-/* Informs the collector of memory outside of Lua, so that unused responses do not pile up. */
+/* Counts memory outside of Lua as work of the collector, so that unused responses are collected soon. */
 void njl_account(lua_State *L, size_t bytes);
-njl_reply *njl_error_push(lua_State *L) NJL_RAISES; /* an error that does not own an outcome yet */
+njl_reply *njl_error_push(lua_State *L) NJL_RAISES; /* pushes an error object without an outcome */
 void njl_push_failure(lua_State *L, njl_kind kind, int phase, const char *message) NJL_RAISES;
 /* Pushes the text of the field, or nil if the outcome has none. Returns 1. */
 int njl_push_field(lua_State *L, njl_future *future, njl_field field) NJL_RAISES;
-/* Pushes the message of the error at `index`. The URL of an error object is left out, because it belongs to another
- * call than the one that fails with the message. */
+/* Pushes the message of the error at `index`. Leaves out the URL of an error object, because the URL belongs to another
+ * call than the call that fails with the message. */
 void njl_push_message(lua_State *L, int index) NJL_RAISES;
 int njl_raise(lua_State *L, njl_kind kind, int phase, const char *format, ...) NJL_RAISES;
 #define NJL_BATCH_PREFIX "request %I of the batch: "

@@ -2,10 +2,11 @@
  * them.
  *
  *   gate = gate()                creates a closed gate, a userdata
- *   gate:wait(moment or nil)     waits until the gate is opened and closes it again: true; or until `moment`: false
+ *   gate:wait(moment or nil)     waits for open, closes the gate and returns true; returns false at `moment`
  *   gate:open()                  ends the current wait, or the next one; opening an open gate does nothing
  *
- * Also the other functions that such code needs: the clock of waits, and errors of the host's kinds. */
+ * This file also has the other functions that this Lua code needs: the clock of waits, and errors of the host's
+ * kinds. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 
@@ -32,7 +33,7 @@ static int waited(lua_State *L, int status, lua_KContext context) {
 static int wait_at(lua_State *L) {
   njl_wait *gate = check_gate(L);
   lua_Integer moment = luaL_optinteger(L, 2, -1);
-  if (gate->task != NULL) return luaL_error(L, "another task already waits here");
+  if (gate->task != NULL) return luaL_error(L, "gate:wait: another task is already waiting for this gate");
   if (gate->state != NJL_PENDING && gate->state != NJL_DONE) {
     njl_wait_init(gate, gate->host);
     gate->needs_tasks = true;

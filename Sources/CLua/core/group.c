@@ -35,7 +35,7 @@ void njl_read_group_option(lua_State *L, const char *function, njl_group_options
   }
 }
 
-/* Reads the options in the table at `table`; none is given if there is no value. */
+/* Returns the options in the table at `table`, or the defaults if there is no table. */
 static njl_group_options read_options(lua_State *L, int table, const char *function) {
   njl_group_options read = {.concurrency = NJL_CONCURRENCY};
   if (lua_isnoneornil(L, table)) return read;
@@ -44,7 +44,7 @@ static njl_group_options read_options(lua_State *L, int table, const char *funct
   return read;
 }
 
-/* The stack of the calling function: its arguments, then these. */
+/* The stack slots of the calling function: its arguments, then the slots from GROUP on. */
 enum { ITEMS = 1, FUNCTION, OPTIONS, GROUP, CHILDREN, RESULTS, ERRORS, TOP = ERRORS };
 
 typedef enum mode { ALL, RACE, MAP, TIMEOUT } mode;
@@ -54,7 +54,7 @@ typedef struct group {
   njl_task *parent; /* the parent of the children while any of them has not ended */
   mode mode;
   lua_Integer total, started, ended, limit;
-  njl_task *finished; /* children that have ended and were not handled yet, linked by next_ready */
+  njl_task *finished; /* children that have ended but have not been collected, linked by next_ready */
   njl_task *decisive; /* the first child that failed, or the winner of a race */
   bool has_expired;
   bool collects_errors; /* stores errors by index and continues */
@@ -68,7 +68,7 @@ static void cancel_children(group *g) {
   }
 }
 
-/* Cancels the children even if the loop is left by an error, such as out of memory. */
+/* Cancels the children if an error, such as out of memory, ended the loop. */
 static int close_group(lua_State *L) {
   group *g = lua_touserdata(L, 1);
   if (g->ended < g->started) cancel_children(g);
@@ -116,7 +116,8 @@ static void start(lua_State *L, group *g, int arguments) {
   lua_rawseti(L, CHILDREN, task->place);
 }
 
-/* Reads the list without metamethods: a metamethod could wait, and meanwhile the group could end. */
+/* Starts the next child. Reads the list without metamethods, because a metamethod could wait and the group could end
+ * during that wait. */
 static void start_next(lua_State *L, group *g) {
   lua_Integer place = g->started + 1;
   if (g->mode == MAP) {
@@ -168,7 +169,8 @@ static int push_list(lua_State *L, lua_Integer count) {
   return (int)count;
 }
 
-/* If errors are collected, the results may contain nil; `n` is their number. */
+/* Pushes the results of map and returns their number. If errors are collected, the list may contain nil, so its length
+ * is in `n`, and the table of errors is the second result. */
 static int push_map(lua_State *L, group *g) {
   lua_pushvalue(L, RESULTS);
   if (!g->collects_errors) return 1;
@@ -215,7 +217,7 @@ static int go(lua_State *L, int status, lua_KContext context) {
   return njl_await(L, wait, go);
 }
 
-/* Fills the stack up to TOP. */
+/* Creates the group and fills the stack up to TOP. */
 static group *open_group(lua_State *L, mode mode) {
   lua_settop(L, OPTIONS);
   group *g = push_group(L, njl_host_open(L));
@@ -266,8 +268,8 @@ int njl_run_map(lua_State *L, const njl_group_options *options) {
 }
 
 /* nightjar.map(list, f, {concurrency = 6, collect_errors = false}) -> a list of the first results of f(item, index).
- * With collect_errors, a failure does not end it: the list has nil for it and the length in `n`, and the second
- * result is a table of errors by index. */
+ * With collect_errors, map continues after a failure: the list has nil at the index of the failed item and its length
+ * in `n`, and the second result is a table of errors by index. */
 int njl_map(lua_State *L) {
   luaL_checktype(L, ITEMS, LUA_TTABLE);
   njl_check_callable(L, FUNCTION, "function");

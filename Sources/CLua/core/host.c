@@ -13,7 +13,7 @@
 /* Registry key of the host. */
 static char host_key;
 
-/* While a finalizer runs, lua_gc returns -1. */
+/* Returns whether a finalizer is running: lua_gc then returns -1. */
 bool njl_is_finalizing(lua_State *L) { return lua_gc(L, LUA_GCCOUNT) < 0; }
 
 void njl_own(lua_State *L) {
@@ -39,7 +39,7 @@ static int end_late(lua_State *L) {
   return 0;
 }
 
-/* The host's userdata is created first, so it is finalized last when the state closes. */
+/* Frees the host. Its userdata is created first, so Lua finalizes it last when the state closes. */
 static int host_gc(lua_State *L) {
   njl_host *host = lua_touserdata(L, 1);
   lua_pushcfunction(L, end_late);
@@ -117,7 +117,7 @@ void njl_anchor(lua_State *L, njl_task *task, int index) {
   lua_pop(L, 1);
 }
 
-/* Removing an existing key cannot raise. */
+/* Removes the task's anchor. Removing an existing key allocates nothing. */
 void njl_release_anchor(lua_State *L, njl_task *task) {
   push_anchors(L);
   lua_pushnil(L);

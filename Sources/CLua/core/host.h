@@ -35,7 +35,7 @@ struct njl_host {
   bool is_sandboxed;  /* scripts cannot create clients */
   /* the Lua thread that is running, as far as the host resumed it; a signal handler reads it */
   lua_State *volatile running;
-  /* every function between the running code and the loop passes the token on, so the code may yield to the loop */
+  /* the running code may yield to the loop, because every function between them passes the token on */
   bool yields;
   njl_task *current; /* never NULL */
   njl_task *first_ready, *last_ready;
@@ -46,39 +46,39 @@ struct njl_host {
   size_t calls;        /* in flight */
   size_t listeners;    /* number of clients and subrequest.c callers numbered so far */
   size_t subrequests;  /* number of tasks that make calls for subrequest.c */
-  /* Work that each turn of the loop does. The code that needs it sets the function, which is NULL before. */
+  /* Functions that each turn of the loop calls. The named file sets its function on first use; NULL: not set yet. */
   void (*ask_logins)(lua_State *L, njl_host *host); /* login.c; set with the first listener */
-  void (*write_log)(lua_State *L, njl_host *host); /* log.c; likewise */
+  void (*write_log)(lua_State *L, njl_host *host); /* log.c; set with the first listener */
   void (*run_subrequests)(lua_State *L, njl_host *host); /* subrequest.c */
   void (*show_progress)(lua_State *L, njl_host *host); /* session.c; called while `follows` is set */
   uint64_t searches; /* number of searches of cycle.c so far */
-  char cycle[256]; /* the result of the last search */
+  char cycle[256]; /* the message of the last search that found a cycle */
   int nested; /* nesting depth of runs, blocking waits and closers on the C stack */
-  uintptr_t base; /* where the outermost of them began on the C stack */
+  uintptr_t base; /* the position on the C stack at which the outermost of them began */
   bool is_logging; /* a log function is running; later log lines wait for it */
   njl_task root; /* stands for code outside of all coroutines of the host */
   /* the main task of a run in an own state; NULL: no run is in progress, or the state is a stock one */
   njl_task *script;
   njl_moment limit;                         /* when the run in progress is stopped; NJL_NEVER: no limit */
   uint64_t instructions, most_instructions; /* executed in the run in progress, and the limit; 0: no limit */
-  uint64_t burst, longest_burst;            /* the same since the last wait */
+  uint64_t burst, longest_burst;            /* executed since the last wait, and the limit; 0: no limit */
   uint64_t unchecked;                       /* steps of C functions not yet added to `instructions` and `burst` */
   uint64_t closing;                         /* instructions left for closers after the host was stopped */
   atomic_bool is_stopped;                   /* interrupted or over a limit; every wait ends */
   _Atomic(const char *) stop_reason;        /* for the error message; a static string */
   bool is_session;                          /* session.c */
-  atomic_bool is_interrupted;               /* Ctrl-C was typed and has not been handled yet */
-  bool was_interrupted;                     /* the program has yet to be notified */
-  bool attends;                             /* its wait ends on Ctrl-C */
+  atomic_bool is_interrupted;               /* Ctrl-C was typed and has not been handled */
+  bool was_interrupted;                     /* the program has not been notified of Ctrl-C yet */
+  bool attends;                             /* Ctrl-C ends the wait of the session's program */
   bool follows;                             /* reports the progress of calls in the foreground */
-  njl_task *foreground;                     /* the task that it evaluates, anchored by the registry; NULL: none */
+  njl_task *foreground;                     /* the task of the evaluation, anchored by the registry; NULL: none */
 };
 
 bool njl_host_is_open(lua_State *L);
 
 /* Returns whether a finalizer is running. */
 bool njl_is_finalizing(lua_State *L);
-/* Registers the empty userdata on top of the stack for finalization. Call it for each userdata with a finalizer,
+/* Registers the empty userdata on top of the stack for finalization. Must be called for each userdata with a finalizer,
  * before the userdata owns anything. Lua does not finalize objects that a finalizer creates while the state closes
  * (manual, section 2.5.3); the host, which is finalized last, finalizes them. */
 void njl_own(lua_State *L) NJL_RAISES;

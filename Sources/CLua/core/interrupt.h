@@ -4,16 +4,18 @@
 
 #include "core/host.h"
 
-/* Whether the running code must end: the host is stopped, or Ctrl-C was typed in a session. */
+/* Returns whether the running code must end: the host is stopped, or Ctrl-C has interrupted the task. */
 bool njl_is_stopped(const njl_host *host);
-/* Carries out the Ctrl-C of a session. `computes`: called in the middle of a task. Returns false if none was typed. */
+/* Handles Ctrl-C in a session. `computes`: called while code of a task is running. Returns false if Ctrl-C was not
+ * typed since the last call. */
 bool njl_take_interrupt(njl_host *host, bool computes);
-/* Whether a session shows the progress of the running task's calls. */
+/* Returns whether a session shows the progress of the running task's calls. */
 bool njl_is_followed(const njl_host *host);
-/* A child of `parent` has failed, and no task has joined it. */
+/* Ends the wait of the session's program if `parent` is that program. Called when a child of `parent` has failed and no
+ * task has joined the child. */
 void njl_session_task_failed(njl_host *host, const njl_task *parent);
 
-/* Called when a Ctrl-C has been handled: catches the next one, as njl_script_catch_interrupt does. */
+/* Catches the next Ctrl-C, as njl_script_catch_interrupt does. Called when a Ctrl-C has been handled. */
 void njl_script_catch_again(void);
 
 #endif

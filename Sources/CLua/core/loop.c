@@ -52,7 +52,7 @@ static njl_task *take_ready(njl_host *host) {
 
 /* --- Turns --- */
 
-/* Returns false if no timer was due. */
+/* Ends the waits whose deadline has passed. Returns false if there are none. */
 static bool expire_timers(njl_host *host) {
   if (host->timers == NULL) return false;
   njl_moment now = njl_host_now(host);

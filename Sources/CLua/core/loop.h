@@ -9,7 +9,7 @@
 
 void njl_make_ready(njl_task *task);
 void njl_make_first(njl_task *task); /* puts the task at the front of the ready list */
-/* One turn of the loop: ends waits, then runs at most `most` tasks. Returns false if no event can ever occur. */
+/* Runs one turn of the loop: ends waits, then runs at most `most` tasks. Returns false if no event can ever occur. */
 bool njl_turn(lua_State *L, njl_host *host, size_t most) NJL_RAISES;
 /* Runs the loop until the task has ended. Needs LUA_MINSTACK free slots. */
 void njl_run(lua_State *L, njl_host *host, njl_task *task) NJL_RAISES;

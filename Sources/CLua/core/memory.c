@@ -50,7 +50,7 @@ static size_t outside(const njl_script *script) {
   return script->budget == NULL ? 0 : atomic_load_explicit(&script->budget->outside, memory_order_relaxed);
 }
 
-/* Returns the bytes that may still be used. */
+/* Returns the number of bytes left under the memory limit. */
 static size_t left(const njl_script *script) {
   size_t limit = script->options.memory, used = script->memory + outside(script);
   if (limit == 0) return SIZE_MAX;

@@ -37,9 +37,9 @@ const char NJL_RESOURCE[] = "nightjar.resource";
  * third of the time of a lookup by name; and under the name, for debuggers. */
 static int push(lua_State *L, const char *type) { return lua_rawgetp(L, LUA_REGISTRYINDEX, type); }
 
-/* Pushes the metatable of a type. Returns true if it is new. A new metatable is registered only by keep(), so that
- * no half-made one is found after out of memory. Scripts cannot get the metatable: its finalizers rely on their
- * arguments, and a change would affect all objects of the type. */
+/* Pushes the metatable of a type. Returns true if it is new. A new metatable is registered only by keep(), so that a
+ * metatable that is incomplete because memory ran out is never used. Scripts cannot get the metatable: its finalizers
+ * rely on their arguments, and a change would affect all objects of the type. */
 static bool begin(lua_State *L, const char *type, const luaL_Reg *meta) {
   if (push(L, type) == LUA_TTABLE) return false;
   lua_pop(L, 1);

@@ -16,10 +16,11 @@ extern const char NJL_CLIENT[], NJL_CALLER[], NJL_LIST[], NJL_PAGE[], NJL_DECISI
 
 void njl_set_type(lua_State *L, const char *type); /* sets the type of the userdata on top */
 void *njl_test(lua_State *L, int index, const char *type); /* returns NULL if the value has another type */
-void *njl_check(lua_State *L, int index, const char *type) NJL_RAISES; /* the same for an argument; raises */
-/* created with `meta` on the first call */
+void *njl_check(lua_State *L, int index, const char *type) NJL_RAISES; /* like njl_test, but raises an argument error */
+/* pushes the metatable of the type, which the first call creates with `meta` */
 void njl_push_metatable(lua_State *L, const char *type, const luaL_Reg *meta) NJL_RAISES;
-/* Creates the metatable of a type, once. An unknown field calls `unknown`, which raises; with NULL it is nil. */
+/* Creates the metatable of a type, once. Reading an unknown field calls `unknown`, which raises. If `unknown` is NULL,
+ * the field is nil. */
 void njl_add_type(lua_State *L, const char *type, const luaL_Reg *meta, const luaL_Reg *methods,
                   lua_CFunction unknown) NJL_RAISES;
 /* Makes the table on top of the stack weak: "k", "v" or "kv". */

@@ -29,7 +29,7 @@ size_t njl_edits(const char *a, size_t a_length, const char *b) {
   return rows[(a_length + 1) % 3][b_length];
 }
 
-/* Returns NULL if no name is similar. */
+/* Returns the name that is most similar to `name`, or NULL if no name is similar. */
 static const char *nearest_of(const char *name, size_t length, const char *const names[]) {
   const char *nearest = NULL;
   size_t least = length / 3 + 2;

@@ -27,7 +27,8 @@ static void interrupted(int number) {
   sem_post(&bell);
 }
 
-/* A second Ctrl-C ends the process, in case a C function does not return. */
+/* Installs the signal handler for one Ctrl-C. A second Ctrl-C ends the process, in case a C function does not
+ * return. */
 static void set_handler(struct sigaction *former) {
   struct sigaction action = {.sa_handler = interrupted, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
   sigaction(SIGINT, &action, former);
@@ -50,7 +51,8 @@ static void *wait_for_bell(void *unused) {
   return unused;
 }
 
-/* The thread blocks all signals, so that they are handled by the thread that runs the script. */
+/* Starts the thread that wakes the interpreter. The thread blocks all signals, so that they are handled by the thread
+ * that runs the script. */
 static void start_waiting(void) {
   sigset_t all, before;
   pthread_t thread;

@@ -51,7 +51,8 @@ static int hook_step(const njl_script *script) {
   return step > HOOK_STEP ? HOOK_STEP : step > 0 ? (int)step : 1;
 }
 
-/* The hook yields only to end the run: scripts may rely on not being suspended between two waits. */
+/* Checks the limits and interrupts. The hook yields only to end the run: scripts may rely on not being suspended
+ * between two waits. */
 static void hook(lua_State *L, lua_Debug *record) {
   (void)record;
   njl_script *script = script_of(L);
@@ -75,7 +76,8 @@ void njl_watch(njl_script *script, lua_State *L) {
   if (script->options.is_interruptible) lua_sethook(L, hook, LUA_MASKCOUNT, HOOK_STEP);
 }
 
-/* Setting the hook resets its count, so the instructions since the last check are counted as HOOK_STEP. */
+/* Sets the hook for the next instruction. Setting the hook resets its count, so the instructions since the last check
+ * are counted as HOOK_STEP. */
 void njl_poll_soon(njl_script *script, uint64_t steps) {
   njl_host *host = script->host;
   if (!script->options.is_sandboxed || !script->options.is_interruptible) return;
@@ -86,7 +88,8 @@ void njl_poll_soon(njl_script *script, uint64_t steps) {
   lua_sethook(host->running, hook, LUA_MASKCOUNT, 1);
 }
 
-/* If the coroutine cannot yield, a pcall may catch the error. The next instruction raises it again. */
+/* Ends the running code by a yield, or by an error if the coroutine cannot yield. If a pcall catches the error, the
+ * hook raises it again at the next instruction. */
 int njl_raise_stopped(lua_State *L, njl_host *host) {
   lua_sethook(L, hook, LUA_MASKCOUNT, 1);
   if (atomic_load(&host->is_stopped) && lua_isyieldable(L)) return lua_yield(L, 0);

@@ -8,7 +8,7 @@
 #include "core/host.h"
 #include "njl_script.h"
 
-/* callable from any thread and from signal handlers; `reason` is a static string */
+/* stops the host; callable from any thread and from signal handlers; `reason` is a static string */
 void njl_stop(njl_host *host, const char *reason);
 /* Counts instructions and stops the host when they exceed a limit. */
 void njl_charge(njl_host *host, uint64_t instructions);
@@ -28,7 +28,7 @@ bool njl_is_abandoned(lua_State *L);
 /* Counts the work of a C function as `steps` instructions. Ends the running code if a limit is exceeded or the host
  * is stopped. */
 void njl_spend(lua_State *L, njl_host *host, uint64_t steps) NJL_YIELDS;
-void njl_script_interrupt_from_signal(njl_script *script); /* on the thread that runs it */
+void njl_script_interrupt_from_signal(njl_script *script); /* called on the thread that runs the script */
 void njl_script_wake(njl_script *script);                  /* any thread */
 
 #endif

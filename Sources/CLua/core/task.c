@@ -57,8 +57,8 @@ void njl_task_drop_subrequests(njl_task *task) {
   njl_subrequest_end(subrequest);
 }
 
-/* Not recursive: a script may nest tasks deeper than the C stack allows. No code runs here that could change the
- * tree. */
+/* Iterates instead of recursing, because a script may nest tasks deeper than the C stack allows. The loop runs no code
+ * that could change the tree. */
 void njl_task_cancel(njl_task *root) {
   for (njl_task *task = root;;) {
     if (!task->is_cancelled && task->state != NJL_ENDED) {
@@ -171,7 +171,7 @@ static int joined(lua_State *L, int status, lua_KContext context) {
   return observe(L, check_task(L, 1));
 }
 
-/* task:join() -> the results of its function; raises its error */
+/* task:join() -> the results of the task's function; raises the task's error */
 static int join(lua_State *L) {
   njl_task *task = check_task(L, 1);
   njl_host *host = task->host;
@@ -220,7 +220,7 @@ static int describe(lua_State *L) {
   return 1;
 }
 
-/* Reports an error that can no longer be observed and did not become the parent's error. */
+/* Finalizes a task. If the task failed and no other task can observe the error, reports the error as a warning. */
 static int collect(lua_State *L) {
   njl_task *task = njl_check(L, 1, NJL_TASK);
   njl_task_leave(task);

@@ -42,8 +42,8 @@ struct njl_task {
   bool is_observed; /* joined, now or later, so its error is not lost */
   /* interrupted by Ctrl-C: its code raises at each instruction, except in the closers of variables */
   bool is_interrupted;
-  uint64_t search;                   /* the last search that visited the task (cycle.c), and */
-  njl_task *sought_by, *next_sought; /* its links in that search */
+  uint64_t search;                   /* the last search (cycle.c) that visited the task */
+  njl_task *sought_by, *next_sought; /* links in that search */
 };
 
 #define NJL_WAS_CANCELLED (-1)
@@ -55,11 +55,12 @@ enum { NJL_TASK_THREAD = 1, NJL_TASK_GROUP, NJL_TASK_TRACEBACK, NJL_TASK_RESULT,
  * the task's userdata. The task starts in a later turn of the loop, never immediately. */
 njl_task *njl_task_spawn(lua_State *L, njl_host *host, int arguments) NJL_RAISES;
 /* Calls `begin` with the light userdata `arrival`. `begin` spawns a child of the root task for the arrival and takes
- * ownership of it. If memory runs out, `begin` does not take ownership, and releasing the arrival makes it fail. */
+ * ownership of the arrival. If memory runs out, `begin` does not take ownership, and releasing the arrival makes it
+ * fail. */
 void njl_task_begin(lua_State *L, njl_host *host, lua_CFunction begin, void *arrival);
-void njl_task_cancel(njl_task *task);                    /* the task and all its descendants */
-void njl_task_leave(njl_task *task);                     /* removes it from its parent's list */
-/* detaches it from its parent as well: it then belongs to the script as a whole */
+void njl_task_cancel(njl_task *task);                    /* cancels the task and all its descendants */
+void njl_task_leave(njl_task *task);                     /* removes the task from its parent's list */
+/* detaches the task from its parent, so that it belongs to the script as a whole */
 void njl_task_leave_to_script(njl_task *task);
 /* releases the decision request and the subrequest, which fail if they are still pending */
 void njl_task_drop_subrequests(njl_task *task);

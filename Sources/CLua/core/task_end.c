@@ -8,8 +8,8 @@
 #include "core/task_end.h"
 #include "core/wait.h"
 
-/* Leaves a failed task, whose error was not observed, to the script. Its userdata, which holds the error, can then
- * be found through its dead thread, which refers to it. */
+/* Releases the anchor of a failed task whose error was not observed, so that only the script keeps the task alive.
+ * Stores the task's userdata, which holds the error, on the dead thread, where push_ended finds it. */
 static void skip_undecided(lua_State *L, njl_task *task) {
   bool is_dead = task->results > 0; /* Otherwise the script could even resume the thread. */
   if (is_dead && lua_checkstack(task->thread, 1) && njl_push_anchored(L, task)) lua_xmove(L, task->thread, 1);
@@ -27,7 +27,7 @@ static bool push_ended(lua_State *L, njl_task *task) {
   return true;
 }
 
-/* The first error that was not observed becomes the error of the parent. */
+/* Makes the first child error that was not observed the error of the parent. */
 static void adopt_failure(lua_State *L, njl_task *parent) {
   njl_task *child = parent->failed;
   if (parent->status != LUA_OK) return;
@@ -59,8 +59,8 @@ static void forget_children(lua_State *L, njl_task *task) {
   }
 }
 
-/* Ends the task if its function has returned and its children have ended; then its parent under the same condition,
- * and so on. */
+/* Ends the task if its function has returned and its children have ended. Then does the same for its parent, and so
+ * on. */
 static void end(lua_State *L, njl_task *task) {
   njl_host *host = task->host;
   while (task != NULL && task->state == NJL_ENDING && task->unended == 0) {
@@ -72,8 +72,9 @@ static void end(lua_State *L, njl_task *task) {
     if (task->group != NULL) njl_group_child_ended(task->group, task);
     njl_task *parent = task->parent;
     parent->unended--;
-    /* The parent keeps a failed child until the error is observed or the parent ends; the root keeps none. It keeps
-     * only one: others are kept by the script alone, so that they do not pile up in a long-lived parent. */
+    /* A parent keeps its first failed child until the error is observed or the parent ends. Only the script keeps
+     * further failed children, so that they do not accumulate in a long-lived parent. The root keeps no failed
+     * child. */
     if (task->status <= LUA_OK || task->is_observed || parent->thread == NULL) {
       njl_task_leave(task);
       njl_release_anchor(L, task);

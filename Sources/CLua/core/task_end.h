@@ -7,7 +7,7 @@
 #include "core/annotations.h"
 #include "core/task.h"
 
-/* Called when the task's function has returned or failed. The task ends when its children have ended. */
+/* Handles the end of the task's function, which has returned or failed. The task ends when its children have ended. */
 void njl_task_finish(lua_State *L, njl_task *task) NJL_RAISES;
 
 #endif

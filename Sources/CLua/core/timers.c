@@ -11,7 +11,7 @@ njl_moment njl_now(void) {
   return (njl_moment)now.tv_sec * 1000000000u + (njl_moment)now.tv_nsec;
 }
 
-/* NaN and very large values return NJL_NEVER. */
+/* Returns the deadline `seconds` from now; NJL_NEVER if `seconds` is NaN or at least 1e9. */
 njl_moment njl_deadline_after(double seconds) {
   if (!(seconds < 1e9)) return NJL_NEVER;
   if (seconds < 0) seconds = 0;
@@ -25,7 +25,7 @@ njl_moment njl_host_deadline_after(const njl_host *host, double seconds) {
   return njl_host_now(host) + (seconds > 0 ? (njl_moment)(seconds * 1e9) : 0);
 }
 
-/* `heap_previous` is the parent of a first child, else the previous sibling. */
+/* Merges two heaps. `heap_previous` is the parent of a first child, else the previous sibling. */
 static njl_wait *meld(njl_wait *a, njl_wait *b) {
   if (a == NULL) return b;
   if (b == NULL) return a;
@@ -41,7 +41,8 @@ static njl_wait *meld(njl_wait *a, njl_wait *b) {
   return a;
 }
 
-/* Two passes, without recursion: a heap of a million timers must not need a deep C stack. */
+/* Merges a list of siblings in two passes. Does not recurse: a heap of a million timers must not need a deep C
+ * stack. */
 static njl_wait *meld_all(njl_wait *first) {
   njl_wait *pairs = NULL;
   while (first != NULL) {
@@ -70,8 +71,8 @@ void njl_timer_add(njl_wait *wait) {
   wait->host->timers = meld(wait->host->timers, wait);
 }
 
-/* Visits parents before children, without recursion. The heap order is preserved, because all deadlines move by the
- * same span. The root's `heap_next` is undefined. */
+/* Adds `span` to all deadlines, which preserves the heap order. Visits parents before children, without recursion. The
+ * root's `heap_next` is undefined. */
 void njl_timers_shift(njl_host *host, int64_t span) {
   njl_wait *root = host->timers;
   for (njl_wait *wait = root; wait != NULL;) {

@@ -15,7 +15,7 @@ typedef uint64_t njl_moment;
 njl_moment njl_now(void);                       /* real time */
 njl_moment njl_deadline_after(double seconds);  /* a deadline in real time; used for the limits of a run */
 njl_moment njl_host_now(const njl_host *host);  /* the time that timers use: virtual or real */
-/* a deadline in that time; used for all waits */
+/* a deadline on the clock of njl_host_now; used for all waits */
 njl_moment njl_host_deadline_after(const njl_host *host, double seconds);
 void njl_timers_shift(njl_host *host, int64_t span);
 void njl_timer_add(njl_wait *wait);

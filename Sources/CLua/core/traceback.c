@@ -17,8 +17,8 @@ void njl_push_reported(lua_State *L) {
   njl_make_weak(L, "v");
 }
 
-/* The longest traceback, in bytes: that of a task, which Lua shortens to 22 lines, plus those of the tasks that it
- * joined. */
+/* The length in bytes from which the traceback of a joined task is left out. Lua shortens the traceback of one task to
+ * 22 lines. */
 #define LONGEST_TRACEBACK (16 * 1024)
 
 /* Pushes the task's traceback. If its error came from a task that it joined, that task's traceback comes first. */
@@ -55,7 +55,7 @@ static int make_traceback(lua_State *L) {
   return 0;
 }
 
-/* Both slots exist, so nothing is allocated. */
+/* Allocates nothing: both slots of the table exist. */
 void njl_remember_reported(lua_State *L, int index) {
   index = lua_absindex(L, index);
   njl_push_host_value(L, NJL_HOST_REPORTED);

@@ -17,7 +17,7 @@
 #include "njl_future.h"
 #include "njl_work.h"
 
-/* The value that the host's yields carry, by which coroutine.resume distinguishes them from a script's own. */
+/* The value that the host yields. It distinguishes the yields of the host from those of a script. */
 static char token;
 
 void njl_push_token(lua_State *L) { lua_pushlightuserdata(L, &token); }
@@ -94,7 +94,8 @@ static int refuse_resumed(lua_State *L, njl_wait *wait) {
   return luaL_error(L, "this coroutine waits for nightjar and cannot be resumed");
 }
 
-/* Called too early, or in another task, only if the script saved coroutine.resume before nightjar was loaded. */
+/* Continues the waiting C function. Is called too early, or in another task, only if the script saved coroutine.resume
+ * before nightjar was loaded. */
 static int set_next(lua_State *L, int status, lua_KContext context) {
   njl_wait *wait = (njl_wait *)context;
   if (wait->host->current->number != wait->waiter) return refuse_resumed(L, wait);
@@ -109,7 +110,7 @@ static int set_next(lua_State *L, int status, lua_KContext context) {
   return refuse_cancelled(L, wait);
 }
 
-/* A `__close` metamethod of a cancelled task may still wait. */
+/* Returns whether the task must not wait. A `__close` metamethod of a cancelled task may still wait. */
 static bool is_cancelled(const njl_task *task) { return task->is_cancelled && !task->is_closing; }
 
 int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) {
@@ -121,7 +122,8 @@ int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) {
   bool yields = host->yields && L == host->running && lua_isyieldable(L);
   if (is_cancelled(task)) {
     if (!yields) return refuse_cancelled(L, wait);
-    /* Yields, so that the loop closes the coroutine. The script could catch an error and wait again, forever. */
+    /* Yields instead of raising an error, which the script could catch to wait again, forever. The loop then closes the
+     * coroutine. */
     njl_wait_end(wait, NJL_CANCELLED);
     njl_push_token(L);
     return lua_yieldk(L, 1, (lua_KContext)wait, set_next);
@@ -136,7 +138,7 @@ int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) {
     njl_wait_end(wait, NJL_CANCELLED);
     return luaL_error(L, "stack overflow (too many nested waits)");
   }
-  /* An outer, blocking wait of this task. From now on, the end of that wait does not make the task ready. */
+  /* The task is inside an outer, blocking wait. From now on, the end of the outer wait does not make the task ready. */
   if (task->wait != NULL) task->wait->task = NULL;
   task->wait = wait;
   wait->task = task;
@@ -148,7 +150,7 @@ int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) {
   size_t most = is_deep ? 0 : host->nested > 0 ? 1 : SIZE_MAX;
   bool is_deadlock = false;
   njl_enter(host);
-  /* A cancel does not end this wait if the task meanwhile blocks in another. */
+  /* If the task blocks in another wait in the meantime, cancelling the task does not end this wait. */
   while (wait->state == NJL_PENDING && !atomic_load(&host->is_stopped) && !is_deadlock && !is_cancelled(task)) {
     is_deadlock = !njl_turn(L, host, most) && wait->state == NJL_PENDING;
   }

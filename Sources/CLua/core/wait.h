@@ -36,8 +36,8 @@ struct njl_wait {
 };
 
 void njl_wait_init(njl_wait *wait, njl_host *host);
-njl_wait *njl_wait_push(lua_State *L, njl_host *host) NJL_RAISES;                    /* a plain wait as a userdata */
-njl_wait *njl_wait_push_sized(lua_State *L, njl_host *host, size_t size) NJL_RAISES; /* followed by zeroed bytes */
+njl_wait *njl_wait_push(lua_State *L, njl_host *host) NJL_RAISES;                    /* pushes a wait as a userdata */
+njl_wait *njl_wait_push_sized(lua_State *L, njl_host *host, size_t size) NJL_RAISES; /* a wait, then zeros */
 void njl_wait_end(njl_wait *wait, njl_state_of_wait state);
 void njl_wait_drop(njl_wait *wait);
 /* Suspends the calling C function until `wait` is over, then continues in `k` with the wait as its context. Must be
@@ -50,7 +50,7 @@ int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) NJL_YIELDS;
  * wait fails). The caller that closes a descriptor must end its waits first. */
 int njl_await_descriptor(lua_State *L, njl_host *host, int descriptor, bool writes, njl_moment deadline,
                          lua_KFunction k) NJL_YIELDS;
-/* only creates the wait */
+/* pushes the wait of njl_await_descriptor without waiting */
 njl_wait *njl_descriptor_wait_push(lua_State *L, njl_host *host, int descriptor, bool writes) NJL_RAISES;
 void njl_check_work(lua_State *L, njl_wait *wait) NJL_RAISES;
 bool njl_is_token(lua_State *L, int index);

@@ -9,7 +9,7 @@
 typedef struct njl_callback njl_callback;
 typedef enum njl_callback_kind {
   NJL_TOKEN_NEEDED,
-  NJL_TOKEN_REJECTED, /* a new token is wanted because the server rejected the last one */
+  NJL_TOKEN_REJECTED, /* a new token is needed because the server rejected the last token */
   NJL_LOGIN_REQUIRED, /* a notification; needs no response */
   NJL_MOCK_REQUEST, /* a mock's function must return a response; `*client` is then the number of the mock */
 } njl_callback_kind;
@@ -24,9 +24,10 @@ void njl_callback_end_login(njl_callback *callback);
 /* Makes the waiting calls fail with the message. The login is kept. */
 void njl_callback_fail(njl_callback *callback, njl_bytes message);
 void njl_callback_release(njl_callback *callback);
-/* Returns which function is asked for, counted from 1: a function of a mock, or one of the client's token functions. */
+/* Returns the number, from 1, of the function that must respond: a function of a mock, or one of the client's token
+ * functions. */
 int64_t njl_callback_function(const njl_callback *callback);
-/* For a decision request of kind NJL_MOCK_REQUEST. */
+/* The functions below are for decision requests of kind NJL_MOCK_REQUEST. */
 njl_text *njl_callback_request(const njl_callback *callback); /* a JSON object */
 njl_text *njl_callback_body(const njl_callback *callback);
 /* Responds with `response`, a JSON object. `body` is its body unless its data is NULL. The request fails if the

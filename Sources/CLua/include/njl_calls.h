@@ -5,56 +5,56 @@
 #include "njl_request.h"
 #include "njl_types.h"
 
-/* Starts a call. A poll reports `wait` when the call has ended. A poll also reports it when a part of the request's
- * body is wanted and when the head of a streamed response has arrived; after each such report, njl_call_await makes
- * a later poll report `wait` again, immediately if an event has arrived in the meantime. Returns NULL and sets
- * `*error` if the call could not start. */
+/* Starts a call. A poll reports `wait` when the call has ended. A poll also reports `wait` when a part of the request's
+ * body is needed and when the head of a streamed response has arrived. After each such report, njl_call_await makes a
+ * later poll report `wait` again, immediately if an event has arrived in the meantime. Returns NULL and sets `*error`
+ * if the call could not start. */
 njl_future *njl_call_start(njl_engine *engine, njl_client *client, const njl_request *request, njl_wait *wait,
                             njl_future **error);
 void njl_call_await(njl_engine *engine, njl_future *call, njl_wait *wait);
-/* Returns whether a part of the request's body is wanted. Respond with njl_call_provide, with a part of any length,
- * or with njl_call_end_body at the end. */
+/* Returns whether a part of the request's body is needed. Respond with njl_call_provide, with a part of any length, or
+ * with njl_call_end_body at the end. */
 bool njl_call_needs_body(const njl_future *call);
 void njl_call_provide(njl_future *call, njl_bytes part);
 void njl_call_end_body(njl_future *call);
-/* Returns the status of the redirect that awaits a decision, or 0 if there is none. Respond with njl_call_redirect;
- * an empty `url` follows the redirect to its own target. A poll reports the wait when a decision is wanted. */
+/* Returns the status of the redirect that awaits a decision, or 0 if there is none. Respond with njl_call_redirect; an
+ * empty `url` follows the redirect to its own target. A poll reports the wait when a decision is needed. */
 int njl_call_redirect_status(const njl_future *call);
 void njl_call_redirect(njl_future *call, bool follows, njl_bytes url);
-/* Returns true once for each attempt: its body is wanted from the start. Parts provided for an earlier attempt are
- * then discarded. Only for bodies that can be produced again. */
+/* Returns true once for each attempt, which needs the body from its start. Parts provided for an earlier attempt are
+ * discarded. Only for bodies that can be produced again. */
 bool njl_call_restarts_body(njl_future *call);
 
 /* A failed attempt and the client's decision about it. */
 typedef struct njl_attempt {
-  int number; /* 1 for the first */
+  int number; /* 1: the first attempt */
   bool again;
   double after; /* seconds until the next attempt, if `again` */
 } njl_attempt;
 /* Returns the failed attempt that awaits a decision; false if there is none. Respond with njl_call_retry. A poll
- * reports the wait when a decision is wanted. */
+ * reports the wait when a decision is needed. */
 bool njl_call_attempt(const njl_future *call, njl_attempt *attempt);
-/* Returns the error of that attempt, owned by the caller. */
+/* Returns the error of the attempt that awaits a decision, owned by the caller. */
 njl_future *njl_call_attempt_error(const njl_future *call);
-/* Bytes; negative: unknown. */
+/* The progress of a call in bytes; negative: unknown. */
 typedef struct njl_progress {
   int64_t sent, sent_total, received, received_total;
 } njl_progress;
-/* Returns progress of the call that was not reported yet; false if there is none. A poll reports the wait when there
- * is some. */
+/* Sets `*progress` to the call's progress. Returns false if the progress has not changed since it was last returned. A
+ * poll reports the wait when the progress has changed. */
 bool njl_call_progress(njl_future *call, njl_progress *progress);
 typedef enum njl_retry {
   NJL_RETRY_DEFAULT,
   NJL_RETRY_AGAIN,
   NJL_RETRY_STOP,
 } njl_retry;
-/* `after` is the delay in seconds before the next attempt. */
+/* Decides about the failed attempt. `after` is the delay in seconds before the next attempt. */
 void njl_call_retry(njl_future *call, njl_retry retry, double after);
 /* Returns the background revalidation of the stale response that this call returned: a new outcome, owned by the
  * caller, that njl_call_await waits for. It may end with neither response nor error. Returns NULL if nothing is
  * revalidated. */
 njl_future *njl_call_refresh(njl_engine *engine, njl_future *call);
-/* Cancels the call unless it has ended. No poll reports its wait any more. */
+/* Cancels the call unless it has ended. No later poll reports its wait. */
 void njl_call_abandon(njl_future *call);
 /* Cancels the call unless it has ended. A poll still reports its wait. Reading of a streamed response stops. */
 void njl_call_cancel(njl_future *call);

@@ -5,8 +5,8 @@
 #include "njl_mocks.h"
 #include "njl_types.h"
 
-/* The events of a client that `engine` receives in addition to the ends of its calls, and the number under which it
- * receives them. */
+/* Selects the events of a client that `engine` receives in addition to the ends of the client's calls, and the number
+ * under which these events arrive. */
 typedef struct njl_listener {
   int64_t number;
   int level;             /* receives log lines up to this level; 0: none */
@@ -15,10 +15,11 @@ typedef struct njl_listener {
   const njl_bytes *provided;
   size_t provided_count;
   bool reports_logins;  /* receives a notification when an interactive login is required */
-  const njl_mock *mock; /* used in place of the network; NULL: none, or the one in the options */
+  const njl_mock *mock; /* used in place of the network; NULL: no mock, or the mock in the options */
 } njl_listener;
 
-/* `options` is a JSON object of the schema of nj_config_merge_json. Returns NULL and sets `*error` on failure. */
+/* Creates a client. `options` is a JSON object of the schema of nj_config_merge_json. Returns NULL and sets `*error` on
+ * failure. */
 njl_client *njl_client_new(njl_bytes options, njl_engine *engine, const njl_listener *listener, njl_future **error);
 void njl_client_retain(njl_client *client);
 void njl_client_release(njl_client *client);
@@ -28,7 +29,7 @@ void njl_client_close(njl_client *client);
 /* Returns the state of the limits of the client's origins and groups, a JSON array of objects, owned by the caller. */
 njl_text *njl_client_limits(const njl_client *client);
 
-/* A number of LogLevel; 0: the client has no log. */
+/* Returns a number of LogLevel; 0: the client has no log. */
 int njl_client_log_level(const njl_client *client);
 void njl_client_log(njl_client *client, int level, njl_bytes line);
 

@@ -18,7 +18,7 @@ typedef struct njl_cookie {
   bool is_secure, is_http_only, is_host_only;
 } njl_cookie;
 njl_cookie_list *njl_cookies_list(const njl_cookies *cookies);
-/* The cookie is borrowed from the list. Returns false if `index` is too large. */
+/* Sets `*cookie`, which is borrowed from the list. Returns false if `index` is too large. */
 bool njl_cookie_list_at(const njl_cookie_list *list, size_t index, njl_cookie *cookie);
 void njl_cookie_list_release(njl_cookie_list *list);
 

@@ -9,16 +9,16 @@ typedef struct njl_catalog njl_catalog;
 njl_catalog *njl_client_catalog(const njl_client *client); /* empty if the client has no catalog */
 void njl_catalog_release(njl_catalog *catalog);
 size_t njl_catalog_count(const njl_catalog *catalog);
-/* The returned texts are owned by the caller. NULL: there is no endpoint of that name, or `index` is too large. */
+/* These functions return texts owned by the caller, or NULL if no endpoint has the name or `index` is too large. */
 njl_text *njl_catalog_name(const njl_catalog *catalog, size_t index);
 njl_text *njl_catalog_help(const njl_catalog *catalog, njl_bytes name);     /* for display */
 njl_text *njl_catalog_endpoint(const njl_catalog *catalog, njl_bytes name); /* a JSON object */
 /* Returns whether there is an endpoint of that name. If not, `*error` suggests similar names. */
 bool njl_catalog_check(const njl_catalog *catalog, njl_bytes name, njl_future **error);
 bool njl_catalog_has_parameter(const njl_catalog *catalog, njl_bytes name, njl_bytes parameter);
-/* Starts loading an OpenAPI document. The load is awaited, cancelled and abandoned like a call. `caller` is the
- * number under which its subrequests arrive; 0: the client sends its requests itself. Returns NULL and sets `*error` if
- * it could not start. */
+/* Starts loading an OpenAPI document. The load is awaited, cancelled and abandoned like a call. `caller` is the number
+ * under which its subrequests arrive; 0: the client sends its requests itself. Returns NULL and sets `*error` if the
+ * load could not start. */
 njl_future *njl_catalog_start(njl_engine *engine, njl_client *client, njl_bytes location, int64_t caller,
                               njl_wait *wait, njl_future **error);
 /* Returns the loaded catalog merged into `former`, or NULL if nothing was loaded. */

@@ -4,23 +4,24 @@
 
 #include "njl_types.h"
 
-/* Keeps the process's signal dispositions. For processes that do not expect the library to change them. */
+/* Makes the library leave the process's signal dispositions unchanged. For host processes that rely on their
+ * dispositions. */
 void njl_keep_signals(void);
 
 /* Returns NULL if out of memory. */
 njl_engine *njl_engine_new(void);
 /* Cancels the calls in flight, waits until they have ended and discards them. */
 void njl_engine_free(njl_engine *engine);
-/* Handles pending events. Waits up to `timeout` seconds for the first one (negative: no limit). Writes the waits
- * whose calls have ended to `ended`, at most `capacity`, and returns their number. If it returns `capacity`, there
- * may be more. */
+/* Handles pending events. Waits up to `timeout` seconds for the first one (negative: no limit). Writes the waits whose
+ * calls have ended to `ended`, at most `capacity`, and returns their number. If the number equals `capacity`, more
+ * calls may have ended. */
 size_t njl_engine_poll(njl_engine *engine, double timeout, njl_wait **ended, size_t capacity);
 /* Makes the current or the next poll return. Callable from any thread. */
 void njl_engine_wake(njl_engine *engine);
 /* Removes temporary files and creates no further ones. Called when the process is about to exit. */
 void njl_engine_leave(njl_engine *engine);
 
-/* One line of a client's log. */
+/* One line of a client's log. `log` is the number of the client's listener. */
 typedef struct njl_line {
   int64_t log;
   int level; /* a number of LogLevel */

@@ -7,7 +7,7 @@
 
 typedef struct njl_readiness {
   int descriptor;
-  bool reads, writes; /* what it is ready for; both if it is broken */
+  bool reads, writes; /* the operations that do not block; both if the descriptor is broken */
 } njl_readiness;
 
 /* Creates a close-on-exec epoll descriptor. Returns -1 and sets errno on failure. */

@@ -16,7 +16,7 @@ typedef enum njl_field {
   NJL_DETAILS, /* the server's error details as a JSON object; NULL: none were recognized */
   NJL_CURL,    /* the request as a curl command line, also for an error */
   NJL_CURL_WITH_SECRETS,
-  NJL_CURL_OF_SANDBOX, /* the same without the headers that the script has not set */
+  NJL_CURL_OF_SANDBOX, /* like NJL_CURL, but without the headers that the script has not set */
   NJL_PEER, /* the address of the peer that sent the response */
   NJL_DECISIONS, /* the decisions made for the call: a JSON array of objects with a `text` */
   NJL_IDEMPOTENCY_KEY, /* the key that was sent, also by a call that failed */
@@ -70,7 +70,7 @@ typedef enum njl_kind {
 /* Creates an error. `phase` is a number of ErrorPhase, or 0. */
 njl_future *njl_future_failed(njl_kind kind, int phase, njl_bytes message);
 #define NJL_PHASE_TOTAL 7
-/* Adds an owner. */
+/* Adds an owner to the outcome. */
 void njl_future_retain(njl_future *future);
 void njl_future_release(njl_future *future);
 
@@ -81,14 +81,14 @@ bool njl_future_timing(const njl_future *future, njl_timing *timing);
 bool njl_future_failure(const njl_future *future, njl_failure *failure);
 /* Returns the response of an error as an outcome of its own, or NULL if there was none. */
 njl_future *njl_future_error_response(const njl_future *future);
-/* Returns the error of the attempt at `index` that preceded the final error of an outcome, owned by the caller.
+/* Returns the error of a failed attempt before the final outcome, owned by the caller. `index` 0 is the first attempt.
  * Returns NULL if `index` is too large. */
 njl_future *njl_future_earlier(const njl_future *future, size_t index);
 /* Returns NULL if the outcome has no such field. The text is valid as long as the outcome. */
 const char *njl_future_text(njl_future *future, njl_field field, size_t *length);
-/* The number of header fields. If `is_sandboxed`, fields that carry credentials are not counted. */
+/* Returns the number of header fields. If `is_sandboxed`, fields that carry credentials are not counted. */
 size_t njl_future_header_count(const njl_future *future, bool is_sandboxed);
-/* The header field at `index`, in the order of the response. False: `index` is too large. */
+/* Sets `*field` to the header field at `index`, in the order of the response. Returns false if `index` is too large. */
 bool njl_future_header(const njl_future *future, bool is_sandboxed, size_t index, njl_pair *field);
 
 /* Returns the URL of the redirect at `index`, valid as long as the outcome, or NULL if `index` is too large. */

@@ -7,8 +7,8 @@
 /* The numbers equal those of HashFunction. */
 typedef enum njl_hash_function { NJL_MD5, NJL_SHA1, NJL_SHA256, NJL_SHA384, NJL_SHA512 } njl_hash_function;
 #define NJL_LONGEST_HASH 64
-/* The digest of bytes that arrive in pieces, or with a key their HMAC. Owned by the caller. Returns NULL if out of
- * memory. */
+/* A digest, or with a key an HMAC, of bytes that arrive in pieces. Owned by the caller. njl_hash_new returns NULL if
+ * out of memory. */
 typedef struct njl_hash njl_hash;
 njl_hash *njl_hash_new(njl_hash_function function, const njl_bytes *key);
 void njl_hash_update(njl_hash *hash, njl_bytes bytes);

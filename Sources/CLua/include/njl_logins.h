@@ -4,8 +4,8 @@
 
 #include "njl_types.h"
 
-/* A token that the caller has. `data` of `refresh` is NULL if there is no refresh token. `data` of `scheme` is NULL
- * if the client has only one scheme. A negative `lifetime` is unknown. */
+/* A token that the caller has obtained. `data` of `refresh` is NULL if there is no refresh token. `data` of `scheme` is
+ * NULL if the client has only one scheme. A negative `lifetime` is unknown. */
 typedef struct njl_token {
   njl_bytes access, refresh, scheme;
   double lifetime; /* seconds */
@@ -13,15 +13,15 @@ typedef struct njl_token {
 /* Returns false and sets `*error` on failure. */
 bool njl_client_set_token(njl_client *client, const njl_token *token, njl_future **error);
 
-/* Starts a login. It is awaited, cancelled and abandoned like a call. A poll reports `wait` when the user has to act
- * (njl_login_prompts) and when the login has ended. Returns NULL and sets `*error` if it could not start. */
+/* Starts a login. The login is awaited, cancelled and abandoned like a call. A poll reports `wait` when the user has to
+ * act (njl_login_prompts) and when the login has ended. Returns NULL and sets `*error` if the login could not start. */
 njl_future *njl_login_start(njl_engine *engine, njl_client *client, njl_wait *wait, njl_bytes scheme,
                              njl_future **error);
-/* Starts a logout. It is awaited, cancelled and abandoned like a call. Returns NULL and sets `*error` if it could
- * not start. */
+/* Starts a logout. The logout is awaited, cancelled and abandoned like a call. Returns NULL and sets `*error` if the
+ * logout could not start. */
 njl_future *njl_logout_start(njl_engine *engine, njl_client *client, njl_wait *wait, njl_bytes scheme,
                               njl_future **error);
-/* Returns true once for each prompt: NJL_PROMPT_URL and the fields after it are to be shown to the user. */
+/* Returns true once for each prompt: show NJL_PROMPT_URL and the fields after it to the user. */
 bool njl_login_prompts(njl_future *login);
 bool njl_login_has_failed(const njl_future *login);
 

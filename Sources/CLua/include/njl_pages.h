@@ -10,10 +10,10 @@ typedef struct njl_pages njl_pages;
 /* One page of a list. Owned by the caller. */
 typedef struct njl_page njl_page;
 
-/* `options` is a JSON object of the schema of nj_pagination_merge_json. `state` is the position at which to
- * continue; without `data`, the list starts at the beginning. `seconds` limits the whole list; negative: only each
- * call has a limit. `caller` is the number under which subrequests arrive; 0: the client sends its requests itself.
- * Returns NULL and sets `*error` on failure. */
+/* Creates a list. `options` is a JSON object of the schema of nj_pagination_merge_json. `state` is the position at
+ * which to continue; without `data`, the list starts at the beginning. `seconds` limits the time for the whole list;
+ * negative: no limit apart from those of each call. `caller` is the number under which subrequests arrive; 0: the
+ * client sends its requests itself. Returns NULL and sets `*error` on failure. */
 njl_pages *njl_pages_new(njl_engine *engine, njl_client *client, const njl_request *request, njl_bytes options,
                          njl_bytes state, double seconds, int64_t caller, njl_future **error);
 void njl_pages_release(njl_pages *pages);
@@ -28,11 +28,11 @@ typedef enum njl_page_step {
 } njl_page_step;
 /* Takes the next page into `*page`. After a failure, the same page is loaded again. */
 njl_page_step njl_pages_take(njl_pages *pages, njl_page **page, njl_future **error);
-/* Returns an outcome without response or error, owned by the caller. A poll reports `wait` when there is something
- * to take. */
+/* Returns an outcome without response or error, owned by the caller. A poll reports `wait` when njl_pages_take will
+ * return a page, the end or an error. */
 njl_future *njl_pages_await(njl_pages *pages, njl_wait *wait);
 
-/* How a list continues after the page taken last, if its caller decides. */
+/* How a list continues after the page taken last, if the script decides. */
 typedef enum njl_decision {
   NJL_NEXT_NONE,
   NJL_NEXT_QUERY, /* replaces the query items of the same names */
@@ -47,7 +47,8 @@ bool njl_pages_begin(njl_pages *pages, njl_bytes state, njl_future **error);
 /* Returns the position after `consumed` items of the page taken last, or the start of the list if no page was taken.
  * Owned by the caller. */
 njl_text *njl_pages_state(const njl_pages *pages, size_t consumed);
-/* Returns how the pagination style of the list was detected; empty if it was given. Owned by the caller. */
+/* Returns a description of how the pagination style of the list was detected; empty if the style was set. Owned by the
+ * caller. */
 njl_text *njl_pages_explanation(const njl_pages *pages);
 
 int64_t njl_page_number(const njl_page *page);

@@ -4,7 +4,7 @@
 
 #include "njl_types.h"
 
-/* A part of a multipart form. `data` of `filename` and `content_type` is NULL if they are absent. */
+/* A part of a multipart form. The `data` of an absent `filename` or `content_type` is NULL. */
 typedef struct njl_form_part {
   njl_bytes name;
   njl_bytes content; /* a path if `is_file` */
@@ -55,7 +55,7 @@ typedef struct njl_request {
   bool reports_refresh;        /* see njl_call_refresh */
   bool reports_progress;       /* see njl_call_progress */
   bool is_followed;            /* njl_session_progress includes the call */
-  /* return the cache entry only; the call ends with neither response nor error if there is none */
+  /* returns only a cache entry; without a cache entry, the call ends with neither response nor error */
   bool is_cache_lookup;
   const njl_cache_insertion *insertion; /* store this response instead of sending the request; NULL: send it */
   njl_bytes endpoint; /* the name of the endpoint to call, in place of method and target; `data` NULL: none */

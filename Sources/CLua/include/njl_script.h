@@ -16,13 +16,13 @@ typedef struct njl_script_options {
   uint64_t instructions; /* limit for one run; 0: no limit */
   uint64_t burst;        /* limit for the instructions between two waits; 0: no limit */
   double seconds;        /* limit for one run in wall-clock time; 0: no limit */
-  uint64_t allocations;  /* the number of allocations after which allocations fail; 0: none fails. For tests */
+  uint64_t allocations;  /* for tests: the number of allocations that succeed before allocations fail; 0: none fails */
   uint64_t failures;     /* the number of allocations that fail; 0: all */
 } njl_script_options;
 
 /* Returns NULL if out of memory. */
 njl_script *njl_script_new(const njl_script_options *options);
-/* Must not be called from inside a run. */
+/* Frees the script. Must not be called from inside a run. */
 void njl_script_free(njl_script *script);
 
 /* The origin of a chunk. */
@@ -47,16 +47,16 @@ void njl_script_free_text(char *text);
 /* Returns the number of allocations requested so far. */
 uint64_t njl_script_allocations(const njl_script *script);
 
-/* Sets the client that nightjar.client() returns. Takes over one reference. */
+/* Sets the client that nightjar.client() returns. Takes ownership of one reference. */
 void njl_script_set_client(njl_script *script, njl_client *client);
-/* Borrowed from the script. */
+/* Returns the engine of the script, borrowed from the script. */
 njl_engine *njl_script_engine(const njl_script *script);
-/* Set globals. Return false if out of memory. The function must live as long as the script. */
+/* These functions set a global. They return false if out of memory. `function` must live as long as the script. */
 bool njl_script_set_function(njl_script *script, const char *name, njl_function *function);
 bool njl_script_set_value(njl_script *script, const char *name, const njl_value *value);
 
 struct lua_State;
-/* A lua_CFunction that opens the library nightjar.command.session (session.c). */
+/* Opens the library nightjar.command.session (session.c). A lua_CFunction. */
 int njl_open_session(struct lua_State *L);
 /* Calls a lua_CFunction that opens a library in the state. Returns false and sets `*message` as njl_script_run does
  * on failure. */
@@ -80,8 +80,8 @@ bool njl_script_set_arguments(njl_script *script, int count, char *const *argume
 
 /* Ends the run in progress with the error "interrupted", which pcall cannot catch. Callable from any thread. */
 void njl_script_interrupt(njl_script *script);
-/* Makes SIGINT interrupt the script until njl_script_release_interrupt. Only for one script at a time, and the
- * thread that runs it. */
+/* Makes SIGINT interrupt the script until njl_script_release_interrupt. Can be used for only one script at a time, and
+ * only on the thread that runs the script. */
 void njl_script_catch_interrupt(njl_script *script);
 void njl_script_release_interrupt(void);
 /* Returns whether SIGINT has interrupted a script of this process. */

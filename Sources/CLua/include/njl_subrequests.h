@@ -16,7 +16,7 @@ int64_t njl_subrequest_caller(const njl_subrequest *subrequest);
 /* Records `task` as the one that makes the call, until njl_subrequest_end. */
 void njl_subrequest_begin(njl_subrequest *subrequest, njl_task *task);
 /* Finishes the subrequest with the outcome of its call. Returns false if `future` does not belong to a call made for
- * it. */
+ * the subrequest. */
 bool njl_subrequest_finish(njl_subrequest *subrequest, const njl_future *future);
 /* Makes the subrequest fail with kind `script`. `number` becomes the code of the error. */
 void njl_subrequest_fail(njl_subrequest *subrequest, njl_bytes message, int32_t number);

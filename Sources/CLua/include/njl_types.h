@@ -1,4 +1,4 @@
-/* njl_types.h - the types that the functions which Swift provides to the Lua host share. */
+/* njl_types.h - types shared by the functions that Swift provides to the Lua host. */
 #ifndef NJL_TYPES_H
 #define NJL_TYPES_H
 
@@ -15,12 +15,12 @@ typedef struct njl_client njl_client;
 typedef struct njl_future njl_future;
 /* A wait of a coroutine. Opaque to Swift, which only passes the pointer back. */
 typedef struct njl_wait njl_wait;
-/* A call that a paginated list or a document load needs and that is to run through the hooks of its client. */
+/* A call for a paginated list or a document load, made through the hooks of the client. */
 typedef struct njl_subrequest njl_subrequest;
 /* A coroutine of the host. Opaque to Swift, which only passes the pointer back. */
 typedef struct njl_task njl_task;
 
-/* Bytes borrowed for the duration of the call. `data` may be NULL if `length` is 0. */
+/* Bytes that are valid for the duration of the function call. `data` may be NULL if `length` is 0. */
 typedef struct njl_bytes {
   const char *data;
   size_t length;

@@ -13,20 +13,21 @@ njl_future *njl_descriptor_await(njl_engine *engine, int descriptor, bool writes
 /* An open file, or a temporary file or folder that is removed on release. Owned by the caller. */
 typedef struct njl_resource njl_resource;
 void njl_resource_release(njl_resource *resource);
-/* Returns the non-blocking descriptor of an open named pipe or device and its ownership. Returns -1 if the resource
- * is neither, or if its descriptor was already taken. */
+/* Returns the non-blocking descriptor of an open named pipe or device. The caller owns the descriptor. Returns -1 if
+ * the resource is neither, or if its descriptor was already taken. */
 int njl_resource_take_descriptor(njl_resource *resource);
 
-/* Starts the work `name` (see Files.swift) on another thread. The work is awaited, cancelled and abandoned like a
- * call; work that has started is always completed. The arguments are copied. Returns NULL and sets `*error` if it
- * could not start. */
+/* Starts the work `name` (see Files.swift) on another thread. The work is awaited, cancelled and abandoned like a call;
+ * work that has started is always completed. The arguments are copied. Returns NULL and sets `*error` if the work could
+ * not start. */
 njl_future *njl_work_start(njl_engine *engine, njl_bytes name, const njl_value *arguments, size_t count, njl_wait *wait,
                             njl_future **error);
-/* The same for reading the next bytes of an open file, at most `most`. The result is nil at the end of the file. */
+/* Starts reading the next bytes of an open file, at most `most`, like njl_work_start. The result is nil at the end of
+ * the file. */
 njl_future *njl_resource_read(njl_engine *engine, njl_resource *resource, int64_t most, njl_wait *wait,
                                njl_future **error);
-/* The results of the work: a list, or one value; borrowed from the outcome. njl_work_value returns false if `index`
- * is too large. */
+/* These functions read the results of the work: a list, or one value. njl_work_value sets `*value`, which is borrowed
+ * from the outcome, and returns false if `index` is too large. */
 bool njl_work_is_list(const njl_future *future);
 size_t njl_work_count(const njl_future *future);
 bool njl_work_value(const njl_future *future, size_t index, njl_value *value);

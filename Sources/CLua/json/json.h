@@ -5,9 +5,9 @@
  *   arrays    tables with the metatable of nightjar.array, so that [] is written as [] again
  *   objects   tables; the last member of a repeated name wins
  *
- * In the other direction, a table is an array if it has that metatable or if its keys are 1 to n with n > 0. All
- * keys of any other table must be strings. An integral float below 2^53 is written without a fraction, because 10/2
- * is a float and servers expect 5. */
+ * When a table is encoded, it becomes an array if it has the metatable of nightjar.array or if its keys are 1 to n with
+ * n > 0. All keys of any other table must be strings. An integral float below 2^53 is written without a fraction,
+ * because 10/2 is a float and servers expect 5. */
 #ifndef NJL_JSON_H
 #define NJL_JSON_H
 
@@ -42,7 +42,8 @@ typedef struct njl_json_style {
   bool is_sorted; /* names in byte order */
 } njl_json_style;
 
-/* The same without a copy. The text is borrowed until Lua code, including a finalizer, may run. */
+/* Like njl_json_encode, but returns the text without a copy. The text is valid until Lua code, including a finalizer,
+ * may run. */
 const char *njl_json_write(lua_State *L, int index, const char *what, njl_json_style style, size_t *length) NJL_YIELDS;
 
 /* json_encode.c, json_decode.c */

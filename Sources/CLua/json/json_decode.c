@@ -59,7 +59,7 @@ static owner *take_parser(lua_State *L) {
   return self;
 }
 
-/* Counts the memory for a text of this length before it is allocated. */
+/* Counts the memory for parsing a text of `length` bytes towards the limit, before the memory is allocated. */
 static void charge(lua_State *L, owner *self, size_t length) {
   size_t needed = length * NJS_MEMORY_FOR_A_BYTE; /* Cannot overflow: the text is in memory. */
   if (!njl_limits_memory(L) || needed <= self->charged) return;
@@ -167,7 +167,8 @@ static void push_value(lua_State *L, const njs_document *document, int null, int
         break;
       default: push_scalar(L, document, null, word, &at);
     }
-    /* A value is on the stack: stores it in the enclosing table, and that table in its own if it ends here. */
+    /* A value is on the stack. Stores the value in the enclosing table. If that table is complete, stores the table in
+     * its own enclosing table, and so on. */
     for (;;) {
       if (depth == 0) return;
       if (filled[depth - 1] == OBJECT) {
@@ -195,9 +196,9 @@ static int build(lua_State *L) {
   return 1;
 }
 
-/* Builds large documents with the collector stopped. All of the new values are in use until the document is
- * complete, so collector cycles in between would traverse them repeatedly and free nothing. The collector instead
- * does a proportional amount of work before. */
+/* Builds large documents with the collector stopped. All of the new values are in use until the document is complete,
+ * so collector cycles in between would traverse them repeatedly and free nothing. Instead, the collector does an amount
+ * of work proportional to the text before the document is built. */
 static void build_in_one_go(lua_State *L, const njs_document *document, size_t length, int null, int mark) {
   enum { VALUES_OF_A_BYTE = 3 };
   lua_gc(L, LUA_GCSTEP, (int)(length / 1024 * VALUES_OF_A_BYTE));

@@ -11,7 +11,7 @@ static int refuse(lua_State *L, const char *why) {
   return njl_raise(L, NJL_KIND_INVALID_ARGUMENT, 0, "json.pointer: the JSON Pointer '%s' %s", lua_tostring(L, 2), why);
 }
 
-/* Pushes the token, unescaped. */
+/* Pushes the token with ~0 and ~1 replaced by ~ and /. */
 static void push_token(lua_State *L, const char *token, size_t length) {
   if (memchr(token, '~', length) == NULL) {
     lua_pushlstring(L, token, length);
@@ -43,7 +43,7 @@ static lua_Integer index_of(const char *token, size_t length) {
   return index + 1;
 }
 
-/* json.pointer(value, "/items/0/name") -> the value that the pointer refers to; nil if there is none */
+/* json.pointer(value, "/items/0/name") -> the value that the pointer refers to; nil if the value does not exist */
 int njl_json_pointer(lua_State *L) {
   luaL_checkany(L, 1);
   luaL_checktype(L, 2, LUA_TSTRING);

@@ -14,7 +14,7 @@
 #include "core/annotations.h"
 #include "json/json.h"
 
-/* A growing array, one per state: reused, and freed by the finalizer of its owner. */
+/* A growing array. Each state has one of each kind, which all calls reuse and the finalizer of its owner frees. */
 typedef struct njl_json_buffer {
   char *items;
   size_t count, capacity; /* in bytes */
@@ -49,15 +49,15 @@ typedef struct njl_json_writer {
   uint64_t values; /* number of values written */
 } njl_json_writer;
 
-/* The tables being written, from the outermost to the innermost. */
+/* Returns the tables being written, from the outermost to the innermost. */
 static inline njl_json_frame *njl_json_frames(const njl_json_writer *w) { return (njl_json_frame *)w->s->frames.items; }
 static inline size_t njl_json_depth(const njl_json_writer *w) { return w->s->frames.count / sizeof(njl_json_frame); }
-/* The sorted names of an object. */
+/* Returns the sorted names of an object. */
 static inline const njl_json_name *njl_json_names(const njl_json_writer *w, const njl_json_frame *frame) {
   return (const njl_json_name *)(w->s->names.items + frame->first_name);
 }
 
-/* json_encode.c. Enlarges the buffer and returns room for `count` more bytes after the existing ones. */
+/* Defined in json_encode.c. Enlarges the buffer and returns room for `count` more bytes after the existing ones. */
 char *njl_json_grow(lua_State *L, njl_json_buffer *buffer, size_t count) NJL_RAISES;
 
 /* Returns room for `count` more bytes after the existing ones. */
@@ -76,7 +76,7 @@ static inline void njl_json_put_char(njl_json_writer *w, char c) {
   w->s->text.count++;
 }
 
-/* json_path.c. Raises an error that names the path of the value being written. */
+/* Defined in json_path.c. Raises an error that names the path of the value being written. */
 __attribute__((format(printf, 2, 3))) void njl_json_refuse(njl_json_writer *w, const char *format, ...) NJL_RAISES;
 
 /* json_scalars.c */

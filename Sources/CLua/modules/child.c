@@ -1,5 +1,5 @@
-/* child.c - a child process: its handle, which is readable after its end, its status, and killing it. Only processes
- * started by this host are waited for; other children belong to the host program. */
+/* child.c - a child process: its handle, which is readable after its end, its status, and killing it. Waits only for
+ * processes that this Lua host started; other children belong to the host program. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -23,7 +23,7 @@ bool njl_child_reap(njl_child *self) {
   while (found < 0 && errno == EINTR);
   if (found == 0) return false;
   self->is_over = true;
-  self->is_known = found == self->id; /* Otherwise the host has taken the status, or ignores SIGCHLD. */
+  self->is_known = found == self->id; /* Otherwise the host program has taken the status, or ignores SIGCHLD. */
   self->status = status;
   return true;
 }
@@ -60,7 +60,8 @@ static void *bury(void *id) {
   return NULL;
 }
 
-/* Reaps the child, which has been killed, so the wait is short. */
+/* Reaps a killed child on another thread, or waits for it if no thread can be started. The wait is short, because the
+ * child has been killed. */
 static void reap_later(pid_t id) {
   if (start_thread(bury, (void *)(intptr_t)id) != 0) bury((void *)(intptr_t)id);
 }
@@ -81,7 +82,7 @@ static void *watch_child(void *context) {
   return NULL;
 }
 
-/* A replacement for a pidfd, which requires Linux 5.3. Returns 0 or an errno value. */
+/* Creates an eventfd in place of a pidfd, which requires Linux 5.3. Returns 0 or an errno value. */
 static int make_handle(njl_child *self) {
   self->handle = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (self->handle < 0) return errno;

@@ -11,7 +11,7 @@ typedef struct njl_child {
   njl_host *host;
   pid_t id;
   pid_t owner; /* process that started the child; a forked copy of it must not touch the child */
-  int handle;  /* readable after the child has ended; -1: not started */
+  int handle;  /* becomes readable when the child has ended; -1: not started */
   bool is_system_handle; /* a pidfd, which also sends signals; otherwise an eventfd that a thread signals */
   bool is_over, is_known;
   int status;

@@ -5,15 +5,14 @@
 
 #include "modules/modules.h"
 
-/* The position in the row, and what was read so far. */
+/* The rest of the text, its separator and quote, and the newlines passed so far. */
 typedef struct reader {
   const char *at, *end;
   char separator, quote;
   lua_Integer newlines; /* in quoted fields */
 } reader;
 
-/* Pushes a quoted field; the position is after the opening quote. Returns false if the field does not end in this
- * text. */
+/* Pushes a quoted field. `r->at` is after the opening quote. Returns false if the field does not end in this text. */
 static bool push_quoted(lua_State *L, reader *r) {
   const char *start = r->at;
   luaL_Buffer buffer;
@@ -59,9 +58,9 @@ static bool push_plain(lua_State *L, reader *r) {
 /* The maximum number of fields preallocated for a row. */
 enum { MOST_EXPECTED = 1024 };
 
-/* row(text, place, separator, quote, most, expected) -> the fields, the position after the line, the number of lines
- * in the row, whether it ends in \r. `expected` is the number of fields if known. Returns nothing if the row is
- * longer than `most` bytes, incomplete, empty or invalid; the byte-by-byte reader then handles it. */
+/* row(text, place, separator, quote, most, expected) -> the fields, the position after the line, the number of lines in
+ * the row, whether it ends in \r. `expected` is the expected number of fields; 0 if it is unknown. Returns nothing if
+ * the row is longer than `most` bytes, incomplete, empty or invalid; the byte-by-byte reader then handles it. */
 static int row(lua_State *L) {
   size_t length;
   const char *text = luaL_checklstring(L, 1, &length);

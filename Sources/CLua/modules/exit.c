@@ -1,6 +1,6 @@
 /* exit.c - os.exit of the host's own states. Lua's os.exit ends the process immediately and finalizes nothing unless
- * asked to, so temporary files would remain and child processes would continue to run. This one removes temporary
- * files and ends child processes first, as the end of a script does. No other code of the script runs: neither
+ * asked to, so temporary files would remain and child processes would continue to run. This os.exit first removes
+ * temporary files and ends child processes, as the end of a script does. No other code of the script runs: neither
  * finalizers nor <close> variables. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
@@ -13,7 +13,7 @@
 
 /* os.exit(code, close). The upvalues are the host and Lua's own os.exit. */
 static int leave(lua_State *L) {
-  /* Raises before anything is ended if the argument is invalid. */
+  /* Raises an error for an invalid argument before it ends any process. */
   if (!lua_isboolean(L, 1)) luaL_optinteger(L, 1, EXIT_SUCCESS);
   njl_end_processes(L);
   njl_engine_leave(njl_host_of(L)->engine);

@@ -13,7 +13,7 @@
 #include "njl_future.h"
 #include "njl_hashes.h"
 
-/* In the order of njl_hash_function. */
+/* The names of the hash functions, in the order of njl_hash_function. */
 static const char *const functions[] = {"md5", "sha1", "sha256", "sha384", "sha512", NULL};
 
 typedef struct running {
@@ -61,7 +61,7 @@ static running *push_running(lua_State *L, njl_hash_function function, const njl
   new->hash = NULL;
   njl_set_type(L, NJL_DIGEST);
   if (!njl_charge_memory(L, COST)) {
-    lua_gc(L, LUA_GCCOLLECT); /* Unused hashes release their memory. */
+    lua_gc(L, LUA_GCCOLLECT); /* A full collection releases the memory of unused hashes. */
     if (!njl_charge_memory(L, COST)) luaL_error(L, "not enough memory");
   }
   new->hash = njl_hash_new(function, key);
@@ -72,7 +72,7 @@ static running *push_running(lua_State *L, njl_hash_function function, const njl
   return new;
 }
 
-/* Hashing 8 bytes takes about as long as one instruction. */
+/* Hashes the bytes and counts 8 bytes as one instruction, which takes about as long. */
 static void add(lua_State *L, running *running, njl_bytes bytes) {
   njl_spend(L, njl_host_open(L), bytes.length / 8);
   njl_hash_update(running->hash, bytes);
@@ -86,7 +86,8 @@ static void release(lua_State *L, running *running) {
   njl_discharge_memory(L, COST);
 }
 
-/* Releases the hash before creating any value: creating one may run finalizers, which must not see a finished hash. */
+/* Pushes the digest and releases the hash. Releases it before creating any value, because creating a value may run
+ * finalizers, which must not find a finished hash. */
 static int finish(lua_State *L, running *running, int form) {
   uint8_t digest[NJL_LONGEST_HASH];
   size_t length = njl_hash_finish(running->hash, digest);
@@ -156,7 +157,7 @@ static int gc(lua_State *L) {
   return 0;
 }
 
-/* hash.equal(a, b) compares in constant time. */
+/* hash.equal(a, b) -> whether the texts are equal, compared in constant time */
 static int equal(lua_State *L) {
   njl_bytes a = check_bytes(L, 1), b = check_bytes(L, 2);
   volatile uint8_t difference = a.length != b.length;

@@ -24,7 +24,7 @@ static int call_module(lua_State *L) {
   int arguments = lua_gettop(L);
   luaL_checkstack(L, 8, NULL);
   const char *module = lua_tostring(L, lua_upvalueindex(1));
-  if (!njl_push_module(L, module)) return luaL_error(L, "module '%s' is not available here", module);
+  if (!njl_push_module(L, module)) return luaL_error(L, "module '%s' is not available to this script", module);
   lua_pushvalue(L, lua_upvalueindex(2));
   lua_rawget(L, -2);
   lua_replace(L, -2);
@@ -54,7 +54,7 @@ int luaopen_nightjar(lua_State *L) {
       {NULL, NULL},
   };
   luaL_checkversion(L);
-  /* A stock interpreter, whose signal dispositions are not ours to change. */
+  /* The process is a stock interpreter: the library must not change its signal dispositions. */
   if (!njl_host_is_open(L)) njl_keep_signals();
   njl_host *host = njl_host_open(L);
   njl_open_coroutine(L);

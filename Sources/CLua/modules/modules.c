@@ -1,8 +1,8 @@
 /* modules.c - the standard modules nightjar.base64, nightjar.csv and so on. Each is loaded on first use.
  *
  * A module is either a C function that creates its table, or a Lua text in modules/lua/NAME.lua that returns its table.
- * The text is called with the table nightjar and a table of C functions: those of natives.c, which all modules
- * share, and its own. A long text has private parts, which scripts cannot require (njl_add_part). A script can do
+ * The text is called with the table nightjar and a table of C functions: those of natives.c, which all modules share,
+ * and those of the module. A long text has private parts, which scripts cannot require (njl_add_part). A script can do
  * everything that a module can, including those C functions, so a module that is safe in a sandbox has no access to
  * files, processes, the environment or Lua's internals. */
 #include <lua5.4/lauxlib.h>
@@ -66,7 +66,7 @@ static const unsigned char url_source[] = {
 /* Registry keys: the loaded modules by name, and the table that require "nightjar" returns. */
 static const char loaded_key = 0, nightjar_key = 0;
 
-/* luaopen_nightjar has created nightjar.json already: require "nightjar.json" returns the same table. */
+/* Pushes the table nightjar.json, which luaopen_nightjar has created already. */
 static int open_json(lua_State *L) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &nightjar_key);
   lua_pushliteral(L, "json");
@@ -74,7 +74,7 @@ static int open_json(lua_State *L) {
   return 1;
 }
 
-/* The C functions of nightjar.channels and nightjar.timers. */
+/* Adds the C functions of nightjar.channels and nightjar.timers to the table at index 1. */
 static int open_channels(lua_State *L) {
   njl_add_gates(L, 1);
   return 0;
@@ -145,7 +145,7 @@ static void push(lua_State *L, const module *wanted) {
     lua_pop(L, 1);
     if (wanted->source != NULL) load_text(L, wanted);
     else load_c(L, wanted);
-    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE); /* where messages look up the names of functions */
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE); /* Lua looks up function names in this table */
     lua_pushfstring(L, PREFIX "%s", wanted->name);
     lua_pushvalue(L, -3);
     lua_rawset(L, -3);
@@ -156,7 +156,7 @@ static void push(lua_State *L, const module *wanted) {
   lua_replace(L, -2);
 }
 
-/* __index of the table nightjar: loads nightjar.csv and so on. Other names are nil. */
+/* Handles __index of the table nightjar: loads the module nightjar.NAME. Other names are nil. */
 static int index_modules(lua_State *L) {
   lua_settop(L, 2);
   if (!lua_istable(L, 1) || lua_type(L, 2) != LUA_TSTRING) return 0;
@@ -182,10 +182,10 @@ bool njl_push_module(lua_State *L, const char *name) {
   return true;
 }
 
-/* The loader of require "nightjar.csv". */
+/* Loads a module for require, for example "nightjar.csv". */
 static int require_module(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
-  if (!njl_push_module(L, name)) return luaL_error(L, "module '%s' is not available here", name);
+  if (!njl_push_module(L, name)) return luaL_error(L, "module '%s' is not available to this script", name);
   return 1;
 }
 

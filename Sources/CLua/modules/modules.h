@@ -25,9 +25,9 @@ void njl_open_exit(lua_State *L) NJL_RAISES;
 void njl_open_require(lua_State *L) NJL_RAISES;
 
 /* modules.c */
-void njl_open_modules(lua_State *L) NJL_RAISES;    /* adds them to the table on top, which require "nightjar" returns */
-void njl_preload_modules(lua_State *L) NJL_RAISES; /* for require "nightjar.NAME" */
-/* `name` is "nightjar.NAME"; returns false if there is no such module, or not for this script */
+void njl_open_modules(lua_State *L) NJL_RAISES;    /* adds the modules to the table nightjar on top */
+void njl_preload_modules(lua_State *L) NJL_RAISES; /* makes require "nightjar.NAME" work */
+/* `name` is "nightjar.NAME"; returns false if the module does not exist or is not available to this script */
 bool njl_push_module(lua_State *L, const char *name) NJL_RAISES;
 
 /* natives.c */

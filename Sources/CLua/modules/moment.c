@@ -33,7 +33,7 @@ static int parse(lua_State *L) {
   njl_bytes text;
   text.data = luaL_checklstring(L, 1, &text.length);
   njl_timestamp moment;
-  enum { LONGEST = 256 }; /* Longer texts could only be padded with zeros. */
+  enum { LONGEST = 256 }; /* A valid time is longer only if it is padded with zeros. */
   if (text.length > LONGEST || !njl_timestamp_parse(text, check_form(L, 2), (int64_t)time(NULL), &moment)) return 0;
   if (moment.nanoseconds == 0) lua_pushinteger(L, (lua_Integer)moment.seconds);
   else lua_pushnumber(L, (lua_Number)moment.seconds + (lua_Number)moment.nanoseconds * 1e-9);

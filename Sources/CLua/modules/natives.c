@@ -49,8 +49,8 @@ static int fail(lua_State *L) {
   return njl_raise(L, kinds[kind], 0, "%s", luaL_checkstring(L, 2));
 }
 
-/* Replaces the name at `best` by the name at `index` if that is more similar to `name` than `least` edits and
- * similar enough. A name that begins with `name` counts as similar. */
+/* Replaces the name at `best` by the name at `index` if the latter needs fewer than `*least` edits to become `name` and
+ * is similar enough. A name that begins with `name` counts as similar. */
 static void keep_nearest(lua_State *L, int index, const char *name, size_t length, size_t *least, int best) {
   if (lua_type(L, index) != LUA_TSTRING) return;
   const char *known = lua_tostring(L, index);

@@ -2,7 +2,7 @@
  *
  *   pipe:read(most)      the next bytes, at most `most`; nil at the end
  *   pipe:write(bytes)    writes all bytes; true, or false if the reading end is closed
- *   pipe:close()         also called by <close> and by the collector; current waits end with an error
+ *   pipe:close()         also called by <close> and by the collector; waits in progress end with an error
  *
  * The pipes of child processes are set to non-blocking mode. Standard input is shared with other processes, which a
  * change of its mode would affect, so its mode is kept: it is polled before each read and, where the system supports
@@ -45,7 +45,7 @@ typedef struct pipe_end {
   int descriptor; /* -1: closed */
   bool is_ours;
   bool is_file; /* always ready */
-  /* the first read waits until data arrives: a named pipe without a writer would otherwise be at its end */
+  /* the first read waits until data arrives; without this wait, a named pipe without a writer would be at its end */
   bool awaits;
   int in_a_row;
 } pipe_end;
@@ -69,7 +69,7 @@ static bool is_taken(lua_State *L, int place) {
 static int await_pipe(lua_State *L, pipe_end *self, int place, lua_KFunction k) {
   self->in_a_row = 0;
   njl_wait *wait = njl_descriptor_wait_push(L, self->host, self->descriptor, place == WRITER);
-  if (self->descriptor < 0) { /* A finalizer closed the pipe. */
+  if (self->descriptor < 0) { /* A finalizer has closed the pipe. */
     njl_wait_end(wait, NJL_CANCELLED);
     check_pipe(L);
   }
@@ -78,7 +78,7 @@ static int await_pipe(lua_State *L, pipe_end *self, int place, lua_KFunction k) 
   return njl_await(L, wait, k);
 }
 
-/* Lets other tasks run. */
+/* Lets other tasks run, then continues in `k`. */
 static int take_turns(lua_State *L, pipe_end *self, lua_KFunction k) {
   self->in_a_row = 0;
   njl_wait *wait = njl_wait_push(L, self->host);
@@ -126,7 +126,7 @@ static int readable(lua_State *L, int status, lua_KContext context) {
   return try_read(L);
 }
 
-/* The stack: the pipe, and the number of bytes. */
+/* Reads, or waits until the pipe is readable and tries again. The stack: the pipe, and the number of bytes. */
 static int try_read(lua_State *L) {
   pipe_end *self = check_pipe(L);
   if (is_taken(L, READER)) return luaL_error(L, "another task already reads from this pipe");
@@ -160,7 +160,7 @@ static int read_pipe(lua_State *L) {
 
 /* --- Writing --- */
 
-/* Like write(2), without the SIGPIPE of a pipe whose reading end is closed. */
+/* Like write(2), but without SIGPIPE if the reading end of the pipe is closed. */
 static ssize_t write_quietly(int descriptor, const char *bytes, size_t length) {
   sigset_t broken, pending, before;
   sigemptyset(&broken);
@@ -187,7 +187,8 @@ static int writable(lua_State *L, int status, lua_KContext context) {
   return try_write(L);
 }
 
-/* The stack: the pipe, the bytes, and the number of bytes written. */
+/* Writes the remaining bytes, or waits until the pipe is writable and tries again. The stack: the pipe, the bytes, and
+ * the number of bytes written. */
 static int try_write(lua_State *L) {
   pipe_end *self = check_pipe(L);
   if (is_taken(L, WRITER)) return luaL_error(L, "another task already writes to this pipe");
@@ -245,7 +246,7 @@ static int close_pipe(lua_State *L) {
   return 0;
 }
 
-/* A waiting task keeps the pipe alive, so no task waits here. */
+/* Closes the descriptor. No task waits for the pipe, because a waiting task keeps the pipe alive. */
 static int pipe_gc(lua_State *L) {
   pipe_end *self = lua_touserdata(L, 1);
   int descriptor = self->descriptor;

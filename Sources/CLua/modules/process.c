@@ -6,7 +6,8 @@
  * for the current one. `input`, `output` and `errors` are "pipe" (the other end is returned), "null", "inherit" or,
  * for errors only, "output".
  *
- *   child:wait() -> its exit status; or nil and the number of the signal that ended it; or nil and nil if unknown
+ *   child:wait() -> the exit status; or nil and the number of the signal that ended the child; or nil and nil if the
+ *                   status is unknown
  *   child:kill(signal), child:pid(), child:close()
  *
  * close kills the process. It is also called by <close> and by the collector. */
@@ -134,8 +135,8 @@ static char **push_strings(lua_State *L, int index, const char *what) {
 enum { FROM_PIPE, FROM_NULL, INHERITED, LIKE_OUTPUT };
 static const char *const sources[] = {"pipe", "null", "inherit", "output", NULL};
 
-/* Sets the child's descriptor `number` in `*end`; -1: inherited. Stores our end of a pipe in the userdata at
- * `index`. Returns 0 or an errno value. */
+/* Sets `*end` to the descriptor that becomes the child's descriptor `number`; -1: inherited. Stores the host's end of a
+ * pipe in the userdata at `index`. Returns 0 or an errno value. */
 static int make_end(lua_State *L, int index, int number, int source, int *end) {
   if (source == INHERITED || source == LIKE_OUTPUT) return 0;
   if (source == FROM_NULL) {
@@ -166,7 +167,8 @@ static int set_actions(posix_spawn_file_actions_t *actions, const int ends[3], c
   return code;
 }
 
-/* Unblocks all signals and resets SIGPIPE to its default, which SwiftNIO may have ignored. */
+/* Makes the child start with all signals unblocked and with the default action of SIGPIPE, because SwiftNIO may have
+ * set SIGPIPE to be ignored. */
 static int set_signals(posix_spawnattr_t *attributes) {
   sigset_t none, reset;
   sigemptyset(&none);
@@ -217,7 +219,9 @@ static int spawn(lua_State *L) {
   lua_pop(L, 1);
   for (int number = 0; number < 3; number++) njl_pipe_push(L, host);
   char **arguments = push_strings(L, ARGUMENTS, "the arguments of a process");
-  if (arguments[0] == NULL) return luaL_error(L, "a process needs a program");
+  if (arguments[0] == NULL) {
+    return luaL_error(L, "process: the list of arguments is empty; its first item must be the program");
+  }
   char **environment =
       lua_isnil(L, ENVIRONMENT) ? environ : push_strings(L, ENVIRONMENT, "the environment of a process");
 

@@ -12,8 +12,8 @@
 #include "modules/modules.h"
 #include "njl_clients.h"
 
-/* The log budget of a sandboxed script, in lines and bytes: an initial burst, and a rate per second. Without it, a
- * script could fill the disk of the host's log. */
+/* The log budget of a sandboxed script, in lines and bytes: an initial burst, and a rate per second. Without this
+ * budget, a script could fill the disk that holds the host's log. */
 enum { MOST_LINES = 10000, LINES_A_SECOND = 100, MOST_BYTES = 4 << 20, BYTES_A_SECOND = 64 << 10 };
 
 typedef struct budget {
@@ -21,7 +21,7 @@ typedef struct budget {
   double lines, bytes;
 } budget;
 
-/* Returns false if the budget is exceeded. */
+/* Subtracts one line of `bytes` bytes from the budget. Returns false if the budget is exceeded. */
 static bool spend(budget *budget, size_t bytes) {
   njl_moment now = njl_now();
   double seconds = (double)(now - budget->last) * 1e-9;

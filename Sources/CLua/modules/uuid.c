@@ -11,8 +11,8 @@
 
 enum { TEXT_LENGTH = 36 };
 
-/* The time-ordered UUIDs of one state are in the order of creation: section 6.2, method 1, with the 12 bits after
- * the time as a counter. Each millisecond the counter restarts at a random value in the lower half of its range. */
+/* The time-ordered UUIDs of one state are in the order of creation: section 6.2, method 1, with the 12 bits after the
+ * time as a counter. In each new millisecond, the counter starts at a random value in the lower half of its range. */
 typedef struct sequence {
   uint64_t milliseconds;
   uint32_t counter;
@@ -44,7 +44,7 @@ static void put_time(uint8_t bytes[16], uint64_t milliseconds) {
   for (int place = 5; place >= 0; place--, milliseconds >>= 8) bytes[place] = (uint8_t)milliseconds;
 }
 
-/* uuid.v7(seconds) -> a UUID of the current or the given time; such UUIDs sort by time */
+/* uuid.v7(seconds) -> a UUID of the current or the given time; UUIDs of version 7 sort by time */
 static int v7(lua_State *L) {
   static const uint64_t most = (1ull << 48) - 1;
   uint8_t bytes[16];

@@ -21,7 +21,7 @@
 #include "njl_types.h"
 #include "njl_work.h"
 
-/* The maximum number of arguments of a work. */
+/* The maximum number of arguments after the name of the work. */
 enum { MOST_ARGUMENTS = 8 };
 
 typedef struct resource {
@@ -41,7 +41,7 @@ static void push_result(lua_State *L, const njl_wait *wait, size_t index) {
   njl_push_value(L, &value);
 }
 
-/* Releases the outcome, whose results Lua now has. */
+/* Releases the outcome. Its results are already on the Lua stack. */
 static int forget_work(njl_wait *wait) {
   njl_future_release(wait->call);
   wait->call = NULL;
@@ -73,7 +73,8 @@ static int finished(lua_State *L, int status, lua_KContext context) {
   return forget_work(wait);
 }
 
-/* The stack: `wait`, and an error object above it. */
+/* Waits for the work, or raises the error object on top of the stack if `call` is NULL. `wait` is below the error
+ * object. */
 static int await_work(lua_State *L, njl_wait *wait, njl_future *call) {
   wait->call = call;
   if (call == NULL) return lua_error(L);

@@ -1,8 +1,8 @@
 /* bounded.c - functions of the base and utf8 libraries for sandboxed scripts.
  *
- * The hook counts instructions, and a call of a C function is one instruction, however long it takes. These
- * functions count their work themselves. They behave like Lua's own functions and call them where their work is
- * bounded. */
+ * The hook counts instructions, and a call of a C function is one instruction, however long it takes. These functions
+ * count their work themselves. They behave like Lua's own functions, and call Lua's functions where the work of these
+ * is bounded. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <lua5.4/lualib.h>
@@ -30,7 +30,8 @@ static int call_linear(lua_State *L) {
   return njl_call_replaced(L);
 }
 
-/* Calls a function whose work seldom grows with the string at index 1. For long strings, its time counts. */
+/* Calls a function whose work seldom grows with the string at index 1. For a long string, converts the time of the call
+ * into instructions. */
 static int call_local(lua_State *L) {
   enum { LONG = 64 * 1024, NANOSECONDS_PER_STEP = 4 };
   if (lua_type(L, 1) != LUA_TSTRING || (size_t)lua_rawlen(L, 1) < LONG) return njl_call_replaced(L);
@@ -40,7 +41,7 @@ static int call_local(lua_State *L) {
   return count;
 }
 
-/* utf8.codes. The iterator that it returns is bounded too. */
+/* utf8.codes(s). The returned iterator counts its work, too. */
 static int codes(lua_State *L) {
   int count = call_local(L);
   int function = lua_gettop(L) - count + 1;

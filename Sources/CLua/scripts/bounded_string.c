@@ -49,7 +49,8 @@ static int repeat(lua_State *L) {
 
 /* --- Finding --- */
 
-/* The offset at which the search begins, from 0. It is greater than `length` if there is no such place. */
+/* Returns the zero-based offset at which the search begins. The offset is greater than `length` if the argument is
+ * beyond the end of the string. */
 static size_t start_at(lua_State *L, int index, size_t length) {
   lua_Integer place = luaL_optinteger(L, index, 1);
   if (place > 0) return (size_t)place - 1;
@@ -109,8 +110,9 @@ static int find_captures(lua_State *L) { return find(L, false); }
 
 /* --- Each match --- */
 
-/* The upvalues are the host, the text, the pattern, the offset at which the search continues, and the offset at which
- * the last match ended, or -1 before the first match. Offsets count from 0. */
+/* Returns the captures of the next match. The upvalues are the host, the text, the pattern, the offset at which the
+ * search continues, and the offset at which the last match ended, or -1 before the first match. Offsets count from
+ * 0. */
 static int next_match(lua_State *L) {
   njl_bytes text, pattern;
   text.data = lua_tolstring(L, lua_upvalueindex(2), &text.length);

@@ -13,7 +13,7 @@
 /* The operations that a function performs on its table. */
 enum { READS = 1, WRITES = 2, MEASURES = 4 };
 
-/* Whether the metatable at `index` has the field. */
+/* Returns whether the metatable at `index` has the field. */
 static bool has(lua_State *L, const char *field, int index) {
   lua_pushstring(L, field);
   bool is_there = lua_rawget(L, index - 1) != LUA_TNIL;
@@ -45,7 +45,7 @@ static void copy(lua_State *L, njl_host *host, int from, lua_Integer source, int
   lua_seti(L, to, target);
 }
 
-/* Whether `place` is outside 1 to `last`. */
+/* Returns whether `place` is outside the range from 1 to `last`. */
 static bool is_outside(lua_Integer place, lua_Unsigned last) { return (lua_Unsigned)place - 1U >= last; }
 
 /* table.insert(list, [place,] value) */

@@ -1,5 +1,5 @@
-/* interpreter.c - the parts of the command that follow the stand-alone lua: arguments, warnings, -l; also its own
- * programs. */
+/* interpreter.c - the parts of the command that behave like the stand-alone lua: arguments, warnings, -l. Also starts
+ * the command's programs. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ static int required(lua_State *L, int status, lua_KContext context) {
   return 0;
 }
 
-/* The upvalues are the global and the module. */
+/* Requires a module and stores it in a global. The upvalues are the names of the global and the module. */
 static int require_global(lua_State *L) {
   lua_settop(L, 0);
   lua_pushvalue(L, lua_upvalueindex(1));
@@ -80,7 +80,7 @@ static int returned(lua_State *L, int status, lua_KContext context) {
   return 1;
 }
 
-/* The upvalues are the program's name and its arguments, each followed by a NUL. */
+/* Requires a program and calls it. The upvalues are the program's name and its arguments, each followed by a NUL. */
 static int run_program(lua_State *L) {
   lua_settop(L, 0);
   size_t length;

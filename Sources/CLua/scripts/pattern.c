@@ -72,7 +72,7 @@ static bool is_in_class(uint8_t c, uint8_t class) {
   return isupper(class) ? !is_in : is_in != 0;
 }
 
-/* `set` is at the '[' of the set, and `last` at its ']'. */
+/* Returns whether the set contains the character. `set` is at the '[' of the set, and `last` at its ']'. */
 static bool is_in_set(uint8_t c, const char *set, const char *last) {
   bool is_complement = set[1] == '^';
   const char *item = set + (is_complement ? 2 : 1);
@@ -93,7 +93,7 @@ static bool is_in_set(uint8_t c, const char *set, const char *last) {
   return is_complement;
 }
 
-/* Whether the item from `item` to `next` matches the character at `place`. */
+/* Returns whether the item from `item` to `next` matches the character at `place`. */
 static bool is_single(njl_matcher *m, const char *place, const char *item, const char *next) {
   if (place >= m->text_end) return false;
   switch (*item) {
@@ -134,7 +134,8 @@ static const char *close_capture(njl_matcher *m, const char *place, const char *
   return end;
 }
 
-/* Returns the end of a second occurrence of a capture at `place`, or NULL if there is none. */
+/* Matches %1 to %9. Returns the end of the captured text at `place`, or NULL if the captured text does not occur at
+ * `place`. */
 static const char *match_again(njl_matcher *m, const char *place, int digit) {
   int index = checked_capture(m, digit);
   ptrdiff_t length = m->captures[index].length;
@@ -146,7 +147,7 @@ static const char *match_again(njl_matcher *m, const char *place, int digit) {
 
 /* --- Items that match more than one character --- */
 
-/* %bxy */
+/* Matches %bxy. */
 static const char *match_balanced(njl_matcher *m, const char *place, const char *pair) {
   if (m->pattern_end - pair < 2) luaL_error(m->L, "malformed pattern (missing arguments to '%%b')");
   if (place >= m->text_end || *place != pair[0]) return NULL;
@@ -162,14 +163,14 @@ static const char *match_balanced(njl_matcher *m, const char *place, const char 
   return NULL;
 }
 
-/* %f. `set` is at the '[' of the set, and `next` after its ']'. */
+/* Matches %f[set]. `set` is at the '[' of the set, and `next` after its ']'. */
 static bool is_frontier(njl_matcher *m, const char *place, const char *set, const char *next) {
   uint8_t before = place == m->text ? 0 : byte_at(place - 1), after = place < m->text_end ? byte_at(place) : 0;
   count(m, (size_t)(next - set) / 2);
   return !is_in_set(before, set, next - 1) && is_in_set(after, set, next - 1);
 }
 
-/* item* and item+: matches as many as possible, then fewer. */
+/* Matches item* and item+: as many characters as possible first, then fewer. */
 static const char *match_most(njl_matcher *m, const char *place, const char *item, const char *next) {
   ptrdiff_t times = 0;
   while (is_single(m, place + times, item, next)) {
@@ -183,7 +184,7 @@ static const char *match_most(njl_matcher *m, const char *place, const char *ite
   return NULL;
 }
 
-/* item-: matches as few as possible. */
+/* Matches item-: as few characters as possible first, then more. */
 static const char *match_least(njl_matcher *m, const char *place, const char *item, const char *next) {
   for (;;) {
     const char *end = njl_match(m, place, next + 1);

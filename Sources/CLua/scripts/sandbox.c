@@ -26,7 +26,7 @@ static int require(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   if (lua_getfield(L, -1, name) != LUA_TNIL || njl_push_module(L, name)) return 1;
-  return luaL_error(L, "module '%s' is not available here", name);
+  return luaL_error(L, "module '%s' is not available in a sandbox", name);
 }
 
 static void wrap(lua_State *L, const char *name, lua_CFunction function) {

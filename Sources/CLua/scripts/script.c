@@ -114,7 +114,7 @@ static void describe(lua_State *L, job *job) {
   job->message = copy(message, length);
 }
 
-/* Pushes the chunk, or the error and returns false. */
+/* Pushes the chunk and returns true, or pushes the error and returns false. */
 static bool load(lua_State *L, job *job) {
   const char *mode = job->script->options.is_sandboxed ? "t" : "bt";
   switch (job->source) {
@@ -211,7 +211,7 @@ njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes t
   script->host->is_session = script->host->attends = false;
   script->host->foreground = NULL;
   script->host->script = NULL;
-  script->host->limit = NJL_NEVER; /* Not earlier: describing an error may run the script's code. */
+  script->host->limit = NJL_NEVER; /* Not before: describing an error may run the script's code. */
   lua_settop(L, 0);
   *message = job.message;
   return job.status;
@@ -248,11 +248,11 @@ njl_engine *njl_script_engine(const njl_script *script) { return script->host->e
 
 typedef struct global {
   const char *name;
-  njl_function *function; /* if NULL, `value` is used */
+  njl_function *function; /* NULL: the global is `value` */
   const njl_value *value;
 } global;
 
-/* Bypasses a metatable that the script may have set on its globals. */
+/* Sets a global. Bypasses a metatable that the script may have set on its globals. */
 static int set_global(lua_State *L) {
   const global *global = lua_touserdata(L, 1);
   lua_pushglobaltable(L);
@@ -263,7 +263,7 @@ static int set_global(lua_State *L) {
   return 0;
 }
 
-/* Keeps the stack unchanged: the script may be running and may have called the function that calls this one. */
+/* Keeps the stack unchanged: the running script may have called the host function that sets the global. */
 static bool set(njl_script *script, global global) {
   lua_State *L = script->L;
   if (!lua_checkstack(L, 4)) return false;

@@ -1,4 +1,4 @@
-/* scripts.h - Lua states of our own, run from Swift, and the sandbox. */
+/* scripts.h - Lua states that Swift creates and runs, and the sandbox. */
 #ifndef NJL_SCRIPTS_H
 #define NJL_SCRIPTS_H
 
@@ -32,9 +32,9 @@ typedef struct njl_matcher {
   lua_State *L;
   njl_host *host;
   const char *text, *text_end, *pattern_end;
-  int depth;      /* of recursion */
-  uint32_t steps; /* that njl_spend has not counted yet */
-  int count;      /* of captures */
+  int depth;      /* depth of the recursion */
+  uint32_t steps; /* steps that njl_spend has not counted yet */
+  int count;      /* number of captures */
   struct {
     const char *start;
     ptrdiff_t length; /* or one of the marks in pattern.c */

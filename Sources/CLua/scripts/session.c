@@ -1,9 +1,9 @@
 /* session.c - interactive sessions: nightjar.command.session, for the command only.
  *
- * Evaluations run one after another in the foreground, each as a task of its own. The tasks that an evaluation
- * spawned continue in the background when it ends, and belong to the session. Ctrl-C ends the evaluation. Without
- * an evaluation, or if it does not end, Ctrl-C ends the task that computes. If there is neither, Ctrl-C notifies the
- * program, which waits at the terminal. */
+ * Evaluations run one after another in the foreground, each as a task of its own. The tasks that an evaluation spawned
+ * continue in the background when it ends, and belong to the session. Ctrl-C ends the evaluation. Without an
+ * evaluation, or if the evaluation does not end, Ctrl-C ends the task whose code is running. If no such task is
+ * running, Ctrl-C notifies the program, which waits at the terminal. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <stdatomic.h>
@@ -52,7 +52,7 @@ static int release(lua_State *L) {
   return 0;
 }
 
-/* session.attend(boolean): whether a wait of the program ends on Ctrl-C and when a background task fails. */
+/* session.attend(boolean) sets whether a wait of the program ends on Ctrl-C and when a background task fails. */
 static int attend(lua_State *L) {
   njl_host_of(L)->attends = lua_toboolean(L, 1);
   return 0;
@@ -64,14 +64,15 @@ static int input_is_there(lua_State *L, int status, lua_KContext context) {
   return 0;
 }
 
-/* session.await_input() waits for standard input, or for an event of session.attend. */
+/* session.await_input() waits until standard input is readable, or until Ctrl-C or a failed background task ends the
+ * wait (session.attend). */
 static int await_input(lua_State *L) {
   enum { STANDARD_INPUT = 0 };
   lua_settop(L, 0);
   return njl_await_descriptor(L, njl_host_of(L), STANDARD_INPUT, false, NJL_NEVER, input_is_there);
 }
 
-/* session.was_interrupted() -> whether Ctrl-C was typed for the program since the last call */
+/* session.was_interrupted() -> whether a Ctrl-C has notified the program since the last call */
 static int was_interrupted(lua_State *L) {
   njl_host *host = njl_host_of(L);
   lua_pushboolean(L, host->was_interrupted);
@@ -135,13 +136,14 @@ static int cancel_background(lua_State *L) {
   return 0;
 }
 
-/* session.step(number): later exchanges of clients belong to that step */
+/* session.step(number) assigns later exchanges of clients to the step with this number */
 static int step(lua_State *L) {
   njl_session_step(njl_host_of(L)->engine, luaL_checkinteger(L, 1));
   return 0;
 }
 
-/* session.cassettes(selection) -> the replayable exchanges of the steps. njl_sessions.h describes both. */
+/* session.cassettes(selection) -> the replayable exchanges of the selected steps. njl_sessions.h describes the
+ * selection and the result. */
 static int cassettes(lua_State *L) {
   njl_host *host = njl_host_of(L);
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -174,7 +176,8 @@ static int show_state(lua_State *L) {
   return 0;
 }
 
-/* If the function raises an error, it is not called again: the error is unrelated to the task that happens to run. */
+/* Calls the progress function if the progress has changed. If the function raises an error, discards the error, which
+ * is unrelated to the running task, and does not call the function again. */
 static void show_progress(lua_State *L, njl_host *host) {
   njl_session_state state;
   if (host->engine == NULL || !lua_checkstack(L, LUA_MINSTACK) || !njl_session_progress(host->engine, &state)) return;
@@ -182,7 +185,7 @@ static void show_progress(lua_State *L, njl_host *host) {
   bool outer_yields = host->yields;
   host->running = L;
   host->yields = false;
-  host->follows = false; /* Its own calls are not reported. */
+  host->follows = false; /* The progress function's own calls are not reported. */
   lua_pushcfunction(L, show_state);
   lua_pushlightuserdata(L, &state);
   host->follows = lua_pcall(L, 1, 0, 0) == LUA_OK;

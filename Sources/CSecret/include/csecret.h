@@ -1,6 +1,6 @@
 /* csecret.h - stores one text in the desktop's Secret Service through libsecret-1, which is loaded on first use and
- * never unloaded, because GLib cannot be. Never prompts: locked items are reported. Each call blocks, limited by the
- * bus timeout of 25 seconds for each of its few steps. Callable from any thread. */
+ * never unloaded, because GLib does not support unloading. Never prompts: locked items are reported. Each call blocks,
+ * limited by the bus timeout of 25 seconds for each of its few steps. Callable from any thread. */
 #ifndef CSECRET_H
 #define CSECRET_H
 
@@ -8,17 +8,17 @@ typedef enum csecret_result {
   CSECRET_OK = 0,
   CSECRET_NONE = 1,          /* the text does not exist */
   CSECRET_LOCKED = 2,        /* the text or its keyring is locked */
-  CSECRET_NO_KEYRING = 3,    /* there is no default keyring to store it in */
+  CSECRET_NO_KEYRING = 3,    /* no default keyring exists in which the text could be stored */
   CSECRET_FAILED = 4,        /* `message` contains the reason */
   CSECRET_NO_LIBRARY = 5,    /* `message` names the missing part of the library */
 } csecret_result;
 
-/* `message` and `text` are NULL, or must be freed with csecret_free. */
+/* These functions set `*message` and `*text` to NULL or to texts that the caller frees with csecret_free. */
 csecret_result csecret_load(const char *service, const char *account, char **text, char **message);
 csecret_result csecret_store(const char *service, const char *account, const char *label, const char *text,
                              char **message);
 
-/* Overwrites the memory before freeing it. */
+/* Overwrites the text and frees it. `text` may be NULL. */
 void csecret_free(char *text);
 
 #endif

@@ -23,7 +23,7 @@ extern "C" {
 /* The maximum nesting depth of arrays and objects. */
 #define NJS_MAX_DEPTH 1024
 
-/* Memory for parsing, reused by each parse. For one thread at a time. */
+/* A parser with its memory, which each parse reuses. For one thread at a time. */
 typedef struct njs_parser njs_parser;
 
 typedef enum njs_status {
@@ -34,13 +34,13 @@ typedef enum njs_status {
   NJS_NO_MEMORY = 4,
 } njs_status;
 
-/* Borrowed from the parser until it parses again or is freed. */
+/* A parsed document. Borrowed from the parser until the parser parses again, is trimmed or is freed. */
 typedef struct njs_document {
   const uint64_t *tape;
   const uint8_t *strings;
 } njs_document;
 
-/* The position of an error, and what was expected there. */
+/* The position of an error and its description. */
 typedef struct njs_failure {
   size_t offset;       /* bytes from the start */
   size_t line, column; /* from 1; the column counts bytes */
@@ -55,35 +55,35 @@ void njs_parser_free(njs_parser *parser);
  * during parsing one or two copies. */
 #define NJS_MEMORY_FOR_A_BYTE 16
 
-/* Releases memory needed only for texts longer than `kept` bytes; borrowed data becomes invalid. Returns 1 if no
- * such memory is left. */
+/* Releases the parser's memory if it exceeds what a text of `kept` bytes needs; borrowed data then becomes invalid.
+ * Returns 1 if the memory was released, else 0. */
 int njs_parser_trim(njs_parser *parser, size_t kept);
 
-/* Parses `length` bytes of UTF-8. A leading byte order mark is skipped. Integers beyond uint64 become doubles.
- * `bytes` may be NULL if `length` is 0; `failure` may always be NULL. */
+/* Parses `length` bytes of UTF-8. A leading byte order mark is skipped. Integers above the uint64 or below the int64
+ * range become doubles. `bytes` may be NULL if `length` is 0; `failure` may always be NULL. */
 njs_status njs_parse(njs_parser *parser, const char *bytes, size_t length, njs_document *document,
                      njs_failure *failure);
 
 /* Further results of njs_validate. */
 typedef struct njs_findings {
-  size_t long_integers;  /* integers beyond uint64 */
+  size_t long_integers;  /* integers above the uint64 or below the int64 range */
   size_t long_numbers;   /* numbers out of the range of a double */
-  size_t long_number_at; /* offset of the first of these */
+  size_t long_number_at; /* offset of the first such number */
 } njs_findings;
 
 /* Checks the grammar of RFC 8259 byte by byte: slower than parsing, but it determines the position of an error. Also
- * called by njs_parse for invalid texts. `on_long_integer` is called with the end of each integer beyond uint64; it
- * may be NULL. */
+ * called by njs_parse for invalid texts. `on_long_integer`, which may be NULL, is called with the end offset of each
+ * integer that `long_integers` counts. */
 njs_status njs_validate(const char *bytes, size_t length, njs_failure *failure, njs_findings *findings,
                         void (*on_long_integer)(void *context, size_t end), void *context);
 
 /* Returns 1 if the bytes are valid UTF-8 (RFC 3629), else 0. */
 int njs_is_utf8(const char *bytes, size_t length);
 
-/* The longest text of njs_format_double. */
+/* The size of the buffer for njs_format_double, in bytes. */
 #define NJS_DOUBLE_LENGTH 32
-/* Writes the shortest text that converts back to `number`, which must be finite. Independent of the locale. Returns
- * its length. */
+/* Writes the shortest text that converts back to `number`, which must be finite. Independent of the locale. Returns the
+ * length of the text, which has no terminating NUL. */
 size_t njs_format_double(double number, char text[NJS_DOUBLE_LENGTH]);
 
 #ifdef __cplusplus

@@ -45,7 +45,7 @@ function fs.list(path) end
 ---@return fun(): string?
 function fs.lines(path, options) end
 
----Creates a folder, with parents = true also those that contain it. An existing folder is not an error.
+---Creates a folder and, unless parents = false, the missing folders that contain it. An existing folder is not an error.
 ---@param path string
 ---@param options? { parents?: boolean }
 function fs.mkdir(path, options) end
@@ -61,7 +61,7 @@ function fs.remove(path, options) end
 ---@param to string
 function fs.rename(from, to) end
 
----Copies a file atomically. A named pipe or device is written as it is.
+---Copies a file atomically. Data for a named pipe or a device is written as it is read.
 ---@param from string
 ---@param to string
 function fs.copy(from, to) end

@@ -19,7 +19,7 @@ function time.monotonic() end
 ---@return number
 function time.parse(text, options) end
 
----Formats a moment by ISO 8601. digits: of the fraction of a second; 0 by default.
+---Formats a moment by ISO 8601. digits: of the fraction of a second; as many as needed by default.
 ---@param moment number
 ---@param options? { offset?: number|string, digits?: integer }
 ---@return string

@@ -10,7 +10,7 @@
 --   }
 --
 -- An item with dashes is an option. If it has a value name, it takes a value; otherwise it is a boolean flag. An item
--- without dashes is a positional argument. The result contains the values by long name, with _ in place of -.
+-- without dashes is a positional argument. The result contains the values by long name, with - replaced by _.
 local nightjar, native = ...
 local misuse, fail, check_options, got = native.misuse, native.fail, native.options, native.got
 local type, tostring, tonumber, pairs, ipairs, tointeger = type, tostring, tonumber, pairs, ipairs, math.tointeger

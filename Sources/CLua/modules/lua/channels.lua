@@ -96,7 +96,7 @@ function Channel.send(channel, value)
   end
   local turn <close> = setmetatable({ value = value, gate = gate() }, Sending)
   append(self.senders, turn)
-  -- A receiver was already woken for each value in the channel.
+  -- If the channel contains values, a receiver was already woken for each of them.
   if self.count == 0 then wake_first(self.receivers) end
   turn.gate:wait()
   if not turn.is_sent then raise("closed", "send: the channel was closed while the value was waiting to be sent") end
@@ -136,7 +136,7 @@ end
 function Channel.receive(channel)
   local self = inside(channel)
   local receivers, value = self.receivers, nil
-  -- Queues after waiting receivers: one of them was woken for the available value.
+  -- Waits after the receivers that already wait: one of them was woken for the available value.
   if receivers.next == receivers then
     value = take(self)
     if value ~= nil then return value end
@@ -151,14 +151,14 @@ function Channel.receive(channel)
   return value
 end
 
--- for value in channel:values() do - until the channel is closed and empty
+-- channel:values() -> an iterator of the values until the channel is closed and empty
 function Channel.values(channel)
   inside(channel)
   return function() return Channel.receive(channel) end
 end
 
--- channel:close(): no more values can be sent; values in the channel can still be received. Closing a closed channel
--- does nothing.
+-- channel:close() rejects further values; values in the channel can still be received. Closing a closed channel does
+-- nothing.
 function Channel.close(channel)
   local self = inside(channel)
   self.is_closed = true
@@ -212,7 +212,7 @@ local function look(list)
 end
 
 -- nightjar.select{channel, channel, timeout = seconds} -> the first channel in the list that has a value, and the
--- value. If that channel is closed and empty, the value is nil. Returns only nil if the timeout expired first.
+-- value. If that channel is closed and empty, the value is nil. Returns nil if the timeout expired first.
 function channels.select(cases)
   if type(cases) ~= "table" or insides[cases] then
     misuse(format("select: a list of channels expected, got %s", insides[cases] and "a channel" or type(cases)))

@@ -108,14 +108,14 @@ end
 
 -- --- Writing ---
 
--- Spreadsheets interpret a field with such a beginning as a formula, which could send the contents of other fields
--- elsewhere. A leading apostrophe makes it text. Numbers are kept.
+-- Returns the text of a field, with an apostrophe in front if spreadsheets would interpret the field as a formula. A
+-- formula could send the contents of other fields to a server. Numbers are kept.
 local function defused(text)
   if find(text, "^[=+@\t\r-]") and not find(text, "^[+-]?%d[%d.,]*$") then return "'" .. text end
   return text
 end
 
--- The shortest decimal that converts back to the number.
+-- Returns a short decimal text that converts back to the number.
 local function number_text(value)
   if math_type(value) == "integer" then return tostring(value) end
   if value % 1 == 0 and value > -2 ^ 53 and value < 2 ^ 53 then return format("%d", value) end
@@ -183,7 +183,7 @@ end
 local function row_writer(name, options)
   local write = line_writer(name, options)
   local columns = options.columns and check_names(options.columns, name .. ": columns", misuse)
-  local allowed -- if the first record determines the columns, later records must not have others
+  local allowed -- set if the first record determines the columns: later records must not have other names
   local is_first = true
   return function(row)
     if type(row) ~= "table" then misuse(format("%s: a row must be a table, got %s", name, type(row))) end

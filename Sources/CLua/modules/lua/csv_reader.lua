@@ -1,5 +1,5 @@
--- Splits CSV text into rows, for nightjar.csv. The C function `row` takes complete and valid rows; this code takes the
--- others: rows that the pieces of the text divide, and invalid rows.
+-- Splits CSV text into rows, for nightjar.csv. The C function `row` reads complete and valid rows. This code reads all
+-- others: invalid rows, and rows that are divided between two pieces of the text.
 local native = ...
 local misuse, fail, read_row = native.misuse, native.fail, native.row
 local byte, find, format, gsub, sub = string.byte, string.find, string.format, string.gsub, string.sub
@@ -30,7 +30,7 @@ local function row_reader(next_piece, options)
   local is_first, skips_newline = true, false
   local expected = 0 -- number of fields per row
 
-  -- Returns whether there is a byte at the position.
+  -- Reads further pieces until there is a byte at the position. Returns false at the end.
   local function fill()
     while at > #text do
       local piece = next_piece()
@@ -53,7 +53,7 @@ local function row_reader(next_piece, options)
     fail("decoding", format("CSV parsing failed: %s at line %d%s", what, where, hint or ""))
   end
 
-  -- The fast path: returns the next row if it is complete and valid.
+  -- Returns the next row by the fast path if the row is complete and valid.
   local function take_whole()
     if not fill() then return nil end
     if skips_newline then -- the \n of a \r\n

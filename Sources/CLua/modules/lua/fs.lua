@@ -1,7 +1,7 @@
 -- nightjar.fs: file operations on other threads, while other coroutines of the script run.
 --
--- An operation that has started completes even if its task is cancelled. Files are written atomically: under another
--- name in the same folder, then renamed.
+-- An operation that has started completes even if its task is cancelled. A file is written atomically: it is created
+-- under another name in the same folder and then renamed.
 --
 -- Named pipes and devices are read and written without a thread, so that waiting for another process does not block
 -- other operations; cancelling the task ends the wait.
@@ -38,7 +38,7 @@ end
 -- --- Named pipes and devices ---
 
 -- Nanoseconds between attempts to open a named pipe without a reader. The system does not report when a reader opens
--- it.
+-- the pipe.
 local PAUSE = 20 * 1000 * 1000
 
 -- Bytes per read.
@@ -69,7 +69,7 @@ local function read_stream(file, path, limit)
   return concat(parts)
 end
 
--- Returns an object with a method read; closing it closes the file.
+-- Opens a file for reading. Returns an object with the methods read and close.
 local function open_source(path)
   local is_stream, file = work("open", path)
   return is_stream and file:stream() or file
@@ -104,7 +104,7 @@ function fs.write(path, text, options)
   write_stream(pipe, text, path)
 end
 
--- fs.append(path, text) appends to the file, which is created if it does not exist.
+-- fs.append(path, text) appends to the file. Creates the file if it does not exist.
 function fs.append(path, text)
   path, text = path_of(path, "append", 1), text_of(text, "append")
   if work("append", path, text) then return end
@@ -112,13 +112,13 @@ function fs.append(path, text)
   write_stream(pipe, text, path)
 end
 
--- fs.exists(path) -> "file", "folder" or another kind as in fs.stat; false if it does not exist
+-- fs.exists(path) -> "file", "folder" or another kind as in fs.stat; false if the path does not exist
 function fs.exists(path)
   local found = work("stat", path_of(path, "exists", 1), true)
   return found and found[1] or false
 end
 
--- fs.stat(path, {follow = true}) -> {kind, size, modified, mode}; nil if it does not exist
+-- fs.stat(path, {follow = true}) -> {kind, size, modified, mode}; nil if the path does not exist
 function fs.stat(path, options)
   path = path_of(path, "stat", 1)
   local follows = check_options("fs.stat", options, { follow = "boolean" }).follow ~= false
@@ -144,16 +144,16 @@ function fs.mkdir(path, options)
   work("mkdir", path, check_options("fs.mkdir", options, { parents = "boolean" }).parents ~= false)
 end
 
--- fs.remove(path, {recursive = false}) -> whether it existed
+-- fs.remove(path, {recursive = false}) -> whether the path existed
 function fs.remove(path, options)
   path = path_of(path, "remove", 1)
   return (work("remove", path, check_options("fs.remove", options, { recursive = "boolean" }).recursive == true))
 end
 
--- fs.rename(from, to) replaces an existing file at `to`.
+-- fs.rename(from, to) renames a file or folder. Replaces an existing file at `to`.
 function fs.rename(from, to) work("rename", path_of(from, "rename", 1), path_of(to, "rename", 2)) end
 
--- fs.copy(from, to) copies a file atomically. A copy to a named pipe or a device is written as it is read.
+-- fs.copy(from, to) copies a file atomically. Data for a named pipe or a device is written as it is read.
 function fs.copy(from, to)
   from, to = path_of(from, "copy", 1), path_of(to, "copy", 2)
   if work("copy", from, to) then return end
@@ -164,7 +164,7 @@ function fs.copy(from, to)
   for part in function() return source:read(CHUNK) end do write_stream(pipe, part, to) end
 end
 
--- for line in fs.lines(path) do - reads the file line by line, without loading it into memory
+-- fs.lines(path) -> an iterator of the lines, which does not load the whole file into memory
 function fs.lines(path, options)
   path = path_of(path, "lines", 1)
   local limit = check_options("fs.lines", options, { max_line = "integer" }).max_line
@@ -194,13 +194,12 @@ local function temporary(name, is_folder, options)
   return setmetatable({ path = path, resource = resource }, Temporary)
 end
 
--- local file <close> = fs.temp_file{prefix, suffix, dir} creates an empty file, accessible only to the user. Its path
--- is `file.path`. The file is removed when the variable is closed, by file:remove(), or at the latest when the state
--- closes or the script calls os.exit.
+-- fs.temp_file{prefix, suffix, dir} creates an empty file, accessible only to the user: local file <close> =
+-- fs.temp_file(). Its path is `file.path`. The file is removed when the variable is closed, by file:remove(), or at the
+-- latest when the state closes or the script calls os.exit.
 function fs.temp_file(options) return temporary("temp_file", false, options) end
 
--- local folder <close> = fs.temp_dir{...} creates a temporary folder, which is removed with its contents in the same
--- way.
+-- fs.temp_dir{...} creates a temporary folder, which is removed with its contents like a temporary file.
 function fs.temp_dir(options) return temporary("temp_dir", true, options) end
 
 return fs

@@ -45,7 +45,7 @@ local function escaped(text) return (gsub(text, "[%c\"\\]", escape)) end
 -- Escapes the control characters of a message, which could start another line or control the terminal.
 local function on_one_line(text) return (gsub(text, "%c", escape)) end
 
--- Returns the beginning of a text, with secrets masked.
+-- Returns the first LONGEST_VALUE bytes of a text, with secrets masked.
 local function shown_text(text)
   local head = redact(sub(text, 1, LONGEST_VALUE))
   return #text > LONGEST_VALUE and head .. format("... (%d bytes)", #text) or head
@@ -73,7 +73,8 @@ local function table_text(value, depth)
   return "{" .. concat(parts, " ") .. "}"
 end
 
--- A boolean reveals no credential, and a number whose name ends in "code" is usually none.
+-- Returns whether the value of a field is masked. A boolean reveals no credential, and a number whose name ends in
+-- "code" is usually not a credential.
 local function is_hidden(name, value)
   if type(name) ~= "string" or type(value) == "boolean" or value == null then return false end
   return is_secret(name) and not (type(value) == "number" and find(lower(name), "code$"))

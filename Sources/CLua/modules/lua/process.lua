@@ -31,7 +31,7 @@ local RUN = with {
 }
 local SPAWN = with { stdin = "string", stdout = "string", stderr = "string" }
 
--- {"ls", "-l", cwd = "/"} or {cmd = "ls", args = {"-l"}, cwd = "/"}
+-- Reads {"ls", "-l", cwd = "/"} or {cmd = "ls", args = {"-l"}, cwd = "/"}.
 local function read_options(name, given, known)
   if type(given) == "string" then given = { given } end
   if type(given) ~= "table" then misuse(format("%s: a table expected, got %s", name, type(given))) end
@@ -157,11 +157,12 @@ function Writer:write(...)
   return self
 end
 
--- writer:close(): the process reaches the end of its input
+-- writer:close() closes the pipe, so that the process reads the end of its input
 function Writer:close() self.pipe:close() end
 Writer.__close = Writer.close
 
--- process.spawn{cmd, args, ...} -> a process with the fields stdin, stdout and stderr for those that are pipes
+-- process.spawn{cmd, args, ...} -> a process. Its fields stdin, stdout and stderr are set for the streams that are
+-- pipes.
 function process.spawn(given)
   local options, arguments = read_options("process.spawn", given, SPAWN)
   local child, input, output, errors = start("process.spawn", options, arguments,
@@ -186,7 +187,7 @@ end
 -- --- run ---
 
 local function feed(pipe, text)
-  pipe:write(text) -- False: the process does not read all of its input, which is not an error.
+  pipe:write(text) -- Returns false if the process does not read all of its input, which is not an error.
   pipe:close()
 end
 
@@ -245,7 +246,7 @@ function process.run(given)
     local err
     result, err = nightjar.try(nightjar.timeout, timeout, run, options, arguments, name)
     if not result then
-      -- Only the time limit of run raises a timeout here.
+      -- Only the time limit of run can raise a timeout in this call.
       if type(err) == "userdata" and err.kind == "timeout" then
         raise("timeout", format("%s did not end within %s seconds and was killed", name, timeout))
       end

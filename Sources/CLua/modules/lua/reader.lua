@@ -7,8 +7,8 @@ local concat, math_type = table.concat, math.type
 
 -- Bytes per read.
 local CHUNK = 64 * 1024
--- Default limits in bytes: of a line, and of everything that is read at once. Without them, input that never ends a
--- line, such as /dev/zero, would use all memory.
+-- The default limits in bytes of a line and of one read. Without these limits, input that never ends a line, such as
+-- /dev/zero, would use all memory.
 local LONGEST_LINE = 16 * 1024 * 1024
 local MOST = 256 * 1024 * 1024
 
@@ -83,7 +83,7 @@ function Reader:line(limit)
   end
 end
 
--- for line in reader:lines(limit) do
+-- reader:lines(limit) -> an iterator of the lines
 function Reader:lines(limit)
   limit = limit_of(limit, LONGEST_LINE, "lines")
   return function() return Reader.line(self, limit) end
@@ -98,7 +98,7 @@ function Reader:read(count)
     self.text, self.place = "", 1
     return text
   end
-  if math_type(count) ~= "integer" or count < 0 then misuse "read: a number of bytes expected" end
+  if math_type(count) ~= "integer" or count < 0 then misuse "read: count must be a non-negative integer" end
   if count > MOST then misuse(format("read: the number of bytes must be at most %d", MOST)) end
   while length_of(self) < count do
     if not fill(self) then break end

@@ -6,7 +6,7 @@ local type, error, rawget, setmetatable, ipairs, select = type, error, rawget, s
 local format, huge = string.format, math.huge
 local concat, insert = table.concat, table.insert
 
--- The modules being loaded, by name; and for each loading task, the innermost module it loads.
+-- The modules being loaded, by name; and by task, the innermost module that the task loads.
 local loading, innermost = {}, {}
 
 local Loading = {
@@ -17,7 +17,7 @@ local Loading = {
   end,
 }
 
--- Returns the circle as text if the task that waits for this record would wait for itself; else nil.
+-- Returns the circle of modules as text if the running task would wait for itself by waiting for this record; else nil.
 local function circle(record)
   local mine, inward = {}, {}
   local level, below = 0, huge
@@ -25,7 +25,7 @@ local function circle(record)
   while task do
     local at = innermost[task]
     while at do
-      -- A module that the task loads since before it spawned the task below is loaded without that task.
+      -- If the task began to load the module before it spawned the task below, loading does not depend on that task.
       if below > at.since then
         mine[at] = true
         insert(inward, 1, at)

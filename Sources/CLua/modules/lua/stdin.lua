@@ -1,5 +1,5 @@
--- nightjar.stdin: reads standard input while other coroutines of the script run. It reads from the descriptor, so input
--- that io.read has buffered is not visible here, and vice versa. Use only one of them.
+-- nightjar.stdin: reads standard input while other coroutines of the script run. The module reads from the descriptor
+-- and does not receive input that io.read has buffered, nor the reverse. A script must use only one of the two.
 local nightjar, native = ...
 local reader = native.reader(native.standard_input(), "standard input")
 

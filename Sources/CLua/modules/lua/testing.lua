@@ -59,7 +59,7 @@ function Test.replay(t, ...)
   local make = nightjar.client
   nightjar.client = function(options)
     if options == nil then options = {} end
-    -- The client already replaces the network.
+    -- These options are invalid, or already replace the network.
     if type(options) ~= "table" or options.mock ~= nil or options.cassette ~= nil then return make(options) end
     made = made + 1
     if made > files.n then
@@ -146,7 +146,7 @@ local function run_test(suite, entry, limit, results)
   task = spawn(function()
     t = run_body(result, function(t)
       for _, hook in ipairs(suite.before) do hook(t) end
-      -- Cleanups run in reverse order, so these run after all of the test's.
+      -- Cleanups run in reverse order, so the after functions run after the cleanups of the test.
       for index = 1, #suite.after do t:cleanup(suite.after[index], t) end
       entry.f(t)
     end)
@@ -261,7 +261,7 @@ local function run_suite(suite, options, add)
   return true
 end
 
--- Modules that a file requires are loaded again by the next file.
+-- Returns the names of the loaded modules. restore() removes other modules, so that the next file loads them again.
 local function snapshot()
   local known = {}
   for name in pairs(loaded or {}) do known[name] = true end

@@ -13,7 +13,8 @@ local Failure = { __tostring = function(failure) return failure.message end }
 -- The metatable of the value that t:skip raises.
 local Skip = {}
 
--- Returns the innermost position outside of this module.
+-- Returns the innermost position outside of Nightjar's modules as a prefix for messages, and its line; "" if there is
+-- none.
 local function where()
   if not getinfo then return "" end
   for level = 3, 60 do
@@ -32,7 +33,7 @@ local function fail(message, note)
   error(setmetatable({ message = at .. message, line = line }, Failure), 0)
 end
 
--- t:equal(got, expected): the same value; tables are compared by content.
+-- t:equal(got, expected) fails unless the values are equal. Tables are compared by content.
 function assertions.equal(_, got, expected, note)
   local differences = differences_of(got, expected)
   if differences then fail(differences, note) end
@@ -54,8 +55,8 @@ function assertions.matches(_, text, pattern, note)
   return unpack(captures, 1, captures.n)
 end
 
--- t:near(got, expected, tolerance): the numbers differ by at most the tolerance, by default a millionth of the expected
--- number.
+-- t:near(got, expected, tolerance) fails if the numbers differ by more than the tolerance, by default a millionth of
+-- the expected number.
 function assertions.near(_, got, expected, tolerance, note)
   if type(got) ~= "number" then fail(format("got %s, expected a number near %s", show(got), show(expected)), note) end
   tolerance = tolerance or abs(expected) * 1e-6
@@ -83,7 +84,8 @@ function assertions.raises(_, expected, f, ...)
   elseif type(expected) == "table" then
     for key, value in pairs(expected) do
       local ok, got = pcall(function() return err[key] end)
-      local differences = differences_of(ok and got or nil, value)
+      if not ok then got = nil end
+      local differences = differences_of(got, value)
       if differences then fail(format("in the error %s: %s: %s", show(tostring(err)), tostring(key), differences)) end
     end
   elseif expected ~= nil then

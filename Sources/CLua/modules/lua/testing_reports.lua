@@ -1,5 +1,5 @@
--- The reports of nightjar.testing: readable and TAP. Each is a function of `write` that returns the functions
--- `result` and `finish`.
+-- The reports of nightjar.testing: readable and TAP. Each report is a function that takes `write` and returns the
+-- functions `result` and `finish`.
 local format, gsub = string.format, string.gsub
 
 local reports = {}
@@ -27,7 +27,7 @@ function reports.readable(write)
   }
 end
 
--- TAP 14.
+-- Reports in the Test Anything Protocol, version 14.
 function reports.tap(write)
   local number = 0
   write "TAP version 14\n"

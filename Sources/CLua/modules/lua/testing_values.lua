@@ -5,7 +5,7 @@ local type, tostring, pairs, ipairs, rawequal = type, tostring, pairs, ipairs, r
 local find, format, gsub, sub = string.find, string.format, string.gsub, string.sub
 local concat, sort = table.concat, table.sort
 
--- The maximum number of differences shown for a failure, and the maximum length of a value in it, in bytes.
+-- The maximum number of differences shown for a failure, and the maximum length in bytes of a value in the message.
 local MOST_DIFFERENCES, LONGEST_VALUE = 10, 200
 -- The maximum depth to which tables are compared.
 local DEEPEST = 200
@@ -35,7 +35,8 @@ local function place(path, key)
   return path .. "[" .. show(key) .. "]"
 end
 
--- Adds the differences to the list. `seen` contains the pairs that are being compared at outer levels.
+-- Adds the differences between two values to the list. `seen` contains the pairs of tables that are being compared at
+-- outer levels.
 local function compare(got, expected, path, differences, seen, depth)
   if rawequal(got, expected) or got == expected or got ~= got and expected ~= expected then return end
   if #differences > MOST_DIFFERENCES then return end

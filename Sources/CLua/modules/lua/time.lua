@@ -28,7 +28,7 @@ local function minutes_east(offset, name)
   if offset == nil then return 0 end
   if type(offset) == "number" then
     if not tointeger(offset) or offset <= -1440 or offset >= 1440 then
-      misuse(name .. ": the offset must be an integer number of minutes of less than a day")
+      misuse(name .. ": the offset must be an integer from -1439 to 1439 minutes")
     end
     return tointeger(offset)
   end
@@ -98,7 +98,8 @@ function time.format_http(moment) return native.format(moment_of(moment, "time.f
 
 -- --- The calendar ---
 
--- Years begin in March here, so that the leap day is the last day of its year. Eras have 400 years.
+-- Returns the days since 1970. In this calculation, years begin in March, so that the leap day is the last day of its
+-- year. Eras have 400 years.
 local function days_of(year, month, day)
   if month <= 2 then year = year - 1 end
   local era = year // 400
@@ -172,7 +173,7 @@ end
 -- --- Durations ---
 
 local UNITS = { s = 1, m = 60, h = 3600, d = 86400, w = 604800 }
--- fractions of a second: dividing by these is exact where possible
+-- units per second: dividing by an integer is exact where possible
 local FRACTIONS = { ms = 1e3, us = 1e6, ["µs"] = 1e6, ns = 1e9 }
 
 -- Parses a text such as "1h30m" to {months =, seconds =}, or returns nil.
@@ -190,7 +191,8 @@ end
 local DATE_UNITS = { { "Y", 12 }, { "M", 1 }, { "W", 0, 604800 }, { "D", 0, 86400 } }
 local TIME_UNITS = { { "H", 0, 3600 }, { "M", 0, 60 }, { "S", 0, 1 } }
 
--- P1Y2M3DT4H5M6.5S: each part at most once and in this order; only the last may have a fraction.
+-- Parses a text such as P1Y2M3DT4H5M6.5S, or returns nil. Each part occurs at most once and in this order; only the
+-- last part may have a fraction.
 local function read_iso(text)
   local date, clock = match(text, "^P([%d.,WYMD]*)(.*)$")
   if not date or #date + #clock == 0 or clock == "T" then return nil end
@@ -295,8 +297,8 @@ local function length_from(value)
   return length
 end
 
--- time.add(time, duration, {offset =}) -> time. Years and months are calendar units at the offset: a day that the month
--- does not have becomes its last day.
+-- time.add(time, duration, {offset =}) -> time. Years and months are calendar units at the offset: a day that does not
+-- exist in the resulting month becomes the month's last day.
 function time.add(moment, length, options)
   moment = moment_of(moment, "time.add")
   options = check_options("time.add", options, { offset = "string or integer" })

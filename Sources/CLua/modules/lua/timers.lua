@@ -17,7 +17,7 @@ local function moments(name, seconds, least, f)
   return seconds * 1e9 // 1 | 0
 end
 
--- nightjar.after(seconds, f, ...) -> a task that waits and then runs f(...); the results of the task are those of f
+-- nightjar.after(seconds, f, ...) -> a task that waits, runs f(...) and returns its results
 function timers.after(seconds, f, ...)
   local due = now() + moments("after", seconds, 0, f)
   return spawn(function(...)

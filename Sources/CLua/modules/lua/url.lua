@@ -30,7 +30,7 @@ function url.encode(text)
   return (gsub(check_text(text, "url.encode"), "[^%w%-._~]", escape))
 end
 
--- Returns the position of a % that is not followed by two hexadecimal digits.
+-- Returns the position of the first % that is not followed by two hexadecimal digits, or nil.
 local function broken_escape(text) return find(gsub(text, "%%%x%x", "..."), "%", 1, true) end
 
 -- url.decode(text, {plus = false}) -> the text with escapes decoded; with plus, + becomes a space
@@ -118,7 +118,7 @@ end
 
 -- --- Parts ---
 
--- Splits a reference into its five components, undecoded; nil for missing ones. RFC 3986 appendix B.
+-- Splits a reference into its five components, undecoded; missing components are nil. RFC 3986 appendix B.
 local function split(text)
   local parts, rest = {}, text
   rest = gsub(rest, "#(.*)$", function(fragment) parts.fragment = fragment return "" end, 1)
@@ -131,8 +131,8 @@ local function split(text)
   return parts
 end
 
--- Without an authority, a path that begins with // would be parsed as one. RFC 3986 section 4.2; WHATWG URL,
--- serializing.
+-- Joins the components. Without an authority, a path that begins with // would be parsed as an authority, so /. is
+-- inserted. RFC 3986 section 4.2; WHATWG URL, serializing.
 local function join(parts)
   local text = {}
   if parts.scheme then text[1] = parts.scheme .. ":" end
@@ -234,7 +234,7 @@ function url.build(parts)
       if parts[name] ~= nil then misuse(format("url.build: a %s requires a host", name)) end
     end
     if sub(path, 1, 2) == "//" then misuse "url.build: without a host, the path must not begin with //" end
-    -- otherwise the segment would be parsed as a scheme
+    -- Without ./, the text before the colon would be parsed as a scheme.
     if not parts.scheme and find(path, "^[^/]*:") then built.path = "./" .. path end
   end
   if type(parts.query) == "table" then
@@ -246,7 +246,7 @@ function url.build(parts)
   return join(built)
 end
 
--- RFC 3986 section 5.2.4.
+-- Removes the segments . and .. from a path. RFC 3986 section 5.2.4.
 local function without_dots(path)
   local kept, count = {}, 0
   local is_absolute = sub(path, 1, 1) == "/"
