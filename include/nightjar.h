@@ -4,9 +4,9 @@
  *
  * Overview
  * --------
- * A program fills an nj_config, makes an nj_client from it, and sends nj_request objects with the client. It either
- * blocks until the response has arrived (nj_client_send) or starts a task and receives the result in a callback that
- * runs inside nj_queue_poll (nj_client_start).
+ * A program fills an nj_config, makes an nj_client from it, and sends nj_request objects with the client. The program
+ * either blocks until the response has arrived (nj_client_send) or starts a task and receives the result in a callback
+ * that runs inside nj_queue_poll (nj_client_start).
  *
  * @code
  *     nj_request *request = nj_request_new("GET", "/v1/articles/1");
@@ -23,7 +23,7 @@
  * Handles and ownership
  * ---------------------
  * All types are opaque. Each handle that a function in the second column returns is released exactly once, with the
- * function in the last column. That function accepts NULL and then does nothing.
+ * function in the last column. The release functions ignore NULL.
  *
  *   type              obtained from                                                threads      released with
  *   ----------------  -----------------------------------------------------------  -----------  -----------------------
@@ -48,8 +48,8 @@
  *   nj_script         nj_script_new                                                one at once  nj_script_free
  *   char *            nj_paginator_state, nj_client_limits_json and others         any          nj_text_free
  *
- * nj_prepared_request, nj_proposed_redirect, nj_failed_attempt, nj_login_prompt, nj_script_call and nj_progress are
- * lent to a callback. They are valid until the callback returns and are never released.
+ * A callback borrows its nj_prepared_request, nj_proposed_redirect, nj_failed_attempt, nj_login_prompt, nj_script_call
+ * or nj_progress. These are valid until the callback returns and are never released.
  *
  * A pointer that a getter returns is borrowed: it is valid until the handle is released, unless the function's
  * comment gives another lifetime. A handle that a callback receives is borrowed until the callback returns. Arguments
@@ -60,8 +60,10 @@
  * -------
  * A handle that is marked "any" may be used by several threads at the same time. A handle that is marked "one at
  * once" may be used by any thread, but not by two at the same time. The library's own threads never call the host's
- * code. A callback runs inside nj_queue_poll, on the thread that calls it, or inside the blocking function that it
- * belongs to. A callback must not leave through longjmp or a C++ exception.
+ * code. Each callback runs on a thread of the host: inside nj_queue_poll, inside nj_queue_free, or inside the blocking
+ * function that the callback belongs to. nj_queue_free runs the callbacks that are left when the queue is freed. It does
+ * so for every callback of this file that is called from nj_queue_poll. A callback must not leave through longjmp or a
+ * C++ exception.
  *
  * Errors
  * ------
@@ -72,26 +74,26 @@
  *   NJ_INVALID_ARGUMENT  a required handle, text or callback is NULL, a text is not valid UTF-8, a number is out of
  *                        range, or an enumeration has a value that is not one of its members
  *   NJ_FORKED            the handle belongs to the parent of this forked process; see "Fork"
- *   NJ_NO_MEMORY         the process has no memory for content of this size: a body, a JSON document, a file
+ *   NJ_NO_MEMORY         memory for content could not be allocated: for a body, a JSON document or a file
  *
- * A setter that fails changes nothing. A getter that is given NULL returns the value that its comment gives for
- * "none": NULL, false, 0, or -1 where 0 is a valid value. No function changes errno, writes to standard output or
- * standard error, or ends the process, with two exceptions: a script without a client logs to standard error
+ * A setter that fails changes nothing. A getter that is called with a NULL handle returns the value that its comment
+ * gives for "none": NULL, false, 0, or -1 where 0 is a valid value. No function changes errno, writes to standard
+ * output or standard error, or ends the process, with two exceptions: a script without a client logs to standard error
  * (nj_script_new), and the Swift runtime ends the process with a signal if an allocation of up to 64 KiB fails.
  *
  * Strings and numbers
  * -------------------
- * Text is UTF-8 and ends with NUL, except where a length goes with it. Sizes are in bytes. Durations are in seconds,
- * as a double from 0 to 3153600000 (100 years). NJ_NO_LIMIT, which is 0, means "no limit" for every timeout and limit
- * whose comment names it; INFINITY means the same there. NaN and negative durations are rejected.
+ * Text is UTF-8 and ends with NUL, unless a parameter gives its length. Sizes are in bytes. Durations are in seconds,
+ * as a double from 0 to 3153600000 (100 years). NJ_NO_LIMIT, which is 0, and INFINITY mean "no limit" for every timeout
+ * and limit whose comment names NJ_NO_LIMIT. NaN and negative durations are rejected.
  *
  * Fork, signals, exit
  * -------------------
  * After fork, handles from before the fork that own threads, locks or files belong to the parent: clients, queues,
- * tasks, batches, caches, cookie jars, pagers, token requests and scripts. In the child, their
- * functions fail with NJ_FORKED, or return their value for "none" if they return no status. They can be freed there,
- * which does not affect the parent. Configurations, requests, forms, pagination rules, catalogs, cookie lists,
- * responses, pages and errors still work in the child. Everything that the child creates itself works. The library's
+ * tasks, batches, caches, cookie jars, paginators, token requests and scripts. In the child, their functions fail with
+ * NJ_FORKED, or return their value for "none" if they return no status. The child may free these handles, which does
+ * not affect the parent. Configurations, requests, forms, pagination rules, catalogs, cookie lists,
+ * responses, pages and errors still work in the child, and so do all handles that the child creates. The library's
  * threads block all signals. The disposition of SIGPIPE is not changed. The library stays mapped after dlclose.
  */
 #ifndef NIGHTJAR_H
@@ -142,8 +144,8 @@ typedef enum nj_status {
   NJ_INVALID_ARGUMENT = 1, /* an argument is NULL, not UTF-8 or out of range */
   NJ_FORKED = 2,           /* the handle belongs to the parent of this forked process */
   NJ_CLOSED = 3,           /* the client or the queue has been closed */
-  NJ_REENTRANT = 4,        /* the function was called from inside a callback that it would wait for */
-  NJ_NO_MEMORY = 5,        /* the process has no memory for content of this size */
+  NJ_REENTRANT = 4,        /* the function was called from inside a callback for whose end it would wait */
+  NJ_NO_MEMORY = 5,        /* memory for content could not be allocated */
 
   NJ_CANCELLED = 10,       /* by nj_task_cancel, or because the client or the queue was freed */
   NJ_TIMEOUT = 11,         /* nj_error_phase says which timeout expired: connect, idle or total */
@@ -172,7 +174,8 @@ typedef enum nj_status {
 } nj_status;
 
 /**
- * Returns the name of a status as Lua and the log use it: "connection_lost". "unknown" for any other number. Static.
+ * Returns the name of a status in Lua and the log, such as "connection_lost". "unknown" for a number that is not a
+ * status. Static.
  */
 NJ_API const char *nj_status_name(nj_status status);
 
@@ -191,7 +194,7 @@ typedef enum nj_phase {
 /** Where a response came from. Members may be added. */
 typedef enum nj_source {
   NJ_SOURCE_NETWORK = 0,
-  NJ_SOURCE_COALESCED = 1,   /* the exchange of another, identical call: nj_config_set_coalesce, or the cache */
+  NJ_SOURCE_COALESCED = 1,   /* an exchange that an identical call had started (nj_config_set_coalesce, or the cache) */
   NJ_SOURCE_CACHE = 2,       /* a fresh cache entry */
   NJ_SOURCE_REVALIDATED = 3, /* a cache entry that the server has confirmed (304) */
   NJ_SOURCE_STALE = 4        /* a stale cache entry, as the policy, the request or the response allows */
@@ -226,14 +229,14 @@ typedef struct nj_pagination nj_pagination;                 /* how a list contin
 typedef struct nj_paginator nj_paginator;                   /* reads a list page by page */
 typedef struct nj_page nj_page;                             /* one page of a list; immutable */
 typedef struct nj_script nj_script;                         /* a Lua interpreter */
-typedef struct nj_prepared_request nj_prepared_request;     /* lent: the request in a before hook */
-typedef struct nj_proposed_redirect nj_proposed_redirect;   /* lent: a redirect that is about to be followed */
-typedef struct nj_failed_attempt nj_failed_attempt;         /* lent: an attempt that has failed */
-typedef struct nj_login_prompt nj_login_prompt;             /* lent: what an interactive login shows to a person */
-typedef struct nj_script_call nj_script_call;               /* lent: a script's call of a host function */
+typedef struct nj_prepared_request nj_prepared_request;     /* borrowed: the request in a before hook */
+typedef struct nj_proposed_redirect nj_proposed_redirect;   /* borrowed: a redirect that is about to be followed */
+typedef struct nj_failed_attempt nj_failed_attempt;         /* borrowed: an attempt that has failed */
+typedef struct nj_login_prompt nj_login_prompt;             /* borrowed: what an interactive login shows to a person */
+typedef struct nj_script_call nj_script_call;               /* borrowed: a script's call of a host function */
 typedef struct nj_token_request nj_token_request;           /* a decision request for a token */
 
-/** Frees a text that the caller owns, as the comment of the function that returned it says. NULL is ignored. */
+/** Frees a text whose comment says that the caller frees it with nj_text_free. NULL is ignored. */
 NJ_API void nj_text_free(char *text);
 
 /* ==================================================================================================================
@@ -253,7 +256,7 @@ NJ_API void nj_error_release(nj_error *error);
 /** Returns the kind of the error. Never NJ_OK; NJ_INVALID_ARGUMENT for NULL. */
 NJ_API nj_status nj_error_kind(const nj_error *error);
 
-/** Returns the step of the call in which it failed; NJ_PHASE_NONE if it belongs to no step, and for NULL. */
+/** Returns the step in which the call failed; NJ_PHASE_NONE if the error belongs to no step, and for NULL. */
 NJ_API nj_phase nj_error_phase(const nj_error *error);
 
 /** Returns the message for the developer: what failed, why, and what to do. NULL for NULL. */
@@ -265,13 +268,16 @@ NJ_API const char *nj_error_message(const nj_error *error);
  */
 NJ_API const char *nj_error_user_message(const nj_error *error);
 
-/** Returns the URL of the call without user info and with secrets in its query masked. NULL if no call has failed. */
+/**
+ * Returns the URL of the call without user info and with secrets in its query masked. NULL if the error belongs to no
+ * call.
+ */
 NJ_API const char *nj_error_url(const nj_error *error);
 
-/** Returns the status of the response that was not expected; 0 if no response arrived. */
+/** Returns the status of the unexpected response; 0 if no response arrived. */
 NJ_API int nj_error_http_status(const nj_error *error);
 
-/** Returns the response that was not expected, with its body. Borrowed. NULL if no response arrived. */
+/** Returns the unexpected response with its body. Borrowed. NULL if no response arrived. */
 NJ_API const nj_response *nj_error_response(const nj_error *error);
 
 /**
@@ -280,13 +286,13 @@ NJ_API const nj_response *nj_error_response(const nj_error *error);
  * documents, up to 256 KiB.
  *
  *   title    the kind of problem
- *   message  the server's message about it
- *   detail   this occurrence of the problem
+ *   message  the server's message about the problem
+ *   detail   what happened in this occurrence of the problem
  *   code     an identifier for programs
  *   type     a URI or a word that names the kind of problem
  *
- * @return the text, truncated to 1000 characters, or NULL if the server does not give it. The text is the server's:
- *         escape it before displaying it.
+ * @return the text, truncated to 1000 characters, or NULL if the server does not send this member. The text is the
+ *         server's: escape it before displaying it.
  */
 NJ_API const char *nj_error_details_title(const nj_error *error);
 NJ_API const char *nj_error_details_message(const nj_error *error);
@@ -303,19 +309,19 @@ NJ_API const char *nj_error_details_field_name_at(const nj_error *error, size_t 
 /** Returns the server's message about a rejected field. NULL if `index` is out of range. */
 NJ_API const char *nj_error_details_field_message_at(const nj_error *error, size_t index);
 
-/** Reports whether the same call may succeed later without a change. False for NULL. */
+/** Reports whether the same request may succeed if it is sent again later. False for NULL. */
 NJ_API bool nj_error_is_retryable(const nj_error *error);
 
 /**
- * Reports whether the server may have processed the request although no response arrived. If true, a write must not
- * be repeated without an idempotency key. False for NULL.
+ * Reports whether the server may have processed the request although no response arrived. If true, a request that
+ * changes data must not be repeated without an idempotency key. False for NULL.
  */
 NJ_API bool nj_error_may_have_been_processed(const nj_error *error);
 
-/** Returns the seconds that the server asked to wait (Retry-After); -1 if it did not ask, and for NULL. */
+/** Returns the seconds of the server's Retry-After; -1 if the response has none, and for NULL. */
 NJ_API double nj_error_retry_after(const nj_error *error);
 
-/** Returns how many times the request was put on a connection; 0 if it never was, and for NULL. */
+/** Returns how many times a connection was assigned to the request; 0 if none was, and for NULL. */
 NJ_API int nj_error_attempts(const nj_error *error);
 
 /** Returns the number of attempts that failed before the last one. 0 for NULL. */
@@ -324,10 +330,10 @@ NJ_API size_t nj_error_earlier_count(const nj_error *error);
 /** Returns the error of an earlier attempt, the first one at index 0. Borrowed. NULL if `index` is out of range. */
 NJ_API const nj_error *nj_error_earlier(const nj_error *error, size_t index);
 
-/** Explains the course of the call to a person; see nj_response_explain. NULL for NULL. */
+/** Returns an explanation of the call for a person; see nj_response_explain. NULL for NULL. */
 NJ_API const char *nj_error_explain(const nj_error *error);
 
-/** Explains the course of the call to a program; see nj_response_explain_json. NULL for NULL. */
+/** Returns an explanation of the call for a program; see nj_response_explain_json. NULL for NULL. */
 NJ_API const char *nj_error_explain_json(const nj_error *error, size_t *out_length);
 
 /**
@@ -336,12 +342,12 @@ NJ_API const char *nj_error_explain_json(const nj_error *error, size_t *out_leng
  */
 NJ_API const char *nj_error_idempotency_key(const nj_error *error);
 
-/** Returns the error number of the operating system or of TLS that caused the error; 0 if there is none. */
+/** Returns the code of the operating system's or TLS error that caused this error; 0 if there is none. */
 NJ_API int nj_error_code(const nj_error *error);
 
 /**
- * Returns the index in its batch of the request that failed. -1 if the error does not belong to one request of a
- * batch.
+ * Returns the index of the failed request in its batch. -1 if the error does not belong to one request of a batch, and
+ * for NULL.
  */
 NJ_API int64_t nj_error_batch_index(const nj_error *error);
 
@@ -355,8 +361,8 @@ NJ_API const char *nj_error_curl(const nj_error *error, bool show_secrets);
  *   Destructor   nj_queue_free
  *   Threads      any
  *
- * Tasks, batches, pagers and the log deliver their events to a queue. nj_queue_poll calls the host's callbacks for
- * them. Any number of clients may share a queue.
+ * Tasks, batches, paginators and the log deliver their events to a queue. nj_queue_poll calls the host's callbacks for
+ * these events. Any number of clients may share a queue.
  * ================================================================================================================== */
 
 /** Creates a queue. Never NULL. */
@@ -364,8 +370,8 @@ NJ_API nj_queue *nj_queue_new(void);
 
 /**
  * Cancels the tasks, batches and page requests that deliver to the queue, runs their remaining callbacks on this
- * thread, frees the queue, and returns when no callback is left. If it is called from a callback of the same queue,
- * this happens when the surrounding nj_queue_poll returns. NULL is ignored.
+ * thread, frees the queue, and returns when no callback is left. If a callback of the same queue calls this function,
+ * the surrounding nj_queue_poll does all this before it returns. NULL is ignored.
  */
 NJ_API void nj_queue_free(nj_queue *queue);
 
@@ -387,12 +393,12 @@ NJ_API int nj_queue_fd(nj_queue *queue);
  *
  * @param timeout seconds to wait for the first event. 0 and NaN: does not wait. Negative, or more than 3153600000:
  *                waits without a limit. NJ_NO_LIMIT has no meaning here.
- * @return the number of events handled; 0 if none came in time, from inside a callback of the same queue, for NULL,
- *         and after fork
+ * @return the number of events handled; 0 if none arrived before the timeout, from inside a callback of the same queue,
+ *         for NULL, and after fork
  */
 NJ_API size_t nj_queue_poll(nj_queue *queue, double timeout);
 
-/** Makes the current or the next nj_queue_poll return. */
+/** Makes the nj_queue_poll that waits, or otherwise the next one, return. */
 NJ_API void nj_queue_wake(nj_queue *queue);
 
 /* ==================================================================================================================
@@ -415,8 +421,7 @@ NJ_API nj_config *nj_config_new(void);
 NJ_API void nj_config_free(nj_config *config);
 
 /**
- * Sets the options that a JSON object names. Options that it does not name keep their values. Lua's option table has
- * the same keys:
+ * Sets the options that a JSON object names. The other options keep their values. Lua's option table has the same keys:
  *
  *   key                          value
  *   ---------------------------  ------------------------------------------------------------------------------------
@@ -433,7 +438,7 @@ NJ_API void nj_config_free(nj_config *config);
  *                                names (X-JWT, Api_Key, X-Passwd and others) and by their values (JSON Web Tokens, long
  *                                random tokens)
  *   forward_headers              names of headers that are also sent to other origins: with redirects, next pages and
- *                                absolute URLs. Without it, other origins get only headers that describe the client and
+ *                                absolute URLs. By default, other origins get only headers that describe the client and
  *                                the wanted response (Accept, Accept-Language, User-Agent, Content-Type, Range,
  *                                conditions). Must not contain Authorization, Cookie or Host. Another origin gets a
  *                                Referer without path and query
@@ -469,7 +474,7 @@ NJ_API void nj_config_free(nj_config *config);
  * @param length bytes of `json`
  * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown key (the message names the nearest known key), or a value of the
  *         wrong type or out of range; NJ_DECODING if `json` is not JSON; NJ_INVALID_URL, NJ_INVALID_REQUEST and
- *         NJ_STORAGE as the setters of the keys. On failure no option has changed.
+ *         NJ_STORAGE as for the setters of the keys. On failure no option has changed.
  */
 NJ_API nj_status nj_config_merge_json(nj_config *config, const char *json, size_t length, nj_error **out_error);
 
@@ -495,7 +500,7 @@ NJ_API nj_status nj_config_set_base_url(nj_config *config, const char *url);
 NJ_API nj_status nj_config_set_path_scope(nj_config *config, const char *path);
 
 /**
- * Sets a header for all requests that do not set the same name themselves. Replaces an earlier value of the name.
+ * Sets a header for all requests that do not set a header of the same name. Replaces an earlier value of the header.
  * Headers that carry credentials are sent to the base URL's origin only.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the name or the value cannot be sent in a header, for
@@ -556,7 +561,7 @@ NJ_API nj_status nj_config_set_idle_connection_lifetime(nj_config *config, doubl
 /**
  * Limits the redirects that one call follows. A further redirect fails the call with NJ_PROTOCOL. So does a loop: a
  * redirect to a URL that the call has already requested with the same method, unless a cookie or a Retry-After has
- * made the request different. The client waits for the Retry-After of a redirect first.
+ * made the request different. The client follows a redirect after the wait that its Retry-After asks for.
  *
  * @param count 0 to 100; 10 by default. 0: a redirect is returned like any other response, and fails the call unless
  *              its status is expected (nj_request_expect_status).
@@ -593,7 +598,7 @@ NJ_API nj_status nj_config_set_decompress(nj_config *config, bool decompress);
  * tunnel, and certificates are checked against the origin's name.
  *
  * By default, nj_client_new reads http_proxy, https_proxy, all_proxy and no_proxy from the environment, as curl does.
- * Addresses of this machine are no exception unless no_proxy names them.
+ * Requests to addresses of this machine also use the proxy, unless no_proxy names these addresses.
  *
  * @param url "http://user:password@host:3128", or the same with https, socks5 (this machine resolves the names) or
  *            socks5h (the proxy resolves them). NULL: no proxy.
@@ -612,16 +617,16 @@ NJ_API nj_status nj_config_set_proxy(nj_config *config, const char *url);
 NJ_API nj_status nj_config_set_no_proxy(nj_config *config, const char *hosts);
 
 /**
- * Sets whether the environment chooses the proxy (true, the default) or no proxy is used (false). Replaces a proxy
- * that was set with nj_config_set_proxy.
+ * Sets whether the proxy is read from the environment (true, the default) or no proxy is used (false). Replaces a
+ * proxy that was set with nj_config_set_proxy.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_use_environment_proxy(nj_config *config, bool use);
 
 /**
- * Connects to a unix socket for every URL. TLS is used for https. No proxy is used. This is for daemons whose Host
- * header must not be localhost; otherwise a base URL can name the socket.
+ * Connects to a unix socket for every URL. TLS is used for https. No proxy is used. Needed only for daemons that require
+ * a Host header other than localhost; for other daemons, the base URL can name the socket.
  *
  * @param path an absolute path of at most 107 bytes. NULL, the default: none.
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_URL if `path` is relative or too long
@@ -632,7 +637,7 @@ NJ_API nj_status nj_config_set_unix_socket(nj_config *config, const char *path);
  * Sets a PEM file of certificate authorities that are trusted instead of the system's. RSA keys in certificates may
  * currently have fewer than 2048 bits.
  *
- * @param path nj_client_new reads the file and fails with NJ_TLS if it cannot
+ * @param path nj_client_new reads the file, and fails with NJ_TLS if the file cannot be read
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
@@ -646,7 +651,7 @@ NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
 NJ_API nj_status nj_config_set_verify_certificates(nj_config *config, bool verify);
 
 /**
- * Sets whether the client must leave nothing on disk. False by default. If true, nj_client_new fails with
+ * Sets whether the client must not write to the disk. False by default. If true, nj_client_new fails with
  * NJ_INVALID_ARGUMENT for a configuration with a cookie file or a cache on disk.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -665,10 +670,10 @@ typedef void (*nj_log_fn)(void *context, nj_log_level level, const char *message
 /**
  * Sets where clients log. They do not log by default.
  *
- * A queue that is not polled holds at most 1,024 lines, and at most 1 MiB, of this log. Further lines are dropped.
- * The next line that is delivered follows a warning with the number of dropped lines.
+ * A queue that is not polled holds at most 1,024 lines, and at most 1 MiB, of this log. Further lines are dropped. A
+ * warning with the number of dropped lines precedes the next line that is delivered.
  *
- * @param level   the most verbose level that is logged; NJ_LOG_OFF: nothing
+ * @param level   the most verbose level that is logged; NJ_LOG_OFF: nothing is logged
  * @param queue   the queue on which `log` is called; the clients keep it alive
  * @param log     called from nj_queue_poll
  * @param context passed to `log` unchanged; must stay valid until the clients and the queue are freed
@@ -681,10 +686,10 @@ NJ_API nj_status nj_config_set_log(nj_config *config, nj_log_level level, nj_que
 
 /**
  * Runs before each call and may change its request. Runs inside nj_queue_poll of the call's queue or inside the
- * blocking call. The call waits for it, at most until the total timeout expires.
+ * blocking call. The call waits for the hook, at most until the total timeout expires.
  *
  * @param request borrowed until the hook returns
- * @return NJ_OK: the call continues. Any other status: the call fails with it, and nothing is sent.
+ * @return NJ_OK: the call continues. Any other status: the call fails with this status, and nothing is sent.
  */
 typedef nj_status (*nj_request_hook_fn)(void *context, nj_prepared_request *request);
 
@@ -712,7 +717,8 @@ typedef void (*nj_response_hook_fn)(void *context, const nj_response *response, 
  */
 NJ_API nj_status nj_config_on_response(nj_config *config, nj_response_hook_fn after, void *context);
 
-/* nj_prepared_request: the request in a before hook. Lent until the hook returns; for the thread of the hook only. */
+/* nj_prepared_request: the request in a before hook. Borrowed until the hook returns; only on the thread that runs the
+ * hook. */
 
 /** Returns the method. Valid until the hook returns. NULL for NULL. */
 NJ_API const char *nj_prepared_request_method(nj_prepared_request *request);
@@ -721,8 +727,8 @@ NJ_API const char *nj_prepared_request_method(nj_prepared_request *request);
 NJ_API const char *nj_prepared_request_url(nj_prepared_request *request);
 
 /**
- * Returns the value of the first header of this name, secrets included. Valid until the hook returns. NULL if none
- * exists.
+ * Returns the value of the first header of a name. Secrets are not masked. Valid until the hook returns. NULL if there
+ * is no such header, and for NULL.
  */
 NJ_API const char *nj_prepared_request_header(nj_prepared_request *request, const char *name);
 
@@ -731,7 +737,7 @@ NJ_API const char *nj_prepared_request_header(nj_prepared_request *request, cons
  *
  * @param value NULL: removes the headers of this name
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the name or the value cannot be sent in a header, or the
- *         header is set by the client alone (Content-Length, Transfer-Encoding and others)
+ *         header is one that only the client sets (Content-Length, Transfer-Encoding and others)
  */
 NJ_API nj_status nj_prepared_request_set_header(nj_prepared_request *request, const char *name, const char *value);
 
@@ -746,7 +752,7 @@ NJ_API nj_status nj_prepared_request_set_header(nj_prepared_request *request, co
  * ================================================================================================================== */
 
 /**
- * Sets a bearer token (RFC 6750), which is sent as it is.
+ * Sets a bearer token (RFC 6750), which is sent without encoding.
  *
  * @param token nj_client_new fails with NJ_INVALID_ARGUMENT if it cannot be sent in a header
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -774,9 +780,9 @@ NJ_API nj_status nj_config_set_digest_auth(nj_config *config, const char *user, 
 /**
  * Sets an API key that is sent in a header, in the query or in a cookie of each request. The key is masked whenever
  * a URL or a header is shown. The cookie is added to the client's cookies and replaces one of the same name; a request
- * with its own Cookie header is sent without it.
+ * with its own Cookie header is sent without this cookie.
  *
- * @return NJ_OK; NJ_INVALID_ARGUMENT, also for an empty key and for a name or key that cannot be sent there
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also for an empty key and for a name or key that cannot be sent in that place
  */
 NJ_API nj_status nj_config_set_api_key_header(nj_config *config, const char *name, const char *key);
 NJ_API nj_status nj_config_set_api_key_query(nj_config *config, const char *name, const char *key);
@@ -822,24 +828,24 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *   refresh_timeout  30 s        the timeout of a refresh; 0: no limit
  *   refresh_limit    5           refreshes in 30 seconds, after which calls fail
  *
- * A new token is in its store before it is used. A client never replaces a newer login in the store by an older one:
- * it adopts a login that another client has made since, and fails with NJ_UNAUTHORIZED if another client has logged
- * out. Some servers report a lifetime of 0 seconds for tokens that never expire. Such a token is used until a server
- * rejects it, and the client logs a warning.
+ * A new token is stored before it is used. A client never replaces a newer login in the store by an older one. If
+ * another client has logged in, this client adopts the new login; if another client has logged out, its calls fail with
+ * NJ_UNAUTHORIZED. Some servers report a lifetime of 0 seconds for tokens that never expire. The client uses a token
+ * with this lifetime until a server rejects it, and logs a warning.
  *
- * Several credentials are named by their security schemes:
+ * If there are several credentials, each has the name of its security scheme:
  *
  *     {"schemes": {"apiKey": {"type": "api_key", "header": "X-Key", "key": "..."},
  *                  "oauth": {"type": "oauth2", "token_url": "/oauth/token"}}}
  *
- * Each endpoint uses the first security requirement (`security`) for which credentials are configured. If there is
- * none, the request fails with NJ_INVALID_REQUEST before it is sent. {"auth": "apiKey"} of nj_request_merge_json
- * chooses other schemes. A request without an endpoint and without that option is sent without credentials. Each
- * login has its own token, store and refresh.
+ * Each endpoint uses the first security requirement (`security`) for which credentials are configured. If none of its
+ * requirements has credentials, the request fails with NJ_INVALID_REQUEST before it is sent. {"auth": "apiKey"} of
+ * nj_request_merge_json chooses other schemes. A request without an endpoint and without this option is sent without
+ * credentials. Each login has its own token, store and refresh.
  *
  * If nj_config_set_catalog was called before with an API description that says how to log in, the type may be
- * omitted. oauth2 then requests the scopes of all endpoints of its scheme, unless `scope` is given. A refresh names
- * no scope, which means the granted ones (RFC 6749 section 6).
+ * omitted. oauth2 then requests the scopes of all endpoints of its scheme, unless `scope` is given. A refresh request
+ * has no scope parameter, so the granted scopes do not change (RFC 6749 section 6).
  *
  * @param json   need not end with NUL
  * @param length bytes of `json`
@@ -849,14 +855,15 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
 NJ_API nj_status nj_config_set_auth_json(nj_config *config, const char *json, size_t length, nj_error **out_error);
 
 /**
- * Must provide a token, because a call needs one and none exists, it has expired, or the server has rejected it.
- * Called once for all waiting calls of the client, by the first nj_queue_poll or blocking call of one of
- * them.
+ * Must provide a token. Called when a call needs a token and the client has none, or its token has expired or was
+ * rejected by the server. Called once for all waiting calls of the client, inside the first nj_queue_poll or blocking
+ * function that runs for one of these calls.
  *
  * The callback responds with nj_token_request_respond or nj_token_request_fail. It may keep the request with
  * nj_token_request_retain and respond later, from any thread. The waiting calls fail with NJ_TIMEOUT after 30 seconds
- * without a response, and with NJ_UNAUTHORIZED if the last owner releases the request without a response. A call of
- * the same client that fetches the token must not need one itself: nj_request_set_use_auth(request, false).
+ * without a response, and with NJ_UNAUTHORIZED if the last owner releases the request without a response. If the
+ * callback fetches the token with the same client, that call must not need a token: nj_request_set_use_auth(request,
+ * false).
  *
  * @param request borrowed until the callback returns
  */
@@ -865,10 +872,11 @@ typedef void (*nj_token_fn)(void *context, nj_token_request *request);
 /**
  * Sets a callback that provides tokens.
  *
- * @param scheme  the security scheme whose tokens it provides, in addition to the schemes of nj_config_set_auth_json
- *                and in place of the one of this name, before or after that call. NULL: all calls; replaces all other
+ * @param scheme  the security scheme whose tokens the callback provides. It replaces the credential that
+ *                nj_config_set_auth_json sets for this scheme, and keeps those of other schemes; the order of the two
+ *                calls does not matter. NULL: the callback provides the tokens of all calls and replaces all other
  *                credentials.
- * @param provide NULL: removes the provider of the scheme; with a NULL `scheme`, all credentials
+ * @param provide NULL: removes the provider of the scheme or, if `scheme` is NULL, all credentials
  * @param context passed to `provide` unchanged; must stay valid until the clients are freed
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -876,8 +884,8 @@ NJ_API nj_status nj_config_set_token_provider(nj_config *config, const char *sch
                                               void *context);
 
 /**
- * Runs when a login has ended and a new login is needed: once each time, inside nj_queue_poll or the blocking call of
- * a call that waited for the token. It may start calls and log in.
+ * Runs once each time that a login has ended and a new login is needed. Runs inside the nj_queue_poll or the blocking
+ * function of a call that waited for the token. The callback may start calls and log in.
  */
 typedef void (*nj_login_required_fn)(void *context);
 
@@ -893,7 +901,7 @@ NJ_API nj_status nj_config_set_on_login_required(nj_config *config, nj_login_req
 /* ==================================================================================================================
  * nj_token_request: a decision request for a token
  *
- *   Lent to      nj_token_fn; nj_token_request_retain adds an owner
+ *   Borrowed by  nj_token_fn; nj_token_request_retain adds an owner
  *   Released by  nj_token_request_release, once for each nj_token_request_retain
  *   Threads      any
  * ================================================================================================================== */
@@ -907,14 +915,14 @@ NJ_API nj_token_request *nj_token_request_retain(nj_token_request *request);
  */
 NJ_API void nj_token_request_release(nj_token_request *request);
 
-/** Reports whether the server has rejected the last token, as opposed to its expiry. False for NULL. */
+/** Reports whether the request was made because the server rejected the last token. False for NULL. */
 NJ_API bool nj_token_request_was_rejected(const nj_token_request *request);
 
 /**
  * Gives the token to the waiting calls.
  *
- * @param expires_in_seconds the token's lifetime from now, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY if it is not
- *                           known: the token is then used until a server rejects it
+ * @param expires_in_seconds the token's lifetime from now, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY if the
+ *                           lifetime is not known: the token is then used until a server rejects it
  * @return NJ_OK; NJ_INVALID_ARGUMENT for a token that cannot be sent in a header or a lifetime out of range (the
  *         request stays pending), and for a request that already has a response; NJ_FORKED
  */
@@ -925,7 +933,7 @@ NJ_API nj_status nj_token_request_respond(nj_token_request *request, const char 
  * Reports that there is no token. The waiting calls fail with NJ_UNAUTHORIZED.
  *
  * @param ends_login true: a new login is needed (nj_config_set_on_login_required), and all calls fail until
- *                   nj_client_set_token. False: the next call asks again.
+ *                   nj_client_set_token. False: nj_token_fn is called again for the next call.
  * @param message    for the developer, in the errors of the calls or in the log; NULL: none
  * @return NJ_OK; NJ_INVALID_ARGUMENT for a request that already has a response; NJ_FORKED
  */
@@ -935,10 +943,10 @@ NJ_API nj_status nj_token_request_fail(nj_token_request *request, bool ends_logi
  * Retries
  *
  * The client repeats attempts that fail temporarily: connection failures and the statuses 408, 425, 429, 500, 502,
- * 503 and 504. It repeats a request only if that cannot process it twice: the server has not seen the request, the
- * method is idempotent (RFC 9110 section 9.2.2), or the request carries an idempotency key. It waits at least as long
- * as the server asks (Retry-After). The total timeout covers all attempts and waits. If many calls fail, at most a
- * tenth of the client's calls is repeated.
+ * 503 and 504. It repeats a request only if a second request is safe: the server has not seen the first, the method is
+ * idempotent (RFC 9110 section 9.2.2), or the request carries an idempotency key. The client waits at least as long as
+ * the server asks (Retry-After). The total timeout covers all attempts and waits. If many calls fail, at most a tenth of
+ * the client's calls is repeated.
  * ================================================================================================================== */
 
 /**
@@ -960,8 +968,8 @@ NJ_API nj_status nj_config_set_retry_attempts(nj_config *config, int count);
 NJ_API nj_status nj_config_set_retry_backoff(nj_config *config, double base, double cap);
 
 /**
- * Limits how long a server may make a call wait. If it asks for more, the call fails at once, and
- * nj_error_retry_after returns what it asked for.
+ * Limits how long a server may make a call wait. If the server asks for a longer wait, the call fails at once, and
+ * nj_error_retry_after returns the requested wait.
  *
  * @param seconds 0 to 3153600000; 60 by default. NJ_NO_LIMIT has no meaning here: 0 does not wait.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -971,9 +979,9 @@ NJ_API nj_status nj_config_set_retry_max_wait(nj_config *config, double seconds)
 /**
  * Sets whether the Retry-After of a response (RFC 9110 section 10.2.3) is respected. True by default. If it is:
  *
- *   - a retry and a redirect wait at least as long as it asks
- *   - a 429 that asks for at most nj_config_set_retry_max_wait holds back all calls to the origin
- *   - a 429 that asks for more, and a 503, hold back the calls for the same URL until one of them succeeds
+ *   - a retry and a redirect wait at least as long as the Retry-After asks
+ *   - a 429 with a wait of at most nj_config_set_retry_max_wait holds back all calls to the origin
+ *   - a 429 with a longer wait, and a 503, hold back the calls for the same URL until one of them succeeds
  *
  * A call that is held back for longer than nj_config_set_retry_max_wait, or beyond its total timeout, fails at once
  * with NJ_RATE_LIMITED. Invalid values and values above 30 days are ignored. If Retry-After is not respected, it is
@@ -996,17 +1004,17 @@ NJ_API nj_status nj_request_set_retry_attempts(nj_request *request, int count);
 
 /** A decision about an attempt that has failed. */
 typedef enum nj_retry_action {
-  NJ_RETRY_DEFAULT = 0, /* do what the client's settings say */
+  NJ_RETRY_DEFAULT = 0, /* apply the client's settings */
   NJ_RETRY_AGAIN = 1,      /* retry in any case; the server may then process the request twice */
   NJ_RETRY_STOP = 2,       /* fail the call */
-  NJ_RETRY_PENDING = 3       /* nj_task_retry will decide */
+  NJ_RETRY_PENDING = 3       /* nj_task_retry provides the decision later */
 } nj_retry_action;
 
 /**
- * Decides about a failed attempt: one without a response, or with one of the statuses above that the request does not
- * expect. Runs inside nj_queue_poll or the blocking call. The call waits for the decision, at most until the total
- * timeout expires. Not called if a part of the response has been delivered, or a streamed request body cannot be
- * rewound: such an attempt is never repeated.
+ * Decides about a failed attempt: an attempt without a response, or with one of the statuses of the section "Retries"
+ * that the request does not expect. Runs inside nj_queue_poll or the blocking call. The call waits for the decision, at
+ * most until the total timeout expires. Not called if a part of the response has been delivered, or if a streamed
+ * request body cannot be rewound, because the client never repeats these attempts.
  *
  * @param attempt borrowed until the callback returns
  */
@@ -1021,9 +1029,9 @@ typedef nj_retry_action (*nj_retry_fn)(void *context, nj_task *task, nj_failed_a
  */
 NJ_API nj_status nj_request_on_retry(nj_request *request, nj_retry_fn retry, void *context);
 
-/* nj_failed_attempt: lent until nj_retry_fn returns; for the thread of the callback only. */
+/* nj_failed_attempt: borrowed until nj_retry_fn returns; only on the thread that runs the callback. */
 
-/** Returns the error that the call would fail with. Borrowed until the callback returns; nj_error_retain keeps it. */
+/** Returns the error of the attempt. Borrowed until the callback returns; nj_error_retain keeps it. NULL for NULL. */
 NJ_API const nj_error *nj_failed_attempt_error(const nj_failed_attempt *attempt);
 
 /** Returns the number of the failed attempt, 1 for the first. 0 for NULL. */
@@ -1032,11 +1040,11 @@ NJ_API int nj_failed_attempt_number(const nj_failed_attempt *attempt);
 /** Returns the seconds after which the client would retry. -1 if it would not retry, and for NULL. */
 NJ_API double nj_failed_attempt_delay(const nj_failed_attempt *attempt);
 
-/** Returns why the client would not retry, as a sentence. NULL if it would. */
+/** Returns why the client would not retry, as a sentence. NULL if it would retry, and for NULL. */
 NJ_API const char *nj_failed_attempt_reason(const nj_failed_attempt *attempt);
 
 /**
- * Sets how long NJ_RETRY_AGAIN waits. By default, as long as the client would wait, or 0 if it would not retry.
+ * Sets how long NJ_RETRY_AGAIN waits. The default is nj_failed_attempt_delay, or 0 if the client would not retry.
  *
  * @param seconds 0 to 3153600000
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -1044,8 +1052,8 @@ NJ_API const char *nj_failed_attempt_reason(const nj_failed_attempt *attempt);
 NJ_API nj_status nj_failed_attempt_set_delay(nj_failed_attempt *attempt, double seconds);
 
 /**
- * Provides the decision that NJ_RETRY_PENDING deferred, once for each time it was returned. Does nothing if the call
- * has ended. Any thread.
+ * Provides the decision that NJ_RETRY_PENDING deferred. Must be called once for each NJ_RETRY_PENDING that nj_retry_fn
+ * returned. Does nothing if the call has ended. Any thread.
  *
  * @param decision not NJ_RETRY_PENDING
  * @param seconds  how long NJ_RETRY_AGAIN waits, 0 to 3153600000; ignored for other decisions
@@ -1054,8 +1062,8 @@ NJ_API nj_status nj_failed_attempt_set_delay(nj_failed_attempt *attempt, double 
 NJ_API nj_status nj_task_retry(nj_task *task, nj_retry_action decision, double seconds);
 
 /**
- * Sets the Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header). It is the same in all attempts, so
- * that a write can be repeated after a lost response. The server must support such keys.
+ * Sets the Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header). All attempts of a call send the same
+ * key, so that a request that changes data can be repeated after a lost response. The server must support the header.
  *
  * @param key 1 to 255 printable ASCII characters without spaces. NULL: the client generates a key for each call,
  *            which nj_response_idempotency_key and nj_error_idempotency_key return.
@@ -1087,11 +1095,11 @@ NJ_API nj_status nj_idempotency_key_new(char *buffer, size_t capacity);
  * ================================================================================================================== */
 
 /**
- * Limits how many requests to an origin begin in a period, evenly distributed. The client then also follows what
- * servers report about their own limits (RateLimit, RateLimit-Policy and X-RateLimit-* headers:
- * draft-ietf-httpapi-ratelimit-headers). No limit by default.
+ * Limits how many requests to an origin begin in a period, evenly distributed. The client then also obeys the limits
+ * that servers report (RateLimit, RateLimit-Policy and X-RateLimit-* headers: draft-ietf-httpapi-ratelimit-headers). No
+ * limit by default.
  *
- * @param requests    1 to 1000000000. 0: only what servers report; the other parameters are ignored.
+ * @param requests    1 to 1000000000. 0: only the limits that servers report; the other parameters are ignored.
  * @param per_seconds the period, more than 0 and at most 3153600000
  * @param burst       requests that may begin at the same time after a pause, 1 to 1000000000. 0: `requests`.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -1108,9 +1116,9 @@ NJ_API nj_status nj_config_set_concurrency(nj_config *config, size_t count);
 
 /**
  * Sets a circuit breaker for each origin. The circuit opens when `failure_rate` of the calls in the last `window`
- * seconds have failed (no response, or a status of 500 and above). While it is open, for `open_duration` seconds, calls
- * fail at once with NJ_SERVER. Then it is half-open: one call is sent as a probe. Its success closes the circuit, and
- * its failure opens it again.
+ * seconds have failed (no response, or a status of 500 and above). The circuit stays open for `open_duration` seconds,
+ * and calls fail at once with NJ_SERVER. Afterwards the circuit is half-open: one call is sent as a probe. If the probe
+ * succeeds, the circuit closes; if it fails, the circuit opens again.
  *
  * @param failure_rate  more than 0, up to 1. 0, the default: no circuit breaker; the other parameters are ignored.
  * @param minimum_calls the calls in the window below which the circuit stays closed, 1 to 1000000
@@ -1122,7 +1130,7 @@ NJ_API nj_status nj_config_set_circuit_breaker(nj_config *config, double failure
                                                double window, double open_duration);
 
 /**
- * Limits the calls of one origin or group that wait for its limits. A further call fails at once with
+ * Limits the calls that wait for the limits of one origin or group. A further call fails at once with
  * NJ_RATE_LIMITED.
  *
  * @param count 0 to 10000000; 1000 by default. 0: no call waits.
@@ -1140,12 +1148,12 @@ NJ_API nj_status nj_config_set_max_queued(nj_config *config, size_t count);
 NJ_API nj_status nj_request_set_limit_group(nj_request *request, const char *group);
 
 /**
- * Sets whether identical calls share one exchange while it is in flight, and the memory of its response. Calls are
+ * Sets whether identical calls share one exchange while it is in flight, and share its response in memory. Calls are
  * identical if they have a safe method, no body, and the same URL, headers and credentials. False by default. The
  * second function sets this for one request, in place of the client's setting.
  *
- * Each call has its own timeouts and can be cancelled. The exchange is cancelled with its last call. Nothing is
- * stored when it has ended: this is not a cache. Requests with callbacks for head, body, redirects, retries or
+ * Each call has its own timeouts and can be cancelled. The exchange is cancelled when its last call is cancelled. The
+ * response is not stored for calls that start after the exchange has ended. Requests with callbacks for head, body, redirects, retries or
  * refreshes never share. An exchange accepts no more calls after one of its calls has timed out, and after a call of
  * the client with an unsafe method (such as PUT) to its origin has ended, so that a GET after a completed PUT never
  * receives an older response.
@@ -1156,7 +1164,7 @@ NJ_API nj_status nj_config_set_coalesce(nj_config *config, bool coalesce);
 NJ_API nj_status nj_request_set_coalesce(nj_request *request, bool coalesce);
 
 /**
- * Describes the origins and groups that have a limit now, or whose server has asked for a pause:
+ * Returns the state of the origins and groups that have a limit, or whose server has asked for a pause (Retry-After):
  *
  *     [{"name": "https://api.example.com", "in_flight": 3, "queued": 0, "circuit": "closed"}]
  *
@@ -1193,19 +1201,19 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
  *                      or absolute
  *   query, headers,    an object: "value", a list of values, true (any) or false (absent) for each name
  *   form
- *   json               what the JSON of the body must contain
+ *   json               the values that the JSON of the body must contain
  *   body               the whole body
  *   times              how often the route responds; unlimited by default
  *   optional           true: nj_client_mock_verify does not require it
  *   response,          a response, or a list of responses in their order
  *   responses
- *   when_exhausted     what follows the last of `responses`: "last" (default), "first" or "error"
+ *   when_exhausted     the response after all of `responses`: "last" (default, again), "first" (all again) or "error"
  *
  * A response is a status, or an object:
  *
  *   status                 100 to 599; 200 by default
  *   headers                an object of names and values
- *   json, body, base64,    the body; a file is read at once
+ *   json, body, base64,    the body; this function reads the file
  *   file
  *   delay                  seconds before the response
  *   rate                   bytes per second
@@ -1222,8 +1230,8 @@ NJ_API nj_status nj_config_set_mock(nj_config *config, const char *json, nj_erro
 /**
  * Returns how often a route has responded.
  *
- * @param route the name of a route, or its method and path as the route has them: "GET /articles". NULL: all routes
- *              together.
+ * @param route the name of a route, or its method and path as written in the route: "GET /articles". NULL: the sum of
+ *              all routes.
  * @return -1 if the client has no mock or no such route, for NULL, and after fork
  */
 NJ_API int64_t nj_client_mock_uses(nj_client *client, const char *route);
@@ -1232,7 +1240,7 @@ NJ_API int64_t nj_client_mock_uses(nj_client *client, const char *route);
  * Checks that each route that is not optional has responded, as often as its `times` requires, and that every request
  * matched a route.
  *
- * @return NJ_OK; NJ_INVALID_REQUEST if that is not so; NJ_INVALID_ARGUMENT, also if the client has no mock; NJ_FORKED
+ * @return NJ_OK; NJ_INVALID_REQUEST if the check fails; NJ_INVALID_ARGUMENT, also if the client has no mock; NJ_FORKED
  */
 NJ_API nj_status nj_client_mock_verify(nj_client *client, nj_error **out_error);
 
@@ -1251,16 +1259,16 @@ typedef enum nj_cassette_mode {
 
 /**
  * Records exchanges to a JSON file, including redirects and token refreshes, or replays them. Secrets are replaced by
- * placeholders, which are the same for the same secret. Each exchange is replayed once, in the order of recording
- * among those with the same method, URL and body (without secrets).
+ * placeholders; equal secrets have the same placeholder. Each exchange is replayed once. Exchanges with the same method,
+ * URL and body (without secrets) are replayed in the order of recording.
  *
  * The option `cassette` of nj_config_merge_json has more settings: {"file", "mode", "repeats": true (the last
  * exchange again and again), "timing": true (with the recorded delays), "headers": [names to compare], "ignore":
  * {"query": [names], "json": [pointers], "body": true, "origin": true}, "secrets": [further names], "secret_values":
  * [texts]}.
  *
- * nj_client_new reads the file: it fails with NJ_STORAGE if there is none to replay, and with NJ_DECODING if it is
- * damaged. The file is written about once a second and by nj_client_free; a failure is logged. Only one client at a
+ * nj_client_new reads the file. It fails with NJ_STORAGE if the file to replay does not exist, and with NJ_DECODING if
+ * the file is damaged. The file is written about once a second and by nj_client_free; a failure is logged. Only one client at a
  * time may record to a file.
  *
  * @param path NULL, the default: no cassette; `mode` is then ignored
@@ -1281,7 +1289,7 @@ NJ_API nj_status nj_config_set_cassette(nj_config *config, const char *path, nj_
  *   offline  all requests fail with NJ_OFFLINE
  *
  * @param name a profile; NULL, the default: none
- * @param seed of the random numbers: the same seed has the same result
+ * @param seed the seed of the random numbers; the same seed produces the same delays and losses
  * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown name
  */
 NJ_API nj_status nj_config_set_network_profile(nj_config *config, const char *name, uint64_t seed);
@@ -1295,12 +1303,12 @@ NJ_API nj_status nj_config_set_network_profile(nj_config *config, const char *na
  * ================================================================================================================== */
 
 /**
- * Creates a client with an event loop on a thread of its own.
+ * Creates a client. Its event loop runs on its own thread.
  *
  * @param config copied; NULL: the defaults
  * @return a client that the caller frees with nj_client_free, or NULL: NJ_INVALID_ARGUMENT for options that
  *         contradict each other; NJ_INVALID_URL for the base URL; NJ_TLS for the file of certificate authorities;
- *         NJ_STORAGE for a file that an option names; NJ_DECODING for its content; NJ_CONNECT if the system has no
+ *         NJ_STORAGE for a file that an option names; NJ_DECODING for the content of such a file; NJ_CONNECT if the system has no
  *         thread or descriptor left; NJ_FORKED if the configuration has a cache or a cookie jar of the parent process
  */
 NJ_API nj_client *nj_client_new(const nj_config *config, nj_error **out_error);
@@ -1309,7 +1317,7 @@ NJ_API nj_client *nj_client_new(const nj_config *config, nj_error **out_error);
  * Cancels all calls of the client, posts their completions to their queues, closes the connections and frees the
  * client. NULL is ignored. May be called from a callback.
  *
- * The function returns when nothing of the client runs any more. It waits up to 15 seconds for a token refresh that
+ * The function returns when the client has no work in progress. It waits up to 15 seconds for a token refresh that
  * is in progress, and up to 5 seconds for another process that holds the cache on disk. A host name lookup that the
  * system's resolver has not finished continues on a thread of its own, without access to the client.
  */
@@ -1319,16 +1327,16 @@ NJ_API void nj_client_free(nj_client *client);
  * Sends a request and blocks until the response is complete. The request's callbacks run on this thread.
  *
  * @param request copied; it can be sent any number of times
- * @return a response that the caller releases with nj_response_release, or NULL. `out_error` then receives any kind
- *         of error from NJ_CANCELLED to NJ_SCRIPT that applies: the kind of an unexpected status
- *         (nj_request_expect_status), a network error, NJ_TIMEOUT, NJ_TOO_LARGE, NJ_DECODING, NJ_CACHE_MISS, the
- *         status that a before hook has returned; or NJ_INVALID_URL, NJ_INVALID_REQUEST, NJ_CLOSED, NJ_FORKED
+ * @return a response that the caller releases with nj_response_release, or NULL with an error of any kind from
+ *         NJ_CANCELLED to NJ_SCRIPT: the kind of an unexpected status (nj_request_expect_status), a network error,
+ *         NJ_TIMEOUT, NJ_TOO_LARGE, NJ_DECODING, NJ_CACHE_MISS, the status that a before hook has returned; or
+ *         NJ_INVALID_URL, NJ_INVALID_REQUEST, NJ_CLOSED, NJ_FORKED
  */
 NJ_API nj_response *nj_client_send(nj_client *client, const nj_request *request, nj_error **out_error);
 
 /**
  * Receives the result of a task. Called exactly once for each started task. Exactly one of `response` and `error` is
- * not NULL. `task` and both of them are borrowed until the callback returns; nj_task_retain, nj_response_retain and
+ * not NULL. All handles are borrowed until the callback returns; nj_task_retain, nj_response_retain and
  * nj_error_retain keep them. The callback may start, cancel and free anything.
  */
 typedef void (*nj_done_fn)(void *context, nj_task *task, const nj_response *response, const nj_error *error);
@@ -1358,8 +1366,9 @@ typedef void (*nj_done_fn)(void *context, nj_task *task, const nj_response *resp
  *
  * @param request copied; it can be sent any number of times
  * @param queue   the queue on which `done` and all other events of this task are delivered
- * @param done    called exactly once, from nj_queue_poll. It is never called from inside this function, but another
- *                thread that polls the queue may call it before this function returns
+ * @param done    called exactly once, from nj_queue_poll or, if it is still due then, from nj_queue_free. It is never
+ *                called from inside this function, but another thread that polls the queue may call it before this
+ *                function returns
  * @param context passed to `done` unchanged; must stay valid until `done` has returned
  * @return a task that the caller releases with nj_task_release (releasing does not cancel), or NULL:
  *         NJ_INVALID_ARGUMENT, NJ_INVALID_URL or NJ_INVALID_REQUEST for the request, NJ_CLOSED, NJ_FORKED. Network
@@ -1368,8 +1377,8 @@ typedef void (*nj_done_fn)(void *context, nj_task *task, const nj_response *resp
 NJ_API nj_task *nj_client_start(nj_client *client, const nj_request *request, nj_queue *queue, nj_done_fn done,
                                 void *context, nj_error **out_error);
 
-/* --- Logins of a client. `scheme` names the security scheme of a login, for a client that has several. NULL: the only
- * login. --- */
+/* --- Logins of a client. `scheme` is the security scheme of a login, for a client that has several logins. NULL: the
+ * only login. --- */
 
 /**
  * Installs a token that the program has obtained, in place of the current one, and saves it in the store.
@@ -1386,10 +1395,10 @@ NJ_API nj_status nj_client_set_token(nj_client *client, const char *scheme, cons
 
 /**
  * Logs out and blocks until the store and the cache on disk have been changed: removes the token, also from the
- * store, and the cached responses that only this login may see. From then on calls fail with NJ_UNAUTHORIZED, in
- * every client of the store and after a restart, until nj_client_set_token or nj_client_log_in. The access_token and
- * refresh_token of the configuration are not used before that. The server is not notified. The client is logged out
- * even if the function fails.
+ * store, and the cached responses that only this login may see. Afterwards calls fail with NJ_UNAUTHORIZED until
+ * nj_client_set_token or nj_client_log_in is called, in every client of the store and also after a restart. Until one of
+ * them is called, the access_token and refresh_token of the configuration are not used. The server is not notified. The
+ * client is logged out even if the function fails.
  *
  * @return NJ_OK; NJ_STORAGE if the store or the cache could not be changed, so that another client may still use the
  *         login; NJ_TIMEOUT after 180 seconds; NJ_INVALID_REQUEST if the client has no such login, or several and
@@ -1397,20 +1406,20 @@ NJ_API nj_status nj_client_set_token(nj_client *client, const char *scheme, cons
  */
 NJ_API nj_status nj_client_log_out(nj_client *client, const char *scheme, nj_error **out_error);
 
-/** Shows a person what to do. `prompt` is borrowed until the callback returns. */
+/** Must show a person the prompt of an interactive login. `prompt` is borrowed until the callback returns. */
 typedef void (*nj_login_prompt_fn)(void *context, const nj_login_prompt *prompt);
 
 /**
  * Obtains a token and blocks until it is in the store. With the grant device_code, a person enters a code on another
  * device (RFC 8628). With authorization_code, a person allows the access in a browser, which is redirected to a
- * socket of this machine (RFC 8252, with PKCE, RFC 7636). Any other login obtains the token as a waiting call would,
- * without a prompt.
+ * socket of this machine (RFC 8252, with PKCE, RFC 7636). Any other login obtains the token without a prompt, as for a
+ * call that needs one.
  *
  * @param seconds how long the login may take, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit, except the
  *                server's own for a code
  * @param prompt  called on this thread
  * @param context passed to `prompt` unchanged
- * @return NJ_OK; NJ_UNAUTHORIZED if the server or the person refused; NJ_TIMEOUT; NJ_STORAGE; NJ_INVALID_REQUEST if
+ * @return NJ_OK; NJ_UNAUTHORIZED if the server or the person denied access; NJ_TIMEOUT; NJ_STORAGE; NJ_INVALID_REQUEST if
  *         the client has no such login, several and `scheme` is NULL, or a token provider; a network error;
  *         NJ_CLOSED; NJ_FORKED
  */
@@ -1419,16 +1428,16 @@ NJ_API nj_status nj_client_log_in(nj_client *client, const char *scheme, double 
 
 /**
  * Receives the result of a login or logout. Called exactly once. `error` is NULL on success, and borrowed until the
- * return.
+ * callback returns.
  */
 typedef void (*nj_login_done_fn)(void *context, const nj_error *error);
 
 /**
  * Obtains a token as nj_client_log_in does, without blocking. `prompt` and `done` are called from nj_queue_poll.
  *
- * @param context passed to both unchanged; must stay valid until `done` has returned
- * @return a task that the caller releases with nj_task_release; nj_task_cancel cancels the login. NULL:
- *         NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST as nj_client_log_in; NJ_CLOSED; NJ_FORKED
+ * @param context passed to both callbacks unchanged; must stay valid until `done` has returned
+ * @return a task that the caller releases with nj_task_release (nj_task_cancel cancels the login), or NULL:
+ *         NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST as for nj_client_log_in; NJ_CLOSED; NJ_FORKED
  */
 NJ_API nj_task *nj_client_start_log_in(nj_client *client, const char *scheme, double seconds, nj_queue *queue,
                                        nj_login_prompt_fn prompt, nj_login_done_fn done, void *context,
@@ -1440,13 +1449,13 @@ NJ_API nj_task *nj_client_start_log_in(nj_client *client, const char *scheme, do
  * failed.
  *
  * @param context passed to `done` unchanged; must stay valid until `done` has returned
- * @return a task that the caller releases with nj_task_release; nj_task_cancel ends the wait and does not undo the
- *         logout. NULL: NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST as nj_client_log_out; NJ_CLOSED; NJ_FORKED
+ * @return a task that the caller releases with nj_task_release (nj_task_cancel ends the wait and does not undo the
+ *         logout), or NULL: NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST as for nj_client_log_out; NJ_CLOSED; NJ_FORKED
  */
 NJ_API nj_task *nj_client_start_log_out(nj_client *client, const char *scheme, nj_queue *queue, nj_login_done_fn done,
                                          void *context, nj_error **out_error);
 
-/* nj_login_prompt: lent until nj_login_prompt_fn returns; for the thread of the callback only. */
+/* nj_login_prompt: borrowed until nj_login_prompt_fn returns; only on the thread that runs the callback. */
 
 /**
  * Returns the page to open: on any device if there is a code, otherwise in a browser of this machine. NULL for NULL.
@@ -1473,10 +1482,10 @@ NJ_API nj_task *nj_task_retain(nj_task *task);
 /** Releases one owner. The task continues and its callbacks are still called. NULL is ignored. */
 NJ_API void nj_task_release(nj_task *task);
 
-/** Cancels the task, which then ends with NJ_CANCELLED. Does nothing if it has ended, for NULL, and after fork. */
+/** Cancels the task: it ends with NJ_CANCELLED. Does nothing if the task has ended, for NULL, and after fork. */
 NJ_API void nj_task_cancel(nj_task *task);
 
-/** Reports whether the task's completion has been delivered or is due at its queue. True for NULL and after fork. */
+/** Reports whether the task's completion is in its queue or has been delivered. True for NULL and after fork. */
 NJ_API bool nj_task_is_finished(const nj_task *task);
 
 /* ==================================================================================================================
@@ -1486,17 +1495,17 @@ NJ_API bool nj_task_is_finished(const nj_task *task);
  *   Destructor   nj_request_free
  *   Threads      one at once
  *
- * Sending copies the request: it can be changed, sent again or freed at any time. All callbacks run inside
- * nj_queue_poll of the call's queue, or inside the blocking call. Their `task` is borrowed until they return.
+ * Sending copies the request: the program can change it, send it again or free it at any time. All callbacks run inside
+ * nj_queue_poll of the call's queue, or inside the blocking call. Each borrows its `task` until it returns.
  * ================================================================================================================== */
 
 /**
  * Creates a request.
  *
  * @param method a method in its exact case: "GET"
- * @param target an absolute http or https URL, or a path that is joined to the base URL. It is checked when the
+ * @param target an absolute http or https URL, or a path that is joined to the base URL. The target is checked when the
  *               request is sent (NJ_INVALID_URL).
- * @return a request, or NULL if `method` is not a token (RFC 9110 section 5.6.2), or either is NULL or not UTF-8
+ * @return a request, or NULL if `method` is not a token (RFC 9110 section 5.6.2), or an argument is NULL or not UTF-8
  */
 NJ_API nj_request *nj_request_new(const char *method, const char *target);
 
@@ -1507,7 +1516,7 @@ NJ_API void nj_request_free(nj_request *request);
 NJ_API nj_request *nj_request_copy(const nj_request *request);
 
 /**
- * Sets the options that a JSON object names. Options that it does not name keep their values.
+ * Sets the options that a JSON object names. The other options keep their values.
  *
  *   key                                   value
  *   ------------------------------------  ---------------------------------------------------------------------------
@@ -1545,7 +1554,7 @@ NJ_API nj_status nj_request_merge_json(nj_request *request, const char *json, si
 NJ_API nj_status nj_request_add_query(nj_request *request, const char *name, const char *value);
 
 /**
- * Sets a variable of the target, which is then a URI template (RFC 6570 up to level 3): "/users/{id}{?page}". The
+ * Sets a variable and makes the target a URI template (RFC 6570 up to level 3), such as "/users/{id}{?page}". The
  * call fails with NJ_INVALID_REQUEST if a variable of the path has no value, or a value leaves a path segment empty.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -1553,7 +1562,7 @@ NJ_API nj_status nj_request_add_query(nj_request *request, const char *name, con
 NJ_API nj_status nj_request_set_parameter(nj_request *request, const char *name, const char *value);
 
 /**
- * Sets a header, in place of the headers of the same name (set), or adds one (add).
+ * Sets a header in place of all headers of the same name (set), or adds a header (add).
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the name or the value cannot be sent in a header, for
  *         example because it contains CR or LF
@@ -1562,8 +1571,8 @@ NJ_API nj_status nj_request_set_header(nj_request *request, const char *name, co
 NJ_API nj_status nj_request_add_header(nj_request *request, const char *name, const char *value);
 
 /**
- * Adds a range of expected statuses. A response with an expected status is returned; any other becomes an error.
- * Without a call of this function, the expected statuses are 200 to 299 and 304.
+ * Adds a range of expected statuses. A response with an expected status is returned; any other status fails the call.
+ * By default, the expected statuses are 200 to 299 and 304.
  *
  * @param lowest  100 to 999
  * @param highest `lowest` to 999
@@ -1591,8 +1600,8 @@ NJ_API nj_status nj_request_set_max_body(nj_request *request, size_t bytes);
 NJ_API nj_status nj_request_set_use_auth(nj_request *request, bool use);
 
 /**
- * Sets whether the client's cookies are sent and the response's cookies are stored. True by default. A request with
- * its own Cookie header does neither; cookie parameters of its endpoint are added to that header.
+ * Sets whether the client's cookies are sent and the response's cookies are stored. True by default. Neither is done for
+ * a request with its own Cookie header; cookie parameters of its endpoint are added to that header.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1600,7 +1609,7 @@ NJ_API nj_status nj_request_set_use_cookies(nj_request *request, bool use);
 
 /**
  * Sets whether the response may be compressed and is decompressed, in place of the client's setting. If false, the
- * client does not send its Accept-Encoding, and the body is returned as it arrives.
+ * client sends no Accept-Encoding of its own, and the body is returned with its content coding.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1615,7 +1624,7 @@ NJ_API nj_status nj_request_set_decompress(nj_request *request, bool decompress)
  *               format (date-time, date, uuid, uri, email), nullable, minimum, maximum, minLength, maxLength,
  *               minItems, maxItems. Need not end with NUL. NULL with a `length` of 0: no schema.
  * @param length bytes of `json`
- * @return NJ_OK; NJ_INVALID_ARGUMENT for another keyword or a wrong value (the message names the place); NJ_DECODING
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for any other keyword or an invalid value (the message has its path); NJ_DECODING
  *         if `json` is not JSON
  */
 NJ_API nj_status nj_request_set_schema(nj_request *request, const char *json, size_t length, nj_error **out_error);
@@ -1624,7 +1633,7 @@ NJ_API nj_status nj_request_set_schema(nj_request *request, const char *json, si
  * NJ_INVALID_REQUEST unless nj_request_set_allow_body_on_get allows it. --- */
 
 /**
- * Sets the body to a copy of some bytes.
+ * Sets the body to a copy of `length` bytes.
  *
  * @param bytes may be NULL if `length` is 0
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for more than 2 GiB; NJ_NO_MEMORY
@@ -1643,9 +1652,9 @@ NJ_API nj_status nj_request_set_body_json(nj_request *request, const char *json,
 /**
  * Sets the body to the content of a file, which is read while it is sent. The Content-Type follows from the file's
  * name, unless the request or the client sets one. The call fails with NJ_INVALID_REQUEST if the file cannot be read
- * or is a folder, a pipe or a device, and if it becomes shorter while it is sent. The connection is then closed, so
- * that the server cannot take an incomplete body for a complete one. Bytes that are appended while it is sent are not
- * sent.
+ * or is a folder, a pipe or a device, and if the file becomes shorter while it is sent. In this case the connection is
+ * closed, so that the server cannot mistake the incomplete body for a complete one. Bytes that are appended to the file
+ * while it is sent are not sent.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1662,45 +1671,46 @@ NJ_API nj_status nj_request_set_body_form(nj_request *request, const nj_form *fo
 
 /**
  * Adds a field to an application/x-www-form-urlencoded body. Name and value are plain text, which is encoded. Names
- * may repeat; their order is kept. The first field replaces another body. The Content-Type is that of such a form,
- * unless the request or the client sets one.
+ * may repeat; their order is kept. The first field replaces a body of another kind. The Content-Type is
+ * application/x-www-form-urlencoded, unless the request or the client sets one.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for more than 2 GiB of fields; NJ_NO_MEMORY
  */
 NJ_API nj_status nj_request_add_form_field(nj_request *request, const char *name, const char *value);
 
-/** nj_read_fn returns this if its source has failed. */
+/** The value that nj_read_fn returns if the source of the body has failed. */
 #define NJ_READ_FAILED ((int64_t)-1)
 
 /**
- * Must write the next part of a streamed body to `buffer`. Runs inside nj_queue_poll or the blocking call, and may
- * block it.
+ * Must write the next part of a streamed body to `buffer`. Runs inside nj_queue_poll or the blocking call. The callback
+ * may block.
  *
  * @param capacity bytes of `buffer`, more than 0
  * @return the number of bytes written, at most `capacity`; 0 at the end of the body; NJ_READ_FAILED if the source has
- *         failed. The call then fails with NJ_INVALID_REQUEST and the connection is closed, so that the server cannot
- *         take an incomplete body for a complete one. So does any other number.
+ *         failed. After NJ_READ_FAILED or any other number, the call fails with NJ_INVALID_REQUEST, and the connection
+ *         is closed, so that the server cannot mistake the incomplete body for a complete one.
  */
 typedef int64_t (*nj_read_fn)(void *context, nj_task *task, void *buffer, size_t capacity);
 
 /**
- * Sets a body that is read while it is sent. It can be sent only once, unless nj_request_set_body_rewind is used: the
- * call is then not retried, redirected with its body or repeated after a login.
+ * Sets a body that is read while it is sent. Without nj_request_set_body_rewind, the body can be sent only once: the
+ * call is not retried, redirected with its body or repeated after a login.
  *
- * @param length  bytes of the body; -1 if the length is not known: the body is then sent in chunks
+ * @param length  bytes of the body; -1 if the length is not known, to send the body in chunks
  * @param context passed to `read` unchanged; must stay valid until all calls of the request have ended
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a length below -1
  */
 NJ_API nj_status nj_request_set_body_stream(nj_request *request, int64_t length, nj_read_fn read, void *context);
 
 /**
- * Restarts a streamed body. Runs where `read` runs, before the next call of `read`, which must return the first part.
+ * Restarts a streamed body: the next call of nj_read_fn must return the first part again. Runs inside nj_queue_poll or
+ * the blocking call.
  */
 typedef void (*nj_rewind_fn)(void *context, nj_task *task);
 
 /**
  * Sets the callback that restarts the streamed body for a retry, a redirect or a login. It receives the context of
- * nj_request_set_body_stream, which must be called first and removes an earlier `rewind`.
+ * nj_request_set_body_stream. That function must be called first, because it removes an earlier `rewind`.
  *
  * @param rewind NULL, the default: the body cannot be restarted
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a request without a streamed body
@@ -1709,16 +1719,17 @@ NJ_API nj_status nj_request_set_body_rewind(nj_request *request, nj_rewind_fn re
 
 /**
  * Sets whether the body is sent with Content-Encoding: gzip. False by default. A body in memory is compressed only if
- * that makes it smaller. Files, forms and streams are compressed while they are sent, so that their length is not
- * announced. The server must support it.
+ * that makes it smaller. Files, forms and streams are compressed while they are sent, and are sent without
+ * Content-Length. The server must accept compressed requests.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_set_compress(nj_request *request, bool compress);
 
 /**
- * Sets whether the server is asked before the body is sent (Expect: 100-continue). The body is sent after one second
- * without a response. By default the server is asked for bodies of 1 MiB and more and for bodies of unknown length.
+ * Sets whether the client sends Expect: 100-continue and waits for the server's response before it sends the body. The
+ * body is sent after one second without a response. By default the client does this for bodies of 1 MiB and more and for
+ * bodies of unknown length.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1732,8 +1743,8 @@ NJ_API nj_status nj_request_set_expect_continue(nj_request *request, bool expect
  */
 NJ_API nj_status nj_request_set_allow_body_on_get(nj_request *request, bool allow);
 
-/* --- Callbacks of a call. Their contexts must stay valid until all calls of the request have ended. A NULL callback,
- * the default, removes it. --- */
+/* --- Callbacks of a call. Their contexts must stay valid until all calls of the request have ended. NULL, the default:
+ * no callback. --- */
 
 /**
  * Receives the head of the response before its body: `head` has the status, the headers and an empty body, and is
@@ -1951,23 +1962,23 @@ NJ_API int nj_response_redirect_status_at(const nj_response *response, size_t in
 NJ_API const char *nj_response_redirect_url_at(const nj_response *response, size_t index);
 
 /**
- * Returns how many times the request was put on a connection, including redirects and retries. 0 if the cache
+ * Returns how many times a connection was assigned to the request, including redirects and retries. 0 if the cache
  * responded without a request, and for NULL.
  */
 NJ_API int nj_response_attempts(const nj_response *response);
 
 /**
- * Explains the course of the call to a person: each retry and its reason, or why there was none, waits for limits and
+ * Returns an explanation of the call for a person: each retry and its reason, or why there was none, waits for limits and
  * tokens, shared exchanges and redirects. One sentence on each line; a single sentence if nothing had to be decided.
- * It contains no secret.
+ * The text contains no secret.
  *
  * @return NULL for NULL
  */
 NJ_API const char *nj_response_explain(const nj_response *response);
 
 /**
- * Explains the course of the call to a program: a JSON array of objects with decision, attempt, at (seconds since the
- * start of the call), text, and members that depend on the decision. It contains no secret.
+ * Returns an explanation of the call for a program: a JSON array of objects with decision, attempt, at (seconds since
+ * the start of the call), text, and members that depend on the decision. The JSON contains no secret.
  *
  * @param out_length receives the length without NUL; may be NULL
  * @return NULL for NULL
@@ -1987,8 +1998,8 @@ NJ_API const char *nj_response_idempotency_key(const nj_response *response);
 NJ_API const char *nj_response_curl(const nj_response *response, bool show_secrets);
 
 /**
- * Returns the seconds from the start of the call until it ended (total), its request was put on a connection (sent),
- * and the response head arrived (first_byte). -1 if that did not happen, and for NULL.
+ * Returns the seconds from the start of the call to its end (total), to the assignment of a connection to its request
+ * (sent), or to the arrival of the response head (first_byte). -1 if the event did not happen, and for NULL.
  */
 NJ_API double nj_response_time_total(const nj_response *response);
 NJ_API double nj_response_time_sent(const nj_response *response);
@@ -1996,7 +2007,7 @@ NJ_API double nj_response_time_first_byte(const nj_response *response);
 
 /**
  * Returns the seconds that the name lookup, the connection and the TLS handshake took, if a connection was opened for
- * this call. -1 if that did not happen, and for NULL.
+ * this call. -1 for a step that did not happen, and for NULL.
  */
 NJ_API double nj_response_time_dns(const nj_response *response);
 NJ_API double nj_response_time_connect(const nj_response *response);
@@ -2691,7 +2702,7 @@ NJ_API nj_status nj_pagination_set_key(nj_pagination *pagination, const char *po
 NJ_API nj_status nj_pagination_set_total_timeout(nj_pagination *pagination, double seconds);
 
 /**
- * Sets the rules that a JSON object names. Rules that it does not name keep their values.
+ * Sets the rules that a JSON object names. The other rules keep their values.
  *
  *   key               value
  *   ----------------  -----------------------------------------------------------------------------------------------
