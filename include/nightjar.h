@@ -1153,10 +1153,10 @@ NJ_API nj_status nj_request_set_limit_group(nj_request *request, const char *gro
  * second function sets this for one request, in place of the client's setting.
  *
  * Each call has its own timeouts and can be cancelled. The exchange is cancelled when its last call is cancelled. The
- * response is not stored for calls that start after the exchange has ended. Requests with callbacks for head, body, redirects, retries or
- * refreshes never share. An exchange accepts no more calls after one of its calls has timed out, and after a call of
- * the client with an unsafe method (such as PUT) to its origin has ended, so that a GET after a completed PUT never
- * receives an older response.
+ * response is not stored for calls that start after the exchange has ended. Requests with callbacks for head, body,
+ * redirects, retries or refreshes never share. An exchange accepts no more calls after one of its calls has timed out,
+ * and after a call of the client with an unsafe method (such as PUT) to its origin has ended, so that a GET after a
+ * completed PUT never receives an older response.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1268,8 +1268,8 @@ typedef enum nj_cassette_mode {
  * [texts]}.
  *
  * nj_client_new reads the file. It fails with NJ_STORAGE if the file to replay does not exist, and with NJ_DECODING if
- * the file is damaged. The file is written about once a second and by nj_client_free; a failure is logged. Only one client at a
- * time may record to a file.
+ * the file is damaged. The file is written about once a second and by nj_client_free; a failure is logged. Only one
+ * client at a time may record to a file.
  *
  * @param path NULL, the default: no cassette; `mode` is then ignored
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for an empty path
@@ -1308,8 +1308,9 @@ NJ_API nj_status nj_config_set_network_profile(nj_config *config, const char *na
  * @param config copied; NULL: the defaults
  * @return a client that the caller frees with nj_client_free, or NULL: NJ_INVALID_ARGUMENT for options that
  *         contradict each other; NJ_INVALID_URL for the base URL; NJ_TLS for the file of certificate authorities;
- *         NJ_STORAGE for a file that an option names; NJ_DECODING for the content of such a file; NJ_CONNECT if the system has no
- *         thread or descriptor left; NJ_FORKED if the configuration has a cache or a cookie jar of the parent process
+ *         NJ_STORAGE for a file that an option names; NJ_DECODING for the content of such a file; NJ_CONNECT if the
+ *         system has no thread or descriptor left; NJ_FORKED if the configuration has a cache or a cookie jar of the
+ *         parent process
  */
 NJ_API nj_client *nj_client_new(const nj_config *config, nj_error **out_error);
 
@@ -1760,19 +1761,19 @@ typedef void (*nj_body_fn)(void *context, nj_task *task, const void *bytes, size
 
 /**
  * Sets the callback for the response body. The response itself then has an empty body. The client stops reading from
- * the network while more than 256 KiB wait for the callback. The body of a response that becomes an error goes to the
- * error and not to the callback.
+ * the network while more than 256 KiB wait for the callback. The body of a response that becomes an error is not passed
+ * to the callback: nj_error_response has it.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_on_body(nj_request *request, nj_body_fn body, void *context);
 
-/** The progress of the current attempt, in bytes of content. -1: not known. */
+/** The progress of the current attempt, in bytes of content. */
 typedef struct nj_progress {
-  int64_t sent;           /* of the request body, what has been sent */
-  int64_t sent_total;     /* the length of the request body; -1 while it is not known */
-  int64_t received;       /* of the response body, what has been received, before decompression */
-  int64_t received_total; /* the length that the response announces; -1 if it announces none */
+  int64_t sent;           /* bytes of the request body that have been sent */
+  int64_t sent_total;     /* the length of the request body; -1 while the length is not known */
+  int64_t received;       /* bytes of the response body that have been received, before decompression */
+  int64_t received_total; /* the Content-Length of the response; -1 if the response has none */
 } nj_progress;
 
 /** Receives the progress of a call. `progress` is borrowed until the callback returns. */
@@ -1780,14 +1781,14 @@ typedef void (*nj_progress_fn)(void *context, nj_task *task, const nj_progress *
 
 /**
  * Sets the callback for the progress of a call. It is called about ten times a second while the progress changes, and
- * once before the end of a successful call. Reports that could not be delivered in time are skipped.
+ * once before the end of a successful call. If the queue is polled less often, only the latest progress is delivered.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_on_progress(nj_request *request, nj_progress_fn progress, void *context);
 
 /**
- * Limits the redirects that the request follows, in place of the client's redirect settings. The request then does
+ * Limits the redirects that the request follows. Replaces all redirect settings of the client, so that the request does
  * not follow redirects from https to http.
  *
  * @param count 0 to 100. 0: a redirect is returned like any other response.
@@ -1798,14 +1799,14 @@ NJ_API nj_status nj_request_set_max_redirects(nj_request *request, int count);
 /** A decision about a redirect. */
 typedef enum nj_redirect_action {
   NJ_REDIRECT_FOLLOW = 0,
-  NJ_REDIRECT_STOP = 1,  /* the redirect is the response of the call */
+  NJ_REDIRECT_STOP = 1,  /* the call returns the redirect as its response */
   NJ_REDIRECT_FAIL = 2 /* the call fails with NJ_CANCELLED */
 } nj_redirect_action;
 
 /**
- * Decides about a redirect before it is followed. Any value that is not a member of nj_redirect_action refuses it. The
- * call waits for the decision, at most until the total timeout expires. `redirect` is borrowed until the callback
- * returns.
+ * Decides about a redirect before it is followed. A value that is not a member of nj_redirect_action has the effect of
+ * NJ_REDIRECT_FAIL. The call waits for the decision, at most until the total timeout expires. `redirect` is borrowed
+ * until the callback returns.
  */
 typedef nj_redirect_action (*nj_redirect_fn)(void *context, nj_task *task, nj_proposed_redirect *redirect);
 
@@ -1816,13 +1817,13 @@ typedef nj_redirect_action (*nj_redirect_fn)(void *context, nj_task *task, nj_pr
  */
 NJ_API nj_status nj_request_on_redirect(nj_request *request, nj_redirect_fn redirect, void *context);
 
-/* nj_proposed_redirect: lent until nj_redirect_fn returns; for the thread of the callback only. Its texts have the same
- * lifetime. */
+/* nj_proposed_redirect: borrowed, with its texts, until nj_redirect_fn returns; only on the thread that runs the
+ * callback. */
 
 /** Returns the status of the redirect. 0 for NULL. */
 NJ_API int nj_proposed_redirect_status(const nj_proposed_redirect *redirect);
 
-/** Returns the URL that redirects, with its credentials. NULL for NULL. */
+/** Returns the URL whose response is the redirect, with its credentials. NULL for NULL. */
 NJ_API const char *nj_proposed_redirect_source_url(const nj_proposed_redirect *redirect);
 
 /** Returns the URL that the redirect leads to, with its credentials. NULL for NULL. */
@@ -1834,8 +1835,8 @@ NJ_API const char *nj_proposed_redirect_method(const nj_proposed_redirect *redir
 /**
  * Replaces the URL that the redirect leads to. The credentials that are sent depend on the new URL.
  *
- * @param url an absolute URL, or one relative to the URL that redirects. The call fails with NJ_PROTOCOL if it cannot
- *            be followed.
+ * @param url an absolute URL, or a URL relative to nj_proposed_redirect_source_url. The call fails with NJ_PROTOCOL if
+ *            the URL cannot be followed.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_proposed_redirect_set_url(nj_proposed_redirect *redirect, const char *url);
@@ -1847,7 +1848,8 @@ NJ_API nj_status nj_proposed_redirect_set_url(nj_proposed_redirect *redirect, co
  *   Destructor   nj_form_free
  *   Threads      one at once
  *
- * Parts are sent in their order. Names may repeat and may be any UTF-8 text. nj_request_set_body_form checks them.
+ * Parts are sent in the order in which they were added. Names may repeat and may be any UTF-8 text.
+ * nj_request_set_body_form checks the names.
  * ================================================================================================================== */
 
 /** Creates an empty form. Never NULL. */
@@ -1860,7 +1862,7 @@ NJ_API void nj_form_free(nj_form *form);
 NJ_API nj_status nj_form_add_text(nj_form *form, const char *name, const char *text);
 
 /**
- * Adds a part with a copy of some bytes.
+ * Adds a part with a copy of `length` bytes.
  *
  * @param filename     the file name that is sent; NULL: the part is not a file
  * @param content_type NULL: the type that follows from `filename`
@@ -1899,15 +1901,15 @@ NJ_API void nj_response_release(nj_response *response);
 /** Returns the status, 100 to 999. 0 for NULL. */
 NJ_API int nj_response_status(const nj_response *response);
 
-/** Returns the reason phrase after the status, which is often empty and not for programs. NULL for NULL. */
+/** Returns the reason phrase, which is often empty. Programs should use the status instead. NULL for NULL. */
 NJ_API const char *nj_response_reason(const nj_response *response);
 
 /** Returns the HTTP version: 10 for HTTP/1.0, 11 for HTTP/1.1. 0 for NULL. */
 NJ_API int nj_response_http_version(const nj_response *response);
 
 /**
- * Returns the value of the first header of a name, which is compared case-insensitively. Header and trailer values
- * are the server's bytes. They contain no control characters but may not be UTF-8.
+ * Returns the value of the first header of a name. Names are compared case-insensitively. Header and trailer values are
+ * the server's bytes. They contain no control characters but are not always UTF-8.
  *
  * @return NULL if there is no such header, and for NULL
  */
@@ -1932,7 +1934,7 @@ NJ_API const char *nj_response_trailer(const nj_response *response, const char *
 NJ_API const char *nj_response_body(const nj_response *response, size_t *out_length);
 
 /**
- * Returns the body as UTF-8, followed by NUL. Its charset follows from its byte order mark or its Content-Type
+ * Returns the body as UTF-8, followed by NUL. The body's charset is that of its byte order mark or its Content-Type
  * (UTF-8, ISO-8859-1, windows-1252, UTF-16); an unknown charset is read as UTF-8. Invalid bytes become U+FFFD.
  *
  * @param out_length receives the length without NUL; may be NULL
@@ -1940,15 +1942,15 @@ NJ_API const char *nj_response_body(const nj_response *response, size_t *out_len
  */
 NJ_API const char *nj_response_text(const nj_response *response, size_t *out_length);
 
-/** Returns the URL that responded, without user info and with secrets in its query masked. NULL for NULL. */
+/** Returns the URL whose response this is, without user info and with secrets in its query masked. NULL for NULL. */
 NJ_API const char *nj_response_url(const nj_response *response);
 
 /** Returns where the response came from. NJ_SOURCE_NETWORK for NULL. */
 NJ_API nj_source nj_response_source(const nj_response *response);
 
 /**
- * Reports whether this call refreshes the cache entry that it returned, so that the callback of nj_request_on_refresh
- * will be called once. False without such a callback, and for NULL.
+ * Reports whether the call refreshes the cache entry that it returned. If true, the callback of nj_request_on_refresh
+ * is called once. False without this callback, and for NULL.
  */
 NJ_API bool nj_response_is_being_refreshed(const nj_response *response);
 
@@ -1958,7 +1960,7 @@ NJ_API size_t nj_response_redirect_count(const nj_response *response);
 /** Returns the status of a redirect, the first one at index 0. 0 if `index` is out of range. */
 NJ_API int nj_response_redirect_status_at(const nj_response *response, size_t index);
 
-/** Returns the URL that responded with a redirect, masked as by nj_response_url. NULL if `index` is out of range. */
+/** Returns the URL whose response was a redirect, masked as by nj_response_url. NULL if `index` is out of range. */
 NJ_API const char *nj_response_redirect_url_at(const nj_response *response, size_t index);
 
 /**
@@ -1992,7 +1994,7 @@ NJ_API const char *nj_response_idempotency_key(const nj_response *response);
  * Returns the curl command line, for a POSIX shell, that sends the same request. Binary content, and content above 4
  * KiB, is read from curl's standard input.
  *
- * @param show_secrets false: credentials are shown as ***
+ * @param show_secrets false: credentials are replaced by ***
  * @return NULL if the response does not belong to a call, and for NULL
  */
 NJ_API const char *nj_response_curl(const nj_response *response, bool show_secrets);
@@ -2019,8 +2021,8 @@ NJ_API const char *nj_response_peer_address(const nj_response *response);
 /** Reports whether the connection had served another call before. False for NULL. */
 NJ_API bool nj_response_reused_connection(const nj_response *response);
 
-/* --- The body as JSON. The first function that needs it parses the body. A JSON Pointer (RFC 6901) names a part of it:
- * "/results/0/title"; "" names the whole.
+/* --- The body as JSON. The body is parsed when the first of these functions is called. A JSON Pointer (RFC 6901) names
+ * a part of the body, such as "/results/0/title"; "" names the whole body.
  *
  * @code
  *     nj_request *request = nj_request_new("GET", "/v1/articles/1");
@@ -2048,7 +2050,7 @@ typedef enum nj_json_type {
 NJ_API nj_json_type nj_response_json_type(const nj_response *response, const char *pointer);
 
 /**
- * Reads a value. Numbers are not truncated: 3.0 is an integer; 3.5, and a number that is out of range, are not.
+ * Reads a value. Numbers are never truncated: 3.0 can be read as an integer; 3.5 and a number out of range cannot.
  *
  * @param out        receives the value; unchanged on failure. A string is borrowed from the response and ends with
  *                   NUL.
@@ -2068,7 +2070,7 @@ NJ_API nj_status nj_response_json_string(const nj_response *response, const char
                                          size_t *out_length, nj_error **out_error);
 
 /**
- * Reads the number of elements of an array or of members of an object. Parameters and errors as
+ * Reads the number of elements of an array or of members of an object. Parameters and errors are as for
  * nj_response_json_int64.
  */
 NJ_API nj_status nj_response_json_count(const nj_response *response, const char *pointer, size_t *out,
@@ -2083,7 +2085,7 @@ NJ_API nj_status nj_response_json_count(const nj_response *response, const char 
 NJ_API const char *nj_response_json_key_at(const nj_response *response, const char *pointer, size_t index,
                                            size_t *out_length);
 
-/** Reads a value of any type as JSON text. Parameters and errors as nj_response_json_string. */
+/** Reads a value of any type as JSON text. Parameters and errors are as for nj_response_json_string. */
 NJ_API nj_status nj_response_json_text(const nj_response *response, const char *pointer, const char **out,
                                        size_t *out_length, nj_error **out_error);
 
@@ -2095,7 +2097,7 @@ NJ_API nj_status nj_response_json_text(const nj_response *response, const char *
  *   Threads      any
  * ================================================================================================================== */
 
-/** The number of concurrent calls to one host that browsers use, for the `concurrency` of a batch. */
+/** A value for the `concurrency` of a batch: the number of concurrent calls to one host that browsers use. */
 #define NJ_BATCH_CONCURRENCY 6
 
 /**
@@ -2111,17 +2113,17 @@ NJ_API nj_status nj_response_json_text(const nj_response *response, const char *
  * @param out_responses an array of `count` elements, in the order of the requests; the caller releases each response
  * @param out_errors    an array of `count` elements; the caller frees each error. Required if `collect_errors` is
  *                      true.
- * @return NJ_OK; with `collect_errors` also if calls have failed; the kind of the first failure; NJ_INVALID_ARGUMENT,
- *         NJ_FORKED. After the last two, every element is NULL.
+ * @return NJ_OK, with `collect_errors` also if calls have failed; without it, the kind of the first failure;
+ *         NJ_INVALID_ARGUMENT and NJ_FORKED, after which every element of both arrays is NULL
  */
 NJ_API nj_status nj_client_send_batch(nj_client *client, const nj_request *const *requests, size_t count,
                                       size_t concurrency, bool collect_errors, nj_response **out_responses,
                                       nj_error **out_errors, nj_error **out_error);
 
 /**
- * Receives the result of one request of a batch. Called exactly once for each request, in the order in which they
- * end. Exactly one of `response` and `error` is not NULL. Both are borrowed until the callback returns. Requests that
- * are not started any more fail with NJ_CANCELLED.
+ * Receives the result of one request of a batch. Called exactly once for each request, in the order in which the
+ * requests end. Exactly one of `response` and `error` is not NULL. Both are borrowed until the callback returns. After a
+ * failure or nj_batch_cancel has ended the batch, requests that were not started fail with NJ_CANCELLED.
  */
 typedef void (*nj_batch_done_fn)(void *context, nj_batch *batch, size_t index, const nj_response *response,
                                  const nj_error *error);
@@ -2136,14 +2138,14 @@ typedef void (*nj_batch_finished_fn)(void *context, nj_batch *batch, const nj_er
 
 /**
  * Starts a batch without blocking; see nj_client_send_batch. Both callbacks are called from nj_queue_poll, one at a
- * time, and may start, cancel and free anything. The batch keeps the requests and the calls in flight in memory, and
- * no results.
+ * time, and may start, cancel and free anything. The batch keeps the requests and the calls in flight in memory, but
+ * not the results.
  *
  * @param requests copied, with their callbacks and contexts
  * @param done     NULL: only the end of the batch is reported
  * @param context  passed to both callbacks unchanged; must stay valid until `finished` has returned
  * @return a batch that the caller releases with nj_batch_release (releasing does not cancel), or NULL:
- *         NJ_INVALID_ARGUMENT, NJ_CLOSED, NJ_FORKED. No callback is called then.
+ *         NJ_INVALID_ARGUMENT, NJ_CLOSED, NJ_FORKED. If it returns NULL, no callback is called.
  */
 NJ_API nj_batch *nj_client_start_batch(nj_client *client, const nj_request *const *requests, size_t count,
                                        size_t concurrency, bool collect_errors, nj_queue *queue, nj_batch_done_fn done,
@@ -2190,10 +2192,10 @@ NJ_API nj_cookies *nj_cookies_new(nj_cookie_policy policy);
  * The file is written about once a second, when a client that uses the jar is freed, and when the last handle of the
  * jar is freed. Session cookies are not written, unless the option `cookies` of nj_config_merge_json asks for it:
  * {"file": "...", "keep_session": true}. A damaged file is renamed to `path`.damaged-TIME. If the disk is full or
- * read-only, the cookies stay in memory and are written later. The clients log both.
+ * read-only, the cookies stay in memory and are written later. The clients log both failures.
  *
  * @return a jar that the caller frees with nj_cookies_free, or NULL: NJ_STORAGE if the file can never be used (its
- *         folder does not exist, or it is another program's database); NJ_FORKED in the child of a process that has
+ *         folder does not exist, or the file is another program's database); NJ_FORKED in the child of a process that has
  *         the file open; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_cookies *nj_cookies_open(const char *path, nj_cookie_policy policy, nj_error **out_error);
@@ -2210,13 +2212,13 @@ NJ_API void nj_cookies_free(nj_cookies *cookies);
  */
 NJ_API nj_status nj_config_set_cookies(nj_config *config, nj_cookies *cookies);
 
-/** Returns a handle of a client's jar, for nj_cookies_free. NULL if it has none, for NULL, and after fork. */
+/** Returns a handle of a client's jar; free it with nj_cookies_free. NULL without a jar, for NULL, and after fork. */
 NJ_API nj_cookies *nj_client_cookies(nj_client *client);
 
 /**
  * Writes the cookies that are not in the file yet, and blocks until they are written.
  *
- * @return NJ_OK, also for a jar in memory; NJ_STORAGE if the file cannot be written; it is tried again later;
+ * @return NJ_OK, also for a jar in memory; NJ_STORAGE if the file cannot be written now (the jar tries again later);
  *         NJ_INVALID_ARGUMENT; NJ_FORKED
  */
 NJ_API nj_status nj_cookies_flush(nj_cookies *cookies, nj_error **out_error);
@@ -2309,9 +2311,10 @@ NJ_API const char *nj_cookie_list_same_site_at(const nj_cookie_list *list, size_
  *
  * The cache stores responses to GET and HEAD. The response to a POST is stored for later GET and HEAD requests if it
  * has an explicit lifetime and its Content-Location is the URL of the request (RFC 9110 section 9.3.3); a POST itself
- * always goes to the server. It is a private cache: a response to a request with one credential is never returned to
- * a request with another or none. Responses from the cache have the headers Age and Cache-Status (RFC 9211). A cache
- * never fails a call: a disk that is full, slow, damaged or read-only only costs hits, and the clients log it.
+ * always goes to the server. The cache is private: a response to a request with one credential is never returned to a
+ * request with another credential or without one. Responses from the cache have the headers Age and Cache-Status (RFC
+ * 9211). A cache never fails a call: if the disk is full, slow, damaged or read-only, the cache has fewer hits, and the
+ * clients log the problem.
  * ================================================================================================================== */
 
 /**
@@ -2325,13 +2328,13 @@ NJ_API nj_cache *nj_cache_new(size_t memory_bytes);
 
 /**
  * Creates a cache in memory and on disk. Processes may share the folder. The folder is created, readable by its owner
- * only, when the cache is first used; this function does not access the disk. A folder that a newer version of the
- * library has written is not used.
+ * only, when the cache is first used; this function does not access the disk. The cache does not use a folder that a
+ * newer version of the library has written.
  *
- * @param memory_bytes as nj_cache_new
+ * @param memory_bytes as for nj_cache_new
  * @param folder       NULL: "nightjar" in the user's cache folder (XDG_CACHE_HOME, otherwise ~/.cache)
- * @param disk_bytes   the size of all bodies on disk, more than 0. A response above an eighth of it is not stored on
- *                     disk.
+ * @param disk_bytes   the size of all bodies on disk, more than 0. A response above an eighth of `disk_bytes` is not
+ *                     stored on disk.
  * @return a cache that the caller frees with nj_cache_free, or NULL: NJ_INVALID_ARGUMENT, also if `folder` is NULL
  *         and the environment names no home folder
  */
@@ -2349,7 +2352,7 @@ NJ_API void nj_cache_free(nj_cache *cache);
  */
 NJ_API nj_status nj_config_set_cache(nj_config *config, nj_cache *cache);
 
-/** Returns a handle of a client's cache, for nj_cache_free. NULL if it has none, for NULL, and after fork. */
+/** Returns a handle of a client's cache; free it with nj_cache_free. NULL without a cache, for NULL, and after fork. */
 NJ_API nj_cache *nj_client_cache(nj_client *client);
 
 /** How a call uses the cache. */
@@ -2360,12 +2363,12 @@ typedef enum nj_cache_policy {
   NJ_CACHE_ELSE_LOAD = 3,     /* returns an entry of any age; otherwise sends the request */
   NJ_CACHE_ONLY = 4,          /* returns an entry of any age; otherwise fails with NJ_CACHE_MISS */
   NJ_CACHE_OFFLINE_FIRST = 5, /* returns an entry of any age at once; refreshes a stale one in the background */
-  NJ_CACHE_OFF = 6            /* of a request only: neither reads nor writes the cache */
+  NJ_CACHE_OFF = 6            /* for requests only: neither reads nor writes the cache */
 } nj_cache_policy;
 
 /**
- * Sets how the calls of clients use the cache, or how the calls of one request use it in place of that. Without a
- * cache the policy has no effect.
+ * Sets how calls use the cache: all calls of the clients, or the calls of one request in place of the client's policy.
+ * Without a cache the policy has no effect.
  *
  * @param policy NJ_CACHE_PROTOCOL by default; NJ_CACHE_OFF is for requests only
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -2380,11 +2383,11 @@ NJ_API nj_status nj_request_set_cache_policy(nj_request *request, nj_cache_polic
  *
  * By default all cookies identify a login, except those known to come from load balancers, bot filters and analytics
  * (AWSALB, ARRAffinity, __cf_bm, _ga and others). A login cookie that a response replaces still identifies the same
- * login if that response is itself reusable (max-age or Expires in the future), because such a response sets its
- * cookies only once. Any other new value is another login. The cache remembers this until it is freed.
+ * login if that response is itself reusable (max-age or Expires in the future), because a reusable response sets its
+ * cookies only once. Any other new value is another login. The cache keeps the known values until it is freed.
  *
- * Clients that share a cache should use the same names, because a client without login cookies reads what other
- * clients have stored without one.
+ * Clients that share a cache should use the same names, because a client without login cookies receives the responses
+ * that other clients have stored without a login cookie.
  *
  * @param names cookie names, compared case-sensitively, followed by NULL; copied. "*": all cookies, each by its
  *              value. An empty list: no cookie identifies a login, for a cache of a single user. NULL: the default.
@@ -2393,44 +2396,46 @@ NJ_API nj_status nj_request_set_cache_policy(nj_request *request, nj_cache_polic
 NJ_API nj_status nj_config_set_login_cookies(nj_config *config, const char *const *names);
 
 /**
- * Receives the result of a background refresh. Exactly one parameter is not NULL; both are borrowed until the return.
+ * Receives the result of a background refresh. Exactly one of `response` and `error` is not NULL. Both are borrowed
+ * until the callback returns.
  */
 typedef void (*nj_refreshed_fn)(void *context, const nj_response *response, const nj_error *error);
 
 /**
  * Sets the callback for background refreshes. It is called from nj_queue_poll of `queue`, exactly once for each
  * response of this request's calls for which nj_response_is_being_refreshed is true (NJ_CACHE_OFFLINE_FIRST, or
- * stale-while-revalidate of the server). A call does not refresh an entry that another call is refreshing. An
- * unexpected status is an error here too; the new response has then already been stored, if it may be.
+ * stale-while-revalidate of the server). A call does not refresh an entry that another call is refreshing. A response
+ * with an unexpected status is reported as an error, but replaces the stored response if it may be stored.
  *
  * With the queue of nj_client_start, `refreshed` is called after `done`. With another queue it may be called before
- * `done`, or before nj_client_send returns. The refresh has the call's total timeout of its own, or five minutes if
- * there is none. nj_task_cancel does not end it. Freeing the client or the queue does, with NJ_CANCELLED.
+ * `done`, or before nj_client_send returns. The call's total timeout starts again for the refresh; without a total
+ * timeout, the refresh may take five minutes. nj_task_cancel does not end the refresh. Freeing the client or the queue
+ * ends it with NJ_CANCELLED.
  *
  * @param queue     kept alive by the request and its calls; may be NULL if `refreshed` is NULL
  * @param refreshed NULL, the default: stale entries are refreshed without a callback
  * @param context   passed to `refreshed` unchanged; must stay valid until the calls have ended and `refreshed` has
- *                  returned for each such response
+ *                  returned for each response that is being refreshed
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_FORKED for a queue of the parent process
  */
 NJ_API nj_status nj_request_on_refresh(nj_request *request, nj_queue *queue, nj_refreshed_fn refreshed, void *context);
 
 /**
- * Returns the cached response that a request would receive, of any age and status, without sending it. Blocks for the
- * disk and for a token refresh that is in progress. The request's callbacks are not called; the client's hooks are,
- * inside this function.
+ * Returns the cached response that a request would receive, of any age and status, without sending the request. Blocks
+ * while the disk is read and while a token refresh is in progress. The client's hooks are called inside this function;
+ * the request's callbacks are not called.
  *
  * @param request a GET or HEAD without a body
  * @return a response that the caller releases with nj_response_release. NULL without an error if nothing is stored.
- *         NULL with an error: NJ_INVALID_REQUEST if the client has no cache or the request is another; the kind of
- *         the response's status if the request expects other statuses (nj_request_expect_status); NJ_INVALID_URL;
+ *         NULL with an error: NJ_INVALID_REQUEST if the client has no cache or the request is not such a GET or HEAD;
+ *         the kind of the response's status if it is not expected (nj_request_expect_status); NJ_INVALID_URL;
  *         NJ_CLOSED; NJ_FORKED
  */
 NJ_API nj_response *nj_client_cache_get(nj_client *client, const nj_request *request, nj_error **out_error);
 
 /**
- * Stores a response as if a server had just sent it. Its headers determine how long it is fresh. Without such
- * headers, a response below status 400 is stored for policies that accept entries of any age.
+ * Stores a response as if a server had just sent it. Its headers determine how long the response is fresh. If they give
+ * no lifetime, a response with a status below 400 is stored for policies that accept entries of any age.
  *
  * @param request a GET without a body
  * @param status  100 to 999
@@ -2446,15 +2451,15 @@ NJ_API nj_status nj_client_cache_put(nj_client *client, const nj_request *reques
 /**
  * Removes stored responses of all callers from memory and disk: those of one absolute URL (nj_cache_remove), those
  * whose URL begins with the bytes of `prefix`, such as "https://api.example/v1/" (nj_cache_remove_prefix), or all
- * (nj_cache_clear). On disk, secrets in queries are masked, and only the part before them is compared. A response
- * whose request was sent before the removal is not stored after it. Other processes and other caches of the same
- * folder return none of them after one second.
+ * (nj_cache_clear). URLs on disk have their secrets masked, and only the part before the first secret is compared. A
+ * response whose request was sent before the removal is not stored afterwards. Other processes and other caches of the
+ * same folder stop returning the removed responses within one second.
  *
  * Blocks for up to 5 seconds if another process holds the index on disk.
  *
  * @param out_count receives the number of removed responses, 0 on failure; may be NULL
  * @return NJ_OK; NJ_STORAGE if the responses could not be removed from the disk: they are removed from memory, and
- *         the removal is tried again while the cache exists; NJ_INVALID_URL for `url`; NJ_INVALID_ARGUMENT, also for
+ *         the cache tries the removal again until it is freed; NJ_INVALID_URL for `url`; NJ_INVALID_ARGUMENT, also for
  *         an empty `prefix`; NJ_FORKED
  */
 NJ_API nj_status nj_cache_remove(nj_cache *cache, const char *url, size_t *out_count, nj_error **out_error);
@@ -2472,17 +2477,17 @@ NJ_API nj_status nj_cache_clear(nj_cache *cache, size_t *out_count, nj_error **o
  */
 NJ_API nj_status nj_cache_flush(nj_cache *cache);
 
-/** A number of a cache. The first five count since the cache was created. Members may be added. */
+/** A statistic of a cache. The first five count from the creation of the cache. Members may be added. */
 typedef enum nj_cache_statistic {
   NJ_CACHE_STATISTIC_HITS = 0,           /* calls that received an entry without a request */
-  NJ_CACHE_STATISTIC_STALE = 1,          /* those of them that received a stale entry */
+  NJ_CACHE_STATISTIC_STALE = 1,          /* hits that received a stale entry */
   NJ_CACHE_STATISTIC_MISSES = 2,         /* calls that received the server's response */
   NJ_CACHE_STATISTIC_VALIDATIONS = 3,    /* calls whose entry the server has confirmed (304) */
   NJ_CACHE_STATISTIC_BYTES_SAVED = 4,    /* bytes of content that came from the cache */
   NJ_CACHE_STATISTIC_MEMORY_ENTRIES = 5, /* entries in memory now */
-  NJ_CACHE_STATISTIC_MEMORY_BYTES = 6,   /* their size with metadata */
+  NJ_CACHE_STATISTIC_MEMORY_BYTES = 6,   /* the size of the entries in memory, with metadata */
   NJ_CACHE_STATISTIC_DISK_ENTRIES = 7,   /* entries on disk now, of all processes; blocks for the disk */
-  NJ_CACHE_STATISTIC_DISK_BYTES = 8      /* the size of their bodies; blocks for the disk */
+  NJ_CACHE_STATISTIC_DISK_BYTES = 8      /* the size of the bodies on disk; blocks for the disk */
 } nj_cache_statistic;
 
 /**
@@ -2498,9 +2503,9 @@ NJ_API int64_t nj_cache_statistics(const nj_cache *cache, nj_cache_statistic sta
  *   Threads      any
  *
  * An endpoint has a path, parameters, request bodies and responses. A request of an endpoint takes arguments by the
- * names of its parameters. They are checked when the request is sent: a missing, unknown or ill-typed argument fails
- * the call with NJ_INVALID_REQUEST before anything is sent, and the message names the endpoint, the parameter and the
- * nearest known name.
+ * names of its parameters. The arguments are checked when the request is sent: a missing, unknown or ill-typed argument
+ * fails the call with NJ_INVALID_REQUEST before anything is sent, and the message names the endpoint, the parameter and
+ * the nearest known name.
  *
  * @code
  *     nj_catalog *catalog = nj_client_load_catalog(client, "url:/openapi.json", &error);
@@ -2522,16 +2527,16 @@ NJ_API nj_catalog *nj_catalog_new(void);
  * that refer to other files are skipped with a note (nj_catalog_json). The option openapi_folder of
  * nj_config_merge_json names another folder, for the option openapi and for nj_client_load_catalog.
  *
- * @param path of a file
+ * @param path the path of a file
  * @return a catalog that the caller frees with nj_catalog_free, or NULL: NJ_STORAGE if the file cannot be read;
- *         NJ_DECODING, with the place, if it is not such a document; NJ_INVALID_ARGUMENT; NJ_NO_MEMORY
+ *         NJ_DECODING if it is not an OpenAPI document (the message names the place); NJ_INVALID_ARGUMENT; NJ_NO_MEMORY
  */
 NJ_API nj_catalog *nj_catalog_load_file(const char *path, nj_error **out_error);
 
 /**
- * Reads an OpenAPI document from a file or a URL, and the documents that it refers to. They are requested like any
- * call of the client: with its cache and its credentials. Blocks; the callbacks of the client's configuration run on
- * this thread.
+ * Reads an OpenAPI document from a file or a URL, and the documents that it refers to. Documents at URLs are requested
+ * like any call of the client, with its cache and its credentials. Blocks; the callbacks of the client's configuration
+ * run on this thread.
  *
  * @param location the path of a file, an absolute URL, or "url:" and a target that is joined to the base URL:
  *                 "url:/openapi.json"
@@ -2540,7 +2545,7 @@ NJ_API nj_catalog *nj_catalog_load_file(const char *path, nj_error **out_error);
  */
 NJ_API nj_catalog *nj_client_load_catalog(nj_client *client, const char *location, nj_error **out_error);
 
-/** Returns a copy of a client's catalog, for nj_catalog_free. NULL if it has none, for NULL, and after fork. */
+/** Returns a copy of a client's catalog; free it with nj_catalog_free. NULL without one, for NULL, and after fork. */
 NJ_API nj_catalog *nj_client_catalog(nj_client *client);
 
 /**
@@ -2566,8 +2571,8 @@ NJ_API void nj_catalog_free(nj_catalog *catalog);
  *   body                 a JSON Schema; the body is then required. Also {"schema", "content_type", "required": false}
  *   response             the JSON Schema of the response
  *   response_validation  "off" (default), "warn" (logged) or "error" (NJ_DECODING)
- *   requires_auth        true: the call fails without credentials. false: it is sent without the client's credentials
- *   security             the names of security schemes, of which one is enough, as in OpenAPI
+ *   requires_auth        true: the call fails without credentials. false: no credentials of the client are sent
+ *   security             security requirements as in OpenAPI; one of them is enough
  *
  * @param json   need not end with NUL
  * @param length bytes of `json`
@@ -2579,9 +2584,9 @@ NJ_API nj_status nj_catalog_add_json(nj_catalog *catalog, const char *name, cons
 
 /**
  * Sets the endpoints of clients to a copy of a catalog. The catalog's first server is the base URL if none is set. If
- * its document says how to log in, the credentials of nj_config_set_auth_json need no type: {"token": "..."},
- * {"scheme": "ApiKeyAuth", "key": "..."} if there are several schemes, or {"schemes": {"ApiKeyAuth": {"key": "..."}}}
- * for several of them.
+ * the catalog's document describes how to log in, the credentials of nj_config_set_auth_json need no type:
+ * {"token": "..."}. If the document has several schemes, the JSON names one ({"scheme": "ApiKeyAuth", "key": "..."}) or
+ * several of them ({"schemes": {"ApiKeyAuth": {"key": "..."}}}).
  *
  * @param catalog NULL, the default: no endpoints
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -2618,22 +2623,22 @@ NJ_API const char *nj_catalog_json(const nj_catalog *catalog);
  * nj_request_set_argument. The body and all other properties can be set as for any request.
  *
  * @return a request that the caller frees with nj_request_free, or NULL: NJ_INVALID_REQUEST if there is no such
- *         endpoint (the message names the nearest); NJ_INVALID_ARGUMENT
+ *         endpoint (the message names the nearest name); NJ_INVALID_ARGUMENT
  */
 NJ_API nj_request *nj_request_from_endpoint(const nj_catalog *catalog, const char *name, nj_error **out_error);
 
 /**
- * Sets the argument of a parameter, in place of an earlier one. The name is checked when the request is sent. If
- * several places have a parameter of this name, "query.id" and "path.id" name one of them.
+ * Sets the argument of a parameter, in place of an earlier argument. The name is checked when the request is sent. If
+ * the path and the query both have a parameter "id", "path.id" and "query.id" name one of them.
  *
- * @param value text. It becomes a number, a boolean, an array or an object if the parameter has that type and the
- *              text is its JSON. NULL: removes the argument.
+ * @param value text. It is converted to a number, a boolean, an array or an object if the parameter has this type and
+ *              the text is JSON of this type. NULL: removes the argument.
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a request without an endpoint
  */
 NJ_API nj_status nj_request_set_argument(nj_request *request, const char *name, const char *value);
 
 /**
- * Sets the argument of a parameter to a JSON value, in place of an earlier one.
+ * Sets the argument of a parameter to a JSON value, in place of an earlier argument.
  *
  * @param json   need not end with NUL; null removes the argument
  * @param length bytes of `json`
@@ -2643,7 +2648,7 @@ NJ_API nj_status nj_request_set_argument_json(nj_request *request, const char *n
                                               nj_error **out_error);
 
 /**
- * Sets the body to a value that is encoded as the endpoint requires: as JSON, as a form or as multipart. It is
+ * Sets the body to a value that is encoded as the endpoint requires: as JSON, as a form or as multipart. The value is
  * checked against the endpoint's schema when the request is sent.
  *
  * @param json   need not end with NUL
@@ -2670,18 +2675,18 @@ typedef enum nj_pagination_style {
   NJ_PAGINATION_LINK = 4,   /* a Link header with rel=next (RFC 8288) */
   NJ_PAGINATION_NEXT = 5,   /* the URL of the next page in the body */
   NJ_PAGINATION_HEADER = 6, /* a token, or the URL of the next page, in a response header */
-  NJ_PAGINATION_CUSTOM = 7  /* nj_paginator_set_next_url gives the next page after each page */
+  NJ_PAGINATION_CUSTOM = 7  /* after each page, nj_paginator_set_next_url sets the next one */
 } nj_pagination_style;
 
 /** Creates pagination rules. NULL for a style that is not a member of nj_pagination_style. */
 NJ_API nj_pagination *nj_pagination_new(nj_pagination_style style);
 
-/** Frees pagination rules. Pagers have their own copies. NULL is ignored. */
+/** Frees pagination rules. Paginators have their own copies. NULL is ignored. */
 NJ_API void nj_pagination_free(nj_pagination *pagination);
 
 /**
- * Sets where the response has its items (items), where it has the cursor or URL of the next page (next), and where an
- * item has its unique key (key), by which repeated items are skipped.
+ * Sets the place of the items in the response (items), of the cursor or URL of the next page in the response (next), or
+ * of the unique key in an item (key). Items with a key that has occurred before are skipped.
  *
  * @param pointer a JSON Pointer (RFC 6901): "/results", "/next_cursor", "/id". NULL, the default: detected (items,
  *                next), or no key.
@@ -2692,9 +2697,9 @@ NJ_API nj_status nj_pagination_set_next(nj_pagination *pagination, const char *p
 NJ_API nj_status nj_pagination_set_key(nj_pagination *pagination, const char *pointer);
 
 /**
- * Limits how long the list may take, from the request for its first page. Without a limit, only each call has its own
- * timeout. A server that asks for a pause (429 or 503 with Retry-After) is waited for within the limit, or within an
- * hour without one.
+ * Limits how long the list may take, from the request for its first page. Without a limit, only the timeouts of the
+ * single calls apply. If a server asks for a pause (429 or 503 with Retry-After), the paginator waits until the limit at
+ * most, or for an hour at most if there is no limit.
  *
  * @param seconds 0 to 3153600000; NJ_NO_LIMIT (0, the default) and INFINITY: no limit
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -2707,13 +2712,13 @@ NJ_API nj_status nj_pagination_set_total_timeout(nj_pagination *pagination, doub
  *   key               value
  *   ----------------  -----------------------------------------------------------------------------------------------
  *   style             "guess", "page", "offset", "cursor", "link", "next", "header" or "custom"
- *   items, next, key  JSON Pointers, as the setters above
+ *   items, next, key  JSON Pointers, as for the setters above
  *   param             the query parameter that selects a page
  *   size_param, size  the query parameter for the page size, and its value (1 to 10000000)
  *   first             the number of the first page, 0 to 2147483647
  *   header            the response header with the token or the URL
  *   request_header    the request header for the token
- *   more, total       JSON Pointers to whether there are more items, and to the number of items
+ *   more, total       JSON Pointers to a boolean that is true if there are more items, and to the number of items
  *   prefetch          pages that are loaded ahead, 0 to 64; 1 by default
  *   max_pages         1 or more; 100000 by default
  *   max_items         1 or more; 10000000 by default
@@ -2734,9 +2739,9 @@ NJ_API nj_status nj_pagination_merge_json(nj_pagination *pagination, const char 
  *   Destructor   nj_paginator_free
  *   Threads      one at once, except nj_paginator_cancel: any
  *
- * The next page is loaded while the current one is used. A list never ends silently before its end: a response that
- * does not fit the style, a repeated page, and more pages or items than the limits allow are errors. After an error
- * the program may continue: the page that failed is requested again.
+ * The next page is loaded while the current one is used. A list never ends early without an error: a response that does
+ * not fit the style, a repeated page, and more pages or items than the limits allow are errors. After an error the
+ * program may continue: the page that failed is requested again.
  *
  * @code
  *     nj_request *request = nj_request_new("GET", "/v1/articles");
@@ -2755,8 +2760,8 @@ NJ_API nj_status nj_pagination_merge_json(nj_pagination *pagination, const char 
 /**
  * Creates a paginator. Nothing is requested yet.
  *
- * @param request    the request for the first page, copied; the others are derived from it. Its callbacks are not
- *                   called.
+ * @param request    the request for the first page, copied; the requests for other pages are derived from it. Its
+ *                   callbacks are not called.
  * @param pagination copied; NULL: the rules of the request's endpoint, otherwise NJ_PAGINATION_GUESS
  * @param state      where to continue: a text of nj_paginator_state or nj_page_state for the same request and rules, also
  *                   from another process. NULL: at the beginning.
@@ -2786,20 +2791,21 @@ typedef enum nj_next_status {
  * @param out_json   receives the item's JSON text, followed by NUL and valid until the next call for this paginator. NULL
  *                   unless the result is NJ_NEXT_FOUND. May be NULL.
  * @param out_length receives the length without NUL; may be NULL
- * @return NJ_NEXT_FAILED with any error of nj_client_send, with NJ_DECODING or NJ_PROTOCOL for a response that does
- *         not fit the rules, with NJ_TOO_LARGE beyond max_pages or max_items, with NJ_TIMEOUT, or with NJ_FORKED
+ * @return NJ_NEXT_FOUND; NJ_NEXT_END; NJ_NEXT_FAILED with any error of nj_client_send, with NJ_DECODING or NJ_PROTOCOL
+ *         for a response that does not fit the rules, with NJ_TOO_LARGE beyond max_pages or max_items, with NJ_TIMEOUT,
+ *         or with NJ_FORKED
  */
 NJ_API nj_next_status nj_paginator_next_item(nj_paginator *paginator, const char **out_json, size_t *out_length,
                                              nj_error **out_error);
 
 /**
- * Returns the next page. Blocks until it has been loaded. Items of the current page that nj_paginator_next_item has not
- * returned are skipped. Pages without items are returned too, except the empty page that ends a list of style page or
+ * Returns the next page. Blocks until the page has been loaded. Items of the current page that nj_paginator_next_item has
+ * not returned are skipped. Pages without items are returned too, except the empty page that ends a list of style page or
  * offset, and a last page that the server repeats.
  *
  * @param out_page receives a page that the caller frees with nj_page_release. NULL unless the result is NJ_NEXT_FOUND.
  *                 Required.
- * @return as nj_paginator_next_item
+ * @return as for nj_paginator_next_item
  */
 NJ_API nj_next_status nj_paginator_next_page(nj_paginator *paginator, nj_page **out_page, nj_error **out_error);
 
@@ -2820,12 +2826,12 @@ NJ_API nj_status nj_paginator_start_next_page(nj_paginator *paginator, nj_queue 
                                               void *context);
 
 /**
- * Gives the next page of a list of style NJ_PAGINATION_CUSTOM, after a page has been returned: by its URL
+ * Sets the next page of a list of style NJ_PAGINATION_CUSTOM after a page has been returned: by its URL
  * (nj_paginator_set_next_url), or by query parameters that replace those of the same names
  * (nj_paginator_set_next_query). NULL ends the list.
  *
- * The next request for a page fails with NJ_INVALID_ARGUMENT if there was nothing to decide, and with NJ_PROTOCOL for
- * a URL of an origin that is not allowed.
+ * The next request for a page fails with NJ_INVALID_ARGUMENT if the paginator did not wait for this decision, and with
+ * NJ_PROTOCOL for a URL of an origin that is not allowed.
  *
  * @param url   absolute, or relative to the URL of the last page
  * @param items name, value, name, value, ..., NULL
@@ -2835,14 +2841,14 @@ NJ_API nj_status nj_paginator_set_next_url(nj_paginator *paginator, const char *
 NJ_API nj_status nj_paginator_set_next_query(nj_paginator *paginator, const char *const *items);
 
 /**
- * Restarts the list with its first page and discards what was detected and loaded. Does nothing for NULL and after
- * fork.
+ * Restarts the list with its first page. Discards the detected style and the loaded pages. Does nothing for NULL and
+ * after fork.
  */
 NJ_API void nj_paginator_refresh(nj_paginator *paginator);
 
 /**
- * Cancels the requests in flight. Functions and callbacks that wait for a page receive NJ_CANCELLED. The position is
- * kept: a later request loads the same page again. Any thread. Does nothing for NULL and after fork.
+ * Cancels the requests in flight. Functions and callbacks that wait for a page receive NJ_CANCELLED. The position in the
+ * list does not change: a later request loads the same page again. Any thread. Does nothing for NULL and after fork.
  */
 NJ_API void nj_paginator_cancel(nj_paginator *paginator);
 
@@ -2854,7 +2860,7 @@ NJ_API void nj_paginator_cancel(nj_paginator *paginator);
 NJ_API char *nj_paginator_state(nj_paginator *paginator);
 
 /**
- * Returns what was detected about the list, as a sentence: "guessed: style cursor, ...". Empty if nothing had to be
+ * Returns the detected rules of the list as a sentence: "guessed: style cursor, ...". Empty if no rule had to be
  * detected.
  *
  * @return text that the caller frees with nj_text_free; NULL for NULL and after fork
@@ -2878,7 +2884,7 @@ NJ_API void nj_page_release(nj_page *page);
 /** Returns the number of the page, 1 for the first. 0 for NULL. */
 NJ_API int64_t nj_page_number(const nj_page *page);
 
-/** Returns the number of items, without those whose key an earlier page has had. 0 for NULL. */
+/** Returns the number of items, without those whose key occurred on an earlier page. 0 for NULL. */
 NJ_API size_t nj_page_count(const nj_page *page);
 
 /**
@@ -2909,8 +2915,8 @@ NJ_API char *nj_page_state(const nj_page *page, size_t consumed);
  *
  * The interpreter has the standard library and the module `nightjar` (require "nightjar"). A script's calls and
  * coroutines run on the thread that calls nj_script_run. Threads of the script wait for files and descriptors; they
- * start with the first wait and end with the script. Processes that it starts (nightjar.process) end with it. It
- * never waits for other child processes of the host.
+ * start with the first wait and end with the script. Processes that the script starts (nightjar.process) end with the
+ * script, which never waits for other child processes of the host.
  *
  * @code
  *     static void twice(void *context, nj_script_call *call) {
@@ -2932,14 +2938,14 @@ NJ_API char *nj_page_state(const nj_page *page, size_t consumed);
 /**
  * Creates a script.
  *
- * @param client what `nightjar.client()` without options returns; the script keeps it alive. NULL: the script creates
- *               its own. nightjar.log writes to the log of this client (nj_config_set_log); without one, to standard
- *               error, or nowhere in a sandbox.
+ * @param client the client that `nightjar.client()` without options returns; the script keeps it alive. NULL: the script
+ *               creates its own clients. nightjar.log writes to the log of `client` (nj_config_set_log); without a log,
+ *               to standard error, or nowhere in a sandbox.
  * @return never NULL
  */
 NJ_API nj_script *nj_script_new(nj_client *client);
 
-/** Frees a script. Must not be called while it runs. NULL is ignored. */
+/** Frees a script. Must not be called while the script runs. NULL is ignored. */
 NJ_API void nj_script_free(nj_script *script);
 
 /* --- Limits and sandbox. These functions must be called before the script is used: before its first run, registered
@@ -2955,7 +2961,7 @@ NJ_API void nj_script_free(nj_script *script);
  *
  * - Lua: io, os, debug, package, print and the modules of `nightjar` for files, processes and standard input are
  *   absent. `load` accepts text only. Finalizers (`__gc`) are rejected.
- * - Client: the script uses the client that it was given and cannot create others. Its calls go to the origin of the
+ * - Client: the script uses the client of nj_script_new and cannot create others. Its calls go to the origin of the
  *   client's base URL, at or below the path of that URL (nj_script_set_path_scope), and to the origins of
  *   nj_script_allow_origin. Redirects and next pages to other origins or paths fail. TRACE, TRACK, CONNECT and the
  *   headers Host and X-Forwarded-Host are rejected.
@@ -2966,8 +2972,8 @@ NJ_API void nj_script_free(nj_script *script);
  *   still reveal them.
  * - Options of a call (timeout, max_body, retry, redirect, respect_retry_after) can be stricter than the client's,
  *   not looser.
- * - Log: a script that logs more than 10,000 lines or 4 MiB, and since then more than 100 lines or 64 KiB a second,
- *   is stopped.
+ * - Log: a script may log 10,000 lines or 4 MiB at once, and on average 100 lines or 64 KiB a second. A script that
+ *   exceeds this limit is stopped.
  *
  * A sandboxed script ends within about a second after a limit was reached or nj_script_interrupt was called, also
  * inside message handlers and closers of `<close>` variables. After a stop, each coroutine has 1000 instructions for
@@ -3008,8 +3014,8 @@ NJ_API nj_status nj_script_set_path_scope(nj_script *script, const char *path);
 NJ_API nj_status nj_script_set_memory_limit(nj_script *script, size_t bytes);
 
 /**
- * Limits the instructions of the Lua machine of one run, to the nearest 1000. Each coroutine and task counts for 100
- * more.
+ * Limits the instructions of the Lua machine in one run, to the nearest 1000. Each coroutine and task counts as 100
+ * instructions.
  *
  * @param count 100000000000 by default, which is about ten minutes of computation; 0: no limit
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also if the script has been used; NJ_FORKED
@@ -3035,7 +3041,8 @@ NJ_API nj_status nj_script_set_time_limit(nj_script *script, double seconds);
 /* --- Running --- */
 
 /**
- * Runs a chunk of Lua and all tasks that it spawns to their end. Globals are kept for the next run.
+ * Runs a chunk of Lua, and returns when the chunk and all tasks that it spawned have ended. Globals are kept for the
+ * next run.
  *
  * @param source Lua text; need not end with NUL. Bytecode is rejected.
  * @param length bytes of `source`
@@ -3050,7 +3057,7 @@ NJ_API nj_status nj_script_run(nj_script *script, const char *source, size_t len
 /**
  * Runs a file as nj_script_run does.
  *
- * @return as nj_script_run; NJ_SCRIPT also if the file cannot be read
+ * @return as for nj_script_run; NJ_SCRIPT also if the file cannot be read
  */
 NJ_API nj_status nj_script_run_file(nj_script *script, const char *path, nj_error **out_error);
 
@@ -3093,10 +3100,10 @@ NJ_API nj_status nj_script_register(nj_script *script, const char *name, nj_scri
 /* ==================================================================================================================
  * nj_script_call: a script's call of a host function
  *
- *   Lent to  nj_script_fn, until it returns; for the thread of the function only
+ *   Borrowed by nj_script_fn until it returns; only on the thread that runs it
  *
- * Arguments have indexes from 0. Their getters return the value for "none" if the argument has another kind or does
- * not exist.
+ * Arguments have indexes from 0. The getters of arguments return the value for "none" if the argument has another kind or
+ * does not exist.
  * ================================================================================================================== */
 
 /** The kind of a Lua value that a host function can exchange. */
@@ -3133,8 +3140,8 @@ NJ_API double nj_script_call_number(const nj_script_call *call, size_t index);
 NJ_API const char *nj_script_call_string(const nj_script_call *call, size_t index, size_t *out_length);
 
 /**
- * Adds a result after the earlier ones. `bytes` is copied and may be NULL if `length` is 0; otherwise NULL adds
- * nothing.
+ * Adds a result after the earlier ones. `bytes` is copied and may be NULL if `length` is 0; if `bytes` is NULL and
+ * `length` is not 0, no result is added.
  */
 NJ_API void nj_script_call_return_nil(nj_script_call *call);
 NJ_API void nj_script_call_return_boolean(nj_script_call *call, bool value);
@@ -3143,7 +3150,7 @@ NJ_API void nj_script_call_return_number(nj_script_call *call, double value);
 NJ_API void nj_script_call_return_string(nj_script_call *call, const void *bytes, size_t length);
 
 /**
- * Makes the call raise an error in the script when the function returns. Its results are discarded.
+ * Makes the call raise an error in the script when the host function returns. The results of the call are discarded.
  *
  * @param message copied; NULL and text that is not UTF-8 are replaced by a general message
  */
