@@ -1781,7 +1781,7 @@ typedef void (*nj_progress_fn)(void *context, nj_task *task, const nj_progress *
 
 /**
  * Sets the callback for the progress of a call. It is called about ten times a second while the progress changes, and
- * once before the end of a successful call. If the queue is polled less often, only the latest progress is delivered.
+ * once before the end of a successful call. While a report waits in the queue, no other is added, except the last.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
