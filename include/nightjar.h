@@ -61,9 +61,8 @@
  * A handle that is marked "any" may be used by several threads at the same time. A handle that is marked "one at
  * once" may be used by any thread, but not by two at the same time. The library's own threads never call the host's
  * code. Each callback runs on a thread of the host: inside nj_queue_poll, inside nj_queue_free, or inside the blocking
- * function that the callback belongs to. nj_queue_free runs the callbacks that are left when the queue is freed. It does
- * so for every callback of this file that is called from nj_queue_poll. A callback must not leave through longjmp or a
- * C++ exception.
+ * function that the callback belongs to. nj_queue_free runs the callbacks that are left when the queue is freed: it may
+ * call every callback whose comment names nj_queue_poll. A callback must not leave through longjmp or a C++ exception.
  *
  * Errors
  * ------
@@ -144,7 +143,7 @@ typedef enum nj_status {
   NJ_INVALID_ARGUMENT = 1, /* an argument is NULL, not UTF-8 or out of range */
   NJ_FORKED = 2,           /* the handle belongs to the parent of this forked process */
   NJ_CLOSED = 3,           /* the client or the queue has been closed */
-  NJ_REENTRANT = 4,        /* the function was called from inside a callback for whose end it would wait */
+  NJ_REENTRANT = 4,        /* called from inside a callback: the function would wait for that callback to return */
   NJ_NO_MEMORY = 5,        /* memory for content could not be allocated */
 
   NJ_CANCELLED = 10,       /* by nj_task_cancel, or because the client or the queue was freed */
@@ -209,7 +208,7 @@ typedef enum nj_log_level {
   NJ_LOG_DEBUG = 4 /* also connections and decisions */
 } nj_log_level;
 
-/** "No limit", for every timeout and limit whose comment names it. */
+/** "No limit", for every timeout and limit whose comment names NJ_NO_LIMIT. */
 #define NJ_NO_LIMIT (0.0)
 
 typedef struct nj_error nj_error;                           /* why something failed; immutable */
@@ -2200,7 +2199,7 @@ NJ_API nj_cookies *nj_cookies_new(nj_cookie_policy policy);
  */
 NJ_API nj_cookies *nj_cookies_open(const char *path, nj_cookie_policy policy, nj_error **out_error);
 
-/** Frees a handle of a jar. The jar lives as long as a client or another handle uses it. NULL is ignored. */
+/** Frees a handle of a jar. The jar exists until no client and no handle uses it. NULL is ignored. */
 NJ_API void nj_cookies_free(nj_cookies *cookies);
 
 /**
@@ -2247,7 +2246,7 @@ NJ_API size_t nj_cookies_delete(nj_cookies *cookies, const char *name, const cha
 NJ_API void nj_cookies_clear(nj_cookies *cookies);
 
 /**
- * Adds the cookies of a cookies.txt file, as curl and browser exports write it. Invalid lines are skipped.
+ * Adds the cookies of a cookies.txt file, the format of curl and of browser exports. Invalid lines are skipped.
  *
  * @param path        a file of at most 32 MiB
  * @param out_skipped receives the number of skipped lines on success; may be NULL
@@ -2340,7 +2339,7 @@ NJ_API nj_cache *nj_cache_new(size_t memory_bytes);
  */
 NJ_API nj_cache *nj_cache_open(size_t memory_bytes, const char *folder, size_t disk_bytes, nj_error **out_error);
 
-/** Frees a handle of a cache. The cache lives as long as a client or another handle uses it. NULL is ignored. */
+/** Frees a handle of a cache. The cache exists until no client and no handle uses it. NULL is ignored. */
 NJ_API void nj_cache_free(nj_cache *cache);
 
 /**
@@ -2434,7 +2433,7 @@ NJ_API nj_status nj_request_on_refresh(nj_request *request, nj_queue *queue, nj_
 NJ_API nj_response *nj_client_cache_get(nj_client *client, const nj_request *request, nj_error **out_error);
 
 /**
- * Stores a response as if a server had just sent it. Its headers determine how long the response is fresh. If they give
+ * Stores a response as if a server had just sent it. The headers determine how long the response is fresh. If they give
  * no lifetime, a response with a status below 400 is stored for policies that accept entries of any age.
  *
  * @param request a GET without a body

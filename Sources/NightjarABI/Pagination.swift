@@ -190,7 +190,7 @@ public func nj_pagination_merge_json(
 ///
 /// - Throws: `invalid_argument` for NULL; `forked` for a paginator of the parent process.
 private func livePager(_ paginator: OpaquePointer?) throws(NightjarError) -> PaginatorBox {
-    let box = try required(Handle<PaginatorBox>.borrow(paginator), "pager")
+    let box = try required(Handle<PaginatorBox>.borrow(paginator), "paginator")
     guard !box.paginator.isOfParent else {
         throw NightjarError(.forked, "this paginator belongs to the parent process; create a paginator after fork")
     }
