@@ -4,9 +4,9 @@
  *
  * Overview
  * --------
- * A program fills an nj_config, makes an nj_client from it, and sends nj_request objects with the client. It either
- * blocks until the response has arrived (nj_client_send) or starts a task and receives the result in a callback that
- * runs inside nj_queue_poll (nj_client_start).
+ * A program fills an nj_config, makes an nj_client from it, and sends nj_request objects with the client. The program
+ * either blocks until the response has arrived (nj_client_send) or starts a task and receives the result in a callback
+ * that runs inside nj_queue_poll (nj_client_start).
  *
  * @code
  *     nj_request *request = nj_request_new("GET", "/v1/articles/1");
@@ -23,7 +23,7 @@
  * Handles and ownership
  * ---------------------
  * All types are opaque. Each handle that a function in the second column returns is released exactly once, with the
- * function in the last column. That function accepts NULL and then does nothing.
+ * function in the last column. The release functions ignore NULL.
  *
  *   type              obtained from                                                threads      released with
  *   ----------------  -----------------------------------------------------------  -----------  -----------------------
@@ -48,8 +48,8 @@
  *   nj_script         nj_script_new                                                one at once  nj_script_free
  *   char *            nj_paginator_state, nj_client_limits_json and others         any          nj_text_free
  *
- * nj_prepared_request, nj_proposed_redirect, nj_failed_attempt, nj_login_prompt, nj_script_call and nj_progress are
- * lent to a callback. They are valid until the callback returns and are never released.
+ * A callback borrows its nj_prepared_request, nj_proposed_redirect, nj_failed_attempt, nj_login_prompt, nj_script_call
+ * or nj_progress. These are valid until the callback returns and are never released.
  *
  * A pointer that a getter returns is borrowed: it is valid until the handle is released, unless the function's
  * comment gives another lifetime. A handle that a callback receives is borrowed until the callback returns. Arguments
@@ -60,8 +60,9 @@
  * -------
  * A handle that is marked "any" may be used by several threads at the same time. A handle that is marked "one at
  * once" may be used by any thread, but not by two at the same time. The library's own threads never call the host's
- * code. A callback runs inside nj_queue_poll, on the thread that calls it, or inside the blocking function that it
- * belongs to. A callback must not leave through longjmp or a C++ exception.
+ * code. Each callback runs on a thread of the host: inside nj_queue_poll, inside nj_queue_free, or inside the blocking
+ * function that the callback belongs to. nj_queue_free runs the callbacks that are left when the queue is freed: it may
+ * call every callback whose comment names nj_queue_poll. A callback must not leave through longjmp or a C++ exception.
  *
  * Errors
  * ------
@@ -72,26 +73,26 @@
  *   NJ_INVALID_ARGUMENT  a required handle, text or callback is NULL, a text is not valid UTF-8, a number is out of
  *                        range, or an enumeration has a value that is not one of its members
  *   NJ_FORKED            the handle belongs to the parent of this forked process; see "Fork"
- *   NJ_NO_MEMORY         the process has no memory for content of this size: a body, a JSON document, a file
+ *   NJ_NO_MEMORY         memory for content could not be allocated: for a body, a JSON document or a file
  *
- * A setter that fails changes nothing. A getter that is given NULL returns the value that its comment gives for
- * "none": NULL, false, 0, or -1 where 0 is a valid value. No function changes errno, writes to standard output or
- * standard error, or ends the process, with two exceptions: a script without a client logs to standard error
+ * A setter that fails changes nothing. A getter that is called with a NULL handle returns the value that its comment
+ * gives for "none": NULL, false, 0, or -1 where 0 is a valid value. No function changes errno, writes to standard
+ * output or standard error, or ends the process, with two exceptions: a script without a client logs to standard error
  * (nj_script_new), and the Swift runtime ends the process with a signal if an allocation of up to 64 KiB fails.
  *
  * Strings and numbers
  * -------------------
- * Text is UTF-8 and ends with NUL, except where a length goes with it. Sizes are in bytes. Durations are in seconds,
- * as a double from 0 to 3153600000 (100 years). NJ_NO_LIMIT, which is 0, means "no limit" for every timeout and limit
- * whose comment names it; INFINITY means the same there. NaN and negative durations are rejected.
+ * Text is UTF-8 and ends with NUL, unless a parameter gives its length. Sizes are in bytes. Durations are in seconds,
+ * as a double from 0 to 3153600000 (100 years). NJ_NO_LIMIT, which is 0, and INFINITY mean "no limit" for every timeout
+ * and limit whose comment names NJ_NO_LIMIT. NaN and negative durations are rejected.
  *
  * Fork, signals, exit
  * -------------------
  * After fork, handles from before the fork that own threads, locks or files belong to the parent: clients, queues,
- * tasks, batches, caches, cookie jars, pagers, token requests and scripts. In the child, their
- * functions fail with NJ_FORKED, or return their value for "none" if they return no status. They can be freed there,
- * which does not affect the parent. Configurations, requests, forms, pagination rules, catalogs, cookie lists,
- * responses, pages and errors still work in the child. Everything that the child creates itself works. The library's
+ * tasks, batches, caches, cookie jars, paginators, token requests and scripts. In the child, their functions fail with
+ * NJ_FORKED, or return their value for "none" if they return no status. The child may free these handles, which does
+ * not affect the parent. Configurations, requests, forms, pagination rules, catalogs, cookie lists,
+ * responses, pages and errors still work in the child, and so do all handles that the child creates. The library's
  * threads block all signals. The disposition of SIGPIPE is not changed. The library stays mapped after dlclose.
  */
 #ifndef NIGHTJAR_H
@@ -142,8 +143,8 @@ typedef enum nj_status {
   NJ_INVALID_ARGUMENT = 1, /* an argument is NULL, not UTF-8 or out of range */
   NJ_FORKED = 2,           /* the handle belongs to the parent of this forked process */
   NJ_CLOSED = 3,           /* the client or the queue has been closed */
-  NJ_REENTRANT = 4,        /* the function was called from inside a callback that it would wait for */
-  NJ_NO_MEMORY = 5,        /* the process has no memory for content of this size */
+  NJ_REENTRANT = 4,        /* called from inside a callback: the function would wait for that callback to return */
+  NJ_NO_MEMORY = 5,        /* memory for content could not be allocated */
 
   NJ_CANCELLED = 10,       /* by nj_task_cancel, or because the client or the queue was freed */
   NJ_TIMEOUT = 11,         /* nj_error_phase says which timeout expired: connect, idle or total */
@@ -172,7 +173,8 @@ typedef enum nj_status {
 } nj_status;
 
 /**
- * Returns the name of a status as Lua and the log use it: "connection_lost". "unknown" for any other number. Static.
+ * Returns the name of a status in Lua and the log, such as "connection_lost". "unknown" for a number that is not a
+ * status. Static.
  */
 NJ_API const char *nj_status_name(nj_status status);
 
@@ -191,7 +193,7 @@ typedef enum nj_phase {
 /** Where a response came from. Members may be added. */
 typedef enum nj_source {
   NJ_SOURCE_NETWORK = 0,
-  NJ_SOURCE_COALESCED = 1,   /* the exchange of another, identical call: nj_config_set_coalesce, or the cache */
+  NJ_SOURCE_COALESCED = 1,   /* an exchange that an identical call had started (nj_config_set_coalesce, or the cache) */
   NJ_SOURCE_CACHE = 2,       /* a fresh cache entry */
   NJ_SOURCE_REVALIDATED = 3, /* a cache entry that the server has confirmed (304) */
   NJ_SOURCE_STALE = 4        /* a stale cache entry, as the policy, the request or the response allows */
@@ -206,7 +208,7 @@ typedef enum nj_log_level {
   NJ_LOG_DEBUG = 4 /* also connections and decisions */
 } nj_log_level;
 
-/** "No limit", for every timeout and limit whose comment names it. */
+/** "No limit", for every timeout and limit whose comment names NJ_NO_LIMIT. */
 #define NJ_NO_LIMIT (0.0)
 
 typedef struct nj_error nj_error;                           /* why something failed; immutable */
@@ -226,14 +228,14 @@ typedef struct nj_pagination nj_pagination;                 /* how a list contin
 typedef struct nj_paginator nj_paginator;                   /* reads a list page by page */
 typedef struct nj_page nj_page;                             /* one page of a list; immutable */
 typedef struct nj_script nj_script;                         /* a Lua interpreter */
-typedef struct nj_prepared_request nj_prepared_request;     /* lent: the request in a before hook */
-typedef struct nj_proposed_redirect nj_proposed_redirect;   /* lent: a redirect that is about to be followed */
-typedef struct nj_failed_attempt nj_failed_attempt;         /* lent: an attempt that has failed */
-typedef struct nj_login_prompt nj_login_prompt;             /* lent: what an interactive login shows to a person */
-typedef struct nj_script_call nj_script_call;               /* lent: a script's call of a host function */
+typedef struct nj_prepared_request nj_prepared_request;     /* borrowed: the request in a before hook */
+typedef struct nj_proposed_redirect nj_proposed_redirect;   /* borrowed: a redirect that is about to be followed */
+typedef struct nj_failed_attempt nj_failed_attempt;         /* borrowed: an attempt that has failed */
+typedef struct nj_login_prompt nj_login_prompt;             /* borrowed: what an interactive login shows to a person */
+typedef struct nj_script_call nj_script_call;               /* borrowed: a script's call of a host function */
 typedef struct nj_token_request nj_token_request;           /* a decision request for a token */
 
-/** Frees a text that the caller owns, as the comment of the function that returned it says. NULL is ignored. */
+/** Frees a text whose comment says that the caller frees it with nj_text_free. NULL is ignored. */
 NJ_API void nj_text_free(char *text);
 
 /* ==================================================================================================================
@@ -253,7 +255,7 @@ NJ_API void nj_error_release(nj_error *error);
 /** Returns the kind of the error. Never NJ_OK; NJ_INVALID_ARGUMENT for NULL. */
 NJ_API nj_status nj_error_kind(const nj_error *error);
 
-/** Returns the step of the call in which it failed; NJ_PHASE_NONE if it belongs to no step, and for NULL. */
+/** Returns the step in which the call failed; NJ_PHASE_NONE if the error belongs to no step, and for NULL. */
 NJ_API nj_phase nj_error_phase(const nj_error *error);
 
 /** Returns the message for the developer: what failed, why, and what to do. NULL for NULL. */
@@ -265,13 +267,16 @@ NJ_API const char *nj_error_message(const nj_error *error);
  */
 NJ_API const char *nj_error_user_message(const nj_error *error);
 
-/** Returns the URL of the call without user info and with secrets in its query masked. NULL if no call has failed. */
+/**
+ * Returns the URL of the call without user info and with secrets in its query masked. NULL if the error belongs to no
+ * call.
+ */
 NJ_API const char *nj_error_url(const nj_error *error);
 
-/** Returns the status of the response that was not expected; 0 if no response arrived. */
+/** Returns the status of the unexpected response; 0 if no response arrived. */
 NJ_API int nj_error_http_status(const nj_error *error);
 
-/** Returns the response that was not expected, with its body. Borrowed. NULL if no response arrived. */
+/** Returns the unexpected response with its body. Borrowed. NULL if no response arrived. */
 NJ_API const nj_response *nj_error_response(const nj_error *error);
 
 /**
@@ -280,13 +285,13 @@ NJ_API const nj_response *nj_error_response(const nj_error *error);
  * documents, up to 256 KiB.
  *
  *   title    the kind of problem
- *   message  the server's message about it
- *   detail   this occurrence of the problem
+ *   message  the server's message about the problem
+ *   detail   what happened in this occurrence of the problem
  *   code     an identifier for programs
  *   type     a URI or a word that names the kind of problem
  *
- * @return the text, truncated to 1000 characters, or NULL if the server does not give it. The text is the server's:
- *         escape it before displaying it.
+ * @return the text, truncated to 1000 characters, or NULL if the server does not send this member. The text is the
+ *         server's: escape it before displaying it.
  */
 NJ_API const char *nj_error_details_title(const nj_error *error);
 NJ_API const char *nj_error_details_message(const nj_error *error);
@@ -303,19 +308,19 @@ NJ_API const char *nj_error_details_field_name_at(const nj_error *error, size_t 
 /** Returns the server's message about a rejected field. NULL if `index` is out of range. */
 NJ_API const char *nj_error_details_field_message_at(const nj_error *error, size_t index);
 
-/** Reports whether the same call may succeed later without a change. False for NULL. */
+/** Reports whether the same request may succeed if it is sent again later. False for NULL. */
 NJ_API bool nj_error_is_retryable(const nj_error *error);
 
 /**
- * Reports whether the server may have processed the request although no response arrived. If true, a write must not
- * be repeated without an idempotency key. False for NULL.
+ * Reports whether the server may have processed the request although no response arrived. If true, a request that
+ * changes data must not be repeated without an idempotency key. False for NULL.
  */
 NJ_API bool nj_error_may_have_been_processed(const nj_error *error);
 
-/** Returns the seconds that the server asked to wait (Retry-After); -1 if it did not ask, and for NULL. */
+/** Returns the seconds of the server's Retry-After; -1 if the response has none, and for NULL. */
 NJ_API double nj_error_retry_after(const nj_error *error);
 
-/** Returns how many times the request was put on a connection; 0 if it never was, and for NULL. */
+/** Returns how many times a connection was assigned to the request; 0 if none was, and for NULL. */
 NJ_API int nj_error_attempts(const nj_error *error);
 
 /** Returns the number of attempts that failed before the last one. 0 for NULL. */
@@ -324,10 +329,10 @@ NJ_API size_t nj_error_earlier_count(const nj_error *error);
 /** Returns the error of an earlier attempt, the first one at index 0. Borrowed. NULL if `index` is out of range. */
 NJ_API const nj_error *nj_error_earlier(const nj_error *error, size_t index);
 
-/** Explains the course of the call to a person; see nj_response_explain. NULL for NULL. */
+/** Returns an explanation of the call for a person; see nj_response_explain. NULL for NULL. */
 NJ_API const char *nj_error_explain(const nj_error *error);
 
-/** Explains the course of the call to a program; see nj_response_explain_json. NULL for NULL. */
+/** Returns an explanation of the call for a program; see nj_response_explain_json. NULL for NULL. */
 NJ_API const char *nj_error_explain_json(const nj_error *error, size_t *out_length);
 
 /**
@@ -336,12 +341,12 @@ NJ_API const char *nj_error_explain_json(const nj_error *error, size_t *out_leng
  */
 NJ_API const char *nj_error_idempotency_key(const nj_error *error);
 
-/** Returns the error number of the operating system or of TLS that caused the error; 0 if there is none. */
+/** Returns the code of the operating system's or TLS error that caused this error; 0 if there is none. */
 NJ_API int nj_error_code(const nj_error *error);
 
 /**
- * Returns the index in its batch of the request that failed. -1 if the error does not belong to one request of a
- * batch.
+ * Returns the index of the failed request in its batch. -1 if the error does not belong to one request of a batch, and
+ * for NULL.
  */
 NJ_API int64_t nj_error_batch_index(const nj_error *error);
 
@@ -355,8 +360,8 @@ NJ_API const char *nj_error_curl(const nj_error *error, bool show_secrets);
  *   Destructor   nj_queue_free
  *   Threads      any
  *
- * Tasks, batches, pagers and the log deliver their events to a queue. nj_queue_poll calls the host's callbacks for
- * them. Any number of clients may share a queue.
+ * Tasks, batches, paginators and the log deliver their events to a queue. nj_queue_poll calls the host's callbacks for
+ * these events. Any number of clients may share a queue.
  * ================================================================================================================== */
 
 /** Creates a queue. Never NULL. */
@@ -364,8 +369,8 @@ NJ_API nj_queue *nj_queue_new(void);
 
 /**
  * Cancels the tasks, batches and page requests that deliver to the queue, runs their remaining callbacks on this
- * thread, frees the queue, and returns when no callback is left. If it is called from a callback of the same queue,
- * this happens when the surrounding nj_queue_poll returns. NULL is ignored.
+ * thread, frees the queue, and returns when no callback is left. If a callback of the same queue calls this function,
+ * the surrounding nj_queue_poll does all this before it returns. NULL is ignored.
  */
 NJ_API void nj_queue_free(nj_queue *queue);
 
@@ -387,12 +392,12 @@ NJ_API int nj_queue_fd(nj_queue *queue);
  *
  * @param timeout seconds to wait for the first event. 0 and NaN: does not wait. Negative, or more than 3153600000:
  *                waits without a limit. NJ_NO_LIMIT has no meaning here.
- * @return the number of events handled; 0 if none came in time, from inside a callback of the same queue, for NULL,
- *         and after fork
+ * @return the number of events handled; 0 if none arrived before the timeout, from inside a callback of the same queue,
+ *         for NULL, and after fork
  */
 NJ_API size_t nj_queue_poll(nj_queue *queue, double timeout);
 
-/** Makes the current or the next nj_queue_poll return. */
+/** Makes the nj_queue_poll that waits, or otherwise the next one, return. */
 NJ_API void nj_queue_wake(nj_queue *queue);
 
 /* ==================================================================================================================
@@ -415,8 +420,7 @@ NJ_API nj_config *nj_config_new(void);
 NJ_API void nj_config_free(nj_config *config);
 
 /**
- * Sets the options that a JSON object names. Options that it does not name keep their values. Lua's option table has
- * the same keys:
+ * Sets the options that a JSON object names. The other options keep their values. Lua's option table has the same keys:
  *
  *   key                          value
  *   ---------------------------  ------------------------------------------------------------------------------------
@@ -433,7 +437,7 @@ NJ_API void nj_config_free(nj_config *config);
  *                                names (X-JWT, Api_Key, X-Passwd and others) and by their values (JSON Web Tokens, long
  *                                random tokens)
  *   forward_headers              names of headers that are also sent to other origins: with redirects, next pages and
- *                                absolute URLs. Without it, other origins get only headers that describe the client and
+ *                                absolute URLs. By default, other origins get only headers that describe the client and
  *                                the wanted response (Accept, Accept-Language, User-Agent, Content-Type, Range,
  *                                conditions). Must not contain Authorization, Cookie or Host. Another origin gets a
  *                                Referer without path and query
@@ -469,7 +473,7 @@ NJ_API void nj_config_free(nj_config *config);
  * @param length bytes of `json`
  * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown key (the message names the nearest known key), or a value of the
  *         wrong type or out of range; NJ_DECODING if `json` is not JSON; NJ_INVALID_URL, NJ_INVALID_REQUEST and
- *         NJ_STORAGE as the setters of the keys. On failure no option has changed.
+ *         NJ_STORAGE as for the setters of the keys. On failure no option has changed.
  */
 NJ_API nj_status nj_config_merge_json(nj_config *config, const char *json, size_t length, nj_error **out_error);
 
@@ -495,7 +499,7 @@ NJ_API nj_status nj_config_set_base_url(nj_config *config, const char *url);
 NJ_API nj_status nj_config_set_path_scope(nj_config *config, const char *path);
 
 /**
- * Sets a header for all requests that do not set the same name themselves. Replaces an earlier value of the name.
+ * Sets a header for all requests that do not set a header of the same name. Replaces an earlier value of the header.
  * Headers that carry credentials are sent to the base URL's origin only.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the name or the value cannot be sent in a header, for
@@ -556,7 +560,7 @@ NJ_API nj_status nj_config_set_idle_connection_lifetime(nj_config *config, doubl
 /**
  * Limits the redirects that one call follows. A further redirect fails the call with NJ_PROTOCOL. So does a loop: a
  * redirect to a URL that the call has already requested with the same method, unless a cookie or a Retry-After has
- * made the request different. The client waits for the Retry-After of a redirect first.
+ * made the request different. The client follows a redirect after the wait that its Retry-After asks for.
  *
  * @param count 0 to 100; 10 by default. 0: a redirect is returned like any other response, and fails the call unless
  *              its status is expected (nj_request_expect_status).
@@ -593,7 +597,7 @@ NJ_API nj_status nj_config_set_decompress(nj_config *config, bool decompress);
  * tunnel, and certificates are checked against the origin's name.
  *
  * By default, nj_client_new reads http_proxy, https_proxy, all_proxy and no_proxy from the environment, as curl does.
- * Addresses of this machine are no exception unless no_proxy names them.
+ * Requests to addresses of this machine also use the proxy, unless no_proxy names these addresses.
  *
  * @param url "http://user:password@host:3128", or the same with https, socks5 (this machine resolves the names) or
  *            socks5h (the proxy resolves them). NULL: no proxy.
@@ -612,16 +616,16 @@ NJ_API nj_status nj_config_set_proxy(nj_config *config, const char *url);
 NJ_API nj_status nj_config_set_no_proxy(nj_config *config, const char *hosts);
 
 /**
- * Sets whether the environment chooses the proxy (true, the default) or no proxy is used (false). Replaces a proxy
- * that was set with nj_config_set_proxy.
+ * Sets whether the proxy is read from the environment (true, the default) or no proxy is used (false). Replaces a
+ * proxy that was set with nj_config_set_proxy.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_use_environment_proxy(nj_config *config, bool use);
 
 /**
- * Connects to a unix socket for every URL. TLS is used for https. No proxy is used. This is for daemons whose Host
- * header must not be localhost; otherwise a base URL can name the socket.
+ * Connects to a unix socket for every URL. TLS is used for https. No proxy is used. Needed only for daemons that require
+ * a Host header other than localhost; for other daemons, the base URL can name the socket.
  *
  * @param path an absolute path of at most 107 bytes. NULL, the default: none.
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_URL if `path` is relative or too long
@@ -632,7 +636,7 @@ NJ_API nj_status nj_config_set_unix_socket(nj_config *config, const char *path);
  * Sets a PEM file of certificate authorities that are trusted instead of the system's. RSA keys in certificates may
  * currently have fewer than 2048 bits.
  *
- * @param path nj_client_new reads the file and fails with NJ_TLS if it cannot
+ * @param path nj_client_new reads the file, and fails with NJ_TLS if the file cannot be read
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
@@ -646,7 +650,7 @@ NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
 NJ_API nj_status nj_config_set_verify_certificates(nj_config *config, bool verify);
 
 /**
- * Sets whether the client must leave nothing on disk. False by default. If true, nj_client_new fails with
+ * Sets whether the client must not write to the disk. False by default. If true, nj_client_new fails with
  * NJ_INVALID_ARGUMENT for a configuration with a cookie file or a cache on disk.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -665,10 +669,10 @@ typedef void (*nj_log_fn)(void *context, nj_log_level level, const char *message
 /**
  * Sets where clients log. They do not log by default.
  *
- * A queue that is not polled holds at most 1,024 lines, and at most 1 MiB, of this log. Further lines are dropped.
- * The next line that is delivered follows a warning with the number of dropped lines.
+ * A queue that is not polled holds at most 1,024 lines, and at most 1 MiB, of this log. Further lines are dropped. A
+ * warning with the number of dropped lines precedes the next line that is delivered.
  *
- * @param level   the most verbose level that is logged; NJ_LOG_OFF: nothing
+ * @param level   the most verbose level that is logged; NJ_LOG_OFF: nothing is logged
  * @param queue   the queue on which `log` is called; the clients keep it alive
  * @param log     called from nj_queue_poll
  * @param context passed to `log` unchanged; must stay valid until the clients and the queue are freed
@@ -681,10 +685,10 @@ NJ_API nj_status nj_config_set_log(nj_config *config, nj_log_level level, nj_que
 
 /**
  * Runs before each call and may change its request. Runs inside nj_queue_poll of the call's queue or inside the
- * blocking call. The call waits for it, at most until the total timeout expires.
+ * blocking call. The call waits for the hook, at most until the total timeout expires.
  *
  * @param request borrowed until the hook returns
- * @return NJ_OK: the call continues. Any other status: the call fails with it, and nothing is sent.
+ * @return NJ_OK: the call continues. Any other status: the call fails with this status, and nothing is sent.
  */
 typedef nj_status (*nj_request_hook_fn)(void *context, nj_prepared_request *request);
 
@@ -712,7 +716,8 @@ typedef void (*nj_response_hook_fn)(void *context, const nj_response *response, 
  */
 NJ_API nj_status nj_config_on_response(nj_config *config, nj_response_hook_fn after, void *context);
 
-/* nj_prepared_request: the request in a before hook. Lent until the hook returns; for the thread of the hook only. */
+/* nj_prepared_request: the request in a before hook. Borrowed until the hook returns; only on the thread that runs the
+ * hook. */
 
 /** Returns the method. Valid until the hook returns. NULL for NULL. */
 NJ_API const char *nj_prepared_request_method(nj_prepared_request *request);
@@ -721,8 +726,8 @@ NJ_API const char *nj_prepared_request_method(nj_prepared_request *request);
 NJ_API const char *nj_prepared_request_url(nj_prepared_request *request);
 
 /**
- * Returns the value of the first header of this name, secrets included. Valid until the hook returns. NULL if none
- * exists.
+ * Returns the value of the first header of a name. Secrets are not masked. Valid until the hook returns. NULL if there
+ * is no such header, and for NULL.
  */
 NJ_API const char *nj_prepared_request_header(nj_prepared_request *request, const char *name);
 
@@ -731,7 +736,7 @@ NJ_API const char *nj_prepared_request_header(nj_prepared_request *request, cons
  *
  * @param value NULL: removes the headers of this name
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the name or the value cannot be sent in a header, or the
- *         header is set by the client alone (Content-Length, Transfer-Encoding and others)
+ *         header is one that only the client sets (Content-Length, Transfer-Encoding and others)
  */
 NJ_API nj_status nj_prepared_request_set_header(nj_prepared_request *request, const char *name, const char *value);
 
@@ -746,7 +751,7 @@ NJ_API nj_status nj_prepared_request_set_header(nj_prepared_request *request, co
  * ================================================================================================================== */
 
 /**
- * Sets a bearer token (RFC 6750), which is sent as it is.
+ * Sets a bearer token (RFC 6750), which is sent without encoding.
  *
  * @param token nj_client_new fails with NJ_INVALID_ARGUMENT if it cannot be sent in a header
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -774,9 +779,9 @@ NJ_API nj_status nj_config_set_digest_auth(nj_config *config, const char *user, 
 /**
  * Sets an API key that is sent in a header, in the query or in a cookie of each request. The key is masked whenever
  * a URL or a header is shown. The cookie is added to the client's cookies and replaces one of the same name; a request
- * with its own Cookie header is sent without it.
+ * with its own Cookie header is sent without this cookie.
  *
- * @return NJ_OK; NJ_INVALID_ARGUMENT, also for an empty key and for a name or key that cannot be sent there
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also for an empty key and for a name or key that cannot be sent in that place
  */
 NJ_API nj_status nj_config_set_api_key_header(nj_config *config, const char *name, const char *key);
 NJ_API nj_status nj_config_set_api_key_query(nj_config *config, const char *name, const char *key);
@@ -822,24 +827,24 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *   refresh_timeout  30 s        the timeout of a refresh; 0: no limit
  *   refresh_limit    5           refreshes in 30 seconds, after which calls fail
  *
- * A new token is in its store before it is used. A client never replaces a newer login in the store by an older one:
- * it adopts a login that another client has made since, and fails with NJ_UNAUTHORIZED if another client has logged
- * out. Some servers report a lifetime of 0 seconds for tokens that never expire. Such a token is used until a server
- * rejects it, and the client logs a warning.
+ * A new token is stored before it is used. A client never replaces a newer login in the store by an older one. If
+ * another client has logged in, this client adopts the new login; if another client has logged out, its calls fail with
+ * NJ_UNAUTHORIZED. Some servers report a lifetime of 0 seconds for tokens that never expire. The client uses a token
+ * with this lifetime until a server rejects it, and logs a warning.
  *
- * Several credentials are named by their security schemes:
+ * If there are several credentials, each has the name of its security scheme:
  *
  *     {"schemes": {"apiKey": {"type": "api_key", "header": "X-Key", "key": "..."},
  *                  "oauth": {"type": "oauth2", "token_url": "/oauth/token"}}}
  *
- * Each endpoint uses the first security requirement (`security`) for which credentials are configured. If there is
- * none, the request fails with NJ_INVALID_REQUEST before it is sent. {"auth": "apiKey"} of nj_request_merge_json
- * chooses other schemes. A request without an endpoint and without that option is sent without credentials. Each
- * login has its own token, store and refresh.
+ * Each endpoint uses the first security requirement (`security`) for which credentials are configured. If none of its
+ * requirements has credentials, the request fails with NJ_INVALID_REQUEST before it is sent. {"auth": "apiKey"} of
+ * nj_request_merge_json chooses other schemes. A request without an endpoint and without this option is sent without
+ * credentials. Each login has its own token, store and refresh.
  *
  * If nj_config_set_catalog was called before with an API description that says how to log in, the type may be
- * omitted. oauth2 then requests the scopes of all endpoints of its scheme, unless `scope` is given. A refresh names
- * no scope, which means the granted ones (RFC 6749 section 6).
+ * omitted. oauth2 then requests the scopes of all endpoints of its scheme, unless `scope` is given. A refresh request
+ * has no scope parameter, so the granted scopes do not change (RFC 6749 section 6).
  *
  * @param json   need not end with NUL
  * @param length bytes of `json`
@@ -849,14 +854,15 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
 NJ_API nj_status nj_config_set_auth_json(nj_config *config, const char *json, size_t length, nj_error **out_error);
 
 /**
- * Must provide a token, because a call needs one and none exists, it has expired, or the server has rejected it.
- * Called once for all waiting calls of the client, by the first nj_queue_poll or blocking call of one of
- * them.
+ * Must provide a token. Called when a call needs a token and the client has none, or its token has expired or was
+ * rejected by the server. Called once for all waiting calls of the client, inside the first nj_queue_poll or blocking
+ * function that runs for one of these calls.
  *
  * The callback responds with nj_token_request_respond or nj_token_request_fail. It may keep the request with
  * nj_token_request_retain and respond later, from any thread. The waiting calls fail with NJ_TIMEOUT after 30 seconds
- * without a response, and with NJ_UNAUTHORIZED if the last owner releases the request without a response. A call of
- * the same client that fetches the token must not need one itself: nj_request_set_use_auth(request, false).
+ * without a response, and with NJ_UNAUTHORIZED if the last owner releases the request without a response. If the
+ * callback fetches the token with the same client, that call must not need a token: nj_request_set_use_auth(request,
+ * false).
  *
  * @param request borrowed until the callback returns
  */
@@ -865,10 +871,11 @@ typedef void (*nj_token_fn)(void *context, nj_token_request *request);
 /**
  * Sets a callback that provides tokens.
  *
- * @param scheme  the security scheme whose tokens it provides, in addition to the schemes of nj_config_set_auth_json
- *                and in place of the one of this name, before or after that call. NULL: all calls; replaces all other
+ * @param scheme  the security scheme whose tokens the callback provides. It replaces the credential that
+ *                nj_config_set_auth_json sets for this scheme, and keeps those of other schemes; the order of the two
+ *                calls does not matter. NULL: the callback provides the tokens of all calls and replaces all other
  *                credentials.
- * @param provide NULL: removes the provider of the scheme; with a NULL `scheme`, all credentials
+ * @param provide NULL: removes the provider of the scheme or, if `scheme` is NULL, all credentials
  * @param context passed to `provide` unchanged; must stay valid until the clients are freed
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -876,8 +883,8 @@ NJ_API nj_status nj_config_set_token_provider(nj_config *config, const char *sch
                                               void *context);
 
 /**
- * Runs when a login has ended and a new login is needed: once each time, inside nj_queue_poll or the blocking call of
- * a call that waited for the token. It may start calls and log in.
+ * Runs once each time that a login has ended and a new login is needed. Runs inside the nj_queue_poll or the blocking
+ * function of a call that waited for the token. The callback may start calls and log in.
  */
 typedef void (*nj_login_required_fn)(void *context);
 
@@ -893,7 +900,7 @@ NJ_API nj_status nj_config_set_on_login_required(nj_config *config, nj_login_req
 /* ==================================================================================================================
  * nj_token_request: a decision request for a token
  *
- *   Lent to      nj_token_fn; nj_token_request_retain adds an owner
+ *   Borrowed by  nj_token_fn; nj_token_request_retain adds an owner
  *   Released by  nj_token_request_release, once for each nj_token_request_retain
  *   Threads      any
  * ================================================================================================================== */
@@ -907,14 +914,14 @@ NJ_API nj_token_request *nj_token_request_retain(nj_token_request *request);
  */
 NJ_API void nj_token_request_release(nj_token_request *request);
 
-/** Reports whether the server has rejected the last token, as opposed to its expiry. False for NULL. */
+/** Reports whether the request was made because the server rejected the last token. False for NULL. */
 NJ_API bool nj_token_request_was_rejected(const nj_token_request *request);
 
 /**
  * Gives the token to the waiting calls.
  *
- * @param expires_in_seconds the token's lifetime from now, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY if it is not
- *                           known: the token is then used until a server rejects it
+ * @param expires_in_seconds the token's lifetime from now, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY if the
+ *                           lifetime is not known: the token is then used until a server rejects it
  * @return NJ_OK; NJ_INVALID_ARGUMENT for a token that cannot be sent in a header or a lifetime out of range (the
  *         request stays pending), and for a request that already has a response; NJ_FORKED
  */
@@ -925,7 +932,7 @@ NJ_API nj_status nj_token_request_respond(nj_token_request *request, const char 
  * Reports that there is no token. The waiting calls fail with NJ_UNAUTHORIZED.
  *
  * @param ends_login true: a new login is needed (nj_config_set_on_login_required), and all calls fail until
- *                   nj_client_set_token. False: the next call asks again.
+ *                   nj_client_set_token. False: nj_token_fn is called again for the next call.
  * @param message    for the developer, in the errors of the calls or in the log; NULL: none
  * @return NJ_OK; NJ_INVALID_ARGUMENT for a request that already has a response; NJ_FORKED
  */
@@ -935,10 +942,10 @@ NJ_API nj_status nj_token_request_fail(nj_token_request *request, bool ends_logi
  * Retries
  *
  * The client repeats attempts that fail temporarily: connection failures and the statuses 408, 425, 429, 500, 502,
- * 503 and 504. It repeats a request only if that cannot process it twice: the server has not seen the request, the
- * method is idempotent (RFC 9110 section 9.2.2), or the request carries an idempotency key. It waits at least as long
- * as the server asks (Retry-After). The total timeout covers all attempts and waits. If many calls fail, at most a
- * tenth of the client's calls is repeated.
+ * 503 and 504. It repeats a request only if a second request is safe: the server has not seen the first, the method is
+ * idempotent (RFC 9110 section 9.2.2), or the request carries an idempotency key. The client waits at least as long as
+ * the server asks (Retry-After). The total timeout covers all attempts and waits. If many calls fail, at most a tenth of
+ * the client's calls is repeated.
  * ================================================================================================================== */
 
 /**
@@ -960,8 +967,8 @@ NJ_API nj_status nj_config_set_retry_attempts(nj_config *config, int count);
 NJ_API nj_status nj_config_set_retry_backoff(nj_config *config, double base, double cap);
 
 /**
- * Limits how long a server may make a call wait. If it asks for more, the call fails at once, and
- * nj_error_retry_after returns what it asked for.
+ * Limits how long a server may make a call wait. If the server asks for a longer wait, the call fails at once, and
+ * nj_error_retry_after returns the requested wait.
  *
  * @param seconds 0 to 3153600000; 60 by default. NJ_NO_LIMIT has no meaning here: 0 does not wait.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -971,9 +978,9 @@ NJ_API nj_status nj_config_set_retry_max_wait(nj_config *config, double seconds)
 /**
  * Sets whether the Retry-After of a response (RFC 9110 section 10.2.3) is respected. True by default. If it is:
  *
- *   - a retry and a redirect wait at least as long as it asks
- *   - a 429 that asks for at most nj_config_set_retry_max_wait holds back all calls to the origin
- *   - a 429 that asks for more, and a 503, hold back the calls for the same URL until one of them succeeds
+ *   - a retry and a redirect wait at least as long as the Retry-After asks
+ *   - a 429 with a wait of at most nj_config_set_retry_max_wait holds back all calls to the origin
+ *   - a 429 with a longer wait, and a 503, hold back the calls for the same URL until one of them succeeds
  *
  * A call that is held back for longer than nj_config_set_retry_max_wait, or beyond its total timeout, fails at once
  * with NJ_RATE_LIMITED. Invalid values and values above 30 days are ignored. If Retry-After is not respected, it is
@@ -996,17 +1003,17 @@ NJ_API nj_status nj_request_set_retry_attempts(nj_request *request, int count);
 
 /** A decision about an attempt that has failed. */
 typedef enum nj_retry_action {
-  NJ_RETRY_DEFAULT = 0, /* do what the client's settings say */
+  NJ_RETRY_DEFAULT = 0, /* apply the client's settings */
   NJ_RETRY_AGAIN = 1,      /* retry in any case; the server may then process the request twice */
   NJ_RETRY_STOP = 2,       /* fail the call */
-  NJ_RETRY_PENDING = 3       /* nj_task_retry will decide */
+  NJ_RETRY_PENDING = 3       /* nj_task_retry provides the decision later */
 } nj_retry_action;
 
 /**
- * Decides about a failed attempt: one without a response, or with one of the statuses above that the request does not
- * expect. Runs inside nj_queue_poll or the blocking call. The call waits for the decision, at most until the total
- * timeout expires. Not called if a part of the response has been delivered, or a streamed request body cannot be
- * rewound: such an attempt is never repeated.
+ * Decides about a failed attempt: an attempt without a response, or with one of the statuses of the section "Retries"
+ * that the request does not expect. Runs inside nj_queue_poll or the blocking call. The call waits for the decision, at
+ * most until the total timeout expires. Not called if a part of the response has been delivered, or if a streamed
+ * request body cannot be rewound, because the client never repeats these attempts.
  *
  * @param attempt borrowed until the callback returns
  */
@@ -1021,9 +1028,9 @@ typedef nj_retry_action (*nj_retry_fn)(void *context, nj_task *task, nj_failed_a
  */
 NJ_API nj_status nj_request_on_retry(nj_request *request, nj_retry_fn retry, void *context);
 
-/* nj_failed_attempt: lent until nj_retry_fn returns; for the thread of the callback only. */
+/* nj_failed_attempt: borrowed until nj_retry_fn returns; only on the thread that runs the callback. */
 
-/** Returns the error that the call would fail with. Borrowed until the callback returns; nj_error_retain keeps it. */
+/** Returns the error of the attempt. Borrowed until the callback returns; nj_error_retain keeps it. NULL for NULL. */
 NJ_API const nj_error *nj_failed_attempt_error(const nj_failed_attempt *attempt);
 
 /** Returns the number of the failed attempt, 1 for the first. 0 for NULL. */
@@ -1032,11 +1039,11 @@ NJ_API int nj_failed_attempt_number(const nj_failed_attempt *attempt);
 /** Returns the seconds after which the client would retry. -1 if it would not retry, and for NULL. */
 NJ_API double nj_failed_attempt_delay(const nj_failed_attempt *attempt);
 
-/** Returns why the client would not retry, as a sentence. NULL if it would. */
+/** Returns why the client would not retry, as a sentence. NULL if it would retry, and for NULL. */
 NJ_API const char *nj_failed_attempt_reason(const nj_failed_attempt *attempt);
 
 /**
- * Sets how long NJ_RETRY_AGAIN waits. By default, as long as the client would wait, or 0 if it would not retry.
+ * Sets how long NJ_RETRY_AGAIN waits. The default is nj_failed_attempt_delay, or 0 if the client would not retry.
  *
  * @param seconds 0 to 3153600000
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -1044,8 +1051,8 @@ NJ_API const char *nj_failed_attempt_reason(const nj_failed_attempt *attempt);
 NJ_API nj_status nj_failed_attempt_set_delay(nj_failed_attempt *attempt, double seconds);
 
 /**
- * Provides the decision that NJ_RETRY_PENDING deferred, once for each time it was returned. Does nothing if the call
- * has ended. Any thread.
+ * Provides the decision that NJ_RETRY_PENDING deferred. Must be called once for each NJ_RETRY_PENDING that nj_retry_fn
+ * returned. Does nothing if the call has ended. Any thread.
  *
  * @param decision not NJ_RETRY_PENDING
  * @param seconds  how long NJ_RETRY_AGAIN waits, 0 to 3153600000; ignored for other decisions
@@ -1054,8 +1061,8 @@ NJ_API nj_status nj_failed_attempt_set_delay(nj_failed_attempt *attempt, double 
 NJ_API nj_status nj_task_retry(nj_task *task, nj_retry_action decision, double seconds);
 
 /**
- * Sets the Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header). It is the same in all attempts, so
- * that a write can be repeated after a lost response. The server must support such keys.
+ * Sets the Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header). All attempts of a call send the same
+ * key, so that a request that changes data can be repeated after a lost response. The server must support the header.
  *
  * @param key 1 to 255 printable ASCII characters without spaces. NULL: the client generates a key for each call,
  *            which nj_response_idempotency_key and nj_error_idempotency_key return.
@@ -1087,11 +1094,11 @@ NJ_API nj_status nj_idempotency_key_new(char *buffer, size_t capacity);
  * ================================================================================================================== */
 
 /**
- * Limits how many requests to an origin begin in a period, evenly distributed. The client then also follows what
- * servers report about their own limits (RateLimit, RateLimit-Policy and X-RateLimit-* headers:
- * draft-ietf-httpapi-ratelimit-headers). No limit by default.
+ * Limits how many requests to an origin begin in a period, evenly distributed. The client then also obeys the limits
+ * that servers report (RateLimit, RateLimit-Policy and X-RateLimit-* headers: draft-ietf-httpapi-ratelimit-headers). No
+ * limit by default.
  *
- * @param requests    1 to 1000000000. 0: only what servers report; the other parameters are ignored.
+ * @param requests    1 to 1000000000. 0: only the limits that servers report; the other parameters are ignored.
  * @param per_seconds the period, more than 0 and at most 3153600000
  * @param burst       requests that may begin at the same time after a pause, 1 to 1000000000. 0: `requests`.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -1108,9 +1115,9 @@ NJ_API nj_status nj_config_set_concurrency(nj_config *config, size_t count);
 
 /**
  * Sets a circuit breaker for each origin. The circuit opens when `failure_rate` of the calls in the last `window`
- * seconds have failed (no response, or a status of 500 and above). While it is open, for `open_duration` seconds, calls
- * fail at once with NJ_SERVER. Then it is half-open: one call is sent as a probe. Its success closes the circuit, and
- * its failure opens it again.
+ * seconds have failed (no response, or a status of 500 and above). The circuit stays open for `open_duration` seconds,
+ * and calls fail at once with NJ_SERVER. Afterwards the circuit is half-open: one call is sent as a probe. If the probe
+ * succeeds, the circuit closes; if it fails, the circuit opens again.
  *
  * @param failure_rate  more than 0, up to 1. 0, the default: no circuit breaker; the other parameters are ignored.
  * @param minimum_calls the calls in the window below which the circuit stays closed, 1 to 1000000
@@ -1122,7 +1129,7 @@ NJ_API nj_status nj_config_set_circuit_breaker(nj_config *config, double failure
                                                double window, double open_duration);
 
 /**
- * Limits the calls of one origin or group that wait for its limits. A further call fails at once with
+ * Limits the calls that wait for the limits of one origin or group. A further call fails at once with
  * NJ_RATE_LIMITED.
  *
  * @param count 0 to 10000000; 1000 by default. 0: no call waits.
@@ -1140,15 +1147,15 @@ NJ_API nj_status nj_config_set_max_queued(nj_config *config, size_t count);
 NJ_API nj_status nj_request_set_limit_group(nj_request *request, const char *group);
 
 /**
- * Sets whether identical calls share one exchange while it is in flight, and the memory of its response. Calls are
+ * Sets whether identical calls share one exchange while it is in flight, and share its response in memory. Calls are
  * identical if they have a safe method, no body, and the same URL, headers and credentials. False by default. The
  * second function sets this for one request, in place of the client's setting.
  *
- * Each call has its own timeouts and can be cancelled. The exchange is cancelled with its last call. Nothing is
- * stored when it has ended: this is not a cache. Requests with callbacks for head, body, redirects, retries or
- * refreshes never share. An exchange accepts no more calls after one of its calls has timed out, and after a call of
- * the client with an unsafe method (such as PUT) to its origin has ended, so that a GET after a completed PUT never
- * receives an older response.
+ * Each call has its own timeouts and can be cancelled. The exchange is cancelled when its last call is cancelled. The
+ * response is not stored for calls that start after the exchange has ended. Requests with callbacks for head, body,
+ * redirects, retries or refreshes never share. An exchange accepts no more calls after one of its calls has timed out,
+ * and after a call of the client with an unsafe method (such as PUT) to its origin has ended, so that a GET after a
+ * completed PUT never receives an older response.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1156,7 +1163,7 @@ NJ_API nj_status nj_config_set_coalesce(nj_config *config, bool coalesce);
 NJ_API nj_status nj_request_set_coalesce(nj_request *request, bool coalesce);
 
 /**
- * Describes the origins and groups that have a limit now, or whose server has asked for a pause:
+ * Returns the state of the origins and groups that have a limit, or whose server has asked for a pause (Retry-After):
  *
  *     [{"name": "https://api.example.com", "in_flight": 3, "queued": 0, "circuit": "closed"}]
  *
@@ -1193,19 +1200,19 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
  *                      or absolute
  *   query, headers,    an object: "value", a list of values, true (any) or false (absent) for each name
  *   form
- *   json               what the JSON of the body must contain
+ *   json               the values that the JSON of the body must contain
  *   body               the whole body
  *   times              how often the route responds; unlimited by default
  *   optional           true: nj_client_mock_verify does not require it
  *   response,          a response, or a list of responses in their order
  *   responses
- *   when_exhausted     what follows the last of `responses`: "last" (default), "first" or "error"
+ *   when_exhausted     the response after all of `responses`: "last" (default, again), "first" (all again) or "error"
  *
  * A response is a status, or an object:
  *
  *   status                 100 to 599; 200 by default
  *   headers                an object of names and values
- *   json, body, base64,    the body; a file is read at once
+ *   json, body, base64,    the body; this function reads the file
  *   file
  *   delay                  seconds before the response
  *   rate                   bytes per second
@@ -1222,8 +1229,8 @@ NJ_API nj_status nj_config_set_mock(nj_config *config, const char *json, nj_erro
 /**
  * Returns how often a route has responded.
  *
- * @param route the name of a route, or its method and path as the route has them: "GET /articles". NULL: all routes
- *              together.
+ * @param route the name of a route, or its method and path as written in the route: "GET /articles". NULL: the sum of
+ *              all routes.
  * @return -1 if the client has no mock or no such route, for NULL, and after fork
  */
 NJ_API int64_t nj_client_mock_uses(nj_client *client, const char *route);
@@ -1232,7 +1239,7 @@ NJ_API int64_t nj_client_mock_uses(nj_client *client, const char *route);
  * Checks that each route that is not optional has responded, as often as its `times` requires, and that every request
  * matched a route.
  *
- * @return NJ_OK; NJ_INVALID_REQUEST if that is not so; NJ_INVALID_ARGUMENT, also if the client has no mock; NJ_FORKED
+ * @return NJ_OK; NJ_INVALID_REQUEST if the check fails; NJ_INVALID_ARGUMENT, also if the client has no mock; NJ_FORKED
  */
 NJ_API nj_status nj_client_mock_verify(nj_client *client, nj_error **out_error);
 
@@ -1251,17 +1258,17 @@ typedef enum nj_cassette_mode {
 
 /**
  * Records exchanges to a JSON file, including redirects and token refreshes, or replays them. Secrets are replaced by
- * placeholders, which are the same for the same secret. Each exchange is replayed once, in the order of recording
- * among those with the same method, URL and body (without secrets).
+ * placeholders; equal secrets have the same placeholder. Each exchange is replayed once. Exchanges with the same method,
+ * URL and body (without secrets) are replayed in the order of recording.
  *
  * The option `cassette` of nj_config_merge_json has more settings: {"file", "mode", "repeats": true (the last
  * exchange again and again), "timing": true (with the recorded delays), "headers": [names to compare], "ignore":
  * {"query": [names], "json": [pointers], "body": true, "origin": true}, "secrets": [further names], "secret_values":
  * [texts]}.
  *
- * nj_client_new reads the file: it fails with NJ_STORAGE if there is none to replay, and with NJ_DECODING if it is
- * damaged. The file is written about once a second and by nj_client_free; a failure is logged. Only one client at a
- * time may record to a file.
+ * nj_client_new reads the file. It fails with NJ_STORAGE if the file to replay does not exist, and with NJ_DECODING if
+ * the file is damaged. The file is written about once a second and by nj_client_free; a failure is logged. Only one
+ * client at a time may record to a file.
  *
  * @param path NULL, the default: no cassette; `mode` is then ignored
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for an empty path
@@ -1281,7 +1288,7 @@ NJ_API nj_status nj_config_set_cassette(nj_config *config, const char *path, nj_
  *   offline  all requests fail with NJ_OFFLINE
  *
  * @param name a profile; NULL, the default: none
- * @param seed of the random numbers: the same seed has the same result
+ * @param seed the seed of the random numbers; the same seed produces the same delays and losses
  * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown name
  */
 NJ_API nj_status nj_config_set_network_profile(nj_config *config, const char *name, uint64_t seed);
@@ -1295,13 +1302,14 @@ NJ_API nj_status nj_config_set_network_profile(nj_config *config, const char *na
  * ================================================================================================================== */
 
 /**
- * Creates a client with an event loop on a thread of its own.
+ * Creates a client. Its event loop runs on its own thread.
  *
  * @param config copied; NULL: the defaults
  * @return a client that the caller frees with nj_client_free, or NULL: NJ_INVALID_ARGUMENT for options that
  *         contradict each other; NJ_INVALID_URL for the base URL; NJ_TLS for the file of certificate authorities;
- *         NJ_STORAGE for a file that an option names; NJ_DECODING for its content; NJ_CONNECT if the system has no
- *         thread or descriptor left; NJ_FORKED if the configuration has a cache or a cookie jar of the parent process
+ *         NJ_STORAGE for a file that an option names; NJ_DECODING for the content of such a file; NJ_CONNECT if the
+ *         system has no thread or descriptor left; NJ_FORKED if the configuration has a cache or a cookie jar of the
+ *         parent process
  */
 NJ_API nj_client *nj_client_new(const nj_config *config, nj_error **out_error);
 
@@ -1309,7 +1317,7 @@ NJ_API nj_client *nj_client_new(const nj_config *config, nj_error **out_error);
  * Cancels all calls of the client, posts their completions to their queues, closes the connections and frees the
  * client. NULL is ignored. May be called from a callback.
  *
- * The function returns when nothing of the client runs any more. It waits up to 15 seconds for a token refresh that
+ * The function returns when the client has no work in progress. It waits up to 15 seconds for a token refresh that
  * is in progress, and up to 5 seconds for another process that holds the cache on disk. A host name lookup that the
  * system's resolver has not finished continues on a thread of its own, without access to the client.
  */
@@ -1319,16 +1327,16 @@ NJ_API void nj_client_free(nj_client *client);
  * Sends a request and blocks until the response is complete. The request's callbacks run on this thread.
  *
  * @param request copied; it can be sent any number of times
- * @return a response that the caller releases with nj_response_release, or NULL. `out_error` then receives any kind
- *         of error from NJ_CANCELLED to NJ_SCRIPT that applies: the kind of an unexpected status
- *         (nj_request_expect_status), a network error, NJ_TIMEOUT, NJ_TOO_LARGE, NJ_DECODING, NJ_CACHE_MISS, the
- *         status that a before hook has returned; or NJ_INVALID_URL, NJ_INVALID_REQUEST, NJ_CLOSED, NJ_FORKED
+ * @return a response that the caller releases with nj_response_release, or NULL with an error of any kind from
+ *         NJ_CANCELLED to NJ_SCRIPT: the kind of an unexpected status (nj_request_expect_status), a network error,
+ *         NJ_TIMEOUT, NJ_TOO_LARGE, NJ_DECODING, NJ_CACHE_MISS, the status that a before hook has returned; or
+ *         NJ_INVALID_URL, NJ_INVALID_REQUEST, NJ_CLOSED, NJ_FORKED
  */
 NJ_API nj_response *nj_client_send(nj_client *client, const nj_request *request, nj_error **out_error);
 
 /**
  * Receives the result of a task. Called exactly once for each started task. Exactly one of `response` and `error` is
- * not NULL. `task` and both of them are borrowed until the callback returns; nj_task_retain, nj_response_retain and
+ * not NULL. All handles are borrowed until the callback returns; nj_task_retain, nj_response_retain and
  * nj_error_retain keep them. The callback may start, cancel and free anything.
  */
 typedef void (*nj_done_fn)(void *context, nj_task *task, const nj_response *response, const nj_error *error);
@@ -1358,8 +1366,9 @@ typedef void (*nj_done_fn)(void *context, nj_task *task, const nj_response *resp
  *
  * @param request copied; it can be sent any number of times
  * @param queue   the queue on which `done` and all other events of this task are delivered
- * @param done    called exactly once, from nj_queue_poll. It is never called from inside this function, but another
- *                thread that polls the queue may call it before this function returns
+ * @param done    called exactly once, from nj_queue_poll or, if it is still due then, from nj_queue_free. It is never
+ *                called from inside this function, but another thread that polls the queue may call it before this
+ *                function returns
  * @param context passed to `done` unchanged; must stay valid until `done` has returned
  * @return a task that the caller releases with nj_task_release (releasing does not cancel), or NULL:
  *         NJ_INVALID_ARGUMENT, NJ_INVALID_URL or NJ_INVALID_REQUEST for the request, NJ_CLOSED, NJ_FORKED. Network
@@ -1368,8 +1377,8 @@ typedef void (*nj_done_fn)(void *context, nj_task *task, const nj_response *resp
 NJ_API nj_task *nj_client_start(nj_client *client, const nj_request *request, nj_queue *queue, nj_done_fn done,
                                 void *context, nj_error **out_error);
 
-/* --- Logins of a client. `scheme` names the security scheme of a login, for a client that has several. NULL: the only
- * login. --- */
+/* --- Logins of a client. `scheme` is the security scheme of a login, for a client that has several logins. NULL: the
+ * only login. --- */
 
 /**
  * Installs a token that the program has obtained, in place of the current one, and saves it in the store.
@@ -1386,10 +1395,10 @@ NJ_API nj_status nj_client_set_token(nj_client *client, const char *scheme, cons
 
 /**
  * Logs out and blocks until the store and the cache on disk have been changed: removes the token, also from the
- * store, and the cached responses that only this login may see. From then on calls fail with NJ_UNAUTHORIZED, in
- * every client of the store and after a restart, until nj_client_set_token or nj_client_log_in. The access_token and
- * refresh_token of the configuration are not used before that. The server is not notified. The client is logged out
- * even if the function fails.
+ * store, and the cached responses that only this login may see. Afterwards calls fail with NJ_UNAUTHORIZED until
+ * nj_client_set_token or nj_client_log_in is called, in every client of the store and also after a restart. Until one of
+ * them is called, the access_token and refresh_token of the configuration are not used. The server is not notified. The
+ * client is logged out even if the function fails.
  *
  * @return NJ_OK; NJ_STORAGE if the store or the cache could not be changed, so that another client may still use the
  *         login; NJ_TIMEOUT after 180 seconds; NJ_INVALID_REQUEST if the client has no such login, or several and
@@ -1397,20 +1406,20 @@ NJ_API nj_status nj_client_set_token(nj_client *client, const char *scheme, cons
  */
 NJ_API nj_status nj_client_log_out(nj_client *client, const char *scheme, nj_error **out_error);
 
-/** Shows a person what to do. `prompt` is borrowed until the callback returns. */
+/** Must show a person the prompt of an interactive login. `prompt` is borrowed until the callback returns. */
 typedef void (*nj_login_prompt_fn)(void *context, const nj_login_prompt *prompt);
 
 /**
  * Obtains a token and blocks until it is in the store. With the grant device_code, a person enters a code on another
  * device (RFC 8628). With authorization_code, a person allows the access in a browser, which is redirected to a
- * socket of this machine (RFC 8252, with PKCE, RFC 7636). Any other login obtains the token as a waiting call would,
- * without a prompt.
+ * socket of this machine (RFC 8252, with PKCE, RFC 7636). Any other login obtains the token without a prompt, as for a
+ * call that needs one.
  *
  * @param seconds how long the login may take, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit, except the
  *                server's own for a code
  * @param prompt  called on this thread
  * @param context passed to `prompt` unchanged
- * @return NJ_OK; NJ_UNAUTHORIZED if the server or the person refused; NJ_TIMEOUT; NJ_STORAGE; NJ_INVALID_REQUEST if
+ * @return NJ_OK; NJ_UNAUTHORIZED if the server or the person denied access; NJ_TIMEOUT; NJ_STORAGE; NJ_INVALID_REQUEST if
  *         the client has no such login, several and `scheme` is NULL, or a token provider; a network error;
  *         NJ_CLOSED; NJ_FORKED
  */
@@ -1419,16 +1428,16 @@ NJ_API nj_status nj_client_log_in(nj_client *client, const char *scheme, double 
 
 /**
  * Receives the result of a login or logout. Called exactly once. `error` is NULL on success, and borrowed until the
- * return.
+ * callback returns.
  */
 typedef void (*nj_login_done_fn)(void *context, const nj_error *error);
 
 /**
  * Obtains a token as nj_client_log_in does, without blocking. `prompt` and `done` are called from nj_queue_poll.
  *
- * @param context passed to both unchanged; must stay valid until `done` has returned
- * @return a task that the caller releases with nj_task_release; nj_task_cancel cancels the login. NULL:
- *         NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST as nj_client_log_in; NJ_CLOSED; NJ_FORKED
+ * @param context passed to both callbacks unchanged; must stay valid until `done` has returned
+ * @return a task that the caller releases with nj_task_release (nj_task_cancel cancels the login), or NULL:
+ *         NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST as for nj_client_log_in; NJ_CLOSED; NJ_FORKED
  */
 NJ_API nj_task *nj_client_start_log_in(nj_client *client, const char *scheme, double seconds, nj_queue *queue,
                                        nj_login_prompt_fn prompt, nj_login_done_fn done, void *context,
@@ -1440,13 +1449,13 @@ NJ_API nj_task *nj_client_start_log_in(nj_client *client, const char *scheme, do
  * failed.
  *
  * @param context passed to `done` unchanged; must stay valid until `done` has returned
- * @return a task that the caller releases with nj_task_release; nj_task_cancel ends the wait and does not undo the
- *         logout. NULL: NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST as nj_client_log_out; NJ_CLOSED; NJ_FORKED
+ * @return a task that the caller releases with nj_task_release (nj_task_cancel ends the wait and does not undo the
+ *         logout), or NULL: NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST as for nj_client_log_out; NJ_CLOSED; NJ_FORKED
  */
 NJ_API nj_task *nj_client_start_log_out(nj_client *client, const char *scheme, nj_queue *queue, nj_login_done_fn done,
                                          void *context, nj_error **out_error);
 
-/* nj_login_prompt: lent until nj_login_prompt_fn returns; for the thread of the callback only. */
+/* nj_login_prompt: borrowed until nj_login_prompt_fn returns; only on the thread that runs the callback. */
 
 /**
  * Returns the page to open: on any device if there is a code, otherwise in a browser of this machine. NULL for NULL.
@@ -1473,10 +1482,10 @@ NJ_API nj_task *nj_task_retain(nj_task *task);
 /** Releases one owner. The task continues and its callbacks are still called. NULL is ignored. */
 NJ_API void nj_task_release(nj_task *task);
 
-/** Cancels the task, which then ends with NJ_CANCELLED. Does nothing if it has ended, for NULL, and after fork. */
+/** Cancels the task: it ends with NJ_CANCELLED. Does nothing if the task has ended, for NULL, and after fork. */
 NJ_API void nj_task_cancel(nj_task *task);
 
-/** Reports whether the task's completion has been delivered or is due at its queue. True for NULL and after fork. */
+/** Reports whether the task's completion is in its queue or has been delivered. True for NULL and after fork. */
 NJ_API bool nj_task_is_finished(const nj_task *task);
 
 /* ==================================================================================================================
@@ -1486,17 +1495,17 @@ NJ_API bool nj_task_is_finished(const nj_task *task);
  *   Destructor   nj_request_free
  *   Threads      one at once
  *
- * Sending copies the request: it can be changed, sent again or freed at any time. All callbacks run inside
- * nj_queue_poll of the call's queue, or inside the blocking call. Their `task` is borrowed until they return.
+ * Sending copies the request: the program can change it, send it again or free it at any time. All callbacks run inside
+ * nj_queue_poll of the call's queue, or inside the blocking call. Each borrows its `task` until it returns.
  * ================================================================================================================== */
 
 /**
  * Creates a request.
  *
  * @param method a method in its exact case: "GET"
- * @param target an absolute http or https URL, or a path that is joined to the base URL. It is checked when the
+ * @param target an absolute http or https URL, or a path that is joined to the base URL. The target is checked when the
  *               request is sent (NJ_INVALID_URL).
- * @return a request, or NULL if `method` is not a token (RFC 9110 section 5.6.2), or either is NULL or not UTF-8
+ * @return a request, or NULL if `method` is not a token (RFC 9110 section 5.6.2), or an argument is NULL or not UTF-8
  */
 NJ_API nj_request *nj_request_new(const char *method, const char *target);
 
@@ -1507,7 +1516,7 @@ NJ_API void nj_request_free(nj_request *request);
 NJ_API nj_request *nj_request_copy(const nj_request *request);
 
 /**
- * Sets the options that a JSON object names. Options that it does not name keep their values.
+ * Sets the options that a JSON object names. The other options keep their values.
  *
  *   key                                   value
  *   ------------------------------------  ---------------------------------------------------------------------------
@@ -1545,7 +1554,7 @@ NJ_API nj_status nj_request_merge_json(nj_request *request, const char *json, si
 NJ_API nj_status nj_request_add_query(nj_request *request, const char *name, const char *value);
 
 /**
- * Sets a variable of the target, which is then a URI template (RFC 6570 up to level 3): "/users/{id}{?page}". The
+ * Sets a variable and makes the target a URI template (RFC 6570 up to level 3), such as "/users/{id}{?page}". The
  * call fails with NJ_INVALID_REQUEST if a variable of the path has no value, or a value leaves a path segment empty.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -1553,7 +1562,7 @@ NJ_API nj_status nj_request_add_query(nj_request *request, const char *name, con
 NJ_API nj_status nj_request_set_parameter(nj_request *request, const char *name, const char *value);
 
 /**
- * Sets a header, in place of the headers of the same name (set), or adds one (add).
+ * Sets a header in place of all headers of the same name (set), or adds a header (add).
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the name or the value cannot be sent in a header, for
  *         example because it contains CR or LF
@@ -1562,8 +1571,8 @@ NJ_API nj_status nj_request_set_header(nj_request *request, const char *name, co
 NJ_API nj_status nj_request_add_header(nj_request *request, const char *name, const char *value);
 
 /**
- * Adds a range of expected statuses. A response with an expected status is returned; any other becomes an error.
- * Without a call of this function, the expected statuses are 200 to 299 and 304.
+ * Adds a range of expected statuses. A response with an expected status is returned; any other status fails the call.
+ * By default, the expected statuses are 200 to 299 and 304.
  *
  * @param lowest  100 to 999
  * @param highest `lowest` to 999
@@ -1591,8 +1600,8 @@ NJ_API nj_status nj_request_set_max_body(nj_request *request, size_t bytes);
 NJ_API nj_status nj_request_set_use_auth(nj_request *request, bool use);
 
 /**
- * Sets whether the client's cookies are sent and the response's cookies are stored. True by default. A request with
- * its own Cookie header does neither; cookie parameters of its endpoint are added to that header.
+ * Sets whether the client's cookies are sent and the response's cookies are stored. True by default. Neither is done for
+ * a request with its own Cookie header; cookie parameters of its endpoint are added to that header.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1600,7 +1609,7 @@ NJ_API nj_status nj_request_set_use_cookies(nj_request *request, bool use);
 
 /**
  * Sets whether the response may be compressed and is decompressed, in place of the client's setting. If false, the
- * client does not send its Accept-Encoding, and the body is returned as it arrives.
+ * client sends no Accept-Encoding of its own, and the body is returned with its content coding.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1615,7 +1624,7 @@ NJ_API nj_status nj_request_set_decompress(nj_request *request, bool decompress)
  *               format (date-time, date, uuid, uri, email), nullable, minimum, maximum, minLength, maxLength,
  *               minItems, maxItems. Need not end with NUL. NULL with a `length` of 0: no schema.
  * @param length bytes of `json`
- * @return NJ_OK; NJ_INVALID_ARGUMENT for another keyword or a wrong value (the message names the place); NJ_DECODING
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for any other keyword or an invalid value (the message has its path); NJ_DECODING
  *         if `json` is not JSON
  */
 NJ_API nj_status nj_request_set_schema(nj_request *request, const char *json, size_t length, nj_error **out_error);
@@ -1624,7 +1633,7 @@ NJ_API nj_status nj_request_set_schema(nj_request *request, const char *json, si
  * NJ_INVALID_REQUEST unless nj_request_set_allow_body_on_get allows it. --- */
 
 /**
- * Sets the body to a copy of some bytes.
+ * Sets the body to a copy of `length` bytes.
  *
  * @param bytes may be NULL if `length` is 0
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for more than 2 GiB; NJ_NO_MEMORY
@@ -1643,9 +1652,9 @@ NJ_API nj_status nj_request_set_body_json(nj_request *request, const char *json,
 /**
  * Sets the body to the content of a file, which is read while it is sent. The Content-Type follows from the file's
  * name, unless the request or the client sets one. The call fails with NJ_INVALID_REQUEST if the file cannot be read
- * or is a folder, a pipe or a device, and if it becomes shorter while it is sent. The connection is then closed, so
- * that the server cannot take an incomplete body for a complete one. Bytes that are appended while it is sent are not
- * sent.
+ * or is a folder, a pipe or a device, and if the file becomes shorter while it is sent. In this case the connection is
+ * closed, so that the server cannot mistake the incomplete body for a complete one. Bytes that are appended to the file
+ * while it is sent are not sent.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1662,45 +1671,46 @@ NJ_API nj_status nj_request_set_body_form(nj_request *request, const nj_form *fo
 
 /**
  * Adds a field to an application/x-www-form-urlencoded body. Name and value are plain text, which is encoded. Names
- * may repeat; their order is kept. The first field replaces another body. The Content-Type is that of such a form,
- * unless the request or the client sets one.
+ * may repeat; their order is kept. The first field replaces a body of another kind. The Content-Type is
+ * application/x-www-form-urlencoded, unless the request or the client sets one.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for more than 2 GiB of fields; NJ_NO_MEMORY
  */
 NJ_API nj_status nj_request_add_form_field(nj_request *request, const char *name, const char *value);
 
-/** nj_read_fn returns this if its source has failed. */
+/** The value that nj_read_fn returns if the source of the body has failed. */
 #define NJ_READ_FAILED ((int64_t)-1)
 
 /**
- * Must write the next part of a streamed body to `buffer`. Runs inside nj_queue_poll or the blocking call, and may
- * block it.
+ * Must write the next part of a streamed body to `buffer`. Runs inside nj_queue_poll or the blocking call. The callback
+ * may block.
  *
  * @param capacity bytes of `buffer`, more than 0
  * @return the number of bytes written, at most `capacity`; 0 at the end of the body; NJ_READ_FAILED if the source has
- *         failed. The call then fails with NJ_INVALID_REQUEST and the connection is closed, so that the server cannot
- *         take an incomplete body for a complete one. So does any other number.
+ *         failed. After NJ_READ_FAILED or any other number, the call fails with NJ_INVALID_REQUEST, and the connection
+ *         is closed, so that the server cannot mistake the incomplete body for a complete one.
  */
 typedef int64_t (*nj_read_fn)(void *context, nj_task *task, void *buffer, size_t capacity);
 
 /**
- * Sets a body that is read while it is sent. It can be sent only once, unless nj_request_set_body_rewind is used: the
- * call is then not retried, redirected with its body or repeated after a login.
+ * Sets a body that is read while it is sent. Without nj_request_set_body_rewind, the body can be sent only once: the
+ * call is not retried, redirected with its body or repeated after a login.
  *
- * @param length  bytes of the body; -1 if the length is not known: the body is then sent in chunks
+ * @param length  bytes of the body; -1 if the length is not known, to send the body in chunks
  * @param context passed to `read` unchanged; must stay valid until all calls of the request have ended
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a length below -1
  */
 NJ_API nj_status nj_request_set_body_stream(nj_request *request, int64_t length, nj_read_fn read, void *context);
 
 /**
- * Restarts a streamed body. Runs where `read` runs, before the next call of `read`, which must return the first part.
+ * Restarts a streamed body: the next call of nj_read_fn must return the first part again. Runs inside nj_queue_poll or
+ * the blocking call.
  */
 typedef void (*nj_rewind_fn)(void *context, nj_task *task);
 
 /**
  * Sets the callback that restarts the streamed body for a retry, a redirect or a login. It receives the context of
- * nj_request_set_body_stream, which must be called first and removes an earlier `rewind`.
+ * nj_request_set_body_stream. That function must be called first, because it removes an earlier `rewind`.
  *
  * @param rewind NULL, the default: the body cannot be restarted
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a request without a streamed body
@@ -1709,16 +1719,17 @@ NJ_API nj_status nj_request_set_body_rewind(nj_request *request, nj_rewind_fn re
 
 /**
  * Sets whether the body is sent with Content-Encoding: gzip. False by default. A body in memory is compressed only if
- * that makes it smaller. Files, forms and streams are compressed while they are sent, so that their length is not
- * announced. The server must support it.
+ * that makes it smaller. Files, forms and streams are compressed while they are sent, and are sent without
+ * Content-Length. The server must accept compressed requests.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_set_compress(nj_request *request, bool compress);
 
 /**
- * Sets whether the server is asked before the body is sent (Expect: 100-continue). The body is sent after one second
- * without a response. By default the server is asked for bodies of 1 MiB and more and for bodies of unknown length.
+ * Sets whether the client sends Expect: 100-continue and waits for the server's response before it sends the body. The
+ * body is sent after one second without a response. By default the client does this for bodies of 1 MiB and more and for
+ * bodies of unknown length.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1732,8 +1743,8 @@ NJ_API nj_status nj_request_set_expect_continue(nj_request *request, bool expect
  */
 NJ_API nj_status nj_request_set_allow_body_on_get(nj_request *request, bool allow);
 
-/* --- Callbacks of a call. Their contexts must stay valid until all calls of the request have ended. A NULL callback,
- * the default, removes it. --- */
+/* --- Callbacks of a call. Their contexts must stay valid until all calls of the request have ended. NULL, the default:
+ * no callback. --- */
 
 /**
  * Receives the head of the response before its body: `head` has the status, the headers and an empty body, and is
@@ -1749,19 +1760,19 @@ typedef void (*nj_body_fn)(void *context, nj_task *task, const void *bytes, size
 
 /**
  * Sets the callback for the response body. The response itself then has an empty body. The client stops reading from
- * the network while more than 256 KiB wait for the callback. The body of a response that becomes an error goes to the
- * error and not to the callback.
+ * the network while more than 256 KiB wait for the callback. The body of a response that becomes an error is not passed
+ * to the callback: nj_error_response has it.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_on_body(nj_request *request, nj_body_fn body, void *context);
 
-/** The progress of the current attempt, in bytes of content. -1: not known. */
+/** The progress of the current attempt, in bytes of content. */
 typedef struct nj_progress {
-  int64_t sent;           /* of the request body, what has been sent */
-  int64_t sent_total;     /* the length of the request body; -1 while it is not known */
-  int64_t received;       /* of the response body, what has been received, before decompression */
-  int64_t received_total; /* the length that the response announces; -1 if it announces none */
+  int64_t sent;           /* bytes of the request body that have been sent */
+  int64_t sent_total;     /* the length of the request body; -1 while the length is not known */
+  int64_t received;       /* bytes of the response body that have been received, before decompression */
+  int64_t received_total; /* the Content-Length of the response; -1 if the response has none */
 } nj_progress;
 
 /** Receives the progress of a call. `progress` is borrowed until the callback returns. */
@@ -1769,14 +1780,14 @@ typedef void (*nj_progress_fn)(void *context, nj_task *task, const nj_progress *
 
 /**
  * Sets the callback for the progress of a call. It is called about ten times a second while the progress changes, and
- * once before the end of a successful call. Reports that could not be delivered in time are skipped.
+ * once before the end of a successful call. While a report waits in the queue, no other is added, except the last.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_on_progress(nj_request *request, nj_progress_fn progress, void *context);
 
 /**
- * Limits the redirects that the request follows, in place of the client's redirect settings. The request then does
+ * Limits the redirects that the request follows. Replaces all redirect settings of the client, so that the request does
  * not follow redirects from https to http.
  *
  * @param count 0 to 100. 0: a redirect is returned like any other response.
@@ -1787,14 +1798,14 @@ NJ_API nj_status nj_request_set_max_redirects(nj_request *request, int count);
 /** A decision about a redirect. */
 typedef enum nj_redirect_action {
   NJ_REDIRECT_FOLLOW = 0,
-  NJ_REDIRECT_STOP = 1,  /* the redirect is the response of the call */
+  NJ_REDIRECT_STOP = 1,  /* the call returns the redirect as its response */
   NJ_REDIRECT_FAIL = 2 /* the call fails with NJ_CANCELLED */
 } nj_redirect_action;
 
 /**
- * Decides about a redirect before it is followed. Any value that is not a member of nj_redirect_action refuses it. The
- * call waits for the decision, at most until the total timeout expires. `redirect` is borrowed until the callback
- * returns.
+ * Decides about a redirect before it is followed. A value that is not a member of nj_redirect_action has the effect of
+ * NJ_REDIRECT_FAIL. The call waits for the decision, at most until the total timeout expires. `redirect` is borrowed
+ * until the callback returns.
  */
 typedef nj_redirect_action (*nj_redirect_fn)(void *context, nj_task *task, nj_proposed_redirect *redirect);
 
@@ -1805,13 +1816,13 @@ typedef nj_redirect_action (*nj_redirect_fn)(void *context, nj_task *task, nj_pr
  */
 NJ_API nj_status nj_request_on_redirect(nj_request *request, nj_redirect_fn redirect, void *context);
 
-/* nj_proposed_redirect: lent until nj_redirect_fn returns; for the thread of the callback only. Its texts have the same
- * lifetime. */
+/* nj_proposed_redirect: borrowed, with its texts, until nj_redirect_fn returns; only on the thread that runs the
+ * callback. */
 
 /** Returns the status of the redirect. 0 for NULL. */
 NJ_API int nj_proposed_redirect_status(const nj_proposed_redirect *redirect);
 
-/** Returns the URL that redirects, with its credentials. NULL for NULL. */
+/** Returns the URL whose response is the redirect, with its credentials. NULL for NULL. */
 NJ_API const char *nj_proposed_redirect_source_url(const nj_proposed_redirect *redirect);
 
 /** Returns the URL that the redirect leads to, with its credentials. NULL for NULL. */
@@ -1823,8 +1834,8 @@ NJ_API const char *nj_proposed_redirect_method(const nj_proposed_redirect *redir
 /**
  * Replaces the URL that the redirect leads to. The credentials that are sent depend on the new URL.
  *
- * @param url an absolute URL, or one relative to the URL that redirects. The call fails with NJ_PROTOCOL if it cannot
- *            be followed.
+ * @param url an absolute URL, or a URL relative to nj_proposed_redirect_source_url. The call fails with NJ_PROTOCOL if
+ *            the URL cannot be followed.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_proposed_redirect_set_url(nj_proposed_redirect *redirect, const char *url);
@@ -1836,7 +1847,8 @@ NJ_API nj_status nj_proposed_redirect_set_url(nj_proposed_redirect *redirect, co
  *   Destructor   nj_form_free
  *   Threads      one at once
  *
- * Parts are sent in their order. Names may repeat and may be any UTF-8 text. nj_request_set_body_form checks them.
+ * Parts are sent in the order in which they were added. Names may repeat and may be any UTF-8 text.
+ * nj_request_set_body_form checks the names.
  * ================================================================================================================== */
 
 /** Creates an empty form. Never NULL. */
@@ -1849,7 +1861,7 @@ NJ_API void nj_form_free(nj_form *form);
 NJ_API nj_status nj_form_add_text(nj_form *form, const char *name, const char *text);
 
 /**
- * Adds a part with a copy of some bytes.
+ * Adds a part with a copy of `length` bytes.
  *
  * @param filename     the file name that is sent; NULL: the part is not a file
  * @param content_type NULL: the type that follows from `filename`
@@ -1888,15 +1900,15 @@ NJ_API void nj_response_release(nj_response *response);
 /** Returns the status, 100 to 999. 0 for NULL. */
 NJ_API int nj_response_status(const nj_response *response);
 
-/** Returns the reason phrase after the status, which is often empty and not for programs. NULL for NULL. */
+/** Returns the reason phrase, which is often empty. Programs should use the status instead. NULL for NULL. */
 NJ_API const char *nj_response_reason(const nj_response *response);
 
 /** Returns the HTTP version: 10 for HTTP/1.0, 11 for HTTP/1.1. 0 for NULL. */
 NJ_API int nj_response_http_version(const nj_response *response);
 
 /**
- * Returns the value of the first header of a name, which is compared case-insensitively. Header and trailer values
- * are the server's bytes. They contain no control characters but may not be UTF-8.
+ * Returns the value of the first header of a name. Names are compared case-insensitively. Header and trailer values are
+ * the server's bytes. They contain no control characters but are not always UTF-8.
  *
  * @return NULL if there is no such header, and for NULL
  */
@@ -1921,7 +1933,7 @@ NJ_API const char *nj_response_trailer(const nj_response *response, const char *
 NJ_API const char *nj_response_body(const nj_response *response, size_t *out_length);
 
 /**
- * Returns the body as UTF-8, followed by NUL. Its charset follows from its byte order mark or its Content-Type
+ * Returns the body as UTF-8, followed by NUL. The body's charset is that of its byte order mark or its Content-Type
  * (UTF-8, ISO-8859-1, windows-1252, UTF-16); an unknown charset is read as UTF-8. Invalid bytes become U+FFFD.
  *
  * @param out_length receives the length without NUL; may be NULL
@@ -1929,15 +1941,15 @@ NJ_API const char *nj_response_body(const nj_response *response, size_t *out_len
  */
 NJ_API const char *nj_response_text(const nj_response *response, size_t *out_length);
 
-/** Returns the URL that responded, without user info and with secrets in its query masked. NULL for NULL. */
+/** Returns the URL whose response this is, without user info and with secrets in its query masked. NULL for NULL. */
 NJ_API const char *nj_response_url(const nj_response *response);
 
 /** Returns where the response came from. NJ_SOURCE_NETWORK for NULL. */
 NJ_API nj_source nj_response_source(const nj_response *response);
 
 /**
- * Reports whether this call refreshes the cache entry that it returned, so that the callback of nj_request_on_refresh
- * will be called once. False without such a callback, and for NULL.
+ * Reports whether the call refreshes the cache entry that it returned. If true, the callback of nj_request_on_refresh
+ * is called once. False without this callback, and for NULL.
  */
 NJ_API bool nj_response_is_being_refreshed(const nj_response *response);
 
@@ -1947,27 +1959,27 @@ NJ_API size_t nj_response_redirect_count(const nj_response *response);
 /** Returns the status of a redirect, the first one at index 0. 0 if `index` is out of range. */
 NJ_API int nj_response_redirect_status_at(const nj_response *response, size_t index);
 
-/** Returns the URL that responded with a redirect, masked as by nj_response_url. NULL if `index` is out of range. */
+/** Returns the URL whose response was a redirect, masked as by nj_response_url. NULL if `index` is out of range. */
 NJ_API const char *nj_response_redirect_url_at(const nj_response *response, size_t index);
 
 /**
- * Returns how many times the request was put on a connection, including redirects and retries. 0 if the cache
+ * Returns how many times a connection was assigned to the request, including redirects and retries. 0 if the cache
  * responded without a request, and for NULL.
  */
 NJ_API int nj_response_attempts(const nj_response *response);
 
 /**
- * Explains the course of the call to a person: each retry and its reason, or why there was none, waits for limits and
+ * Returns an explanation of the call for a person: each retry and its reason, or why there was none, waits for limits and
  * tokens, shared exchanges and redirects. One sentence on each line; a single sentence if nothing had to be decided.
- * It contains no secret.
+ * The text contains no secret.
  *
  * @return NULL for NULL
  */
 NJ_API const char *nj_response_explain(const nj_response *response);
 
 /**
- * Explains the course of the call to a program: a JSON array of objects with decision, attempt, at (seconds since the
- * start of the call), text, and members that depend on the decision. It contains no secret.
+ * Returns an explanation of the call for a program: a JSON array of objects with decision, attempt, at (seconds since
+ * the start of the call), text, and members that depend on the decision. The JSON contains no secret.
  *
  * @param out_length receives the length without NUL; may be NULL
  * @return NULL for NULL
@@ -1981,14 +1993,14 @@ NJ_API const char *nj_response_idempotency_key(const nj_response *response);
  * Returns the curl command line, for a POSIX shell, that sends the same request. Binary content, and content above 4
  * KiB, is read from curl's standard input.
  *
- * @param show_secrets false: credentials are shown as ***
+ * @param show_secrets false: credentials are replaced by ***
  * @return NULL if the response does not belong to a call, and for NULL
  */
 NJ_API const char *nj_response_curl(const nj_response *response, bool show_secrets);
 
 /**
- * Returns the seconds from the start of the call until it ended (total), its request was put on a connection (sent),
- * and the response head arrived (first_byte). -1 if that did not happen, and for NULL.
+ * Returns the seconds from the start of the call to its end (total), to the assignment of a connection to its request
+ * (sent), or to the arrival of the response head (first_byte). -1 if the event did not happen, and for NULL.
  */
 NJ_API double nj_response_time_total(const nj_response *response);
 NJ_API double nj_response_time_sent(const nj_response *response);
@@ -1996,7 +2008,7 @@ NJ_API double nj_response_time_first_byte(const nj_response *response);
 
 /**
  * Returns the seconds that the name lookup, the connection and the TLS handshake took, if a connection was opened for
- * this call. -1 if that did not happen, and for NULL.
+ * this call. -1 for a step that did not happen, and for NULL.
  */
 NJ_API double nj_response_time_dns(const nj_response *response);
 NJ_API double nj_response_time_connect(const nj_response *response);
@@ -2008,8 +2020,8 @@ NJ_API const char *nj_response_peer_address(const nj_response *response);
 /** Reports whether the connection had served another call before. False for NULL. */
 NJ_API bool nj_response_reused_connection(const nj_response *response);
 
-/* --- The body as JSON. The first function that needs it parses the body. A JSON Pointer (RFC 6901) names a part of it:
- * "/results/0/title"; "" names the whole.
+/* --- The body as JSON. The body is parsed when the first of these functions is called. A JSON Pointer (RFC 6901) names
+ * a part of the body, such as "/results/0/title"; "" names the whole body.
  *
  * @code
  *     nj_request *request = nj_request_new("GET", "/v1/articles/1");
@@ -2037,7 +2049,7 @@ typedef enum nj_json_type {
 NJ_API nj_json_type nj_response_json_type(const nj_response *response, const char *pointer);
 
 /**
- * Reads a value. Numbers are not truncated: 3.0 is an integer; 3.5, and a number that is out of range, are not.
+ * Reads a value. Numbers are never truncated: 3.0 can be read as an integer; 3.5 and a number out of range cannot.
  *
  * @param out        receives the value; unchanged on failure. A string is borrowed from the response and ends with
  *                   NUL.
@@ -2057,7 +2069,7 @@ NJ_API nj_status nj_response_json_string(const nj_response *response, const char
                                          size_t *out_length, nj_error **out_error);
 
 /**
- * Reads the number of elements of an array or of members of an object. Parameters and errors as
+ * Reads the number of elements of an array or of members of an object. Parameters and errors are as for
  * nj_response_json_int64.
  */
 NJ_API nj_status nj_response_json_count(const nj_response *response, const char *pointer, size_t *out,
@@ -2072,7 +2084,7 @@ NJ_API nj_status nj_response_json_count(const nj_response *response, const char 
 NJ_API const char *nj_response_json_key_at(const nj_response *response, const char *pointer, size_t index,
                                            size_t *out_length);
 
-/** Reads a value of any type as JSON text. Parameters and errors as nj_response_json_string. */
+/** Reads a value of any type as JSON text. Parameters and errors are as for nj_response_json_string. */
 NJ_API nj_status nj_response_json_text(const nj_response *response, const char *pointer, const char **out,
                                        size_t *out_length, nj_error **out_error);
 
@@ -2084,7 +2096,7 @@ NJ_API nj_status nj_response_json_text(const nj_response *response, const char *
  *   Threads      any
  * ================================================================================================================== */
 
-/** The number of concurrent calls to one host that browsers use, for the `concurrency` of a batch. */
+/** A value for the `concurrency` of a batch: the number of concurrent calls to one host that browsers use. */
 #define NJ_BATCH_CONCURRENCY 6
 
 /**
@@ -2100,17 +2112,17 @@ NJ_API nj_status nj_response_json_text(const nj_response *response, const char *
  * @param out_responses an array of `count` elements, in the order of the requests; the caller releases each response
  * @param out_errors    an array of `count` elements; the caller frees each error. Required if `collect_errors` is
  *                      true.
- * @return NJ_OK; with `collect_errors` also if calls have failed; the kind of the first failure; NJ_INVALID_ARGUMENT,
- *         NJ_FORKED. After the last two, every element is NULL.
+ * @return NJ_OK, with `collect_errors` also if calls have failed; without it, the kind of the first failure;
+ *         NJ_INVALID_ARGUMENT and NJ_FORKED, after which every element of both arrays is NULL
  */
 NJ_API nj_status nj_client_send_batch(nj_client *client, const nj_request *const *requests, size_t count,
                                       size_t concurrency, bool collect_errors, nj_response **out_responses,
                                       nj_error **out_errors, nj_error **out_error);
 
 /**
- * Receives the result of one request of a batch. Called exactly once for each request, in the order in which they
- * end. Exactly one of `response` and `error` is not NULL. Both are borrowed until the callback returns. Requests that
- * are not started any more fail with NJ_CANCELLED.
+ * Receives the result of one request of a batch. Called exactly once for each request, in the order in which the
+ * requests end. Exactly one of `response` and `error` is not NULL. Both are borrowed until the callback returns. After a
+ * failure or nj_batch_cancel has ended the batch, requests that were not started fail with NJ_CANCELLED.
  */
 typedef void (*nj_batch_done_fn)(void *context, nj_batch *batch, size_t index, const nj_response *response,
                                  const nj_error *error);
@@ -2125,14 +2137,14 @@ typedef void (*nj_batch_finished_fn)(void *context, nj_batch *batch, const nj_er
 
 /**
  * Starts a batch without blocking; see nj_client_send_batch. Both callbacks are called from nj_queue_poll, one at a
- * time, and may start, cancel and free anything. The batch keeps the requests and the calls in flight in memory, and
- * no results.
+ * time, and may start, cancel and free anything. The batch keeps the requests and the calls in flight in memory, but
+ * not the results.
  *
  * @param requests copied, with their callbacks and contexts
  * @param done     NULL: only the end of the batch is reported
  * @param context  passed to both callbacks unchanged; must stay valid until `finished` has returned
  * @return a batch that the caller releases with nj_batch_release (releasing does not cancel), or NULL:
- *         NJ_INVALID_ARGUMENT, NJ_CLOSED, NJ_FORKED. No callback is called then.
+ *         NJ_INVALID_ARGUMENT, NJ_CLOSED, NJ_FORKED. If it returns NULL, no callback is called.
  */
 NJ_API nj_batch *nj_client_start_batch(nj_client *client, const nj_request *const *requests, size_t count,
                                        size_t concurrency, bool collect_errors, nj_queue *queue, nj_batch_done_fn done,
@@ -2179,15 +2191,15 @@ NJ_API nj_cookies *nj_cookies_new(nj_cookie_policy policy);
  * The file is written about once a second, when a client that uses the jar is freed, and when the last handle of the
  * jar is freed. Session cookies are not written, unless the option `cookies` of nj_config_merge_json asks for it:
  * {"file": "...", "keep_session": true}. A damaged file is renamed to `path`.damaged-TIME. If the disk is full or
- * read-only, the cookies stay in memory and are written later. The clients log both.
+ * read-only, the cookies stay in memory and are written later. The clients log both failures.
  *
  * @return a jar that the caller frees with nj_cookies_free, or NULL: NJ_STORAGE if the file can never be used (its
- *         folder does not exist, or it is another program's database); NJ_FORKED in the child of a process that has
+ *         folder does not exist, or the file is another program's database); NJ_FORKED in the child of a process that has
  *         the file open; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_cookies *nj_cookies_open(const char *path, nj_cookie_policy policy, nj_error **out_error);
 
-/** Frees a handle of a jar. The jar lives as long as a client or another handle uses it. NULL is ignored. */
+/** Frees a handle of a jar. The jar exists until no client and no handle uses it. NULL is ignored. */
 NJ_API void nj_cookies_free(nj_cookies *cookies);
 
 /**
@@ -2199,13 +2211,13 @@ NJ_API void nj_cookies_free(nj_cookies *cookies);
  */
 NJ_API nj_status nj_config_set_cookies(nj_config *config, nj_cookies *cookies);
 
-/** Returns a handle of a client's jar, for nj_cookies_free. NULL if it has none, for NULL, and after fork. */
+/** Returns a handle of a client's jar; free it with nj_cookies_free. NULL without a jar, for NULL, and after fork. */
 NJ_API nj_cookies *nj_client_cookies(nj_client *client);
 
 /**
  * Writes the cookies that are not in the file yet, and blocks until they are written.
  *
- * @return NJ_OK, also for a jar in memory; NJ_STORAGE if the file cannot be written; it is tried again later;
+ * @return NJ_OK, also for a jar in memory; NJ_STORAGE if the file cannot be written now (the jar tries again later);
  *         NJ_INVALID_ARGUMENT; NJ_FORKED
  */
 NJ_API nj_status nj_cookies_flush(nj_cookies *cookies, nj_error **out_error);
@@ -2234,7 +2246,7 @@ NJ_API size_t nj_cookies_delete(nj_cookies *cookies, const char *name, const cha
 NJ_API void nj_cookies_clear(nj_cookies *cookies);
 
 /**
- * Adds the cookies of a cookies.txt file, as curl and browser exports write it. Invalid lines are skipped.
+ * Adds the cookies of a cookies.txt file, the format of curl and of browser exports. Invalid lines are skipped.
  *
  * @param path        a file of at most 32 MiB
  * @param out_skipped receives the number of skipped lines on success; may be NULL
@@ -2298,9 +2310,10 @@ NJ_API const char *nj_cookie_list_same_site_at(const nj_cookie_list *list, size_
  *
  * The cache stores responses to GET and HEAD. The response to a POST is stored for later GET and HEAD requests if it
  * has an explicit lifetime and its Content-Location is the URL of the request (RFC 9110 section 9.3.3); a POST itself
- * always goes to the server. It is a private cache: a response to a request with one credential is never returned to
- * a request with another or none. Responses from the cache have the headers Age and Cache-Status (RFC 9211). A cache
- * never fails a call: a disk that is full, slow, damaged or read-only only costs hits, and the clients log it.
+ * always goes to the server. The cache is private: a response to a request with one credential is never returned to a
+ * request with another credential or without one. Responses from the cache have the headers Age and Cache-Status (RFC
+ * 9211). A cache never fails a call: if the disk is full, slow, damaged or read-only, the cache has fewer hits, and the
+ * clients log the problem.
  * ================================================================================================================== */
 
 /**
@@ -2314,19 +2327,19 @@ NJ_API nj_cache *nj_cache_new(size_t memory_bytes);
 
 /**
  * Creates a cache in memory and on disk. Processes may share the folder. The folder is created, readable by its owner
- * only, when the cache is first used; this function does not access the disk. A folder that a newer version of the
- * library has written is not used.
+ * only, when the cache is first used; this function does not access the disk. The cache does not use a folder that a
+ * newer version of the library has written.
  *
- * @param memory_bytes as nj_cache_new
+ * @param memory_bytes as for nj_cache_new
  * @param folder       NULL: "nightjar" in the user's cache folder (XDG_CACHE_HOME, otherwise ~/.cache)
- * @param disk_bytes   the size of all bodies on disk, more than 0. A response above an eighth of it is not stored on
- *                     disk.
+ * @param disk_bytes   the size of all bodies on disk, more than 0. A response above an eighth of `disk_bytes` is not
+ *                     stored on disk.
  * @return a cache that the caller frees with nj_cache_free, or NULL: NJ_INVALID_ARGUMENT, also if `folder` is NULL
  *         and the environment names no home folder
  */
 NJ_API nj_cache *nj_cache_open(size_t memory_bytes, const char *folder, size_t disk_bytes, nj_error **out_error);
 
-/** Frees a handle of a cache. The cache lives as long as a client or another handle uses it. NULL is ignored. */
+/** Frees a handle of a cache. The cache exists until no client and no handle uses it. NULL is ignored. */
 NJ_API void nj_cache_free(nj_cache *cache);
 
 /**
@@ -2338,7 +2351,7 @@ NJ_API void nj_cache_free(nj_cache *cache);
  */
 NJ_API nj_status nj_config_set_cache(nj_config *config, nj_cache *cache);
 
-/** Returns a handle of a client's cache, for nj_cache_free. NULL if it has none, for NULL, and after fork. */
+/** Returns a handle of a client's cache; free it with nj_cache_free. NULL without a cache, for NULL, and after fork. */
 NJ_API nj_cache *nj_client_cache(nj_client *client);
 
 /** How a call uses the cache. */
@@ -2349,12 +2362,12 @@ typedef enum nj_cache_policy {
   NJ_CACHE_ELSE_LOAD = 3,     /* returns an entry of any age; otherwise sends the request */
   NJ_CACHE_ONLY = 4,          /* returns an entry of any age; otherwise fails with NJ_CACHE_MISS */
   NJ_CACHE_OFFLINE_FIRST = 5, /* returns an entry of any age at once; refreshes a stale one in the background */
-  NJ_CACHE_OFF = 6            /* of a request only: neither reads nor writes the cache */
+  NJ_CACHE_OFF = 6            /* for requests only: neither reads nor writes the cache */
 } nj_cache_policy;
 
 /**
- * Sets how the calls of clients use the cache, or how the calls of one request use it in place of that. Without a
- * cache the policy has no effect.
+ * Sets how calls use the cache: all calls of the clients, or the calls of one request in place of the client's policy.
+ * Without a cache the policy has no effect.
  *
  * @param policy NJ_CACHE_PROTOCOL by default; NJ_CACHE_OFF is for requests only
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -2369,11 +2382,11 @@ NJ_API nj_status nj_request_set_cache_policy(nj_request *request, nj_cache_polic
  *
  * By default all cookies identify a login, except those known to come from load balancers, bot filters and analytics
  * (AWSALB, ARRAffinity, __cf_bm, _ga and others). A login cookie that a response replaces still identifies the same
- * login if that response is itself reusable (max-age or Expires in the future), because such a response sets its
- * cookies only once. Any other new value is another login. The cache remembers this until it is freed.
+ * login if that response is itself reusable (max-age or Expires in the future), because a reusable response sets its
+ * cookies only once. Any other new value is another login. The cache keeps the known values until it is freed.
  *
- * Clients that share a cache should use the same names, because a client without login cookies reads what other
- * clients have stored without one.
+ * Clients that share a cache should use the same names, because a client without login cookies receives the responses
+ * that other clients have stored without a login cookie.
  *
  * @param names cookie names, compared case-sensitively, followed by NULL; copied. "*": all cookies, each by its
  *              value. An empty list: no cookie identifies a login, for a cache of a single user. NULL: the default.
@@ -2382,44 +2395,46 @@ NJ_API nj_status nj_request_set_cache_policy(nj_request *request, nj_cache_polic
 NJ_API nj_status nj_config_set_login_cookies(nj_config *config, const char *const *names);
 
 /**
- * Receives the result of a background refresh. Exactly one parameter is not NULL; both are borrowed until the return.
+ * Receives the result of a background refresh. Exactly one of `response` and `error` is not NULL. Both are borrowed
+ * until the callback returns.
  */
 typedef void (*nj_refreshed_fn)(void *context, const nj_response *response, const nj_error *error);
 
 /**
  * Sets the callback for background refreshes. It is called from nj_queue_poll of `queue`, exactly once for each
  * response of this request's calls for which nj_response_is_being_refreshed is true (NJ_CACHE_OFFLINE_FIRST, or
- * stale-while-revalidate of the server). A call does not refresh an entry that another call is refreshing. An
- * unexpected status is an error here too; the new response has then already been stored, if it may be.
+ * stale-while-revalidate of the server). A call does not refresh an entry that another call is refreshing. A response
+ * with an unexpected status is reported as an error, but replaces the stored response if it may be stored.
  *
  * With the queue of nj_client_start, `refreshed` is called after `done`. With another queue it may be called before
- * `done`, or before nj_client_send returns. The refresh has the call's total timeout of its own, or five minutes if
- * there is none. nj_task_cancel does not end it. Freeing the client or the queue does, with NJ_CANCELLED.
+ * `done`, or before nj_client_send returns. The call's total timeout starts again for the refresh; without a total
+ * timeout, the refresh may take five minutes. nj_task_cancel does not end the refresh. Freeing the client or the queue
+ * ends it with NJ_CANCELLED.
  *
  * @param queue     kept alive by the request and its calls; may be NULL if `refreshed` is NULL
  * @param refreshed NULL, the default: stale entries are refreshed without a callback
  * @param context   passed to `refreshed` unchanged; must stay valid until the calls have ended and `refreshed` has
- *                  returned for each such response
+ *                  returned for each response that is being refreshed
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_FORKED for a queue of the parent process
  */
 NJ_API nj_status nj_request_on_refresh(nj_request *request, nj_queue *queue, nj_refreshed_fn refreshed, void *context);
 
 /**
- * Returns the cached response that a request would receive, of any age and status, without sending it. Blocks for the
- * disk and for a token refresh that is in progress. The request's callbacks are not called; the client's hooks are,
- * inside this function.
+ * Returns the cached response that a request would receive, of any age and status, without sending the request. Blocks
+ * while the disk is read and while a token refresh is in progress. The client's hooks are called inside this function;
+ * the request's callbacks are not called.
  *
  * @param request a GET or HEAD without a body
  * @return a response that the caller releases with nj_response_release. NULL without an error if nothing is stored.
- *         NULL with an error: NJ_INVALID_REQUEST if the client has no cache or the request is another; the kind of
- *         the response's status if the request expects other statuses (nj_request_expect_status); NJ_INVALID_URL;
+ *         NULL with an error: NJ_INVALID_REQUEST if the client has no cache or the request is not such a GET or HEAD;
+ *         the kind of the response's status if it is not expected (nj_request_expect_status); NJ_INVALID_URL;
  *         NJ_CLOSED; NJ_FORKED
  */
 NJ_API nj_response *nj_client_cache_get(nj_client *client, const nj_request *request, nj_error **out_error);
 
 /**
- * Stores a response as if a server had just sent it. Its headers determine how long it is fresh. Without such
- * headers, a response below status 400 is stored for policies that accept entries of any age.
+ * Stores a response as if a server had just sent it. The headers determine how long the response is fresh. If they give
+ * no lifetime, a response with a status below 400 is stored for policies that accept entries of any age.
  *
  * @param request a GET without a body
  * @param status  100 to 999
@@ -2435,15 +2450,15 @@ NJ_API nj_status nj_client_cache_put(nj_client *client, const nj_request *reques
 /**
  * Removes stored responses of all callers from memory and disk: those of one absolute URL (nj_cache_remove), those
  * whose URL begins with the bytes of `prefix`, such as "https://api.example/v1/" (nj_cache_remove_prefix), or all
- * (nj_cache_clear). On disk, secrets in queries are masked, and only the part before them is compared. A response
- * whose request was sent before the removal is not stored after it. Other processes and other caches of the same
- * folder return none of them after one second.
+ * (nj_cache_clear). URLs on disk have their secrets masked, and only the part before the first secret is compared. A
+ * response whose request was sent before the removal is not stored afterwards. Other processes and other caches of the
+ * same folder stop returning the removed responses within one second.
  *
  * Blocks for up to 5 seconds if another process holds the index on disk.
  *
  * @param out_count receives the number of removed responses, 0 on failure; may be NULL
  * @return NJ_OK; NJ_STORAGE if the responses could not be removed from the disk: they are removed from memory, and
- *         the removal is tried again while the cache exists; NJ_INVALID_URL for `url`; NJ_INVALID_ARGUMENT, also for
+ *         the cache tries the removal again until it is freed; NJ_INVALID_URL for `url`; NJ_INVALID_ARGUMENT, also for
  *         an empty `prefix`; NJ_FORKED
  */
 NJ_API nj_status nj_cache_remove(nj_cache *cache, const char *url, size_t *out_count, nj_error **out_error);
@@ -2461,17 +2476,17 @@ NJ_API nj_status nj_cache_clear(nj_cache *cache, size_t *out_count, nj_error **o
  */
 NJ_API nj_status nj_cache_flush(nj_cache *cache);
 
-/** A number of a cache. The first five count since the cache was created. Members may be added. */
+/** A statistic of a cache. The first five count from the creation of the cache. Members may be added. */
 typedef enum nj_cache_statistic {
   NJ_CACHE_STATISTIC_HITS = 0,           /* calls that received an entry without a request */
-  NJ_CACHE_STATISTIC_STALE = 1,          /* those of them that received a stale entry */
+  NJ_CACHE_STATISTIC_STALE = 1,          /* hits that received a stale entry */
   NJ_CACHE_STATISTIC_MISSES = 2,         /* calls that received the server's response */
   NJ_CACHE_STATISTIC_VALIDATIONS = 3,    /* calls whose entry the server has confirmed (304) */
   NJ_CACHE_STATISTIC_BYTES_SAVED = 4,    /* bytes of content that came from the cache */
   NJ_CACHE_STATISTIC_MEMORY_ENTRIES = 5, /* entries in memory now */
-  NJ_CACHE_STATISTIC_MEMORY_BYTES = 6,   /* their size with metadata */
+  NJ_CACHE_STATISTIC_MEMORY_BYTES = 6,   /* the size of the entries in memory, with metadata */
   NJ_CACHE_STATISTIC_DISK_ENTRIES = 7,   /* entries on disk now, of all processes; blocks for the disk */
-  NJ_CACHE_STATISTIC_DISK_BYTES = 8      /* the size of their bodies; blocks for the disk */
+  NJ_CACHE_STATISTIC_DISK_BYTES = 8      /* the size of the bodies on disk; blocks for the disk */
 } nj_cache_statistic;
 
 /**
@@ -2487,9 +2502,9 @@ NJ_API int64_t nj_cache_statistics(const nj_cache *cache, nj_cache_statistic sta
  *   Threads      any
  *
  * An endpoint has a path, parameters, request bodies and responses. A request of an endpoint takes arguments by the
- * names of its parameters. They are checked when the request is sent: a missing, unknown or ill-typed argument fails
- * the call with NJ_INVALID_REQUEST before anything is sent, and the message names the endpoint, the parameter and the
- * nearest known name.
+ * names of its parameters. The arguments are checked when the request is sent: a missing, unknown or ill-typed argument
+ * fails the call with NJ_INVALID_REQUEST before anything is sent, and the message names the endpoint, the parameter and
+ * the nearest known name.
  *
  * @code
  *     nj_catalog *catalog = nj_client_load_catalog(client, "url:/openapi.json", &error);
@@ -2511,16 +2526,16 @@ NJ_API nj_catalog *nj_catalog_new(void);
  * that refer to other files are skipped with a note (nj_catalog_json). The option openapi_folder of
  * nj_config_merge_json names another folder, for the option openapi and for nj_client_load_catalog.
  *
- * @param path of a file
+ * @param path the path of a file
  * @return a catalog that the caller frees with nj_catalog_free, or NULL: NJ_STORAGE if the file cannot be read;
- *         NJ_DECODING, with the place, if it is not such a document; NJ_INVALID_ARGUMENT; NJ_NO_MEMORY
+ *         NJ_DECODING if it is not an OpenAPI document (the message names the place); NJ_INVALID_ARGUMENT; NJ_NO_MEMORY
  */
 NJ_API nj_catalog *nj_catalog_load_file(const char *path, nj_error **out_error);
 
 /**
- * Reads an OpenAPI document from a file or a URL, and the documents that it refers to. They are requested like any
- * call of the client: with its cache and its credentials. Blocks; the callbacks of the client's configuration run on
- * this thread.
+ * Reads an OpenAPI document from a file or a URL, and the documents that it refers to. Documents at URLs are requested
+ * like any call of the client, with its cache and its credentials. Blocks; the callbacks of the client's configuration
+ * run on this thread.
  *
  * @param location the path of a file, an absolute URL, or "url:" and a target that is joined to the base URL:
  *                 "url:/openapi.json"
@@ -2529,7 +2544,7 @@ NJ_API nj_catalog *nj_catalog_load_file(const char *path, nj_error **out_error);
  */
 NJ_API nj_catalog *nj_client_load_catalog(nj_client *client, const char *location, nj_error **out_error);
 
-/** Returns a copy of a client's catalog, for nj_catalog_free. NULL if it has none, for NULL, and after fork. */
+/** Returns a copy of a client's catalog; free it with nj_catalog_free. NULL without one, for NULL, and after fork. */
 NJ_API nj_catalog *nj_client_catalog(nj_client *client);
 
 /**
@@ -2555,8 +2570,8 @@ NJ_API void nj_catalog_free(nj_catalog *catalog);
  *   body                 a JSON Schema; the body is then required. Also {"schema", "content_type", "required": false}
  *   response             the JSON Schema of the response
  *   response_validation  "off" (default), "warn" (logged) or "error" (NJ_DECODING)
- *   requires_auth        true: the call fails without credentials. false: it is sent without the client's credentials
- *   security             the names of security schemes, of which one is enough, as in OpenAPI
+ *   requires_auth        true: the call fails without credentials. false: no credentials of the client are sent
+ *   security             security requirements as in OpenAPI; one of them is enough
  *
  * @param json   need not end with NUL
  * @param length bytes of `json`
@@ -2568,9 +2583,9 @@ NJ_API nj_status nj_catalog_add_json(nj_catalog *catalog, const char *name, cons
 
 /**
  * Sets the endpoints of clients to a copy of a catalog. The catalog's first server is the base URL if none is set. If
- * its document says how to log in, the credentials of nj_config_set_auth_json need no type: {"token": "..."},
- * {"scheme": "ApiKeyAuth", "key": "..."} if there are several schemes, or {"schemes": {"ApiKeyAuth": {"key": "..."}}}
- * for several of them.
+ * the catalog's document describes how to log in, the credentials of nj_config_set_auth_json need no type:
+ * {"token": "..."}. If the document has several schemes, the JSON names one ({"scheme": "ApiKeyAuth", "key": "..."}) or
+ * several of them ({"schemes": {"ApiKeyAuth": {"key": "..."}}}).
  *
  * @param catalog NULL, the default: no endpoints
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -2607,22 +2622,22 @@ NJ_API const char *nj_catalog_json(const nj_catalog *catalog);
  * nj_request_set_argument. The body and all other properties can be set as for any request.
  *
  * @return a request that the caller frees with nj_request_free, or NULL: NJ_INVALID_REQUEST if there is no such
- *         endpoint (the message names the nearest); NJ_INVALID_ARGUMENT
+ *         endpoint (the message names the nearest name); NJ_INVALID_ARGUMENT
  */
 NJ_API nj_request *nj_request_from_endpoint(const nj_catalog *catalog, const char *name, nj_error **out_error);
 
 /**
- * Sets the argument of a parameter, in place of an earlier one. The name is checked when the request is sent. If
- * several places have a parameter of this name, "query.id" and "path.id" name one of them.
+ * Sets the argument of a parameter, in place of an earlier argument. The name is checked when the request is sent. If
+ * the path and the query both have a parameter "id", "path.id" and "query.id" name one of them.
  *
- * @param value text. It becomes a number, a boolean, an array or an object if the parameter has that type and the
- *              text is its JSON. NULL: removes the argument.
+ * @param value text. It is converted to a number, a boolean, an array or an object if the parameter has this type and
+ *              the text is JSON of this type. NULL: removes the argument.
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a request without an endpoint
  */
 NJ_API nj_status nj_request_set_argument(nj_request *request, const char *name, const char *value);
 
 /**
- * Sets the argument of a parameter to a JSON value, in place of an earlier one.
+ * Sets the argument of a parameter to a JSON value, in place of an earlier argument.
  *
  * @param json   need not end with NUL; null removes the argument
  * @param length bytes of `json`
@@ -2632,7 +2647,7 @@ NJ_API nj_status nj_request_set_argument_json(nj_request *request, const char *n
                                               nj_error **out_error);
 
 /**
- * Sets the body to a value that is encoded as the endpoint requires: as JSON, as a form or as multipart. It is
+ * Sets the body to a value that is encoded as the endpoint requires: as JSON, as a form or as multipart. The value is
  * checked against the endpoint's schema when the request is sent.
  *
  * @param json   need not end with NUL
@@ -2659,18 +2674,18 @@ typedef enum nj_pagination_style {
   NJ_PAGINATION_LINK = 4,   /* a Link header with rel=next (RFC 8288) */
   NJ_PAGINATION_NEXT = 5,   /* the URL of the next page in the body */
   NJ_PAGINATION_HEADER = 6, /* a token, or the URL of the next page, in a response header */
-  NJ_PAGINATION_CUSTOM = 7  /* nj_paginator_set_next_url gives the next page after each page */
+  NJ_PAGINATION_CUSTOM = 7  /* after each page, nj_paginator_set_next_url sets the next one */
 } nj_pagination_style;
 
 /** Creates pagination rules. NULL for a style that is not a member of nj_pagination_style. */
 NJ_API nj_pagination *nj_pagination_new(nj_pagination_style style);
 
-/** Frees pagination rules. Pagers have their own copies. NULL is ignored. */
+/** Frees pagination rules. Paginators have their own copies. NULL is ignored. */
 NJ_API void nj_pagination_free(nj_pagination *pagination);
 
 /**
- * Sets where the response has its items (items), where it has the cursor or URL of the next page (next), and where an
- * item has its unique key (key), by which repeated items are skipped.
+ * Sets the place of the items in the response (items), of the cursor or URL of the next page in the response (next), or
+ * of the unique key in an item (key). Items with a key that has occurred before are skipped.
  *
  * @param pointer a JSON Pointer (RFC 6901): "/results", "/next_cursor", "/id". NULL, the default: detected (items,
  *                next), or no key.
@@ -2681,9 +2696,9 @@ NJ_API nj_status nj_pagination_set_next(nj_pagination *pagination, const char *p
 NJ_API nj_status nj_pagination_set_key(nj_pagination *pagination, const char *pointer);
 
 /**
- * Limits how long the list may take, from the request for its first page. Without a limit, only each call has its own
- * timeout. A server that asks for a pause (429 or 503 with Retry-After) is waited for within the limit, or within an
- * hour without one.
+ * Limits how long the list may take, from the request for its first page. Without a limit, only the timeouts of the
+ * single calls apply. If a server asks for a pause (429 or 503 with Retry-After), the paginator waits until the limit at
+ * most, or for an hour at most if there is no limit.
  *
  * @param seconds 0 to 3153600000; NJ_NO_LIMIT (0, the default) and INFINITY: no limit
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -2691,18 +2706,18 @@ NJ_API nj_status nj_pagination_set_key(nj_pagination *pagination, const char *po
 NJ_API nj_status nj_pagination_set_total_timeout(nj_pagination *pagination, double seconds);
 
 /**
- * Sets the rules that a JSON object names. Rules that it does not name keep their values.
+ * Sets the rules that a JSON object names. The other rules keep their values.
  *
  *   key               value
  *   ----------------  -----------------------------------------------------------------------------------------------
  *   style             "guess", "page", "offset", "cursor", "link", "next", "header" or "custom"
- *   items, next, key  JSON Pointers, as the setters above
+ *   items, next, key  JSON Pointers, as for the setters above
  *   param             the query parameter that selects a page
  *   size_param, size  the query parameter for the page size, and its value (1 to 10000000)
  *   first             the number of the first page, 0 to 2147483647
  *   header            the response header with the token or the URL
  *   request_header    the request header for the token
- *   more, total       JSON Pointers to whether there are more items, and to the number of items
+ *   more, total       JSON Pointers to a boolean that is true if there are more items, and to the number of items
  *   prefetch          pages that are loaded ahead, 0 to 64; 1 by default
  *   max_pages         1 or more; 100000 by default
  *   max_items         1 or more; 10000000 by default
@@ -2723,9 +2738,9 @@ NJ_API nj_status nj_pagination_merge_json(nj_pagination *pagination, const char 
  *   Destructor   nj_paginator_free
  *   Threads      one at once, except nj_paginator_cancel: any
  *
- * The next page is loaded while the current one is used. A list never ends silently before its end: a response that
- * does not fit the style, a repeated page, and more pages or items than the limits allow are errors. After an error
- * the program may continue: the page that failed is requested again.
+ * The next page is loaded while the current one is used. A list never ends early without an error: a response that does
+ * not fit the style, a repeated page, and more pages or items than the limits allow are errors. After an error the
+ * program may continue: the page that failed is requested again.
  *
  * @code
  *     nj_request *request = nj_request_new("GET", "/v1/articles");
@@ -2744,8 +2759,8 @@ NJ_API nj_status nj_pagination_merge_json(nj_pagination *pagination, const char 
 /**
  * Creates a paginator. Nothing is requested yet.
  *
- * @param request    the request for the first page, copied; the others are derived from it. Its callbacks are not
- *                   called.
+ * @param request    the request for the first page, copied; the requests for other pages are derived from it. Its
+ *                   callbacks are not called.
  * @param pagination copied; NULL: the rules of the request's endpoint, otherwise NJ_PAGINATION_GUESS
  * @param state      where to continue: a text of nj_paginator_state or nj_page_state for the same request and rules, also
  *                   from another process. NULL: at the beginning.
@@ -2775,20 +2790,21 @@ typedef enum nj_next_status {
  * @param out_json   receives the item's JSON text, followed by NUL and valid until the next call for this paginator. NULL
  *                   unless the result is NJ_NEXT_FOUND. May be NULL.
  * @param out_length receives the length without NUL; may be NULL
- * @return NJ_NEXT_FAILED with any error of nj_client_send, with NJ_DECODING or NJ_PROTOCOL for a response that does
- *         not fit the rules, with NJ_TOO_LARGE beyond max_pages or max_items, with NJ_TIMEOUT, or with NJ_FORKED
+ * @return NJ_NEXT_FOUND; NJ_NEXT_END; NJ_NEXT_FAILED with any error of nj_client_send, with NJ_DECODING or NJ_PROTOCOL
+ *         for a response that does not fit the rules, with NJ_TOO_LARGE beyond max_pages or max_items, with NJ_TIMEOUT,
+ *         or with NJ_FORKED
  */
 NJ_API nj_next_status nj_paginator_next_item(nj_paginator *paginator, const char **out_json, size_t *out_length,
                                              nj_error **out_error);
 
 /**
- * Returns the next page. Blocks until it has been loaded. Items of the current page that nj_paginator_next_item has not
- * returned are skipped. Pages without items are returned too, except the empty page that ends a list of style page or
+ * Returns the next page. Blocks until the page has been loaded. Items of the current page that nj_paginator_next_item has
+ * not returned are skipped. Pages without items are returned too, except the empty page that ends a list of style page or
  * offset, and a last page that the server repeats.
  *
  * @param out_page receives a page that the caller frees with nj_page_release. NULL unless the result is NJ_NEXT_FOUND.
  *                 Required.
- * @return as nj_paginator_next_item
+ * @return as for nj_paginator_next_item
  */
 NJ_API nj_next_status nj_paginator_next_page(nj_paginator *paginator, nj_page **out_page, nj_error **out_error);
 
@@ -2809,12 +2825,12 @@ NJ_API nj_status nj_paginator_start_next_page(nj_paginator *paginator, nj_queue 
                                               void *context);
 
 /**
- * Gives the next page of a list of style NJ_PAGINATION_CUSTOM, after a page has been returned: by its URL
+ * Sets the next page of a list of style NJ_PAGINATION_CUSTOM after a page has been returned: by its URL
  * (nj_paginator_set_next_url), or by query parameters that replace those of the same names
  * (nj_paginator_set_next_query). NULL ends the list.
  *
- * The next request for a page fails with NJ_INVALID_ARGUMENT if there was nothing to decide, and with NJ_PROTOCOL for
- * a URL of an origin that is not allowed.
+ * The next request for a page fails with NJ_INVALID_ARGUMENT if the paginator did not wait for this decision, and with
+ * NJ_PROTOCOL for a URL of an origin that is not allowed.
  *
  * @param url   absolute, or relative to the URL of the last page
  * @param items name, value, name, value, ..., NULL
@@ -2824,14 +2840,14 @@ NJ_API nj_status nj_paginator_set_next_url(nj_paginator *paginator, const char *
 NJ_API nj_status nj_paginator_set_next_query(nj_paginator *paginator, const char *const *items);
 
 /**
- * Restarts the list with its first page and discards what was detected and loaded. Does nothing for NULL and after
- * fork.
+ * Restarts the list with its first page. Discards the detected style and the loaded pages. Does nothing for NULL and
+ * after fork.
  */
 NJ_API void nj_paginator_refresh(nj_paginator *paginator);
 
 /**
- * Cancels the requests in flight. Functions and callbacks that wait for a page receive NJ_CANCELLED. The position is
- * kept: a later request loads the same page again. Any thread. Does nothing for NULL and after fork.
+ * Cancels the requests in flight. Functions and callbacks that wait for a page receive NJ_CANCELLED. The position in the
+ * list does not change: a later request loads the same page again. Any thread. Does nothing for NULL and after fork.
  */
 NJ_API void nj_paginator_cancel(nj_paginator *paginator);
 
@@ -2843,7 +2859,7 @@ NJ_API void nj_paginator_cancel(nj_paginator *paginator);
 NJ_API char *nj_paginator_state(nj_paginator *paginator);
 
 /**
- * Returns what was detected about the list, as a sentence: "guessed: style cursor, ...". Empty if nothing had to be
+ * Returns the detected rules of the list as a sentence: "guessed: style cursor, ...". Empty if no rule had to be
  * detected.
  *
  * @return text that the caller frees with nj_text_free; NULL for NULL and after fork
@@ -2867,7 +2883,7 @@ NJ_API void nj_page_release(nj_page *page);
 /** Returns the number of the page, 1 for the first. 0 for NULL. */
 NJ_API int64_t nj_page_number(const nj_page *page);
 
-/** Returns the number of items, without those whose key an earlier page has had. 0 for NULL. */
+/** Returns the number of items, without those whose key occurred on an earlier page. 0 for NULL. */
 NJ_API size_t nj_page_count(const nj_page *page);
 
 /**
@@ -2898,8 +2914,8 @@ NJ_API char *nj_page_state(const nj_page *page, size_t consumed);
  *
  * The interpreter has the standard library and the module `nightjar` (require "nightjar"). A script's calls and
  * coroutines run on the thread that calls nj_script_run. Threads of the script wait for files and descriptors; they
- * start with the first wait and end with the script. Processes that it starts (nightjar.process) end with it. It
- * never waits for other child processes of the host.
+ * start with the first wait and end with the script. Processes that the script starts (nightjar.process) end with the
+ * script, which never waits for other child processes of the host.
  *
  * @code
  *     static void twice(void *context, nj_script_call *call) {
@@ -2921,14 +2937,14 @@ NJ_API char *nj_page_state(const nj_page *page, size_t consumed);
 /**
  * Creates a script.
  *
- * @param client what `nightjar.client()` without options returns; the script keeps it alive. NULL: the script creates
- *               its own. nightjar.log writes to the log of this client (nj_config_set_log); without one, to standard
- *               error, or nowhere in a sandbox.
+ * @param client the client that `nightjar.client()` without options returns; the script keeps it alive. NULL: the script
+ *               creates its own clients. nightjar.log writes to the log of `client` (nj_config_set_log); without a log,
+ *               to standard error, or nowhere in a sandbox.
  * @return never NULL
  */
 NJ_API nj_script *nj_script_new(nj_client *client);
 
-/** Frees a script. Must not be called while it runs. NULL is ignored. */
+/** Frees a script. Must not be called while the script runs. NULL is ignored. */
 NJ_API void nj_script_free(nj_script *script);
 
 /* --- Limits and sandbox. These functions must be called before the script is used: before its first run, registered
@@ -2944,7 +2960,7 @@ NJ_API void nj_script_free(nj_script *script);
  *
  * - Lua: io, os, debug, package, print and the modules of `nightjar` for files, processes and standard input are
  *   absent. `load` accepts text only. Finalizers (`__gc`) are rejected.
- * - Client: the script uses the client that it was given and cannot create others. Its calls go to the origin of the
+ * - Client: the script uses the client of nj_script_new and cannot create others. Its calls go to the origin of the
  *   client's base URL, at or below the path of that URL (nj_script_set_path_scope), and to the origins of
  *   nj_script_allow_origin. Redirects and next pages to other origins or paths fail. TRACE, TRACK, CONNECT and the
  *   headers Host and X-Forwarded-Host are rejected.
@@ -2955,8 +2971,8 @@ NJ_API void nj_script_free(nj_script *script);
  *   still reveal them.
  * - Options of a call (timeout, max_body, retry, redirect, respect_retry_after) can be stricter than the client's,
  *   not looser.
- * - Log: a script that logs more than 10,000 lines or 4 MiB, and since then more than 100 lines or 64 KiB a second,
- *   is stopped.
+ * - Log: a script may log 10,000 lines or 4 MiB at once, and on average 100 lines or 64 KiB a second. A script that
+ *   exceeds this limit is stopped.
  *
  * A sandboxed script ends within about a second after a limit was reached or nj_script_interrupt was called, also
  * inside message handlers and closers of `<close>` variables. After a stop, each coroutine has 1000 instructions for
@@ -2997,8 +3013,8 @@ NJ_API nj_status nj_script_set_path_scope(nj_script *script, const char *path);
 NJ_API nj_status nj_script_set_memory_limit(nj_script *script, size_t bytes);
 
 /**
- * Limits the instructions of the Lua machine of one run, to the nearest 1000. Each coroutine and task counts for 100
- * more.
+ * Limits the instructions of the Lua machine in one run, to the nearest 1000. Each coroutine and task counts as 100
+ * instructions.
  *
  * @param count 100000000000 by default, which is about ten minutes of computation; 0: no limit
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also if the script has been used; NJ_FORKED
@@ -3024,7 +3040,8 @@ NJ_API nj_status nj_script_set_time_limit(nj_script *script, double seconds);
 /* --- Running --- */
 
 /**
- * Runs a chunk of Lua and all tasks that it spawns to their end. Globals are kept for the next run.
+ * Runs a chunk of Lua, and returns when the chunk and all tasks that it spawned have ended. Globals are kept for the
+ * next run.
  *
  * @param source Lua text; need not end with NUL. Bytecode is rejected.
  * @param length bytes of `source`
@@ -3039,7 +3056,7 @@ NJ_API nj_status nj_script_run(nj_script *script, const char *source, size_t len
 /**
  * Runs a file as nj_script_run does.
  *
- * @return as nj_script_run; NJ_SCRIPT also if the file cannot be read
+ * @return as for nj_script_run; NJ_SCRIPT also if the file cannot be read
  */
 NJ_API nj_status nj_script_run_file(nj_script *script, const char *path, nj_error **out_error);
 
@@ -3082,10 +3099,10 @@ NJ_API nj_status nj_script_register(nj_script *script, const char *name, nj_scri
 /* ==================================================================================================================
  * nj_script_call: a script's call of a host function
  *
- *   Lent to  nj_script_fn, until it returns; for the thread of the function only
+ *   Borrowed by nj_script_fn until it returns; only on the thread that runs it
  *
- * Arguments have indexes from 0. Their getters return the value for "none" if the argument has another kind or does
- * not exist.
+ * Arguments have indexes from 0. The getters of arguments return the value for "none" if the argument has another kind or
+ * does not exist.
  * ================================================================================================================== */
 
 /** The kind of a Lua value that a host function can exchange. */
@@ -3122,8 +3139,8 @@ NJ_API double nj_script_call_number(const nj_script_call *call, size_t index);
 NJ_API const char *nj_script_call_string(const nj_script_call *call, size_t index, size_t *out_length);
 
 /**
- * Adds a result after the earlier ones. `bytes` is copied and may be NULL if `length` is 0; otherwise NULL adds
- * nothing.
+ * Adds a result after the earlier ones. `bytes` is copied and may be NULL if `length` is 0; if `bytes` is NULL and
+ * `length` is not 0, no result is added.
  */
 NJ_API void nj_script_call_return_nil(nj_script_call *call);
 NJ_API void nj_script_call_return_boolean(nj_script_call *call, bool value);
@@ -3132,7 +3149,7 @@ NJ_API void nj_script_call_return_number(nj_script_call *call, double value);
 NJ_API void nj_script_call_return_string(nj_script_call *call, const void *bytes, size_t length);
 
 /**
- * Makes the call raise an error in the script when the function returns. Its results are discarded.
+ * Makes the call raise an error in the script when the host function returns. The results of the call are discarded.
  *
  * @param message copied; NULL and text that is not UTF-8 are replaced by a general message
  */

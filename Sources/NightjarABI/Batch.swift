@@ -3,7 +3,7 @@ import Nightjar
 import NightjarHandles
 import Synchronization
 
-/// Converts an array of requests passed by C.
+/// Converts the array of requests of a batch.
 private func calls(
     _ requests: UnsafePointer<OpaquePointer?>?, _ count: Int, for client: Client,
     _ makeHandlers: (Int, RequestBox) -> TaskHandlers
@@ -45,7 +45,9 @@ public func nj_client_send_batch(
     outErrors?.update(repeating: nil, count: places)
     return setting(outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
-        guard count >= 0 else { throw NightjarError(.invalidArgument, "count is larger than memory") }
+        guard count >= 0 else {
+            throw NightjarError(.invalidArgument, "count must be at most SSIZE_MAX; was a negative number passed?")
+        }
         let marks = RefreshMarks()
         let calls = try calls(requests, count, for: client) { index, box in
             box.handlers { task, _ in marks.note(task, index) }
@@ -79,7 +81,9 @@ public func nj_client_start_batch(
         let client = try required(Handle<Client>.borrow(client), "client")
         let queue = try requiredQueue(queue)
         let finished = try required(finished, "finished")
-        guard count >= 0 else { throw NightjarError(.invalidArgument, "count is larger than memory") }
+        guard count >= 0 else {
+            throw NightjarError(.invalidArgument, "count must be at most SSIZE_MAX; was a negative number passed?")
+        }
         let calls = try calls(requests, count, for: client) { _, box in box.handlers { _, _ in } }
         let context = CallbackContext(pointer: context)
         let handlers = BatchHandlers(

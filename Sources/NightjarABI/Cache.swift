@@ -4,7 +4,7 @@ import Nightjar
 import NightjarHandles
 import Synchronization
 
-/// Passes the information that a blocking call's response is being revalidated from the task to the response handle.
+/// Passes from the task of a blocking call to its response handle whether the response is being revalidated.
 final class RefreshMark: Sendable {
     private let mark = Atomic<Bool>(false)
 
@@ -158,7 +158,7 @@ public func nj_client_cache_put(
     }
 }
 
-/// Reads name, value, name, value and so on, terminated by NULL.
+/// Reads headers from an array of name, value, name, value and so on, terminated by NULL.
 private func fields(_ texts: UnsafePointer<UnsafePointer<CChar>?>?) throws(NightjarError) -> Headers {
     var headers = Headers()
     guard var next = texts else { return headers }

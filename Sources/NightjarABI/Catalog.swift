@@ -3,13 +3,13 @@ import Nightjar
 import NightjarHandles
 import Synchronization
 
-/// A catalog that C fills and reads, and the texts lent to C.
+/// A catalog that C fills and reads, and the texts that C borrows.
 final class CatalogBox: Sendable {
     private struct State {
         var catalog: Catalog
         var names = ExactDictionary<CString>()
         var descriptions = ExactDictionary<CString>()
-        /// Descriptions of the whole catalog. All were lent to C; the last one is current if `isDescribed`.
+        /// Descriptions of the whole catalog. C may still use each of them; the last one is current if `isDescribed`.
         var whole: [CString] = []
         var isDescribed = false
     }

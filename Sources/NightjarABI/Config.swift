@@ -11,7 +11,7 @@ final class ConfigBox {
     /// Applied to the login that is configured when a client is created.
     var loginRequired: LoginHook?
 
-    /// The configuration for a new client.
+    /// The configuration for a new client, with the hooks that C has set.
     var complete: Configuration {
         var configuration = configuration
         configuration.onLoginRequired = loginRequired
@@ -34,7 +34,7 @@ func limit(_ seconds: Double) throws(NightjarError) -> Duration? {
     return try lifetime(seconds)
 }
 
-/// The same for a timeout.
+/// Converts a timeout in seconds; `Timeouts.unlimited` for `NJ_NO_LIMIT` and for infinity.
 func timeout(_ seconds: Double) throws(NightjarError) -> Duration { try limit(seconds) ?? Timeouts.unlimited }
 
 func lifetime(_ seconds: Double) throws(NightjarError) -> Duration {
@@ -103,7 +103,7 @@ public func nj_config_set_max_body(_ config: OpaquePointer?, _ bytes: Int) -> nj
     changeConfig(config) { configuration throws(NightjarError) in configuration.maximumBody = try bodyLimit(bytes) }
 }
 
-/// The limit of a collected body.
+/// Checks and returns the limit of a collected body.
 func bodyLimit(_ bytes: Int) throws(NightjarError) -> Int {
     // A size_t beyond Int is negative here.
     guard 0...Configuration.largestBodyLimit ~= bytes else {
@@ -114,13 +114,15 @@ func bodyLimit(_ bytes: Int) throws(NightjarError) -> Int {
     return bytes
 }
 
-/// A size_t above Int.max arrives as a negative number and means no limit.
+/// Converts a size_t to Int. A value above Int.max, which arrives as a negative number, becomes Int.max.
 func clampedSize(_ bytes: Int) -> Int { bytes < 0 ? .max : bytes }
 
 @_cdecl("nj_config_set_max_connections_per_host") @implementation
 public func nj_config_set_max_connections_per_host(_ config: OpaquePointer?, _ count: Int) -> nj_status {
     changeConfig(config) { configuration throws(NightjarError) in
-        guard 1...65536 ~= count else { throw NightjarError(.invalidArgument, "count must be between 1 and 65536") }
+        guard 1...65536 ~= count else {
+            throw NightjarError(.invalidArgument, "count must be between 1 and 65536, got \(count)")
+        }
         configuration.transport.connectionsPerHost = count
     }
 }
@@ -263,8 +265,10 @@ public func nj_config_merge_json(
     }
 }
 
-/// A JSON text passed by C.
+/// Returns the bytes of a JSON text that C passes.
 func document(_ json: UnsafePointer<CChar>?, _ length: Int) throws(NightjarError) -> UnsafeRawBufferPointer {
-    guard length >= 0 else { throw NightjarError(.invalidArgument, "length is larger than the address space") }
+    guard length >= 0 else {
+        throw NightjarError(.invalidArgument, "length must be at most SSIZE_MAX; was a negative number passed?")
+    }
     return UnsafeRawBufferPointer(start: try required(json, "json"), count: length)
 }

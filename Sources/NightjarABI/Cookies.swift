@@ -2,7 +2,7 @@ import CNightjar
 import Nightjar
 import NightjarHandles
 
-/// A snapshot of the cookies, with their texts lent to C.
+/// A snapshot of the cookies, and the texts that C borrows.
 private final class CookieListBox: Sendable {
     struct Entry: Sendable {
         let name, value, domain, path, sameSite: CString

@@ -39,7 +39,7 @@ final class ExplanationStrings: Sendable {
         }
     }
 
-    /// Encoding cannot fail: decisions contain no NaN or infinite numbers.
+    /// Returns the decisions as JSON. Encoding cannot fail: decisions contain no NaN or infinite numbers.
     private static func encoded(_ decisions: [Decision]) -> String {
         (try? JSONValue.array(decisions.map(\.json)).encoded()).map { String(buffer: $0) } ?? "[]"
     }

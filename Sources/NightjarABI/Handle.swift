@@ -3,9 +3,7 @@ import Glibc
 import Nightjar
 import NightjarHandles
 
-/// Converts a C string.
-///
-/// - Returns: nil for NULL and for invalid UTF-8.
+/// Converts a C string. Returns nil for NULL and for invalid UTF-8.
 func text(_ pointer: UnsafePointer<CChar>?) -> String? {
     pointer.flatMap { CheckedMemory.isAvailable(strlen($0)) ? String(validatingCString: $0) : nil }
 }
@@ -36,9 +34,7 @@ extension nj_status {
     init(_ kind: ErrorKind) { self.init(UInt32(kind.rawValue)) }
 }
 
-/// Runs `body` and stores an error that it throws in `outError`, owned by the caller.
-///
-/// - Returns: nil on failure.
+/// Runs `body`. Stores an error that it throws in `outError`, owned by the caller, and then returns nil.
 func reporting<Result>(
     to outError: UnsafeMutablePointer<OpaquePointer?>?, _ body: () throws(NightjarError) -> Result
 ) -> Result? {
@@ -51,24 +47,24 @@ func reporting<Result>(
     }
 }
 
-/// Throws `invalid_argument` if a required handle or text is missing.
+/// Returns a required handle or text. Throws `invalid_argument` if it is nil.
 func required<Value>(_ value: Value?, _ what: String) throws(NightjarError) -> Value {
     guard let value else { throw NightjarError(.invalidArgument, "\(what) is NULL or not valid UTF-8") }
     return value
 }
 
-/// Returns the queue to which a function delivers.
+/// Returns the queue that a C function delivers its events to.
 ///
-/// - Throws: `invalid_argument` for NULL; `forked` for a queue of the parent process, which nothing could poll.
+/// - Throws: `invalid_argument` for NULL; `forked` for a queue of the parent process, because no thread could poll it.
 func requiredQueue(_ queue: OpaquePointer?) throws(NightjarError) -> CompletionQueue {
     let queue = try required(Handle<CompletionQueue>.borrow(queue), "queue")
     guard !queue.isOfParent else {
-        throw NightjarError(.forked, "this queue belongs to the parent process; make a new one after fork")
+        throw NightjarError(.forked, "this queue belongs to the parent process; create a queue after fork")
     }
     return queue
 }
 
-/// An optional text: NULL is nil; anything else must be UTF-8.
+/// Converts an optional C string. Returns nil for NULL; throws `invalid_argument` if the text is not UTF-8.
 func optional(_ pointer: UnsafePointer<CChar>?, _ what: String) throws(NightjarError) -> String? {
     pointer == nil ? nil : try required(text(pointer), what)
 }
@@ -83,7 +79,7 @@ func setting(_ body: () throws(NightjarError) -> Void) -> nj_status {
     }
 }
 
-/// The same, and also stores the error.
+/// Runs a setter, converts an error to its status, and stores the error in `outError`.
 func setting(
     _ outError: UnsafeMutablePointer<OpaquePointer?>?, _ body: () throws(NightjarError) -> Void
 ) -> nj_status {

@@ -3,7 +3,7 @@ import Nightjar
 import NightjarHandles
 import Synchronization
 
-/// The JSON value of a response for C: parsed once, with the texts lent to C.
+/// The JSON value of a response, parsed once, and the texts that C borrows.
 final class ResponseJSON: Sendable {
     private struct State {
         var document: Result<JSONValue, NightjarError>?
@@ -53,7 +53,7 @@ final class ResponseJSON: Sendable {
         return try kept(key) { () throws(NightjarError) in try decode(String.self, at: pointer, of: response) }
     }
 
-    /// - Returns: nil if the index is out of range.
+    /// Returns the name of an object's member; nil if the index is out of range.
     func name(at index: Int, in pointer: UnsafePointer<CChar>?, of response: Response) -> Text? {
         guard case .object(let members) = value(at: pointer, of: response), members.indices.contains(index),
             let pointer = text(pointer)
@@ -76,7 +76,7 @@ final class ResponseJSON: Sendable {
         }.get()
     }
 
-    /// Returns the text that was lent earlier, whose pointer must stay valid, or a new one.
+    /// Returns the text for `key`, creating it on first use. C may keep its pointer as long as the response.
     private func kept<Failure>(_ key: Key, _ make: () throws(Failure) -> String) throws(Failure) -> Text {
         if let known = state.withLock({ $0.texts[key] }) { return known }
         let made = Text(try make())

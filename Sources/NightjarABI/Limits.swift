@@ -10,7 +10,7 @@ private func check(_ count: Int, _ name: String, in range: ClosedRange<Int>) thr
     }
 }
 
-/// Converts a positive duration in seconds.
+/// Converts a duration in seconds, which must be greater than 0.
 private func span(_ seconds: Double, _ name: String) throws(NightjarError) -> Duration {
     let span = try lifetime(seconds)
     guard span > .zero else { throw NightjarError(.invalidArgument, "\(name) must be greater than 0") }

@@ -17,7 +17,7 @@ final class LoginPromptBox: Sendable {
     }
 }
 
-/// Returns a closure that calls the C callback with the prompt of a login.
+/// Returns a closure that calls the C callback of a login with its prompt.
 private func promptHandler(
     _ prompt: @escaping nj_login_prompt_fn, _ context: CallbackContext
 ) -> @Sendable (LoginPrompt) -> Void {

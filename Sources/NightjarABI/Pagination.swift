@@ -17,7 +17,7 @@ final class PaginationBox {
 /// A paginated list as C sees it. Belongs to the thread that uses it, except where `paginator` allows other threads.
 final class PaginatorBox: @unchecked Sendable {
     let paginator: Paginator
-    /// The queue of blocking calls. Callbacks that occur during a load, including loads of prefetched pages, run on it.
+    /// The queue of blocking calls. It runs the callbacks that occur while a page is loaded or prefetched.
     private let queue = CompletionQueue()
     /// The queue on which callbacks currently run.
     private weak var serving: CompletionQueue?
@@ -43,7 +43,7 @@ final class PaginatorBox: @unchecked Sendable {
         paginator.deliverCallbacks(on: queue)
     }
 
-    /// - Returns: nil at the end.
+    /// Returns the next item; nil at the end of the list.
     func nextItem() throws(NightjarError) -> (text: UnsafePointer<CChar>, length: Int)? {
         borrowed = nil
         while true {
@@ -59,7 +59,7 @@ final class PaginatorBox: @unchecked Sendable {
         }
     }
 
-    /// Skips the remaining items of the current page.
+    /// Returns the next page and skips the remaining items of the current page; nil at the end of the list.
     func nextPage() throws(NightjarError) -> Page? {
         page = nil
         serve(on: queue)
@@ -186,13 +186,13 @@ public func nj_pagination_merge_json(
     }
 }
 
-/// Returns a pager of this process.
+/// Returns the paginator of a handle.
 ///
-/// - Throws: `invalid_argument` for NULL; `forked` for a pager of the parent process.
+/// - Throws: `invalid_argument` for NULL; `forked` for a paginator of the parent process.
 private func livePager(_ paginator: OpaquePointer?) throws(NightjarError) -> PaginatorBox {
-    let box = try required(Handle<PaginatorBox>.borrow(paginator), "pager")
+    let box = try required(Handle<PaginatorBox>.borrow(paginator), "paginator")
     guard !box.paginator.isOfParent else {
-        throw NightjarError(.forked, "this pager belongs to the parent process; make a new one after fork")
+        throw NightjarError(.forked, "this paginator belongs to the parent process; create a paginator after fork")
     }
     return box
 }

@@ -12,7 +12,8 @@ func bytes(_ pointer: UnsafeRawPointer?, _ length: Int) throws(NightjarError) ->
         throw NightjarError(.invalidArgument, "the body is NULL but its length is not 0")
     }
     guard 0...Configuration.largestBody ~= length else {  // a size_t above Int.max is negative here
-        throw NightjarError(.invalidArgument, "the body is larger than 2 GiB; use a streamed body")
+        throw NightjarError(
+            .invalidArgument, "the body is larger than 2 GiB; use nj_request_set_body_file or _stream")
     }
     return try ByteBuffer(copying: UnsafeRawBufferPointer(start: pointer, count: length), for: "the request's body")
 }

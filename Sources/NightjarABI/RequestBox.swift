@@ -8,7 +8,7 @@ final class RequestBox {
     var request: Request
     /// The endpoint to call; nil: the request has its own method and target.
     var endpoint: EndpointCall?
-    /// The body consists of form fields that are added individually.
+    /// Whether the body consists of the fields of nj_request_add_form_field.
     private var hasFormFields = false
     /// The callbacks of each call, except for its completion.
     private var handlers = TaskHandlers { _, _ in }
@@ -42,9 +42,9 @@ final class RequestBox {
         }
     }
 
-    /// Lends the request as it is sent. Requests are large, so this avoids a copy.
+    /// Passes the request, with the arguments of its endpoint, to `body`. Avoids a copy, because requests are large.
     ///
-    /// - Throws: also `invalid_request` for invalid endpoint arguments.
+    /// - Throws: the errors of `body`, and `invalid_request` for invalid endpoint arguments.
     @inline(__always)
     func withRequest<Result>(
         for client: Client, _ body: (inout Request) throws(NightjarError) -> Result
@@ -55,7 +55,7 @@ final class RequestBox {
         return try body(&made)
     }
 
-    /// The same, copied.
+    /// Returns a copy of the request, with the arguments of its endpoint.
     func request(for client: Client) throws(NightjarError) -> Request {
         try withRequest(for: client) { request throws(NightjarError) in request }
     }
@@ -142,7 +142,8 @@ final class RequestBox {
         // Each byte becomes at most three.
         let length = 3 * (name.utf8.count + value.utf8.count) + 2
         guard length <= Configuration.largestBody - (hasFormFields ? request.body.length ?? 0 : 0) else {
-            throw NightjarError(.invalidArgument, "the form's fields are larger than 2 GiB; send a multipart form")
+            throw NightjarError(
+                .invalidArgument, "the form's fields are larger than 2 GiB; use nj_request_set_body_form")
         }
         try CheckedMemory.check(length, for: "the form's fields")
         let field = FormEncoding.encode([(name, value)])
@@ -171,8 +172,8 @@ final class RequestBox {
             guard outcome >= 0, outcome <= Int64(maximum), let count = Int(exactly: outcome) else {
                 return .failed(
                     outcome == NJ_READ_FAILED
-                        ? "the body callback failed"
-                        : "the body callback returned \(outcome), which is neither a valid count nor NJ_READ_FAILED"
+                        ? "the body's source failed: nj_read_fn returned NJ_READ_FAILED"
+                        : "nj_read_fn returned \(outcome), which is neither a valid count nor NJ_READ_FAILED"
                 )
             }
             if count == 0 { return .end }

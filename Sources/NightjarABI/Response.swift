@@ -4,10 +4,10 @@ import Nightjar
 import NightjarHandles
 import Synchronization
 
-/// A response handle.
+/// A response with its texts as C strings.
 final class ResponseBox: Sendable {
     let response: Response
-    /// The call that returned the response also started a background revalidation.
+    /// Whether the call that returned the response also started a background revalidation.
     let isBeingRefreshed: Bool
     private let lazyTexts = AtomicLazyReference<ResponseStrings>()
 
@@ -20,7 +20,7 @@ final class ResponseBox: Sendable {
     var texts: ResponseStrings { lazyTexts.load() ?? lazyTexts.storeIfNil(ResponseStrings(response)) }
 }
 
-/// Texts and values of a response lent to C, kept as long as the response.
+/// Texts and values of a response that C borrows, kept as long as the response.
 final class ResponseStrings: Sendable {
     private let response: Response
     let json = ResponseJSON()
@@ -259,7 +259,7 @@ public func nj_response_redirect_url_at(_ response: OpaquePointer?, _ index: Int
 }
 
 extension Result<Response, NightjarError> {
-    /// Lends either the response or the error to a callback; the other argument is NULL.
+    /// Calls `callback` with the response or with the error, which it borrows; the other argument is NULL.
     func lend(isBeingRefreshed: Bool = false, to callback: (OpaquePointer?, OpaquePointer?) -> Void) {
         switch self {
         case .success(let response):

@@ -6,10 +6,10 @@ import NightjarHandles
 final class FailedAttemptBox {
     let error: ErrorBox
     let attempt: Int32
-    /// Nil: the client would not retry; `reason` explains why.
+    /// The delay before the client's own retry. Nil: the client would not retry; `reason` explains why.
     let wait: Duration?
     let reason: CString?
-    /// The delay before the next attempt, as chosen by C.
+    /// The delay before the next attempt that C has set.
     var chosenWait: Duration?
 
     init(_ failedAttempt: FailedAttempt) {
@@ -130,7 +130,7 @@ public func nj_task_retry(_ task: OpaquePointer?, _ action: nj_retry_action, _ s
         let task = try required(Handle<ClientWork>.borrow(task) as? ClientTask, "task")
         let wait = action == NJ_RETRY_AGAIN ? try lifetime(seconds) : .zero
         guard action != NJ_RETRY_PENDING, let action = RetryAction(action, after: wait) else {
-            throw NightjarError(.invalidArgument, "decision is not possible now")
+            throw NightjarError(.invalidArgument, "decision must be NJ_RETRY_DEFAULT, NJ_RETRY_AGAIN or NJ_RETRY_STOP")
         }
         guard !task.isOfParent else {
             throw NightjarError(.forked, "this task belongs to the parent process")

@@ -32,7 +32,7 @@ final class ScriptBox: Sendable {
     /// - Throws: `forked` in the child of a fork, where the interpreter's threads are missing.
     private func checkProcess() throws(NightjarError) {
         guard !Fork.hasForked(since: birth) else {
-            throw NightjarError(.forked, "this script belongs to the parent process; make a new one after fork")
+            throw NightjarError(.forked, "this script belongs to the parent process; create a script after fork")
         }
     }
 
@@ -43,7 +43,9 @@ final class ScriptBox: Sendable {
         let result: Result<Void, NightjarError> = state.withLock { state in
             guard state.script == nil else {
                 return .failure(
-                    NightjarError(.invalidArgument, "the script was already used; change its settings before"))
+                    NightjarError(
+                        .invalidArgument,
+                        "the script has been used; change its settings before its first run, global or function"))
             }
             do throws(NightjarError) {
                 try body(&state.settings)
@@ -135,7 +137,7 @@ public func nj_script_allow_origin(_ script: OpaquePointer?, _ url: UnsafePointe
         let url = try required(text(url), "url")
         _ = try RequestURL(url)
         guard settings.allowedOrigins.count < largestAllowance else {
-            throw NightjarError(.invalidArgument, "at most \(largestAllowance) origins can be allowed")
+            throw NightjarError(.invalidArgument, "a script can have at most \(largestAllowance) allowed origins")
         }
         settings.allowedOrigins.append(url)
     }
@@ -148,7 +150,7 @@ public func nj_script_set_path_scope(_ script: OpaquePointer?, _ path: UnsafePoi
     }
 }
 
-/// The maximum number of origins allowed to a script.
+/// The maximum number of origins that nj_script_allow_origin can add.
 private let largestAllowance = 10_000
 
 @_cdecl("nj_script_set_time_limit") @implementation
@@ -163,7 +165,9 @@ public func nj_script_run(
 ) -> nj_status {
     use(script, outError) { script throws(NightjarError) in
         let source = try required(source, "source")
-        guard length >= 0 else { throw NightjarError(.invalidArgument, "length is larger than the address space") }
+        guard length >= 0 else {
+            throw NightjarError(.invalidArgument, "length must be at most SSIZE_MAX; was a negative number passed?")
+        }
         let name = name == nil ? "script" : try required(text(name), "name")
         try script.run(Array(UnsafeRawBufferPointer(start: source, count: length)), name: name)
     }

@@ -3,7 +3,7 @@ import Nightjar
 import NightjarHandles
 import Synchronization
 
-/// A decision request for a token, to which C responds once, or which it releases.
+/// A decision request for a token. C responds to it at most once. Without a response, releasing it fails the calls.
 final class TokenRequestBox: Sendable {
     private let tokenRequest: TokenRequest
     private let hasResponse = Atomic<Bool>(false)

@@ -20,10 +20,12 @@ final class ArchiveFile: Sendable {
     private let descriptor: Int32
     private let state: Mutex<State>
 
+    /// Creates the file with an empty archive.
+    ///
     /// - Throws: `storage` if the file cannot be created.
     init(path: [UInt8], showsSecrets: Bool) throws(NightjarError) {
         name = String(decoding: path, as: UTF8.self)
-        // Only the owner may read the archive, because it contains requests and responses, even if masked.
+        // Only the owner may read the archive, because even a masked archive contains requests and responses.
         descriptor = try PrivateFile(name, "archive").open(
             path.map(CChar.init(bitPattern:)) + [0], O_WRONLY | O_CREAT | O_TRUNC)
         let writer = HARWriter(showsSecrets: showsSecrets)
@@ -47,7 +49,7 @@ final class ArchiveFile: Sendable {
             } else {
                 Console.printError(ArchiveFile.failure(name).message + "; later exchanges are not recorded")
                 state.isBroken = true
-                // The previous end fits in the space that it used before.
+                // Restores the end of the archive, which needs no more space than before the failed write.
                 ftruncate(descriptor, state.position)
                 _ = ArchiveFile.write(ByteBuffer(), state.writer.end(), to: descriptor, at: state.position)
             }
@@ -60,7 +62,7 @@ final class ArchiveFile: Sendable {
             .storage, "the archive \(name) cannot be written: \(String(cString: strerror(code)))", code: code)
     }
 
-    /// A single write, unless the system writes less.
+    /// Writes an entry and the new end of the archive with one system call, unless the system writes less.
     private static func write(_ text: ByteBuffer, _ end: ByteBuffer, to descriptor: Int32, at position: off_t) -> Bool {
         var bytes = text
         bytes.writeImmutableBuffer(end)

@@ -4,12 +4,12 @@ import Nightjar
 import NightjarDemo
 import NightjarLua
 
-/// Runs an invocation.
+/// Runs the `nightjar` command.
 struct Command {
     /// The arguments of the process, starting with its own name.
     let arguments: [[UInt8]]
 
-    /// - Returns: the exit status.
+    /// Runs the invocation. Returns the exit status of the process.
     func run(_ invocation: Invocation) -> Int32 {
         if invocation.showsHelp {
             Console.write(Invocation.usage, to: .output)
@@ -26,7 +26,7 @@ struct Command {
     }
 
     private func interpret(_ invocation: Invocation) throws(NightjarError) -> Int32 {
-        HostSignals.keepSIGPIPE()  // so that `nightjar script.lua | head` ends when head does
+        HostSignals.keepSIGPIPE()  // so that `nightjar script.lua | head` ends when head ends
         let interpreter = try Interpreter(arguments: arguments, scriptPosition: invocation.scriptPosition)
         try interpreter.open(njc_open)
         njc_set_traces(invocation.traces)

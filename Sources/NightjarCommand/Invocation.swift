@@ -1,6 +1,7 @@
 /// The parsed command line. The options are those of `lua`.
 struct Invocation {
-    /// An action before the script, in the given order. Bytes, like file names, because they need not be UTF-8.
+    /// An action that runs before the script. Steps run in the order of the options. Texts are bytes, because they need
+    /// not be UTF-8.
     enum Step: Equatable {
         /// `-e`
         case code([UInt8])
@@ -18,7 +19,7 @@ struct Invocation {
         case program(name: String, words: [[UInt8]])
     }
 
-    /// Each has its own help text.
+    /// The programs of the command. Each has its own help text.
     private static let programs: Set<String> = [
         "get", "post", "put", "patch", "delete", "head", "options", "login", "logout", "profiles", "check",
         "test", "completions",
@@ -41,7 +42,9 @@ struct Invocation {
     /// `--profile`, given before the name of a program.
     private var profile: [UInt8]?
 
-    /// - Parameter bytes: starting with the program's name.
+    /// Parses the arguments of the process.
+    ///
+    /// - Parameter bytes: the arguments, starting with the program's name.
     init(_ bytes: [[UInt8]]) throws(UsageError) {
         let arguments = bytes.map { String(decoding: $0, as: UTF8.self) }
         scriptPosition = arguments.count

@@ -3,8 +3,8 @@ import NIOCore
 import Nightjar
 import NightjarHandles
 
-/// A response body that is streamed to a script. Parts wait here until the script reads them; the task's window limits
-/// their size. Belongs to the thread that runs the Lua state.
+/// A response body that is streamed to a script. Holds the received parts until the script reads them; the task's
+/// window limits their size. Belongs to the thread that runs the Lua state.
 final class IncomingBody: @unchecked Sendable {
     enum Part {
         case bytes(ByteBuffer)
@@ -14,21 +14,21 @@ final class IncomingBody: @unchecked Sendable {
     }
 
     private var parts: [ByteBuffer] = []
-    /// Index of the next part to take.
+    /// The index of the part that ``take()`` takes next.
     private var first = 0
     private var failure: NightjarError?
     private(set) var isEnded = false
 
     func append(_ part: ByteBuffer) { parts.append(part) }
 
-    /// Ends the body. An error means that the response was interrupted.
+    /// Ends the body. A non-nil `error` means that the response was interrupted.
     func end(_ error: NightjarError?) {
         guard !isEnded else { return }
         isEnded = true
         failure = error
     }
 
-    /// Discards the waiting parts and all later ones.
+    /// Discards the received parts and all later ones.
     func close() {
         parts = []
         first = 0
@@ -43,7 +43,7 @@ final class IncomingBody: @unchecked Sendable {
         return failure.map(Part.failed) ?? .end
     }
 
-    /// - Returns: the length of the part in bytes.
+    /// Removes the next part. Returns its length in bytes.
     func take() -> Int {
         guard first < parts.count else { return 0 }
         let count = parts[first].readableBytes
@@ -57,20 +57,20 @@ final class IncomingBody: @unchecked Sendable {
     }
 }
 
-/// A request body that a script produces. The script provides parts of any length; the transport takes them in pieces.
+/// A request body that a script produces. The script provides parts of any length; the transport takes pieces of them.
 /// Belongs to the thread that runs the Lua state.
 final class OutgoingBody: @unchecked Sendable {
     private var rest = ByteBuffer()
     private var isEnded = false
     /// The number of bytes that the transport asked for.
     private var wanted = 0
-    /// The transport waits for a part from the script.
+    /// Whether the transport is waiting for a part from the script.
     private(set) var isRequested = false
-    /// The script must start with the first part. Parts that it provides earlier belong to a previous attempt and are
-    /// discarded.
+    /// Whether the script has yet to start the body for this attempt. Parts that the script provides before it starts
+    /// belong to a previous attempt and are discarded.
     private var isToBegin: Bool
     private let restarts: Bool
-    /// The bytes counted for the last part.
+    /// The bytes that are reserved for the last part.
     private var heldBytes = 0
 
     /// - Parameter restarts: whether the script can produce the body again from the start.
@@ -85,7 +85,7 @@ final class OutgoingBody: @unchecked Sendable {
         (isEnded, isRequested, isToBegin) = (false, false, restarts)
     }
 
-    /// - Returns: whether the script starts the body now.
+    /// Returns whether the script must start the body now.
     func begin() -> Bool {
         defer { isToBegin = false }
         return isToBegin
@@ -102,9 +102,9 @@ final class OutgoingBody: @unchecked Sendable {
         return .later
     }
 
-    /// Counts a part in place of the previous part.
+    /// Reserves memory for a part, and releases that of the previous part.
     ///
-    /// - Returns: false if the part does not fit into the memory limit.
+    /// - Returns: false if the part exceeds the memory limit.
     func count(_ bytes: Int, in hold: MemoryReservation?) -> Bool {
         hold?.remove(heldBytes)
         heldBytes = 0
@@ -116,7 +116,7 @@ final class OutgoingBody: @unchecked Sendable {
 
     /// Adds a part from the script; nil ends the body.
     ///
-    /// - Returns: the piece for a transport that is waiting for one.
+    /// - Returns: the next piece, if the transport is waiting for one.
     func provide(_ part: ByteBuffer?) -> BodyPart {
         guard isRequested, !isToBegin else { return .later }
         isRequested = false

@@ -3,7 +3,7 @@ import NIOCore
 import Nightjar
 import NightjarHandles
 
-// Clients, and the calls that scripts make. Every function converts errors to outcomes.
+// Clients, and the calls that scripts make. Every function returns its errors as failed `Future` objects.
 
 @_cdecl("njl_client_new") @implementation
 public func njl_client_new(
@@ -62,7 +62,7 @@ public func njl_call_start(
         if request.is_cache_lookup {
             return Handle<Future>.make(try engine.lookUp(try Request(request), on: client, for: wait))
         }
-        // Mutated in place, because copying a request costs as much as a stage of a call.
+        // Changed in place, because a copy of a request costs as much CPU time as a stage of the call.
         var requested = try Request(methodAndTarget: request)
         try requested.read(request, for: client)
         let subrequest = Handle<Subrequest>.borrow(request.subrequest)
@@ -101,7 +101,7 @@ public func njl_call_redirect(_ call: OpaquePointer?, _ follows: Bool, _ url: nj
         future.task?.redirect(follows ? .follow : .stop)
         return
     }
-    // Invalid UTF-8 cannot be a URL; the task rejects it.
+    // Bytes that are not UTF-8 become U+FFFD, and the task rejects the URL.
     future.task?.redirect(.followTo(String(decoding: url.buffer, as: UTF8.self)))
 }
 
@@ -158,7 +158,7 @@ public func njl_idempotency_key(_ text: UnsafeMutablePointer<CChar>?) {
     }
 }
 
-/// Runs `body` and stores an error that it throws as an outcome in `error`.
+/// Runs `body`. Stores an error that it throws in `error`, as a failed ``Future``, and then returns nil.
 func refusing(
     _ error: UnsafeMutablePointer<OpaquePointer?>?, _ body: () throws(NightjarError) -> OpaquePointer
 ) -> OpaquePointer? {
@@ -194,7 +194,8 @@ extension Request {
         if source.has_form { body = .multipart(try MultipartForm(try source.formParts())) }
         if source.has_body {
             guard source.body.length <= Configuration.largestBody else {
-                throw NightjarError(.invalidRequest, "the body is larger than 2 GiB; pass it as a function")
+                throw NightjarError(
+                    .invalidRequest, "the body is larger than 2 GiB; pass it as a function that returns its parts")
             }
             body = .bytes(try ByteBuffer(copying: source.body.buffer, for: "the request's body"))
             switch source.implied_type {
@@ -224,7 +225,7 @@ extension njl_request {
         }
     }
 
-    /// The values for the template in the target.
+    /// The values for the URI template in the target.
     var parameters: [(name: String, value: String)] {
         get throws(NightjarError) {
             var values: [(name: String, value: String)] = []
@@ -272,7 +273,9 @@ extension Method {
 }
 
 extension njl_bytes {
-    /// - Parameter role: names the bytes in messages, for example "the path".
+    /// Returns the bytes as text. Throws `invalid_request` if they are not UTF-8.
+    ///
+    /// - Parameter role: what the text is, for messages: "the path".
     func text(_ role: String) throws(NightjarError) -> String {
         // Fast path for ASCII, which nearly all texts are.
         let bytes = buffer

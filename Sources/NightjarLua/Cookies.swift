@@ -15,7 +15,7 @@ private final class BorrowedTexts: @unchecked Sendable {
         return start..<content.count
     }
 
-    /// No text may be appended after the first call, so that the block does not move.
+    /// Returns the bytes of a text. No text may be appended after the first call, because the block could move.
     func lend(_ range: Range<Int>) -> njl_bytes {
         content.withUnsafeBytes { njl_bytes(UnsafeRawBufferPointer(rebasing: $0[range])) }
     }
@@ -84,14 +84,14 @@ public func njl_cookie_list_release(_ list: OpaquePointer?) {
 
 // MARK: Changing
 
-/// Runs `body` with the cookie storage, or stores the error for C.
+/// Runs `body` with the client's cookie storage. Stores an error that it throws in `error` for C.
 private func with(
     _ cookies: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?,
     _ body: (CookieStorage) throws(NightjarError) -> Void
 ) -> Bool {
     refusing(error) { () throws(NightjarError) in
         guard let cookies, let storage = Handle<CookieStorage>.borrow(cookies) else {
-            throw NightjarError(.invalidArgument, "the client has no cookie jar")
+            throw NightjarError(.invalidArgument, "the client has no cookie jar; create it with cookies = true")
         }
         try body(storage)
         return cookies
@@ -166,7 +166,7 @@ extension njl_import {
     }
 }
 
-/// A text as one block of bytes.
+/// A text that C borrows, as one block of bytes.
 final class BorrowedText: Sendable {
     let bytes: ContiguousArray<CChar>
 

@@ -9,10 +9,10 @@ import Synchronization
 /// Reports when descriptors become readable or writable. A thread watches them; it starts with the first wait and ends
 /// with ``close()``.
 ///
-/// It only watches: it neither reads nor sets descriptors to non-blocking mode, because standard input is shared with
-/// the shell. Descriptors that do not support polling, such as regular files, are always ready.
+/// Never reads a descriptor or sets it to non-blocking mode, because standard input is shared with the shell.
+/// Descriptors that do not support polling, such as regular files, are always ready.
 final class Descriptors: @unchecked Sendable {
-    /// One wait.
+    /// Identifies one wait, for ``forget(_:)``.
     struct Ticket: Sendable {
         let descriptor: Int32
         let number: UInt64
@@ -39,6 +39,8 @@ final class Descriptors: @unchecked Sendable {
 
     init(_ queue: CompletionQueue) { self.queue = queue }
 
+    /// Waits until a descriptor is readable or writable.
+    ///
     /// - Parameter ready: called once, by a later poll of the queue, unless ``forget(_:)`` is called first.
     /// - Returns: nil if the descriptor is always ready; `ready` is then not called.
     /// - Throws: `storage` if the descriptor is not open or the system is out of resources.
@@ -72,7 +74,7 @@ final class Descriptors: @unchecked Sendable {
         }
     }
 
-    /// Must be called under the lock.
+    /// Stores the waiters of a descriptor. Must be called under the lock.
     private func keep(_ waiters: [Waiter], of descriptor: Int32, in state: inout State) {
         if waiters.isEmpty {
             state.waiters[descriptor] = nil
@@ -83,6 +85,8 @@ final class Descriptors: @unchecked Sendable {
         }
     }
 
+    /// Adds a descriptor to the epoll instance, or changes its events.
+    ///
     /// - Returns: 0 or an errno value.
     private func watch(_ descriptor: Int32, for waiters: [Waiter]) -> Int32 {
         njl_epoll_watch(
@@ -157,7 +161,7 @@ final class Descriptors: @unchecked Sendable {
 
     /// The maximum number of events per epoll_wait.
     private static let batch = 64
-    /// The stack size of the thread in bytes: it only runs this file and the queue's lock.
+    /// The stack size of the thread in bytes. The thread runs only code of this file and the queue's lock.
     private static let stackSize = 256 * 1024
 }
 
@@ -185,7 +189,7 @@ extension Engine {
     }
 }
 
-/// The system's text for an errno value.
+/// Returns the system's text for an errno value.
 func systemText(_ code: Int32) -> String { String(cString: strerror(code)) }
 
 @_cdecl("njl_descriptor_await") @implementation

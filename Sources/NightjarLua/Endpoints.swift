@@ -75,7 +75,7 @@ public func njl_catalog_has_parameter(
 // MARK: Calls
 
 extension Request {
-    /// A script's request. The arguments of an endpoint are filled in.
+    /// Creates the request of a script. Fills in the arguments of an endpoint.
     init(_ source: njl_request, for client: Client) throws(NightjarError) {
         try self.init(methodAndTarget: source)
         try read(source, for: client)
@@ -110,7 +110,7 @@ extension Request {
 }
 
 extension njl_request {
-    /// The endpoint that the request names, or nil.
+    /// The endpoint that the request names; nil if it names none.
     var operation: Operation? {
         get throws(NightjarError) {
             guard endpoint.data != nil else { return nil }

@@ -1,20 +1,20 @@
 import CLua
 import Nightjar
 
-/// Calls of the script.
+/// Starts the calls of the script.
 extension Engine {
     /// How a call reports events and transfers its bodies.
     struct CallbackOptions {
-        /// The response body is streamed.
+        /// Whether the response body is streamed.
         var isStreamed = false
         var decidesRedirects = false
         var decidesRetries = false
-        /// The request body can be produced again from its start.
+        /// Whether the script can produce the request body again from its start.
         var restartsBody = false
-        /// The script is notified of a background revalidation.
+        /// Whether the script is notified of a background revalidation.
         var reportsRefresh = false
         var reportsProgress = false
-        /// A session shows the progress.
+        /// Whether a session shows the progress of the call.
         var isFollowed = false
     }
 
@@ -58,9 +58,9 @@ extension Engine {
         return future
     }
 
-    /// The same for a request with only a method and a target and without options.
+    /// Starts a call whose request has only a method and a target, if the client has sent the same request before.
     ///
-    /// - Returns: nil if the client has not sent this request before.
+    /// - Returns: nil if the client has not sent the request before.
     func startAgain(
         _ method: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer, on client: Client, for wait: OpaquePointer
     ) throws(NightjarError) -> Future? {
@@ -84,7 +84,7 @@ extension Engine {
         return handlers
     }
 
-    /// Restricts the request to what the script is allowed to do.
+    /// Returns the request with the restrictions of a sandboxed script.
     func confined(_ request: consuming Request) -> Request {
         confine(&request)
         return request

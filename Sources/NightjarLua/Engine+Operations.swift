@@ -2,11 +2,11 @@ import CLua
 import NIOCore
 import Nightjar
 
-/// Operations other than calls: on the cache, on logins and on endpoints.
+/// Starts operations other than calls: on the cache, on logins and on endpoints.
 extension Engine {
     // MARK: Caches
 
-    /// Ends with neither response nor error if there is no cache entry.
+    /// Looks up a request in the cache. The outcome has neither a response nor an error if there is no cache entry.
     func lookUp(_ request: Request, on client: Client, for wait: OpaquePointer) throws(NightjarError) -> Future {
         let future = Future(wait: wait)
         future.task = try client.lookUp(confined(request), on: queue) { [self] in completed(future, $0) }
@@ -14,7 +14,7 @@ extension Engine {
         return future
     }
 
-    /// Ends with neither response nor error after the response is stored.
+    /// Stores a response in the cache. The outcome has neither a response nor an error after success.
     func insertResponse(
         _ inserted: njl_cache_insertion, for request: Request, on client: Client, for wait: OpaquePointer
     ) throws(NightjarError) -> Future {
@@ -37,7 +37,7 @@ extension Engine {
 
     /// Returns the background revalidation of the stale response that the call returned.
     ///
-    /// - Returns: nil if nothing is revalidated.
+    /// - Returns: nil if the call started no revalidation.
     func refresh(of call: Future) -> Future? {
         switch call.refreshed {
         case .none:

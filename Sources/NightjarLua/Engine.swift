@@ -5,13 +5,13 @@ import NIOCore
 import Nightjar
 import NightjarHandles
 
-/// The client side of one Lua state: receives the results of its calls. Belongs to the thread that runs the state,
-/// except for ``wake()``.
+/// Makes the calls of one Lua state and reports their results to it. Belongs to the thread that runs the state, except
+/// for ``wake()``.
 final class Engine: @unchecked Sendable {
     let queue = CompletionQueue()
     /// Decision requests of the clients about their logins and mocks.
     let callbacks: ScriptCallbacks
-    /// Calls that the script must make for its clients.
+    /// Calls that the script must make for its lists and document loads.
     let subrequests: Subrequests
     /// The restrictions of a sandboxed script's calls; nil: none.
     var confinement: Confinement?
@@ -21,18 +21,17 @@ final class Engine: @unchecked Sendable {
     var recording: SessionRecording?
     /// The progress of the calls that a session follows.
     var followed = TrackedCalls()
-    /// Outcomes with unreported events, in order; those before `firstEnded` have been reported.
+    /// Outcomes whose events are reported by the next poll, in order. Those before `firstEnded` have been reported.
     private var ended: [Future] = []
     private var firstEnded = 0
-    /// Calls in flight. In a forked child they are failed, because their events never arrive. Each call stores its
-    /// index.
+    /// Calls in flight. Each call stores its index. In a forked child the calls fail, because no events arrive there.
     private var inFlight: [Future] = []
     private let process = getpid()
     let temporaries = Temporaries()
     /// Created on first use.
     private(set) lazy var descriptors = Descriptors(queue)
     private(set) lazy var workers = Workers(queue)
-    /// Log lines of this state's clients that were not delivered yet.
+    /// Log lines of this state's clients that have not been delivered.
     private var lines: Deque<(log: Int64, line: LogLine)> = []
     /// The line that C borrows.
     private var borrowedLine = ContiguousArray<CChar>()
@@ -57,7 +56,7 @@ final class Engine: @unchecked Sendable {
         return future
     }
 
-    /// Ends the outcome, once. An outcome that was ended or dropped is not changed.
+    /// Ends the outcome. Has no effect if the outcome has already ended or was dropped.
     func complete(_ future: Future, _ result: Result<WorkValue, NightjarError> = .success(.nothing)) {
         guard future.isPending else { return }
         switch result {
@@ -68,7 +67,7 @@ final class Engine: @unchecked Sendable {
         }
     }
 
-    /// Discards the outcome: nothing waits for it any more.
+    /// Discards the outcome, because the script no longer waits for it.
     func drop(_ future: Future) {
         forget(future)
         future.isPending = false
@@ -76,7 +75,7 @@ final class Engine: @unchecked Sendable {
         future.abandon = nil
     }
 
-    /// - Throws: `forked` in a forked child, because the threads belong to the parent.
+    /// Throws `forked` in a forked child, because the threads belong to the parent.
     func checkProcess() throws(NightjarError) {
         guard isForked else { return }
         throw NightjarError(.forked, "this Lua state belongs to the parent process and cannot wait in a forked child")
@@ -85,8 +84,7 @@ final class Engine: @unchecked Sendable {
     /// Whether this is a forked child, where no events arrive.
     var isForked: Bool { getpid() != process }
 
-    /// Makes later polls report events of the outcome to `wait`. Events that occurred in the meantime are reported by
-    /// the next poll.
+    /// Makes polls report events of the outcome to `wait`. The next poll reports the events that have already occurred.
     func await(_ future: Future, by wait: OpaquePointer) {
         future.wait = wait
         if future.result != nil || future.isEnded || future.outgoingBody?.isRequested == true || future.needsCallback {
@@ -94,7 +92,7 @@ final class Engine: @unchecked Sendable {
         }
     }
 
-    /// Makes the next poll report the wait of the outcome.
+    /// Makes the next poll report the outcome's wait, if it has one.
     func notify(_ future: Future) {
         if future.wait != nil { ended.append(future) }
     }
@@ -103,7 +101,9 @@ final class Engine: @unchecked Sendable {
         completed(future, result.map { .some($0) })
     }
 
-    /// - Parameter result: without a response if there is none.
+    /// Ends the outcome and makes the next poll report it.
+    ///
+    /// - Parameter result: nil if there is neither a response nor an error.
     func completed(_ future: Future, _ result: Result<Response?, NightjarError>) {
         forget(future)
         followed.end(future)
@@ -126,7 +126,7 @@ final class Engine: @unchecked Sendable {
         last.place = place
     }
 
-    /// Handles pending events and writes the waits of outcomes with events.
+    /// Handles pending events. Writes the waits of outcomes that have events to `waits`.
     func poll(timeout: Duration?, into waits: UnsafeMutableBufferPointer<OpaquePointer?>) -> Int {
         if ended.isEmpty, queue.poll(timeout: timeout) == 0, timeout != .zero, getpid() != process { failAfterFork() }
         var count = 0
@@ -145,7 +145,7 @@ final class Engine: @unchecked Sendable {
         return count
     }
 
-    /// The threads that would complete these calls exist only in the parent.
+    /// Fails the calls in flight in a forked child. The threads that would complete them exist only in the parent.
     private func failAfterFork() {
         while let future = inFlight.last {
             finished(future, .failure(NightjarError(.forked, "this call belongs to the parent process")))
@@ -154,6 +154,8 @@ final class Engine: @unchecked Sendable {
 
     // MARK: Logs
 
+    /// Returns a sink that stores log lines for the script.
+    ///
     /// - Parameter log: the number under which C identifies the client of the lines.
     func logSink(_ level: LogLevel, _ log: Int64) -> LogSink {
         LogSink(level: level, queue: queue) { [weak self] line in self?.lines.append((log, line)) }
@@ -163,7 +165,7 @@ final class Engine: @unchecked Sendable {
         guard let (log, line) = lines.popFirst() else { return nil }
         borrowedLine.removeAll(keepingCapacity: true)
         borrowedLine.append(contentsOf: line.message.utf8.lazy.map(CChar.init(bitPattern:)))
-        // The array does not change until the next line.
+        // The bytes stay in place until the next line is taken.
         return borrowedLine.withUnsafeBytes { njl_line(log: log, level: line.level.rawValue, text: njl_bytes($0)) }
     }
 

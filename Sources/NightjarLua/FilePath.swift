@@ -10,10 +10,10 @@ struct FilePath: Sendable {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// For messages.
+    /// The path in quotes, for messages.
     var name: String { quoted(String(decoding: bytes, as: UTF8.self), limit: 200) }
 
-    /// `cannot read "/nowhere": No such file or directory`
+    /// Returns the error of a failed system call: `cannot read "/nowhere": No such file or directory`.
     func failure(_ verb: String, _ code: Int32) -> NightjarError {
         NightjarError(.storage, "cannot \(verb) \(name): \(systemText(code))", code: code)
     }
@@ -26,6 +26,8 @@ struct FilePath: Sendable {
         }
     }
 
+    /// Opens the file.
+    ///
     /// - Returns: a descriptor with O_CLOEXEC and O_NONBLOCK. Regular files ignore O_NONBLOCK.
     func open(_ flags: Int32, _ verb: String, mode: mode_t = 0o666) throws(NightjarError) -> Int32 {
         let descriptor = withC { Glibc.open($0, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode) }
@@ -48,7 +50,7 @@ struct FilePath: Sendable {
 
     // MARK: Reading
 
-    /// Whether reads and writes may wait for another process or a person: named pipes, devices and sockets.
+    /// Returns whether reads and writes may wait for another process or a person: for named pipes, devices and sockets.
     static func isStream(_ status: Glibc.stat) -> Bool {
         switch status.st_mode & S_IFMT {
         case S_IFREG, S_IFDIR, S_IFBLK: false
@@ -56,7 +58,7 @@ struct FilePath: Sendable {
         }
     }
 
-    /// - Returns: false if the file does not exist.
+    /// Whether the file is a named pipe, a device or a socket. False if the file does not exist.
     private var isStream: Bool {
         var status = Glibc.stat()
         return withC { stat($0, &status) } == 0 && Self.isStream(status)
@@ -72,7 +74,8 @@ struct FilePath: Sendable {
         return status
     }
 
-    /// Opens the file for reading: an ``OpenFile``, or an ``OpenStream`` with the value true.
+    /// Opens the file for reading. Returns an ``OpenFile`` and false or, for a named pipe or a device, an
+    /// ``OpenStream`` and true.
     func openSource() throws(NightjarError) -> WorkValue {
         let descriptor = try open(O_RDONLY, "read")
         if Self.isStream(try status(of: descriptor, "read")) {
@@ -83,7 +86,7 @@ struct FilePath: Sendable {
 
     /// Opens a named pipe or a device for writing.
     ///
-    /// - Returns: nothing while no process has the named pipe open for reading.
+    /// - Returns: `nothing` if no process has the named pipe open for reading.
     func openSink() throws(NightjarError) -> WorkValue {
         let descriptor = withC { Glibc.open($0, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) }
         if descriptor >= 0 { return .resource(OpenStream(descriptor), .none) }
@@ -94,6 +97,8 @@ struct FilePath: Sendable {
         return .nothing
     }
 
+    /// Reads the whole file.
+    ///
     /// - Returns: the bytes, or an ``OpenStream`` for a named pipe or a device.
     /// - Throws: `too_large` if the file is longer than `limit` bytes.
     func read(limit: Int) throws(NightjarError) -> WorkValue {
@@ -101,7 +106,7 @@ struct FilePath: Sendable {
         let status = try status(of: descriptor, "read")
         if Self.isStream(status) { return .resource(OpenStream(descriptor), .none) }
         defer { close(descriptor) }
-        // Files such as those in /proc report no size; the size is only a hint.
+        // The size is only a hint: files such as those in /proc report none.
         let expected = min(max(Int(status.st_size), 0), limit)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(expected)
@@ -130,6 +135,8 @@ struct FilePath: Sendable {
 
     // MARK: Writing
 
+    /// Replaces the content of the file.
+    ///
     /// - Parameters:
     ///   - isAtomic: writes another file in the same folder, syncs it to disk and renames it.
     ///   - mode: of the file; nil: the mode of the replaced file, or the default of the process.
@@ -151,6 +158,8 @@ struct FilePath: Sendable {
         return true
     }
 
+    /// Appends to the file.
+    ///
     /// - Returns: false for a named pipe or a device, which must be opened with ``openSink()``.
     func append(_ text: [UInt8]) throws(NightjarError) -> Bool {
         if isStream { return false }
@@ -160,7 +169,7 @@ struct FilePath: Sendable {
         return true
     }
 
-    /// If the path is a link, replaces its target, not the link.
+    /// Replaces the file by a new one. If the path is a link, replaces the link's target.
     private func replace(
         mode: mode_t?, _ fill: (Int32) throws(NightjarError) -> Void
     ) throws(NightjarError) {
@@ -191,7 +200,7 @@ struct FilePath: Sendable {
         }
     }
 
-    /// Returns the path itself if the file does not exist.
+    /// The path of the file after links have been followed; the path itself if the file does not exist.
     private var resolved: FilePath {
         withC { path in
             guard let real = realpath(path, nil) else { return self }
@@ -216,7 +225,9 @@ struct FilePath: Sendable {
         if code != 0 { throw failure("write", code) }
     }
 
-    /// - Returns: false if one of the files is a named pipe or a device, which is neither opened nor replaced.
+    /// Copies the file.
+    ///
+    /// - Returns: false, without a copy, if one of the files is a named pipe or a device.
     func copy(to target: FilePath) throws(NightjarError) -> Bool {
         if isStream || target.isStream { return false }
         let source = try open(O_RDONLY, "copy")
@@ -263,10 +274,10 @@ struct FilePath: Sendable {
 
     // MARK: Sizes in bytes
 
-    /// The size of a read if the file size is unknown.
+    /// The size of a read if the size of the file is unknown.
     private static let smallestRead = 64 * 1024
     /// The largest single read or write.
     private static let largestPart = 1 << 20
-    /// The number of names to try. With 62 random bits, even one collision is improbable.
+    /// The number of random names that are tried. With 62 random bits, even one collision is improbable.
     private static let tries = 16
 }

@@ -8,7 +8,9 @@ import NightjarHandles
 enum FileWork {
     typealias Work = @Sendable () throws(NightjarError) -> WorkValue
 
-    /// - Returns: nil if the name is unknown or the arguments do not fit.
+    /// Returns the operation with this name.
+    ///
+    /// - Returns: nil if the name is unknown or the arguments do not match the operation.
     static func named(_ name: String, _ arguments: [ScriptValue], _ temporaries: Temporaries) -> Work? {
         func bytes(_ index: Int) -> [UInt8]? {
             if index < arguments.count, case .string(let bytes) = arguments[index] { bytes } else { nil }
@@ -82,7 +84,8 @@ public func njl_work_start(
         guard let engine = Handle<Engine>.borrow(engine), let wait,
             let work = FileWork.named(name, values, engine.temporaries)
         else {
-            throw NightjarError(.invalidArgument, "unknown operation \(quoted(name)), or invalid arguments for it")
+            throw NightjarError(
+                .invalidArgument, "file operation \(quoted(name)) does not exist or has invalid arguments")
         }
         return Handle<Future>.make(try engine.work(for: wait, work))
     }
@@ -137,7 +140,7 @@ public func njl_work_value(_ future: OpaquePointer?, _ index: Int, _ value: Unsa
         case .one(let one), .resource(_, let one): index == 0 ? one : nil
         case .nothing, nil: nil
         }
-    // The outcome keeps the bytes and their buffer in place.
+    // The pointer stays valid because the outcome keeps the buffer.
     guard let found else { return false }
     value?.pointee = found.withC { $0 }
     return true

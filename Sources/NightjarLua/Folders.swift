@@ -3,7 +3,7 @@ import Nightjar
 
 // Folders and file status.
 
-/// The status of a file as reported by the system.
+/// The status of a file (stat(2)).
 struct FileStatus {
     let kind: String
     let size: Int
@@ -36,6 +36,8 @@ struct FileStatus {
 }
 
 extension FilePath {
+    /// Returns the status of the file.
+    ///
     /// - Parameter follows: reports the target of a link instead of the link.
     /// - Returns: nil if the file does not exist.
     func status(follows: Bool) throws(NightjarError) -> FileStatus? {
@@ -45,7 +47,7 @@ extension FilePath {
         return nil
     }
 
-    /// The names and kinds alternating, sorted by name.
+    /// Returns the names and kinds of the folder's files, alternating, sorted by name.
     func list() throws(NightjarError) -> [ScriptValue] {
         guard let entries = try Folder(open(O_RDONLY | O_DIRECTORY, "list"), self).entries() else {
             throw NightjarError(
@@ -69,6 +71,8 @@ extension FilePath {
 
     private func make() -> Int32 { withC { mkdir($0, 0o777) } }
 
+    /// Removes the file or folder.
+    ///
     /// - Returns: whether the file existed.
     func remove(isRecursive: Bool) throws(NightjarError) -> Bool {
         if withC({ unlink($0) }) == 0 { return true }
@@ -84,8 +88,8 @@ extension FilePath {
         return true
     }
 
-    /// Removes the contents of the folder, deepest first, relative to descriptors: a link that another process puts in
-    /// place is removed and not followed.
+    /// Removes the contents of the folder, deepest first. Names are relative to descriptors, so that a folder that
+    /// another process replaces by a link is not followed.
     private func empty() throws(NightjarError) {
         var way = [Folder(try open(O_RDONLY | O_DIRECTORY | O_NOFOLLOW, "remove"), self)]
         try way[0].load(for: self)
@@ -127,7 +131,9 @@ private final class Folder {
 
     deinit { close(descriptor) }
 
-    /// - Returns: nil if there are too many entries.
+    /// Reads the entries of the folder.
+    ///
+    /// - Returns: nil if there are more than ``mostEntries``.
     func entries() throws(NightjarError) -> [Entry]? {
         let copy = dup(descriptor)
         guard copy >= 0 else { throw path.failure("list", errno) }

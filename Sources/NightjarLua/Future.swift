@@ -4,32 +4,32 @@ import NIOCore
 import Nightjar
 import NightjarHandles
 
-/// One call and, after it has ended, its response or error. Also a response or an error that does not come from a call.
+/// The outcome of one call: its response or error after it has ended. Also a response or an error without a call.
 ///
 /// Belongs to the thread that runs the Lua state.
 final class Future: @unchecked Sendable {
-    /// The wait that the poll reports; nil: none.
+    /// The wait of the script that a poll reports when the outcome has events; nil: none.
     var wait: OpaquePointer?
     /// The index in the engine's list while the call is in flight.
     var place = 0
-    /// Set while the call is in flight.
+    /// The task of the call; nil unless the call is in flight.
     var task: ClientTask?
-    /// The login, logout or load in progress.
+    /// The login, logout or document load in progress.
     var operation: ClientOperation?
-    /// Nil while the call is in flight; for a streamed response, until its head arrives.
+    /// The response or error. Nil while the call is in flight or, for a streamed response, until its head arrives.
     var result: Result<Response, NightjarError>?
-    /// The outcome stands for work without a task or operation, such as a revalidation, and has not ended.
+    /// Whether the outcome belongs to work in progress that has no task or operation, such as a revalidation.
     var isPending = false
-    /// The result of the background revalidation of the stale response that the call returned; nil inside: nothing is
-    /// revalidated. Nil while it is in progress.
+    /// The result of the background revalidation that the call started. Nil while the revalidation is in progress;
+    /// `.some(nil)` if the call started none.
     var refreshed: Result<Response, NightjarError>?? = .some(nil)
-    /// The outcomes that wait for that result.
+    /// The outcomes that wait for the result of the revalidation.
     var refreshListeners: [Future] = []
     /// The redirect that awaits the script's decision.
     var proposed: ProposedRedirect?
     /// The failed attempt that awaits the script's decision.
     var retry: FailedAttempt?
-    /// Progress that was not reported to the script yet.
+    /// Progress that has not been reported to the script.
     private var progress: TransferProgress?
     /// The instructions for the user of an interactive login.
     private var prompt: LoginPrompt?
@@ -37,7 +37,7 @@ final class Future: @unchecked Sendable {
     /// The part of the request that a sandboxed script sees; nil: the script is not sandboxed or did not make the
     /// request.
     var view: View?
-    /// Counts the memory held for the call.
+    /// The memory that is counted for the call.
     var hold: MemoryReservation?
     /// Cancels the work of an outcome without a task.
     var abandon: (() -> Void)?
@@ -49,17 +49,19 @@ final class Future: @unchecked Sendable {
     var incoming: IncomingBody?
     /// The request body that the script produces.
     var outgoingBody: OutgoingBody?
-    /// Texts that were read, NUL-terminated, by field; C borrows them.
+    /// The texts that C borrows, by field, with a NUL at the end.
     private var texts: [(field: UInt32, bytes: UnsafeMutableBufferPointer<CChar>)] = []
 
-    /// The URLs of redirects that were read.
+    /// The URLs of redirects that C borrows.
     private var redirectURLs: [UnsafeMutableBufferPointer<CChar>] = []
 
     init(wait: OpaquePointer) { self.wait = wait }
 
     init(_ result: Result<Response, NightjarError>) { self.result = result }
 
-    /// - Parameter call: the call that had this result.
+    /// Creates an ended outcome.
+    ///
+    /// - Parameter call: the call whose result this is.
     init(_ result: Result<Response, NightjarError>, of call: Future?) {
         self.result = result
         view = call?.view
@@ -94,7 +96,7 @@ final class Future: @unchecked Sendable {
 
     func note(_ progress: TransferProgress) { self.progress = progress }
 
-    /// - Returns: progress that was not reported yet.
+    /// Removes and returns the progress that has not been reported.
     func takeProgress() -> TransferProgress? { progress.take() }
 
     func requestDecision(_ proposed: ProposedRedirect) {
@@ -107,13 +109,13 @@ final class Future: @unchecked Sendable {
         forget([NJL_PROMPT_URL, NJL_PROMPT_CODE, NJL_PROMPT_PAGE, NJL_PROMPT_COMPLETE_PAGE])
     }
 
-    /// A successful login has no response.
+    /// Ends the outcome of a login or logout, which has no response.
     func endLogin(_ end: Result<Void, NightjarError>) {
         isToPrompt = false
         if case .failure(let error) = end { result = .failure(error) }
     }
 
-    /// - Returns: whether there is a new prompt.
+    /// Returns whether the login has a new prompt, and marks the prompt as taken.
     func takePrompt() -> Bool {
         defer { isToPrompt = false }
         return isToPrompt
@@ -127,7 +129,7 @@ final class Future: @unchecked Sendable {
         texts.removeAll { fields.contains($0.field) }
     }
 
-    /// Ends the call. An error after the head of a streamed response is reported to the reader of its body.
+    /// Ends the call. If the head of a streamed response has arrived, an error is reported to the reader of its body.
     func finish(_ end: Result<Response, NightjarError>) {
         outgoingBody = nil
         (proposed, retry) = (nil, nil)
@@ -160,14 +162,14 @@ final class Future: @unchecked Sendable {
         return shown
     }
 
-    /// - Returns: the text without its NUL; nil if there is no such field.
+    /// Returns the text of a field without its NUL; nil if the outcome does not have the field.
     func text(_ field: njl_field) -> UnsafeBufferPointer<CChar>? {
         let known = texts.first { $0.field == field.rawValue }?.bytes
         guard let bytes = known ?? makeText(field) else { return nil }
         return UnsafeBufferPointer(rebasing: bytes.dropLast())
     }
 
-    /// - Returns: the status of the redirect, and its URL without its NUL.
+    /// Returns the status of a redirect, and its URL without the NUL.
     func redirect(at index: Int) -> (status: Int, url: UnsafeBufferPointer<CChar>)? {
         guard let redirects = response?.redirects, redirects.indices.contains(index) else { return nil }
         while redirectURLs.count <= index {
@@ -308,7 +310,7 @@ public func njl_future_response(_ future: OpaquePointer?, _ view: UnsafeMutableP
     guard let future = Handle<Future>.borrow(future), let response = future.response else { return false }
     view?.pointee = njl_response(
         status: Int32(clamping: response.status),
-        // The outcome keeps the response and its buffer in place.
+        // The pointer stays valid because the outcome keeps the response and its buffer.
         body: response.body.withUnsafeReadableBytes(njl_bytes.init),
         attempts: Int32(clamping: response.attempts),
         is_streamed: future.incoming != nil)

@@ -12,7 +12,7 @@ public enum ScriptValue: Sendable, Equatable {
 
     public static func string(_ text: String) -> ScriptValue { .string(Array(text.utf8)) }
 
-    /// Lends the value in its C form.
+    /// Calls `body` with the C form of the value, which is valid until `body` returns.
     func withC<Result>(_ body: (njl_value) -> Result) -> Result {
         var value = njl_value()
         switch self {
@@ -67,17 +67,17 @@ public final class ScriptCall {
         argument(index).flatMap { Kind(rawValue: $0.kind.rawValue) } ?? .none
     }
 
-    /// False if the argument is not a boolean.
+    /// Returns a boolean argument; false if the argument has another kind.
     public func boolean(_ index: Int) -> Bool { argument(index)?.boolean ?? false }
 
-    /// Zero if the argument is not an integer or an integral number.
+    /// Returns an argument as an integer; zero if it is neither an integer nor a number with an integer value.
     public func integer(_ index: Int) -> Int64 { argument(index)?.integer ?? 0 }
 
-    /// Zero if the argument is not a number.
+    /// Returns a number argument; zero if the argument has another kind.
     public func number(_ index: Int) -> Double { argument(index)?.number ?? 0 }
 
-    /// The bytes of a string, followed by a NUL, borrowed until the function returns; nil if the argument is not a
-    /// string.
+    /// Returns the bytes of a string argument, followed by a NUL and valid until the function returns; nil if the
+    /// argument has another kind.
     public func string(_ index: Int) -> UnsafeRawBufferPointer? {
         guard let value = argument(index), value.kind == NJL_STRING else { return nil }
         return value.bytes.buffer
@@ -89,13 +89,13 @@ public final class ScriptCall {
     public func returnNumber(_ value: Double) { results.append(ResultValue(.number(value))) }
     public func returnString(_ bytes: UnsafeRawBufferPointer) { results.append(ResultValue(.string(Array(bytes)))) }
 
-    /// Raises an error in the script and discards the results.
+    /// Makes the call raise an error in the script when the function returns. The results are discarded.
     public func fail(_ message: String) { failure = ResultValue(.string(message)) }
 
     /// Invalidates the arguments.
     func end() { arguments = UnsafeBufferPointer(start: nil, count: 0) }
 
-    /// A result in its own memory, which does not move until the call is released.
+    /// A result of the call, in memory that stays in place until the call is released.
     final class ResultValue {
         let value: njl_value
         private let bytes: UnsafeMutableRawBufferPointer

@@ -7,6 +7,8 @@ import NightjarHandles
 public final class Interpreter {
     private let script: Script
 
+    /// Creates the interpreter.
+    ///
     /// - Parameters:
     ///   - arguments: the process's arguments, starting with its own name; they become the table `arg` as in `lua`.
     ///   - scriptPosition: the index of the script's name in `arguments`, or their number if there is none.
@@ -32,17 +34,21 @@ public final class Interpreter {
         try execute(NJL_FROM_TEXT, code, name: Array("=(command line)".utf8))
     }
 
+    /// Runs a file.
+    ///
     /// - Parameter path: nil: standard input.
     public func runFile(_ path: [UInt8]?) throws(NightjarError) {
         try execute(NJL_FROM_FILE, [], name: path)
     }
 
+    /// Loads a module and assigns it to a global, as the option `-l` of `lua` does.
+    ///
     /// - Parameter name: `module`, or `global=module`.
     public func require(_ name: [UInt8]) throws(NightjarError) {
         try execute(NJL_FROM_MODULE, [], name: name)
     }
 
-    /// Calls a `lua_CFunction` that opens a library in the interpreter's state. It may raise.
+    /// Calls a `lua_CFunction` that opens a library in the interpreter's state. The function may raise.
     public func open(_ library: @convention(c) (OpaquePointer?) -> Int32) throws(NightjarError) {
         var message: UnsafeMutablePointer<CChar>?
         defer { njl_script_free_text(message) }
@@ -52,7 +58,7 @@ public final class Interpreter {
 
     /// Calls the function that `require` returns for a module. The arguments contain no NUL.
     ///
-    /// - Returns: the integer that it returned, or 0.
+    /// - Returns: the integer that the function returned, or 0.
     public func runProgram(_ module: String, arguments: [[UInt8]] = []) throws(NightjarError) -> Int32 {
         try execute(NJL_FROM_PROGRAM, Array(arguments.map { $0 + [0] }.joined()), name: Array(module.utf8))
         return njl_script_exit_status(script.state)
@@ -70,7 +76,7 @@ public final class Interpreter {
     public static let luaVersion = String(cString: njl_lua_version())
 }
 
-/// Lends the strings as C strings.
+/// Calls `body` with the strings as C strings.
 private func withCStrings<Result>(
     _ strings: [[UInt8]], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>?) -> Result
 ) -> Result {

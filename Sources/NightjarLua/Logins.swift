@@ -12,7 +12,7 @@ final class ScriptCallbacks: Sendable {
 
     init(_ queue: CompletionQueue) { self.queue = queue }
 
-    /// Callable from any thread.
+    /// Adds a decision request for the script to handle. Any thread may call it.
     func add(_ callback: ScriptCallback) {
         pending.withLock { $0.append(callback) }
         queue.wake()
@@ -28,7 +28,8 @@ final class ScriptCallback: Sendable {
     let client: Int64
     let token: TokenRequest?
     let mocked: MockRequest?
-    /// The number of the function to call, from 1: among those of the mock, or the client's token functions.
+    /// The number of the function to call, from 1, among the functions of the mock or the token functions of the
+    /// client.
     let function: Int
     private let hasResponse = Atomic<Bool>(false)
 
@@ -69,7 +70,7 @@ final class ScriptCallback: Sendable {
         mocked?.respond(result)
     }
 
-    /// Only the first response counts.
+    /// Responds to a decision request for a token. Has no effect after the first response.
     func respond(_ result: Result<Token, NightjarError>) {
         guard !hasResponse.exchange(true, ordering: .relaxed) else { return }
         token?.respond(result)
@@ -77,7 +78,7 @@ final class ScriptCallback: Sendable {
 }
 
 extension Configuration {
-    /// Connects the login with the functions that the listener has.
+    /// Makes the login call the functions that the listener has.
     mutating func attach(_ callbacks: ScriptCallbacks, of listener: njl_listener) throws(NightjarError) {
         guard listener.provided_count > 0 || listener.reports_logins else { return }
         guard mayHaveLogin else {
@@ -103,13 +104,15 @@ extension Configuration {
 }
 
 extension njl_bytes {
-    /// Returns nil if `data` is NULL.
+    /// Returns the bytes as text; nil if `data` is NULL.
     fileprivate func optionalText(_ name: String) throws(NightjarError) -> String? {
         data == nil ? nil : try text(name)
     }
 }
 
 extension Token {
+    /// Creates a token from the values that a script gives.
+    ///
     /// - Parameter lifetime: in seconds; negative: unknown.
     fileprivate init(access: njl_bytes, refresh: njl_bytes, lifetime: Double) throws(NightjarError) {
         self.init(access: try access.text("the access token"))

@@ -6,8 +6,8 @@ import NightjarHandles
 // Mocks of scripts: their routes, the responses of their functions, and the recorded requests.
 
 extension ArrivedRequest {
-    /// A request in the form for scripts: header names in lower case, and lists for repeated names. The body is
-    /// included if it is text.
+    /// Returns the request in the form for scripts: header names in lower case, and lists for repeated names. Includes
+    /// the body if it is text.
     fileprivate func described(_ more: [JSONValue.Member]) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("method", .string(method.name)),

@@ -5,7 +5,7 @@ import NightjarHandles
 
 /// A paginated list and the position of a script in it. Belongs to the thread that runs the Lua state.
 ///
-/// Any number of tasks may wait for the next page. It is loaded once, and the first task to run takes it.
+/// Any number of tasks may wait for the next page. The page is loaded once, and the first task that runs takes it.
 final class Pages: @unchecked Sendable {
     enum Step {
         case ready(Page)
@@ -19,18 +19,18 @@ final class Pages: @unchecked Sendable {
     private let request: Request
     private let pagination: Pagination
     private let timeout: Duration?
-    /// Set if the client has hooks.
+    /// Sends the requests through the script. Nil if the client has no hooks.
     private let sender: ScriptSender?
     private(set) var paginator: Paginator
     /// The state at which the list started.
     private var start: String
-    /// The page taken last, in which the script has a position.
+    /// The page that was taken last. The script's position is in this page.
     private var current: Page?
-    /// A result that was not taken yet.
+    /// The result of a load that has not been taken.
     private var result: Result<Page?, NightjarError>?
     private var isLoading = false
     private var hasEnded = false
-    /// Counts restarts; results of an earlier run are discarded.
+    /// Counts restarts, so that results of an earlier run are discarded.
     private var traversal = 0
     private var waiting: [Future] = []
 
@@ -38,7 +38,7 @@ final class Pages: @unchecked Sendable {
     struct List {
         let request: Request
         let pagination: Pagination
-        /// The state to resume at. Nil: the first page.
+        /// The state from which the list continues. Nil: starts with the first page.
         let state: String?
         /// The timeout of the whole list. Nil: only each call has a timeout.
         let timeout: Duration?
@@ -59,7 +59,9 @@ final class Pages: @unchecked Sendable {
 
     deinit { paginator.cancel() }
 
-    /// - Parameter keepsError: the next call reports a failure again.
+    /// Takes the next page, if it has been loaded.
+    ///
+    /// - Parameter keepsError: true: the next call reports a failure again.
     func take(keepsError: Bool) -> Step {
         if engine.isForked { return .failed(NightjarError(.forked, "this list belongs to the parent process")) }
         switch result {
@@ -93,7 +95,7 @@ final class Pages: @unchecked Sendable {
         }
     }
 
-    /// Returns an outcome that ends when there is something to take.
+    /// Returns an outcome that ends when ``take(keepsError:)`` has a page, an error or the end of the list.
     func await(by wait: OpaquePointer) -> Future {
         let future = engine.pending(for: wait)
         waiting.append(future)
@@ -135,8 +137,8 @@ final class Pages: @unchecked Sendable {
 
     /// Returns the state after `consumed` items of the page taken last.
     ///
-    /// The pager's own state is after the page it loaded last, which may not have been taken, so it is used only at the
-    /// end.
+    /// The state of the paginator is used only at the end of the list, because it is after the page that was loaded
+    /// last, which may not have been taken.
     func state(consumed: Int) -> String { current?.state(consumed: consumed) ?? (hasEnded ? paginator.state : start) }
 }
 

@@ -2,7 +2,7 @@ import Glibc
 import Nightjar
 import Synchronization
 
-/// A system resource held by a script. It is released by ``close()`` or with its last owner.
+/// A system resource that a script holds. It is released by ``close()`` or when its last owner releases the object.
 class Resource: @unchecked Sendable {
     func close() {}
 }
@@ -17,7 +17,7 @@ final class OpenFile: Resource, @unchecked Sendable {
     private let path: FilePath
     private let descriptor: Int32
     private let state = Mutex(State())
-    /// Held during a read, which may take arbitrarily long. ``close()`` does not wait for it.
+    /// Locked during a read, which may take arbitrarily long. ``close()`` does not wait for this lock.
     private let turn = Mutex(())
 
     /// - Parameter descriptor: ownership is transferred.
@@ -28,7 +28,7 @@ final class OpenFile: Resource, @unchecked Sendable {
 
     deinit { close() }
 
-    /// Closes the file after the read in progress, if there is one.
+    /// Closes the file, or makes the read in progress close it.
     override func close() {
         let closesNow = state.withLock { state in
             defer { state.isClosed = true }
@@ -37,7 +37,7 @@ final class OpenFile: Resource, @unchecked Sendable {
         if closesNow { Glibc.close(descriptor) }
     }
 
-    /// - Returns: the next bytes; empty at the end.
+    /// Reads the next bytes; empty at the end of the file.
     func read(_ most: Int) throws(NightjarError) -> [UInt8] {
         try turn.withLock { _ throws(NightjarError) in
             let mayRead = state.withLock { state in
@@ -58,7 +58,7 @@ final class OpenFile: Resource, @unchecked Sendable {
         if closesNow { Glibc.close(descriptor) }
     }
 
-    /// In bytes.
+    /// The largest single read, in bytes.
     static let largestRead: Int64 = 1 << 20
 }
 
@@ -76,7 +76,7 @@ final class OpenStream: Resource, @unchecked Sendable {
         if descriptor >= 0 { Glibc.close(descriptor) }
     }
 
-    /// - Returns: the descriptor, owned by the caller; -1 after the first call.
+    /// Returns the descriptor, which the caller then owns; -1 after the first call.
     func take() -> Int32 {
         descriptor.withLock { descriptor in
             defer { descriptor = -1 }
@@ -103,7 +103,7 @@ final class Temporary: Resource, @unchecked Sendable {
     override func close() { all.remove(number) }
 }
 
-/// The temporary files and folders of one Lua state, removed at the latest when the process ends.
+/// The temporary files and folders of one Lua state. They are removed at the latest when the process ends.
 final class Temporaries: Sendable {
     private struct State {
         var paths: [UInt64: FilePath] = [:]
@@ -112,7 +112,7 @@ final class Temporaries: Sendable {
     }
 
     private let state = Mutex(State())
-    /// In a forked child, the copies still belong to the parent.
+    /// The process that created the files. A forked child must not remove them.
     private let owner = getpid()
 
     /// Creates an empty file or folder that is accessible only to the user.
@@ -121,8 +121,7 @@ final class Temporaries: Sendable {
     func make(
         isFolder: Bool, in folder: FilePath, prefix: [UInt8], suffix: [UInt8]
     ) throws(NightjarError) -> Temporary {
-        // Under the lock, so that ``removeAll()``, possibly the last action of the process, sees everything that was
-        // created.
+        // Created under the lock, so that ``removeAll()``, possibly the last action of the process, removes it too.
         try state.withLock { state throws(NightjarError) in
             guard !state.isClosed else {
                 throw NightjarError(.closed, "temporary files cannot be created: the script is ending")
@@ -142,11 +141,11 @@ final class Temporaries: Sendable {
 
     fileprivate func remove(_ number: UInt64) {
         guard owner == getpid(), let path = state.withLock({ $0.paths.removeValue(forKey: number) }) else { return }
-        // Errors are ignored: there is no one to report them to.
+        // Errors are ignored, because no caller could handle them.
         _ = try? path.remove(isRecursive: true)
     }
 
-    /// Removes everything. No further temporary files can be created.
+    /// Removes all files and folders. No more can be created afterwards.
     func removeAll() {
         guard owner == getpid() else { return }
         let left = state.withLock { state in

@@ -13,15 +13,17 @@ public final class Script: @unchecked Sendable {
     private var functions: [HostFunction] = []
     private var isRunning = false
 
+    /// Creates a script.
+    ///
     /// - Parameters:
-    ///   - client: returned to the script by `nightjar.client()` without options; nil: the script creates its own
+    ///   - client: the client that `nightjar.client()` without options returns; nil: the script creates its own
     ///     clients. `nightjar.log` writes to the client's log; without a client, to standard error, or nowhere in a
     ///     sandbox.
     ///   - sandboxed: removes io, os, debug, package and print; with a client, the script cannot create other
-    ///     clients. Its calls use separate cookies and a separate cache. The script does not see Set-Cookie and other
-    ///     response headers with credentials, secrets in URLs, or request headers that it has not set. The options of
-    ///     its calls can tighten the client's limits but not loosen them. A script that exceeds its log limit is
-    ///     stopped: 10,000 lines or 4 MiB at once, then 100 lines or 64 KiB per second.
+    ///     clients. The script's calls use separate cookies and a separate cache. The script does not see Set-Cookie
+    ///     and other response headers with credentials, secrets in URLs, or request headers that it has not set. The
+    ///     options of its calls can tighten the client's limits but not loosen them. A script that exceeds its log
+    ///     limit is stopped: 10,000 lines or 4 MiB at once, then 100 lines or 64 KiB per second.
     ///   - allowedOrigins: URLs whose origins a sandboxed script may access in addition to the origin of the client's
     ///     base URL. Redirects and next pages to other origins are rejected as well.
     ///   - pathScope: limits the calls of a sandboxed script to the base URL's origin to this path and the paths
@@ -76,8 +78,8 @@ public final class Script: @unchecked Sendable {
 
     // MARK: Globals
 
-    /// Registers `function` as a global of the script. It is called on the thread that is inside ``run(_:name:)`` and
-    /// must not run this script.
+    /// Sets a global of the script to `function`, which is called on the thread that is inside ``run(_:name:)``. The
+    /// function must not run this script.
     public func register(_ name: String, _ function: @escaping (ScriptCall) -> Void) throws(NightjarError) {
         let function = HostFunction(function)
         functions.append(function)
@@ -95,7 +97,7 @@ public final class Script: @unchecked Sendable {
 
     // MARK: Running
 
-    /// Runs a Lua chunk until it and the tasks it spawned have ended.
+    /// Runs a Lua chunk. Returns when the chunk and the tasks that it spawned have ended.
     ///
     /// - Parameter name: the name of the chunk in messages.
     /// - Throws: `script`; the message includes a traceback.
@@ -143,7 +145,7 @@ public final class Script: @unchecked Sendable {
 }
 
 /// The limits of a script; nil: no limit. The defaults of ``init()`` are sufficient for ordinary scripts and stop
-/// runaway scripts. In a sandbox the work of library functions counts too, so the limits also stop those. In any other
+/// runaway scripts. In a sandbox the limits also stop library functions, because their work counts too. In any other
 /// script, a call of one of Lua's C functions runs to its end before limits and interrupts are checked, for example
 /// `string.find` with a pattern that takes exponential time.
 public struct ScriptLimits: Sendable {
@@ -155,7 +157,7 @@ public struct ScriptLimits: Sendable {
     /// Instructions of one run, counted in steps of 1000; each coroutine and task adds 100. 10^11 by default, about ten
     /// minutes of computing.
     public var instructions: UInt64? = 100_000_000_000
-    /// Instructions between two waits, counted in the same way. 10^9 by default, a few seconds.
+    /// Instructions between two waits, counted like ``instructions``. 10^9 by default, a few seconds of computing.
     public var burst: UInt64? = 1_000_000_000
     /// Wall-clock time of one run; an hour by default.
     public var time: Duration? = .seconds(3600)

@@ -1,7 +1,7 @@
 import CLua
 import Nightjar
 
-/// Counts memory held outside of Lua against a script's memory limit. Calls that outlive the script keep the account.
+/// Counts memory outside of Lua against a script's memory limit. Calls that outlive the script still use this account.
 final class ScriptMemory: MemoryAccount, @unchecked Sendable {
     private let budget: OpaquePointer
 

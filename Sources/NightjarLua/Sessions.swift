@@ -51,7 +51,7 @@ public func njl_session_pause_tracking(_ engine: OpaquePointer?) {
 }
 
 extension JSONValue {
-    /// The strings in the list of that name.
+    /// Returns the strings in the list with this name.
     fileprivate func texts(_ name: String) -> [String] {
         guard case .array(let values)? = self[name] else { return [] }
         return values.compactMap { value in

@@ -7,11 +7,11 @@ import Synchronization
 // Calls that paginated lists and document loads need. If the client has hooks, the script makes these calls on its
 // thread.
 
-/// Passes such calls from the clients' loops to the thread of one Lua state.
+/// Passes subrequests from the clients' loops to the thread of one Lua state.
 final class Subrequests: Sendable {
     private struct Queues: Sendable {
         var pending: [Subrequest] = []
-        /// Cancelled after the script had started them.
+        /// The subrequests that were cancelled after the script had started their calls.
         var cancelled: [Subrequest] = []
         var isClosed = false
     }
@@ -21,7 +21,7 @@ final class Subrequests: Sendable {
 
     init(_ queue: CompletionQueue) { self.queue = queue }
 
-    /// Callable from any thread.
+    /// Adds a subrequest for the script to send. Any thread may call it.
     fileprivate func add(_ subrequest: Subrequest) {
         let isTaken = waiting.withLock { waiting in
             if !waiting.isClosed { waiting.pending.append(subrequest) }
@@ -30,7 +30,7 @@ final class Subrequests: Sendable {
         if isTaken { queue.wake() } else { subrequest.fail(Subrequest.stopped) }
     }
 
-    /// Callable from any thread.
+    /// Cancels a subrequest. Any thread may call it.
     fileprivate func cancel(_ subrequest: Subrequest) {
         guard subrequest.abandon() else { return }
         let hasStarted = waiting.withLock { waiting in
@@ -61,7 +61,7 @@ final class Subrequests: Sendable {
 /// Sends the requests of one list or one document load through the script.
 struct ScriptSender: RequestSender {
     let subrequests: Subrequests
-    /// The number of the userdata that makes the calls.
+    /// The number of the Lua userdata that sends the requests.
     let caller: Int64
     let client: Client
 
@@ -81,7 +81,7 @@ struct ScriptSender: RequestSender {
     }
 }
 
-/// One call to make.
+/// One request that the script must send.
 final class Subrequest: @unchecked Sendable {
     let caller: Int64
     private let sent: SentRequest
@@ -90,9 +90,9 @@ final class Subrequest: @unchecked Sendable {
     private let finished: @Sendable (Result<Response, NightjarError>) -> Void
     private let hasResponse = Atomic<Bool>(false)
     // On the thread of the Lua state:
-    /// The task that makes the call, while it does.
+    /// The Lua task that makes the call; nil when no task does.
     var task: OpaquePointer?
-    /// The call that is sent.
+    /// The call that the task has started.
     var call: Future?
 
     init(
@@ -113,23 +113,25 @@ final class Subrequest: @unchecked Sendable {
 
     func fail(_ error: NightjarError) { complete(.failure(error)) }
 
-    /// Only the first result counts.
+    /// Reports the result to the consumer. Has no effect after the first result.
     private func complete(_ result: Result<Response, NightjarError>) {
         guard !hasResponse.exchange(true, ordering: .relaxed) else { return }
         finished(result)
     }
 
-    /// - Returns: whether the subrequest was still waiting for its response.
+    /// Marks the subrequest as complete. Returns whether it was still waiting for its response.
     fileprivate func abandon() -> Bool { !hasResponse.exchange(true, ordering: .relaxed) }
 
-    /// - Returns: false if the outcome does not belong to the call made for this subrequest.
+    /// Reports the result of the call.
+    ///
+    /// - Returns: false if `future` is not the call of this subrequest.
     func finish(_ future: Future) -> Bool {
         guard future === call, let result = future.result else { return false }
         complete(result)
         return true
     }
 
-    /// The subrequest's part of the request in the form of api:request.
+    /// The options of the subrequest, in the form of those of `api:request`.
     var json: JSONValue {
         var fields: [JSONValue.Member] = []
         for index in 0..<sent.ownFields.count {
@@ -147,7 +149,8 @@ final class Subrequest: @unchecked Sendable {
         return .object(members)
     }
 
-    /// Sets the URL of a request that the hooks have processed: the subrequest's URL, unless they changed it.
+    /// Sets the URL of a request that the hooks have processed: the subrequest's URL, unless the hooks changed the
+    /// path.
     ///
     /// - Parameter request: created from `source`, whose path is the subrequest's path as in ``json``.
     func settle(_ request: inout Request, _ source: njl_request, for client: Client) throws(NightjarError) {
@@ -225,7 +228,7 @@ public func njl_subrequest_fail(_ subrequest: OpaquePointer?, _ message: njl_byt
 public func njl_subrequest_end(_ subrequest: OpaquePointer?) {
     let ended = Handle<Subrequest>.borrow(subrequest)
     ended?.task = nil
-    // A waiting consumer may also hold the subrequest, to cancel it.
+    // The consumer may also hold the subrequest, to cancel it.
     ended?.fail(Subrequest.notDelivered)
     Handle<Subrequest>.release(subrequest)
 }

@@ -1,8 +1,8 @@
 import NIOCore
 import Nightjar
 
-/// The combined progress of a session's calls. A group consists of the calls that began while others were in flight,
-/// including those that have ended.
+/// The combined progress of a session's calls. Calls that overlap form a group, which includes the calls of the group
+/// that have ended.
 struct TrackedCalls {
     private var inFlight: [ObjectIdentifier: TransferProgress] = [:]
     private var ended = TransferProgress()
@@ -37,7 +37,7 @@ struct TrackedCalls {
         isChanged = true
     }
 
-    /// Returns the sums; a total is nil if it is unknown for any call.
+    /// Returns the sums over the calls of the group. A total is nil if it is unknown for any call.
     mutating func take() -> (sum: TransferProgress, calls: Int, time: Duration) {
         isChanged = false
         var sum = ended
@@ -59,7 +59,7 @@ struct TrackedCalls {
 }
 
 extension Int {
-    /// Byte counts may be arbitrarily large, because servers announce them.
+    /// Returns the sum, or Int.max if it overflows, because servers can announce arbitrarily large byte counts.
     fileprivate func addingClamped(_ other: Int) -> Int {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum

@@ -2,7 +2,7 @@ import CLua
 import Nightjar
 import NightjarTransport
 
-/// A few threads for the blocking work of one Lua state. They block all signals and start with the first work.
+/// A few threads for the blocking work of one Lua state. The threads block all signals and start with the first work.
 ///
 /// Work that has started always completes, even if nothing waits for it, so that a write is complete or not started.
 final class Workers {
@@ -11,7 +11,9 @@ final class Workers {
 
     init(_ queue: CompletionQueue) { self.queue = queue }
 
-    /// - Parameter deliver: called by a poll of the queue.
+    /// Runs blocking work on one of the threads.
+    ///
+    /// - Parameter deliver: called with the result by a poll of the queue.
     func run(
         _ work: @escaping @Sendable () throws(NightjarError) -> WorkValue,
         then deliver: @escaping @Sendable (Result<WorkValue, NightjarError>) -> Void
@@ -34,20 +36,19 @@ final class Workers {
         return threads
     }
 
-    /// For a forked child, where the threads do not exist and cannot be joined: leaks the pool.
+    /// Leaks the pool. For a forked child, where the threads do not exist and cannot be joined.
     func leave() {
         if let threads { _ = Unmanaged.passRetained(threads) }
         threads = nil
     }
 
-    /// Does not wait for work in progress, because blocking calls, such as opening a named pipe, cannot be interrupted.
+    /// Stops the threads without waiting for work in progress, because blocking system calls cannot be interrupted.
     func close() {
         threads?.close()
         threads = nil
     }
 
-    /// Disks respond in microseconds, so a few threads keep a disk busy. A named pipe whose other end is not opened
-    /// blocks one thread.
+    /// The number of threads. Disks respond in microseconds, so that a few threads keep a disk busy.
     private static let count = 8
 }
 

@@ -11,8 +11,8 @@ struct Articles {
         router.on(.DELETE, "/v1/articles/{id}", delete)
     }
 
-    /// Filters: `author` (an id or a handle), `tag` (repeated: articles with all of them), `published`, `q` (in the
-    /// title or summary).
+    /// Returns a page of articles. Filters: `author` (an id or a handle), `tag` (if repeated, articles with all these
+    /// tags), `published`, `q` (in the title or summary).
     func list(_ request: Request) throws(Problem) -> Response {
         let page = try Page(request)
         let sort = try Sort<Article>(

@@ -17,7 +17,7 @@ struct Comments {
         return try list(request, store.comments.rows.filter { $0.articleID == article.id })
     }
 
-    /// Filters: `author` (an id or a handle), `article` (an id).
+    /// Returns a page of comments. Filters: `author` (an id or a handle), `article` (an id).
     private func list(_ request: Request) throws(Problem) -> Response {
         var rows = store.comments.rows
         if let article = request.query("article") {
@@ -98,7 +98,7 @@ struct Comments {
         ]
     }
 
-    /// The fields that a client can set. The article of a comment cannot be changed.
+    /// The fields that a client can set. The article of an existing comment cannot be changed.
     private struct Draft {
         let authorID: Int
         let body: String

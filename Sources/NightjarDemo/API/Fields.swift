@@ -16,7 +16,7 @@ struct Fields {
         }
     }
 
-    /// - Throws: 422 with all errors, if there are any.
+    /// Throws 422 with all errors that were found, if any.
     func check() throws(Problem) {
         guard faults.isEmpty else { throw Problem.invalid(faults) }
     }
@@ -28,7 +28,7 @@ struct Fields {
 
     // MARK: Reading
 
-    /// A string of 1 to `limit` characters that is not blank.
+    /// Reads a string of 1 to `limit` characters that is not blank.
     mutating func text(_ name: String, limit: Int) -> String {
         guard let text = optionalText(name, limit: limit) else {
             if isAbsent(name) { refuse(name, "is required") }
@@ -57,7 +57,7 @@ struct Fields {
         return flag
     }
 
-    /// The identifier of an existing row.
+    /// Reads the identifier of an existing row.
     mutating func id(_ name: String, of what: String, exists: (Int) -> Bool) -> Int {
         guard !isAbsent(name), let value = document[name] else {
             refuse(name, "is required")

@@ -11,8 +11,8 @@ struct Page {
         size = try request.query("per_page", in: Page.sizes, or: Page.defaultSize)
     }
 
-    /// Returns the page of `rows`. Empty beyond the last page. There is no Last-Modified, because deletions leave no
-    /// time.
+    /// Returns the page of `rows`, which is empty beyond the last page. The response has no Last-Modified, because
+    /// deletions leave no timestamp.
     func response<Element>(
         of rows: [Element], _ json: (Element) -> JSON, to request: Request
     ) throws(Problem) -> Response {

@@ -6,7 +6,7 @@ struct SeedData {
 
     private var random: SplitMix64
 
-    /// 2026-01-05T08:00:00Z
+    /// The time of the first row: 2026-01-05T08:00:00Z.
     private static let start = 1_767_600_000
     private static let hour = 3600
 
@@ -19,7 +19,7 @@ struct SeedData {
 
     static func email(of handle: String) -> String { "\(handle)@example.org" }
 
-    // A table throws when it is full. The initial data is far below its capacity, so `try?` ignores the error.
+    // `insert` cannot fail here: the initial data is far below the capacity of a table.
 
     private mutating func addUsers() {
         for (index, person) in SeedData.people.enumerated() {

@@ -8,7 +8,7 @@ struct Table<Element: Row> {
     private(set) var rows: [Element] = []
     private var lastID = 0
 
-    /// Limits the memory that clients can use.
+    /// The maximum number of rows, which limits the memory that clients can use.
     private static var capacity: Int { 10_000 }
 
     subscript(id: Int) -> Element? {
@@ -58,7 +58,7 @@ struct Article: Row {
     var authorID: Int
     var tags: [String]
     var isPublished: Bool
-    /// Seconds since 1970, here and below.
+    /// The time of creation. All times in this file are in seconds since 1970.
     let createdAt: Int
     var updatedAt: Int
 }

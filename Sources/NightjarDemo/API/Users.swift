@@ -11,7 +11,7 @@ struct Users {
         router.on(.DELETE, "/v1/users/{id}", delete)
     }
 
-    /// Filters: `handle` (exact), `q` (in the name).
+    /// Returns a page of users. Filters: `handle` (exact), `q` (in the name).
     private func list(_ request: Request) throws(Problem) -> Response {
         let page = try Page(request)
         let sort = try Sort<User>(
@@ -61,7 +61,7 @@ struct Users {
         return updated
     }
 
-    /// Fails while the user is the author of an article or a comment.
+    /// Deletes a user. Fails while the user is the author of an article or a comment.
     private func delete(_ request: Request) throws(Problem) -> Response {
         let user = try store.user(request.id(of: "user"))
         try Users.representation(user).checkChange(request)

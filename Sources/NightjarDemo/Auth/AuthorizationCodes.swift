@@ -98,8 +98,8 @@ final class AuthorizationCodes: Resettable {
         return Response(.found, headers: ["Location": location, "Cache-Control": "no-store"])
     }
 
-    /// RFC 8252 section 7.3. The URI is sent in a header field, so it must not contain control characters. A fragment
-    /// is not allowed.
+    /// Returns whether a redirect URI is a loopback URI (RFC 8252 section 7.3). The URI is sent in a header field, so
+    /// it must not contain control characters. A fragment is not allowed.
     private static func isLoopback(_ text: String) -> Bool {
         guard text.hasPrefix("http://"), text.utf8.allSatisfy({ (0x21..<0x7F).contains($0) }), !text.contains("#")
         else { return false }

@@ -39,7 +39,7 @@ final class DeviceCodes: Resettable {
         userCodes.removeAll()
     }
 
-    /// `interval` and `expires_in` are in seconds and may have a fraction.
+    /// Issues a device code. `interval` and `expires_in` are in seconds and may have a fraction.
     private func begin(_ request: Request) throws(Problem) -> Response {
         let parameters = try Parameters(request)
         let interval = try parameters.seconds("interval", atMost: 3600, or: 1)
@@ -69,7 +69,7 @@ final class DeviceCodes: Resettable {
         ])
     }
 
-    /// The page for the person's browser.
+    /// Returns the page for the person's browser.
     private func page(_ request: Request) throws(Problem) -> Response {
         let code = request.query("user_code").map(DeviceCodes.normalized) ?? ""
         let html = """
@@ -83,7 +83,7 @@ final class DeviceCodes: Resettable {
             .ok, headers: ["Content-Type": "text/html; charset=utf-8"], body: .bytes(ByteBuffer(string: html)))
     }
 
-    /// `user_code` is case-insensitive, with or without its hyphen. A decision is final.
+    /// Records the person's decision, which is final. `user_code` is case-insensitive, with or without its hyphen.
     private func decide(_ request: Request) throws(Problem) -> Response {
         let parameters = try Parameters(request)
         let userCode = DeviceCodes.normalized(try parameters.text("user_code"))
@@ -121,7 +121,7 @@ final class DeviceCodes: Resettable {
         return user.id
     }
 
-    /// Eight consonants, which form no words and are easy to distinguish (RFC 8628 section 6.1).
+    /// Returns eight consonants, which form no words and are easy to distinguish (RFC 8628 section 6.1).
     private static func randomUserCode() -> String {
         let letters = Array("BCDFGHJKLMNPQRSTVWXZ")
         let code = (0..<8).map { _ in letters[Int.random(in: 0..<letters.count)] }

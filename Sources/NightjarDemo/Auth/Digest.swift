@@ -9,7 +9,7 @@ import NIOHTTP1
 final class Digest: Resettable {
     private struct Nonce {
         let uses: Int
-        /// The nonce counts received so far. Each may be used once.
+        /// The nonce counts that have been received. Each may be used once.
         var counts: Set<UInt32> = []
         /// The session that the nonce belongs to.
         var session: Session?
@@ -108,7 +108,7 @@ final class Digest: Resettable {
 
     // MARK: Reading and computing
 
-    /// Nil if a parameter is missing or differs from the challenge.
+    /// Returns the credentials of a request. Nil if a parameter is missing or differs from the challenge.
     private static func attempt(
         _ credentials: Credentials, _ request: Request, _ algorithms: [DigestAlgorithm]
     ) -> Attempt? {
@@ -129,14 +129,14 @@ final class Digest: Resettable {
             response: response.lowercased())
     }
 
-    /// H(A1) of RFC 7616 section 3.4.2.
+    /// Returns H(A1) of RFC 7616 section 3.4.2.
     private static func secret(_ attempt: Attempt, _ session: Session) -> String {
         let user = attempt.algorithm.hash("\(Protected.user):\(Protected.realm):\(Protected.password)")
         guard attempt.algorithm.isOfSession else { return user }
         return attempt.algorithm.hash("\(user):\(session.nonce):\(session.cnonce)")
     }
 
-    /// RFC 7616 section 3.4.1. With an empty method, the server's proof (section 3.5).
+    /// Returns the response of RFC 7616 section 3.4.1 or, with an empty method, the server's proof (section 3.5).
     private static func response(_ attempt: Attempt, _ secret: String, method: String) -> String {
         let request = attempt.algorithm.hash("\(method):\(attempt.uri)")
         return attempt.algorithm.hash(

@@ -7,10 +7,10 @@ enum DigestAlgorithm: String, CaseIterable {
 
     private static let both = "both"
 
-    /// The values of the query parameter `algorithm`.
+    /// The allowed values of the query parameter `algorithm`.
     static var choices: [String] { allCases.map(\.rawValue) + [both] }
 
-    /// In order of preference. Empty if the choice is not one of ``choices``.
+    /// Returns the algorithms of a choice, in order of preference. Empty if `choice` is not one of ``choices``.
     static func named(_ choice: String) -> [DigestAlgorithm] {
         choice == both ? [.sha256, .md5] : allCases.filter { $0.rawValue == choice }
     }
@@ -18,7 +18,7 @@ enum DigestAlgorithm: String, CaseIterable {
     /// True if the key is derived once for each session.
     var isOfSession: Bool { self == .sha256OfSession || self == .md5OfSession }
 
-    /// In lower-case hexadecimal digits.
+    /// Returns the hash of a text in lower-case hexadecimal digits.
     func hash(_ text: String) -> String {
         let bytes = Array(text.utf8)
         switch self {

@@ -15,7 +15,7 @@ struct Logins {
         router.on(.POST, "/v1/auth/logout", logout)
     }
 
-    /// `expires_in` is the lifetime of this login's access tokens in seconds and may have a fraction.
+    /// Logs in a user. `expires_in` is the lifetime of the access tokens in seconds and may have a fraction.
     private func login(_ request: Request) throws(Problem) -> Response {
         let parameters = try Parameters(request)
         let email = try parameters.text("email")

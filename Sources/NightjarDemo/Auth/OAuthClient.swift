@@ -8,7 +8,7 @@ enum OAuthClient {
     /// How a request identifies its client.
     enum Identification {
         case nobody
-        /// By its id only, like an app that cannot keep a secret.
+        /// By its id only, as an app does that cannot keep a secret.
         case named
         case authenticated
     }

@@ -6,7 +6,7 @@ struct Protected {
     let store: Store
 
     static let realm = "demo"
-    /// For Basic and Digest.
+    /// The user name for Basic and Digest.
     static let user = "demo"
     static let password = "secret"
     static let apiKey = "demo-key"
@@ -19,7 +19,7 @@ struct Protected {
         router.on(.GET, "/v1/api-key", apiKey)
     }
 
-    /// The user of the bearer token, or the client if the token was issued for the client's own credentials.
+    /// Returns the user of the bearer token, or the client if the token was issued for the client's own credentials.
     private func me(_ request: Request) throws(Problem) -> Response {
         switch try tokens.bearer(request).holder {
         case .user(let id):
@@ -53,7 +53,7 @@ struct Protected {
         ])
     }
 
-    /// The key is in the header field X-Api-Key or in the query as `api_key`. If both are present, both must be
+    /// Checks the API key in the header field X-Api-Key or in the query as `api_key`. If both are present, both must be
     /// correct.
     private func apiKey(_ request: Request) throws(Problem) -> Response {
         let field = request.head.headers.first(name: "x-api-key")
@@ -69,7 +69,7 @@ struct Protected {
 }
 
 extension Tokens {
-    /// The holder of the request's bearer token (RFC 6750).
+    /// Returns the holder of the request's bearer token (RFC 6750).
     ///
     /// - Throws: 401 if the token is missing, unknown or expired, or if its login has ended.
     func bearer(_ request: Request) throws(Problem) -> (family: Int, holder: Holder) {

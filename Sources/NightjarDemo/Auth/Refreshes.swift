@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// Redeems refresh tokens, also for clients that lose a response. Used only on the server's event loop.
+/// Redeems refresh tokens. Used only on the server's event loop.
 ///
 /// A request with the same Idempotency-Key and the same refresh token receives the same response for 10 minutes and
 /// does not count as reuse. `delay` delays the response after the token has been redeemed. `drop` closes the connection

@@ -58,7 +58,7 @@ struct TokenEndpoint {
             codes.note(family, of: code)
             return grant.response
         case .repeated(let family):
-            // RFC 6749 section 4.1.2: one of the two clients may have stolen the code.
+            // The code is used a second time, so that it may have been stolen (RFC 6749 section 4.1.2).
             if let family { tokens.end(family) }
             throw OAuthError(.invalidGrant, "the code was redeemed before; its login has been ended")
         case .refused(let reason):

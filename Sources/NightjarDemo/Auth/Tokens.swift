@@ -5,7 +5,7 @@ import NIOCore
 /// All tokens that descend from one login form a family. A refresh token can be redeemed once. If it is presented again
 /// it may have been stolen, so the whole family ends (RFC 9700 section 4.14.2).
 final class Tokens: Resettable {
-    /// The owner of an access token.
+    /// The user or client to which an access token was issued.
     enum Holder {
         case user(Int)
         /// The client itself, without a user.
@@ -22,20 +22,20 @@ final class Tokens: Resettable {
 
     enum Refresh {
         case granted(Grant)
-        /// The token is unknown, its login has ended, or it was redeemed before, which ends the login.
+        /// The token is unknown, its login has ended, or the token was redeemed before, which ends the login.
         case refused
     }
 
     private struct Family {
         let holder: Holder
-        /// The lifetime of its access tokens in seconds.
+        /// The lifetime of the login's access tokens in seconds.
         let lifetime: Double
         var hasEnded = false
     }
 
     private struct AccessToken {
         let family: Int
-        /// In order of issue.
+        /// The number of the token, in the order of issue.
         let number: Int
         let expiresAt: NIODeadline
     }
@@ -49,7 +49,7 @@ final class Tokens: Resettable {
     static let defaultLifetime = 60.0
     private static let maximumScope = 1000
 
-    /// The most families and tokens. The oldest ones are dropped, which ends them.
+    /// The maximum numbers of families and tokens. The oldest are dropped, which ends them.
     private static let maximumFamilies = 20_000
     private static let maximumTokens = 50_000
 
@@ -83,7 +83,7 @@ final class Tokens: Resettable {
 
     /// Starts a login.
     ///
-    /// - Parameter lifetime: the lifetime of its access tokens in seconds.
+    /// - Parameter lifetime: the lifetime of the login's access tokens in seconds.
     func login(_ user: Int, lifetime: Double) -> (family: Int, grant: Grant) {
         ledger.note { $0.auth.logins += 1 }
         return begin(.user(user), lifetime: lifetime)
@@ -138,7 +138,8 @@ final class Tokens: Resettable {
 
     // MARK: Checking and ending
 
-    /// Nil if the token is unknown or expired or its login has ended. Counts a nil result as refused.
+    /// Returns the holder of an access token. Nil if the token is unknown or expired, or if its login has ended; this
+    /// is counted in the statistics as refused.
     func holder(of token: String) -> (family: Int, holder: Holder)? {
         guard let entry = accessTokens[token], entry.number > lastExpired, .now() < entry.expiresAt,
             let family = families[entry.family], !family.hasEnded

@@ -12,7 +12,7 @@ struct CacheContent: RangedContent {
     /// The length of the line `crc32 `, eight hexadecimal digits, newline.
     static let checksumLine = 15
 
-    /// Up to 64 MiB.
+    /// The lengths that a request may ask for: up to 64 MiB.
     static let lengths = 0...(64 << 20)
 
     /// - Parameters:

@@ -14,10 +14,10 @@ struct CacheFields {
     let date: DateField
     /// The number of seconds between Last-Modified and the change.
     let modified: Int?
-    /// As in the query, without `*`.
+    /// The field names of `vary`, without `*`.
     let varying: [String]
 
-    /// About thirty years in each direction.
+    /// The allowed values of `expires`, `date` and `modified` in seconds: about thirty years in each direction.
     private static let offsets = -1_000_000_000...1_000_000_000
     private static let fieldLimit = 1000
     private static let fieldsLimit = 8
@@ -64,7 +64,7 @@ struct CacheFields {
         }
     }
 
-    /// The field value in a query parameter.
+    /// Returns the field value in a query parameter.
     static func value(_ request: Request, _ name: String) throws(Problem) -> String? {
         try values(request, name).first
     }
@@ -93,7 +93,7 @@ struct CacheFields {
             }
     }
 
-    /// Framing and connection fields are set by the server, and validators have parameters of their own.
+    /// The fields that `field` must not name: the server sets them, or they have their own parameters.
     private static let ownFields = [
         "connection", "content-encoding", "content-length", "content-range", "content-type", "date", "etag", "expect",
         "keep-alive", "last-modified", "te", "trailer", "transfer-encoding", "upgrade",

@@ -58,8 +58,8 @@ struct CacheResources {
         return response
     }
 
-    /// Deletes the name, whose next version is the first again. `status`, `location` and `content-location` as for a
-    /// write.
+    /// Deletes the name, so that its next version is 1. `status`, `location` and `content-location` have the same
+    /// effect as for a write.
     private func forget(_ request: Request) throws(Problem) -> Response {
         let name = try name(request)
         let status = try request.query("status", in: 200...599, or: 204)
@@ -96,7 +96,7 @@ struct CacheResources {
         return response
     }
 
-    /// A cacheable error. The default lifetime is a minute.
+    /// Sends a cacheable error. The default lifetime is a minute.
     private func error(_ request: Request, _ status: HTTPResponseStatus) throws(Problem) -> Response {
         let entry = table.read(try name(request))
         let fields = try CacheFields(request)
@@ -108,7 +108,7 @@ struct CacheResources {
         return response
     }
 
-    /// For the server's index.
+    /// The query parameters, for the server's index.
     static let parameters: JSON = [
         "GET /cache/{name}": [
             "control": "Cache-Control, verbatim; repeatable",

@@ -82,7 +82,7 @@ struct CacheHit {
             HTTPResponseStatus(statusCode: status), headers: headers, body: content.body(in: 0..<content.length))
     }
 
-    /// All properties that distinguish this body from others.
+    /// Returns the properties that distinguish this body from others.
     private func title(_ request: Request, _ name: String, _ entry: CacheTable.Entry) -> JSON {
         var members: [JSON.Member] = [
             .init(name: "name", value: .string(name)),

@@ -1,7 +1,7 @@
 /// The state of the names under `/cache`. Used only on the server's event loop.
 final class CacheTable: Resettable {
     struct Entry {
-        /// Counted from 1. Each change adds one.
+        /// The number of the version, from 1. Each change adds one.
         var version = 1
         /// The time of the first request for the name or of its last change, in seconds since 1970.
         var changedAt: Int
@@ -9,7 +9,7 @@ final class CacheTable: Resettable {
         var reads = 0
     }
 
-    /// The most names. Clients choose them, so the oldest are dropped and start again.
+    /// The maximum number of names. Clients choose names, so the oldest are dropped and start with version 1 again.
     static let maximumNames = 10_000
 
     private var entries = BoundedTable<String, Entry>(capacity: CacheTable.maximumNames)

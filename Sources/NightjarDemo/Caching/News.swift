@@ -11,10 +11,10 @@ final class News: Resettable {
         let createdAt: Int
     }
 
-    /// A list is fresh for a minute. It may be used for ten more minutes while it is revalidated, and for a day if that
-    /// fails (RFC 5861).
+    /// A list is fresh for a minute. A stale list may be used for ten minutes while it is revalidated, and for a day if
+    /// the revalidation fails (RFC 5861).
     private static let listControl = "max-age=60, stale-while-revalidate=600, stale-if-error=86400"
-    /// RFC 8246.
+    /// The Cache-Control of an item, which never changes (RFC 8246).
     private static let itemControl = "max-age=31536000, immutable"
     private static let privateControl = "private, max-age=60, stale-while-revalidate=600, stale-if-error=86400"
     private static let listLength = 20
@@ -35,7 +35,7 @@ final class News: Resettable {
     func reset() {
         items = Table()
         for article in SeedData(seed: seed).articles.rows where article.isPublished {
-            // The table is far below its capacity.
+            // Cannot fail: the table is far below its capacity.
             _ = try? items.insert { id in
                 Item(
                     id: id, title: article.title, body: article.body, authorID: article.authorID,
@@ -51,7 +51,7 @@ final class News: Resettable {
         router.on(.GET, "/me/news", listOfUser)
     }
 
-    /// The newest items, newest first.
+    /// Returns the newest items, newest first.
     private func list(_ request: Request) throws(Problem) -> Response {
         let newest = items.rows.suffix(News.listLength)
         let document: JSON = ["results": .array(newest.reversed().map(summary))]
@@ -80,7 +80,7 @@ final class News: Resettable {
         return representation(item).created(at: "/news/\(item.id)")
     }
 
-    /// The newest items that the user has not written. The response differs by user and names the user.
+    /// Returns the newest items that the user has not written. The response contains the user's name.
     private func listOfUser(_ request: Request) throws(Problem) -> Response {
         guard case .user(let id) = try tokens.bearer(request).holder else {
             throw Problem(.forbidden, "this resource requires a user; the token was issued to a client")

@@ -5,8 +5,8 @@ struct Requester {
     let tokens: Tokens
     let store: Store
 
-    /// The user of a bearer token or of Basic credentials (with any password), or the value of the cookie `user`. Nil
-    /// if there is none of them.
+    /// Returns the user of a bearer token or of Basic credentials (with any password), or the value of the cookie
+    /// `user`. Nil if the request has none of these.
     func name(_ request: Request) throws(Problem) -> String? {
         if let credentials = Credentials(request.head.headers) {
             if let basic = credentials.basic { return basic.name }

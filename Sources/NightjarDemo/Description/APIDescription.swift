@@ -3,7 +3,7 @@ import NIOHTTP1
 
 /// The API's OpenAPI 3.1 description, at `/openapi.json` and `/openapi.yaml`.
 ///
-/// It may be cached for a minute (`max_age` seconds) and has an ETag, so that a revalidation receives 304.
+/// The description may be cached for a minute (`max_age` seconds) and has an ETag, so that a revalidation receives 304.
 enum APIDescription {
     private static let defaultLifetime = 60
     private static let yearInSeconds = 31_536_000

@@ -46,7 +46,7 @@ struct DescribedOperation {
         parameter(name, "query", schema, about, example, [.init(name: "required", value: .bool(isRequired))])
     }
 
-    /// A query parameter with comma-separated elements.
+    /// Adds a query parameter with comma-separated elements.
     func joinedQuery(_ name: String, _ elements: JSON, atMost maximum: Int, _ about: String) -> DescribedOperation {
         let schema = Schema.list(of: elements, atMost: maximum)
         return parameter(name, "query", schema, about, nil, [.init(name: "explode", value: .bool(false))])
@@ -99,7 +99,7 @@ struct DescribedOperation {
         }
     }
 
-    /// A multipart form.
+    /// Sets the body to a multipart form.
     ///
     /// - Parameter types: the content types of the parts, by name.
     func takesParts(_ schema: JSON, types: KeyValuePairs<String, String>) -> DescribedOperation {
@@ -129,15 +129,15 @@ struct DescribedOperation {
         changed { $0.responses.append(.init(name: String(status), value: response)) }
     }
 
-    /// Errors have the form of OAuth (RFC 6749 section 5.2).
+    /// Gives the error responses the form of OAuth errors (RFC 6749 section 5.2).
     func failsAsOAuth() -> DescribedOperation { changed { $0.failure = "OAuthError" } }
 
     // MARK: Other properties
 
-    /// In CommonMark.
+    /// Sets the description, in CommonMark.
     func explained(_ text: String) -> DescribedOperation { changed { $0.details = text } }
 
-    /// Requires any one of these security schemes. With no arguments, the operation needs no authentication.
+    /// Sets the security schemes, any one of which is enough. Without arguments, the operation needs no authentication.
     func secured(by schemes: String...) -> DescribedOperation {
         changed { operation in
             operation.security = .array(schemes.map { .object([.init(name: $0, value: [])]) })

@@ -119,7 +119,7 @@ extension APIDescription {
         }
     }
 
-    /// The options of all list styles. Options that change the form of a response are omitted; ``ListQuery`` has them.
+    /// Adds the options of all list styles, except those that change the form of a response (see ``ListQuery``).
     private static func options(_ list: DescribedOperation, size: String = "limit") -> DescribedOperation {
         faults(
             list.query(

@@ -47,7 +47,7 @@ enum Schema {
 
     static func one(of schemas: JSON...) -> JSON { ["oneOf": .array(schemas)] }
 
-    /// An object whose members are required unless listed in `optional`.
+    /// Returns the schema of an object whose members are required unless listed in `optional`.
     ///
     /// - Parameter isClosed: true if other members are not allowed.
     static func object(

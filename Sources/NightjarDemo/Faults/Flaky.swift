@@ -10,7 +10,7 @@ final class Flaky: Resettable {
     /// The requests with one key.
     private struct Attempts {
         var count = 0
-        /// Of the first ``Flaky/maximumAttempts`` requests.
+        /// The Idempotency-Keys of the first ``Flaky/maximumAttempts`` requests.
         var idempotencyKeys: [JSON] = []
         var bodyLengths: [JSON] = []
     }

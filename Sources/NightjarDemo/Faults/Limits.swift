@@ -7,7 +7,7 @@ import NIOHTTP1
 /// A window begins with its first request. `fields` selects the rate limit fields of each response: `draft8` and
 /// `draft7` of draft-ietf-httpapi-ratelimit-headers, `x` (X-RateLimit-*, with the reset in seconds since 1970),
 /// `x-delta` (with the reset in seconds from now) or `none`. `retry_after` selects the form of Retry-After: `seconds`,
-/// `date` or `none`. Its time is never before the end of the window.
+/// `date` or `none`. The time in Retry-After is never before the end of the window.
 final class Limits: Resettable {
     private struct Window {
         let start: NIODeadline

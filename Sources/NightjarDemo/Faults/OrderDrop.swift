@@ -21,7 +21,7 @@ enum OrderDrop: CaseIterable {
         return probability
     }
 
-    /// - Parameter number: the number of the request. Equal seeds and numbers give equal results.
+    /// Returns the point at which to close the connection, if any. Equal seeds and numbers give equal results.
     static func roll(_ probability: Double, seed: UInt64, number: UInt64) -> OrderDrop? {
         guard probability > 0 else { return nil }
         // The seed is mixed before the number is added. Otherwise, adjacent seeds would give the same sequence,

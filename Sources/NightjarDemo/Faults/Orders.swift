@@ -27,7 +27,7 @@ final class Orders: Resettable {
     private static let maximumBodies = 20_000
     private static let maximumOrders = 1000
     /// The largest body that is repeated in the response, in bytes. Responses are stored with their keys. A larger body
-    /// is only counted.
+    /// is omitted: its order has only the length.
     private static let repeatLimit = 4096
 
     private let ledger: Ledger
@@ -51,7 +51,7 @@ final class Orders: Resettable {
         router.on(.GET, "/v1/orders/{id}", read)
     }
 
-    /// Also restarts the numbers of orders and requests.
+    /// Removes all orders and restarts the numbers of orders and requests.
     func reset() {
         orders.removeAll()
         keys.removeAll()

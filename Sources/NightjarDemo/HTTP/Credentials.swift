@@ -2,9 +2,9 @@ import NIOHTTP1
 
 /// The value of an Authorization field (RFC 9110 section 11.4): a scheme, followed by a token or parameters.
 ///
-/// It contains secrets and is never printed or logged.
+/// Contains secrets and is never printed or logged.
 struct Credentials {
-    /// In lower case.
+    /// The scheme in lower case.
     let scheme: String
     /// The text after the scheme.
     let rest: String

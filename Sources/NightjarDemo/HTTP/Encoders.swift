@@ -14,7 +14,7 @@ enum ContentEncoder: String, CaseIterable {
     case zstd
     case identity
 
-    /// The name in a Content-Encoding field.
+    /// The name of the coding in a Content-Encoding field.
     var coding: String { self == .rawDeflate ? "deflate" : rawValue }
 
     /// Nil if memory could not be allocated.
@@ -44,7 +44,7 @@ enum ContentEncoder: String, CaseIterable {
         return isEncoded ? output : nil
     }
 
-    /// With a content checksum, like the command-line tool.
+    /// Compresses with a content checksum, as the command-line tool does.
     private static func zstd(_ bytes: [UInt8]) -> [UInt8]? {
         guard let context = ZSTD_createCCtx() else { return nil }
         defer { ZSTD_freeCCtx(context) }

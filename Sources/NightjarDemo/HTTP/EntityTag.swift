@@ -3,7 +3,7 @@ import NIOHTTP1
 /// An entity tag, which identifies one representation. RFC 9110 section 8.8.3.
 struct EntityTag: Equatable {
     let isWeak: Bool
-    /// Without the quotes.
+    /// The tag without its quotes.
     let opaque: String
 
     /// Creates a strong tag from the bytes of the representation.
@@ -20,13 +20,13 @@ struct EntityTag: Equatable {
     /// The field value.
     var text: String { (isWeak ? "W/\"" : "\"") + opaque + "\"" }
 
-    /// RFC 9110 section 8.8.3.2: for If-Match and If-Range.
+    /// Compares strongly (RFC 9110 section 8.8.3.2), for If-Match and If-Range.
     func matchesStrongly(_ other: EntityTag) -> Bool { !isWeak && !other.isWeak && opaque == other.opaque }
 
-    /// RFC 9110 section 8.8.3.2: for If-None-Match.
+    /// Compares weakly (RFC 9110 section 8.8.3.2), for If-None-Match.
     func matchesWeakly(_ other: EntityTag) -> Bool { opaque == other.opaque }
 
-    /// 16 hexadecimal digits.
+    /// Returns a hash of the bytes as 16 hexadecimal digits.
     static func fingerprint(_ bytes: [UInt8]) -> String {
         Hash.sha256(bytes).prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
@@ -37,8 +37,8 @@ struct EntityTag: Equatable {
         case tags([EntityTag])
     }
 
-    /// The value of an If-Match or If-None-Match field. Nil if the field is missing. Invalid syntax ends the list, so
-    /// that it matches fewer tags.
+    /// Returns the value of an If-Match or If-None-Match field. Nil if the field is missing. Invalid syntax ends the
+    /// list, so that it matches fewer tags.
     static func selection(_ headers: HTTPHeaders, _ name: String) -> Selection? {
         let fields = headers[name]
         guard !fields.isEmpty else { return nil }
@@ -72,7 +72,7 @@ struct EntityTag: Equatable {
 }
 
 extension StringProtocol {
-    /// Without leading and trailing spaces and tabs.
+    /// The text without leading and trailing spaces and tabs.
     var trimmed: Substring {
         var text = Substring(self).drop { $0 == " " || $0 == "\t" }
         while text.last == " " || text.last == "\t" { text.removeLast() }

@@ -1,7 +1,7 @@
 import NIOHTTP1
 
 extension HTTPRequestHead {
-    /// The declared length of the body. Nil if there is none. The decoder has rejected other values than numbers.
+    /// The Content-Length. Nil if there is none. The decoder has already rejected values that are not numbers.
     var contentLength: Int? {
         headers.first(name: "content-length").flatMap { Int($0) }
     }

@@ -46,7 +46,7 @@ struct MultipartParser {
     /// - Parameter boundary: 1 to 70 bytes.
     init(boundary: String) {
         delimiter = Array("\r\n--\(boundary)".utf8)
-        // The first delimiter has no preceding CRLF. This lets it be found like the others.
+        // The first delimiter has no preceding CRLF. Adding one here lets the parser find it like the others.
         pending = [0x0D, 0x0A]
     }
 
@@ -186,7 +186,7 @@ struct FieldParameters {
         }
     }
 
-    /// The first parameter with this name, given in lower case.
+    /// The first parameter with a name, which must be in lower case.
     subscript(_ name: String) -> String? {
         parameters.first { $0.name == name }?.value
     }

@@ -8,7 +8,7 @@ struct Parameters {
     private let form: [Target.QueryItem]
     private let document: JSON
 
-    /// The body may be missing. Throws 415 or 400 for a body that is neither a form nor JSON.
+    /// Reads the body, which may be missing. Throws 415 or 400 for a body that is neither a form nor JSON.
     init(_ request: Request) throws(Problem) {
         self.request = request
         let type = request.head.headers.first(name: "content-type")?.prefix { $0 != ";" && $0 != " " }.lowercased()
@@ -40,7 +40,7 @@ struct Parameters {
         return text
     }
 
-    /// A duration in seconds.
+    /// Returns a duration in seconds, or `fallback` if the parameter is missing.
     func seconds(_ name: String, atMost maximum: Double, or fallback: Double) throws(Problem) -> Double {
         guard let text = self[name] ?? request.query(name) else { return fallback }
         guard let seconds = Double(text), seconds >= 0, seconds <= maximum else {
@@ -82,6 +82,6 @@ extension HTTPHeaders {
         return key
     }
 
-    /// In bytes. The server stores the keys.
+    /// The longest key in bytes, because the server stores the keys.
     static let idempotencyKeyLimit = 256
 }

@@ -18,7 +18,7 @@ package enum DemoContent {
         return ByteBuffer(bytes: exact + exact)
     }()
 
-    /// The byte at `offset`, to check received content.
+    /// Returns the byte at `offset`, to check received content.
     package static func byte(at offset: Int) -> UInt8 {
         bytes.getInteger(at: offset % period) ?? 0
     }
@@ -78,7 +78,7 @@ struct CRC32 {
         }
     }
 
-    /// Eight lower-case hexadecimal digits.
+    /// The checksum in eight lower-case hexadecimal digits.
     var text: String {
         let digits = String(value, radix: 16)
         return String(repeating: "0", count: 8 - digits.count) + digits

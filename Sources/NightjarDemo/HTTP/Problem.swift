@@ -25,7 +25,7 @@ struct Problem: Error {
         self.headers = headers
     }
 
-    /// 422: the body is well-formed but has invalid values.
+    /// Returns a 422: the body is well-formed but has invalid values.
     static func invalid(_ faults: [Fault]) -> Problem {
         let fields = faults.count == 1 ? "1 field is" : "\(faults.count) fields are"
         var problem = Problem(.unprocessableEntity, "\(fields) not valid")
@@ -33,7 +33,7 @@ struct Problem: Error {
         return problem
     }
 
-    /// 400: a query parameter is invalid.
+    /// Returns a 400: a query parameter is invalid.
     static func query(_ name: String, _ detail: String) -> Problem {
         var problem = Problem(.badRequest, "the query parameter \"\(name)\" \(detail)")
         problem.faults = [Fault(place: .query(name: name), detail: detail)]

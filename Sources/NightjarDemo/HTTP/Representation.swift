@@ -22,10 +22,10 @@ struct Representation {
 
     /// Cache-Control for resources that any client may change at any time: stored, and revalidated before each use.
     static let validated = "no-cache"
-    /// The same for resources of a single user.
+    /// Cache-Control for resources of a single user that any client of this user may change at any time.
     static let validatedPrivate = "private, no-cache"
 
-    /// A JSON document with a strong tag derived from its bytes.
+    /// Returns a JSON document with a strong tag derived from its bytes.
     static func json(_ document: JSON, control: String, modified: Int? = nil) -> Representation {
         let bytes = document.formatted()
         return Representation(
@@ -33,7 +33,7 @@ struct Representation {
             content: ByteBuffer(bytes: bytes), tag: EntityTag(of: bytes), modified: modified)
     }
 
-    /// The response to a request: 200, 206, 304, 412 or 416, evaluated in the order of RFC 9110 section 13.2.2.
+    /// Returns the response to a request: 200, 206, 304, 412 or 416, evaluated in the order of RFC 9110 section 13.2.2.
     func respond(_ request: Request) throws(Problem) -> Response {
         let fields = request.head.headers
         try checkChange(fields, isSafe: true)
@@ -67,7 +67,7 @@ struct Representation {
         try checkChange(request.head.headers, isSafe: false)
     }
 
-    /// 201, with the validators of the new representation at `location`.
+    /// Returns a 201 with the validators of the new representation at `location`.
     func created(at location: String) -> Response {
         var response = Response(.created, headers: described, body: content.body(in: 0..<content.length))
         response.headers.remove(name: "Cache-Control")
@@ -75,7 +75,7 @@ struct Representation {
         return response
     }
 
-    /// 200 with the new representation, in response to PATCH. A response to PUT must not have validators, because the
+    /// Returns a 200 with the new representation, for PATCH. A response to PUT must not have validators, because the
     /// stored representation differs from the bytes that were sent (RFC 9110 section 9.3.4).
     func changed(_ request: Request) -> Response {
         var response = Response(.ok, headers: described, body: content.body(in: 0..<content.length))
@@ -114,7 +114,7 @@ struct Representation {
         return modified <= date
     }
 
-    /// Nil if there is no If-None-Match field.
+    /// Returns whether the condition If-None-Match is false. Nil if the request has no such field.
     private func isNoneMatchFalse(_ fields: HTTPHeaders) -> Bool? {
         switch EntityTag.selection(fields, "if-none-match") {
         case nil: nil
@@ -123,7 +123,8 @@ struct Representation {
         }
     }
 
-    /// RFC 9110 section 13.1.5. A date is a strong validator if it lies at least a second in the past.
+    /// Evaluates If-Range (RFC 9110 section 13.1.5). A date is a strong validator if it lies at least a second in the
+    /// past.
     private func mayBePartial(_ fields: HTTPHeaders) -> Bool {
         guard let text = fields.first(name: "if-range") else { return true }
         if let given = EntityTag(text) { return tag?.matchesStrongly(given) == true }
@@ -143,7 +144,7 @@ struct Representation {
         return headers
     }
 
-    /// Without the fields that describe the omitted body (RFC 9110 section 15.4.5).
+    /// A 304, without the fields that describe the omitted body (RFC 9110 section 15.4.5).
     private var notModified: Response {
         var headers = described
         for name in ["Content-Type", "Content-Encoding", "Content-Length"] { headers.remove(name: name) }
@@ -152,7 +153,7 @@ struct Representation {
     }
 }
 
-/// Content of which any range can be sent.
+/// Content from which any range can be sent.
 protocol RangedContent {
     var length: Int { get }
     /// - Parameter range: within `0..<length`.

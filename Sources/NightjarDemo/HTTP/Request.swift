@@ -11,7 +11,7 @@ struct Request {
     let connection: Int
     /// The number of the request on its connection, from 1.
     let numberOnConnection: Int
-    /// Complete when the handler of a buffered route runs. Empty for a streamed route.
+    /// The body. Complete when the handler of a buffered route runs; empty for a streamed route.
     var body = ByteBuffer()
 
     // MARK: Query and path
@@ -28,7 +28,7 @@ struct Request {
         target.query.filter { $0.name == name }.map(\.value)
     }
 
-    /// An integer from the query. `fallback` if the parameter is absent.
+    /// Returns an integer from the query; `fallback` if the parameter is absent.
     func query(_ name: String, in range: ClosedRange<Int>, or fallback: Int) throws(Problem) -> Int {
         guard let text = query(name) else { return fallback }
         guard let value = Int(text), range.contains(value) else {
@@ -37,7 +37,7 @@ struct Request {
         return value
     }
 
-    /// A duration from the query, in seconds. `fallback` (in seconds) if the parameter is absent.
+    /// Returns a duration from the query, in seconds; `fallback` (in seconds) if the parameter is absent.
     func queryDuration(_ name: String, atMost maximum: Double, or fallback: Double) throws(Problem) -> TimeAmount {
         guard let text = query(name) else { return TimeAmount(seconds: fallback) }
         guard let duration = TimeAmount(secondsText: text, atMost: maximum) else {
@@ -46,7 +46,7 @@ struct Request {
         return duration
     }
 
-    /// One of `choices`. The first one if the parameter is absent.
+    /// Returns the value of a parameter, which must be one of `choices`; the first choice if the parameter is absent.
     func query(_ name: String, oneOf choices: [String]) throws(Problem) -> String {
         let text = query(name) ?? choices.first ?? ""
         guard choices.contains(text) else {
@@ -55,7 +55,7 @@ struct Request {
         return text
     }
 
-    /// An integer from the path. Any other value is a 404, because no resource has that path.
+    /// Returns an integer from the path. Throws 404 for any other value, because no resource has such a path.
     func parameter(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int {
         let text = parameters[name] ?? ""
         guard let value = Int(text), range.contains(value) else {
@@ -65,7 +65,7 @@ struct Request {
         return value
     }
 
-    /// The identifier in the path.
+    /// Returns the identifier in the path.
     func id(of what: String, parameter: String = "id") throws(Problem) -> Int {
         let text = parameters[parameter] ?? ""
         guard let id = Int(text) else { throw Problem.notFound(what, "\"\(text)\"") }
@@ -74,7 +74,7 @@ struct Request {
 
     // MARK: Body
 
-    /// The body as a JSON object.
+    /// Returns the body as a JSON object.
     ///
     /// - Throws: 415 if the content type is not one of `types`, 400 if the body is not a JSON object.
     func jsonObject(types: [String] = ["application/json"]) throws(Problem) -> JSON {

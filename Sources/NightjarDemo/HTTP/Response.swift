@@ -53,7 +53,7 @@ enum DateField {
     case absent
 }
 
-/// Generates a body piece by piece. It is called only when the peer accepts more data, so that a slow reader takes no
+/// Generates a body piece by piece. Called only when the peer accepts more data, so that a slow reader takes no
 /// memory.
 protocol BodySource {
     mutating func next() -> BodyPart

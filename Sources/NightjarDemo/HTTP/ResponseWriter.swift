@@ -10,7 +10,7 @@ final class ResponseWriter {
 
     private struct Sending {
         var source: (any BodySource)?
-        /// True during a pause of the source.
+        /// True while the source pauses.
         var isWaiting = false
         let sendsBody: Bool
         let completion: Completion

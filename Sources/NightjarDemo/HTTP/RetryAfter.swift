@@ -14,7 +14,7 @@ enum RetryAfter {
         Int((Double(max(0, pause.nanoseconds)) / 1e9).rounded(.up))
     }
 
-    /// In seconds since 1970, rounded up.
+    /// Returns the time after a pause, in seconds since 1970, rounded up.
     static func unixTime(in pause: TimeAmount) -> Int {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)

@@ -9,7 +9,7 @@ typealias StreamHandler = (Request) throws(Problem) -> any BodySink
 /// A handler for a method and a path template.
 struct Route {
     enum Action {
-        /// - Parameter limit: the largest body in bytes. A larger one receives 413.
+        /// - Parameter limit: the largest body in bytes. A request with a larger body receives 413.
         case whole(limit: Int, Handler)
         case streamed(StreamHandler)
     }
@@ -107,7 +107,8 @@ struct Router {
         return node.routes.isEmpty ? .nothing : .methods(methods(of: node), template: node.template)
     }
 
-    /// HEAD uses the route of GET (RFC 9110 section 9.3.2). ``ResponseWriter`` omits the body.
+    /// Returns the route of a method. HEAD uses the route of GET (RFC 9110 section 9.3.2); ``ResponseWriter`` omits the
+    /// body.
     private func route(of node: Node, _ method: HTTPMethod) -> Route? {
         if let route = node.routes[method.rawValue] { return route }
         if method == .HEAD, let route = node.routes[HTTPMethod.GET.rawValue] { return route }

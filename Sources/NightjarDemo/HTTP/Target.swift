@@ -60,7 +60,7 @@ struct Target: Equatable, Sendable {
         return encoded
     }
 
-    /// A server must also accept the absolute form, which is intended for proxies (RFC 9112 section 3.2.2).
+    /// Converts the absolute form, which a server must also accept, to the origin form (RFC 9112 section 3.2.2).
     private static func originForm(_ text: String) throws(Problem) -> Substring {
         if text.hasPrefix("/") { return text[...] }
         guard let scheme = ["http://", "https://"].first(where: { text.lowercased().hasPrefix($0) }) else {

@@ -1,6 +1,6 @@
 /// Converts a JSON document to YAML 1.2 in block style.
 extension JSON {
-    /// Ends with a line break.
+    /// The document in YAML, with a line break at the end.
     var yaml: String {
         var output = ""
         switch self {

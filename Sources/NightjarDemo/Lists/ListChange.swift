@@ -25,7 +25,7 @@ enum ListChange: String, CaseIterable {
         }
     }
 
-    /// - Parameter count: above zero.
+    /// Returns an index at or next to `index`, from 0 to below `count`, which must be above zero.
     private static func index(around index: Int, count: Int, _ random: inout SplitMix64) -> Int {
         let chosen =
             switch random.below(3) {

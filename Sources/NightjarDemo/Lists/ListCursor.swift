@@ -15,7 +15,7 @@ struct ListCursor: Equatable {
         self.page = page
     }
 
-    /// Nil if the text was not produced by ``text``.
+    /// Parses a cursor. Nil if the text was not produced by ``text``.
     init?(_ text: String) {
         guard let bytes = Base64.decode(text), let plain = String(validating: bytes, as: UTF8.self) else {
             return nil
@@ -34,6 +34,6 @@ struct ListCursor: Equatable {
     /// Base64 with padding and often a `+`, so that a client that does not escape it in a query fails.
     var text: String { Base64.encode(Array("\(last.map(String.init) ?? "")>\(page)".utf8)) }
 
-    /// Far larger than any identifier.
+    /// A limit for the numbers of a cursor, far larger than any identifier.
     private static let limit = 1 << 40
 }

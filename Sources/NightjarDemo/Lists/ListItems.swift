@@ -22,12 +22,12 @@ struct ListItems {
     /// The number of insertions and deletions.
     var changeCount: Int { inserted.count + deleted.count }
 
-    /// A number larger than all identifiers so far.
+    /// A number larger than all identifiers that have been assigned.
     var end: Int { max(originalCount * ListItems.step, inserted.last ?? 0) + 1 }
 
     func contains(_ id: Int) -> Bool { wasThere(id) && !deleted.contains(id) }
 
-    /// The number of items with a smaller identifier.
+    /// Returns the number of items with a smaller identifier.
     ///
     /// - Parameter id: from 0 to ``end``.
     func countBelow(_ id: Int) -> Int {
@@ -35,7 +35,7 @@ struct ListItems {
         return originals + inserted.countBelow(id) - deleted.countBelow(id)
     }
 
-    /// The identifier of the item at an index. Nil if there is none.
+    /// Returns the identifier of the item at an index. Nil if there is none.
     func id(at index: Int) -> Int? {
         guard (0..<count).contains(index) else { return nil }
         // Binary search for the smallest number with more than `index` items up to it, which is the identifier of an
@@ -49,7 +49,7 @@ struct ListItems {
         return low
     }
 
-    /// The identifiers of the items in a range of indices, as far as they exist.
+    /// Returns the identifiers of the items in a range of indices. Indices beyond the last item are ignored.
     func ids(at range: Range<Int>) -> [Int] {
         let places = range.clamped(to: 0..<count)
         guard !places.isEmpty, var next = id(at: places.lowerBound) else { return [] }

@@ -64,7 +64,7 @@ struct ListResponse {
 
     private typealias Field = (name: String, value: JSON)?
 
-    /// The items at their path, and the other members.
+    /// Returns an object with the items at their path and the other members.
     private func document(_ items: (path: [String], value: JSON), _ fields: Field...) -> JSON {
         let document = JSON.object([]).placing(items.value, at: query.itemsPath ?? items.path)
         return fields.reduce(document) { document, field in
@@ -74,7 +74,7 @@ struct ListResponse {
 
     private func total(_ name: String, _ value: Int) -> Field { query.includesTotal ? (name, .int(value)) : nil }
 
-    /// Nil if the member is omitted.
+    /// Returns the value of the member for the next page. Nil if the member is omitted.
     private func next(_ text: String?) -> JSON? {
         if let text { return .string(text) }
         switch query.end {
@@ -96,7 +96,7 @@ struct ListResponse {
 
     private var url: String { url(to: cursor) }
 
-    /// The URL of this request with another position.
+    /// Returns the URL of the request with another position.
     private func url(to cursor: String?) -> String {
         var pairs = request.target.query.filter { !ListStyle.positions.contains($0.name) }
             .map { "\(Target.encode($0.name))=\(Target.encode($0.value))" }

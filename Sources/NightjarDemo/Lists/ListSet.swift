@@ -42,7 +42,7 @@ final class ListSet {
     private var failures = BoundedTable<Int, Int>(capacity: ListSet.maximumFailures)
     private var random: SplitMix64
 
-    /// - Parameter name: equal names give equal changes.
+    /// Creates a set. Sets with equal names have equal sequences of changes.
     init(name: String, count: Int) {
         items = ListItems(count: count)
         // FNV-1a, because the hashes of the standard library differ from run to run.
@@ -56,13 +56,13 @@ final class ListSet {
         queries.append(query)
     }
 
-    /// The number of requests for a page that failed.
+    /// Returns the number of requests for a page that failed.
     func failureCount(page: Int) -> Int { failures[page] ?? 0 }
 
     func noteFailure(page: Int) { failures.set(failureCount(page: page) + 1, for: page) }
 
-    /// Returns the cursor after an item, with a page number that the request does not contain: that of the preceding
-    /// page plus one, or the same if the page is requested again.
+    /// Returns the cursor after an item. The request does not contain the page number: it is that of the preceding
+    /// page plus one, or the same number if the page is requested again.
     func cursor(behind last: Int) -> ListCursor {
         if traversal.last != last { traversal = ListCursor(last: last, page: traversal.page + 1) }
         return traversal
@@ -87,7 +87,7 @@ final class ListSet {
         change.apply(to: &items, position: min(id, items.end), ahead: isDescending, &random)
     }
 
-    /// - Parameter number: the number of the page, from 1.
+    /// Returns a page. `number` is its number, from 1.
     func page(at position: Position, number: Int, limit: Int, isDescending: Bool) -> Page {
         let total = items.count
         let offset: Int

@@ -70,7 +70,7 @@ final class Lists: Resettable {
 
     // MARK: Sets
 
-    /// The log of a set: the requests as received by the server.
+    /// Returns the log of a set: the requests as received by the server.
     private func read(_ request: Request) throws(Problem) -> Response {
         let (name, set) = try known(request)
         return .json([
@@ -85,8 +85,8 @@ final class Lists: Resettable {
         return Response(.noContent)
     }
 
-    /// The initial items that still exist: those of `count` whose identifiers, multiples of `step`, are not among the
-    /// deleted ones. A client must have received them all. It may have received inserted ones too.
+    /// Returns the initial items that still exist: those of `count` whose identifiers, multiples of `step`, are not
+    /// among the deleted ones. A client must have received all of them, and may have received inserted items too.
     private func survivors(_ request: Request) throws(Problem) -> Response {
         let items = try known(request).set.items
         return .json([
@@ -111,7 +111,7 @@ final class Lists: Resettable {
         return (name, set)
     }
 
-    /// The set that a request for a page names. It is created if necessary.
+    /// Returns the set that a request for a page names. Creates the set if necessary.
     private func set(of request: Request) throws(Problem) -> ListSet {
         let name = request.parameters["set"] ?? ""
         guard name.utf8.count <= 100 else { throw Problem(.notFound, "a set's name has at most 100 bytes") }

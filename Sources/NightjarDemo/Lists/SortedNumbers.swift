@@ -10,7 +10,7 @@ struct SortedNumbers {
         return index < values.count && values[index] == number
     }
 
-    /// The number of elements smaller than `number`, which is its index or the index at which to insert it.
+    /// Returns the number of elements smaller than `number`: its index, or the index at which to insert it.
     func countBelow(_ number: Int) -> Int {
         var low = 0
         var high = values.count
@@ -21,7 +21,7 @@ struct SortedNumbers {
         return low
     }
 
-    /// Has no effect if the number is present.
+    /// Inserts a number. Has no effect if the set contains it.
     mutating func insert(_ number: Int) {
         let index = countBelow(number)
         guard index == values.count || values[index] != number else { return }

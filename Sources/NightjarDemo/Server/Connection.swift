@@ -21,20 +21,20 @@ final class Connection: ChannelDuplexHandler {
         case ignoring
     }
 
-    /// The most bytes of an unwanted body that are read to keep the connection open.
+    /// The maximum bytes of an unwanted body that are read to keep the connection open.
     private static let dropLimit = 64 * 1024
 
-    /// The time for which the client may continue to send after we have closed our side. Closing the socket with unread
-    /// bytes would reset the connection, and the reset could overtake the response (RFC 9112 section 9.6).
+    /// The time for which the client may continue to send after the server has closed its side. Closing the socket with
+    /// unread bytes would reset the connection, and the reset could overtake the response (RFC 9112 section 9.6).
     private static let lingering = TimeAmount.seconds(2)
 
     private let site: Site
     private let writer: ResponseWriter
     private var number = 0
     private var requestCount = 0
-    /// The current exchange in the ledger. Nil for the control plane.
+    /// The current exchange in the ledger. Nil for requests to `/__` paths, which are not counted.
     private var exchange: Ledger.Ticket?
-    /// The key under which the current exchange is counted. Nil if `exchange` is.
+    /// The key under which the current exchange is counted. Nil if `exchange` is nil.
     private var subject: String?
     /// The subjects of the exchanges whose response has not been sent completely.
     private var unfinished: [String] = []
@@ -220,7 +220,7 @@ final class Connection: ChannelDuplexHandler {
         context.writeAndFlush(wrapOutboundOut(.head(interim)), promise: nil)
     }
 
-    /// Responds without reading the body: after it if it is short, at once if it is long or may never arrive.
+    /// Responds without using the body: after the body if it is short, at once if it is long or may never arrive.
     private func refuse(_ head: HTTPRequestHead, with response: Response, _ context: ChannelHandlerContext) {
         if head.expectsContinue || response.isDropped || head.contentLength ?? 0 > Connection.dropLimit {
             respondEarly(head, response, context)
@@ -280,13 +280,13 @@ final class Connection: ChannelDuplexHandler {
     }
 
     private func finish(_ subject: String) {
-        // Missing if the connection ended first.
+        // The subject is missing if the connection ended first.
         guard let index = unfinished.firstIndex(of: subject) else { return }
         unfinished.remove(at: index)
         site.ledger.ended(subject, isAbandoned: false)
     }
 
-    /// Closes our side and waits for the client to close its side.
+    /// Closes the server's side and waits for the client to close its side.
     private func shut(_ context: ChannelHandlerContext) {
         context.close(mode: .output, promise: nil)
         timer?.cancel()

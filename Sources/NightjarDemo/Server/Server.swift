@@ -5,7 +5,7 @@ import NIOPosix
 
 /// The demo API: an HTTP/1.1 server on loopback, for tutorials and tests.
 ///
-/// It runs on its own thread. Its methods may be called from any thread. A stopped server cannot be started again.
+/// The server runs on its own thread. Any thread may call its methods. A stopped server cannot be started again.
 package final class DemoServer: Sendable {
     package enum StartError: Error, Equatable {
         case startedBefore
@@ -29,7 +29,7 @@ package final class DemoServer: Sendable {
     private let phase = ConditionLock(value: Phase.new)
     private let running = NIOLockedValueBox<Running?>(nil)
 
-    /// - Parameter seed: equal seeds give equal data.
+    /// Creates a server. Equal seeds give equal initial data.
     package init(seed: UInt64 = 1) {
         self.seed = seed
     }
@@ -38,7 +38,7 @@ package final class DemoServer: Sendable {
         stop()
     }
 
-    /// The traffic so far. Also available after ``stop()``.
+    /// The traffic since the start or the last reset. Also available after ``stop()``.
     package var statistics: DemoStatistics { ledger.statistics }
 
     /// Resets all counters. Open connections remain counted as open.
@@ -103,8 +103,7 @@ package final class DemoServer: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     connections.value.add(channel)
                     let pipeline = channel.pipeline.syncOperations
-                    // ResponseWriter adds the framing, so that HEAD and intentional protocol errors are under its
-                    // control.
+                    // ResponseWriter adds the framing, because it also handles HEAD and intentional protocol errors.
                     var framing = HTTPResponseEncoder.Configuration()
                     framing.automaticallySetFramingHeaders = false
                     try pipeline.addHandler(ByteCounter(ledger: ledger))

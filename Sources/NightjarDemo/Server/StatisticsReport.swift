@@ -82,7 +82,7 @@ extension DemoStatistics.Exchange {
 }
 
 extension JSON {
-    /// Sorted by name.
+    /// Returns the counts as an object, sorted by name.
     fileprivate static func counts(_ counts: [String: Int]) -> JSON {
         .object(counts.sorted { $0.key < $1.key }.map { Member(name: $0.key, value: .int($0.value)) })
     }

@@ -14,6 +14,6 @@ struct ExchangePlan {
     /// The key under which requests in flight are counted: the route and, if present, the query parameter `key`.
     var subject: String
 
-    /// The control plane does not count itself.
+    /// True if the request is counted. Requests to `/__` paths are not.
     var isObserved: Bool { !route.hasPrefix("/__") }
 }

@@ -27,7 +27,7 @@ struct Load {
     }
 
     mutating func ended(_ subject: String, isAbandoned: Bool) {
-        // If the subject has been dropped meanwhile, it must not return with a negative count.
+        // The subject may have been dropped meanwhile. Adding it again would give it a negative count.
         guard subjects[subject] != nil else { return }
         subjects.update(subject, or: Count()) { count in
             count.inProgress = max(0, count.inProgress - 1)

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The traffic of a ``DemoServer`` since its start or the last reset. Available as JSON at `/__stats`.
 ///
-/// Requests to paths that begin with `/__` are the control plane. They are neither counted nor logged, but their
+/// Requests to paths that begin with `/__` are neither counted nor logged, but their
 /// connections and bytes are.
 package struct DemoStatistics: Sendable {
     /// A request, possibly in progress.
@@ -16,7 +16,7 @@ package struct DemoStatistics: Sendable {
         /// The number of the request on its connection, from 1.
         package let numberOnConnection: Int
         package let method: String
-        /// As sent.
+        /// The request target as sent by the client.
         package let target: String
         /// The template of the matching route, such as `/v1/articles/{id}`. `*` if none matched.
         package let route: String

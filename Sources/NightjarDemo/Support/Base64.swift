@@ -1,18 +1,18 @@
-/// RFC 4648 section 4, and section 5 for URLs.
+/// Base64 (RFC 4648 section 4), and its alphabet for URLs (section 5).
 enum Base64 {
-    /// With padding.
+    /// Encodes with padding.
     static func encode(_ bytes: some Sequence<UInt8>) -> String {
         let bytes = Array(bytes)
         let text = encode(bytes, standard)
         return text + String(repeating: "=", count: (3 - bytes.count % 3) % 3)
     }
 
-    /// With `-` and `_`, without padding.
+    /// Encodes with `-` and `_`, without padding.
     static func encodeForURL(_ bytes: some Sequence<UInt8>) -> String {
         encode(Array(bytes), urlSafe)
     }
 
-    /// Nil if `text` is not base64 (section 4). The padding may be missing.
+    /// Decodes base64 (section 4), with or without padding. Nil if `text` is invalid.
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var bytes: [UInt8] = []
         var bits: UInt32 = 0

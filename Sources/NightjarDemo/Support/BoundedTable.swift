@@ -15,14 +15,14 @@ struct BoundedTable<Key: Hashable, Value> {
 
     var count: Int { values.count }
 
-    /// Oldest first.
+    /// The entries, oldest first.
     var entries: [(key: Key, value: Value)] {
         order.compactMap { key in values[key].map { (key, $0) } }
     }
 
     subscript(key: Key) -> Value? { values[key] }
 
-    /// Replacing a value does not change the age of its entry.
+    /// Sets the value of a key. Replacing a value does not change the age of its entry.
     mutating func set(_ value: Value, for key: Key) {
         if values.updateValue(value, forKey: key) == nil { added(key) }
     }

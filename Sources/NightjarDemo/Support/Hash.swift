@@ -4,6 +4,6 @@ import NightjarCrypto
 enum Hash {
     static func sha256(_ bytes: [UInt8]) -> [UInt8] { NightjarCrypto.Digest.sha256(bytes) }
 
-    /// Used only for Digest authentication.
+    /// Returns the MD5 hash, which only Digest authentication uses.
     static func md5(_ bytes: [UInt8]) -> [UInt8] { NightjarCrypto.Digest.md5(bytes) }
 }

@@ -14,10 +14,10 @@ struct SplitMix64: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// - Parameter bound: above zero.
+    /// Returns a number from 0 to below `bound`, which must be above zero.
     mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 
-    /// - Parameter choices: not empty.
+    /// Returns a random element of `choices`, which must not be empty.
     mutating func pick<Element>(_ choices: [Element]) -> Element { choices[below(choices.count)] }
 
     mutating func distinct<Element>(_ count: Int, of choices: [Element]) -> [Element] {

@@ -3,7 +3,7 @@ import NIOHTTP1
 
 /// Bodies of any length and rate, generated while they are sent.
 struct Bodies {
-    /// Up to a terabyte, which is far from an overflow.
+    /// The lengths that a request may ask for. A terabyte cannot cause an overflow.
     private static let lengths = 0...(1 << 40)
 
     /// The longest pause between two pieces, in seconds.
@@ -16,13 +16,13 @@ struct Bodies {
         router.on(.GET, "/trailers", trailers)
     }
 
-    /// `n` bytes with Content-Length, as fast as the client accepts them.
+    /// Sends `n` bytes with Content-Length, as fast as the client accepts them.
     private func bytes(_ request: Request) throws(Problem) -> Response {
         let length = try request.parameter("n", in: Bodies.lengths)
         return binary(.source(PatternSource(length: length), length: length))
     }
 
-    /// `n` bytes, chunked: `chunk` bytes each, `delay` seconds apart.
+    /// Sends `n` bytes in chunks of `chunk` bytes, `delay` seconds apart.
     private func stream(_ request: Request) throws(Problem) -> Response {
         let length = try request.parameter("n", in: Bodies.lengths)
         let chunk = try request.query("chunk", in: 1...DemoContent.period, or: 4096)
@@ -30,14 +30,14 @@ struct Bodies {
         return binary(.source(PatternSource(length: length, chunk: chunk, pause: pause), length: nil))
     }
 
-    /// `bytes` bytes with Content-Length, one at a time, `delay` seconds apart.
+    /// Sends `bytes` bytes with Content-Length, one at a time, `delay` seconds apart.
     private func drip(_ request: Request) throws(Problem) -> Response {
         let length = try request.query("bytes", in: Bodies.lengths, or: 10)
         let pause = try request.queryDuration("delay", atMost: Bodies.maximumPause, or: 0.1)
         return binary(.source(PatternSource(length: length, chunk: 1, pause: pause), length: length))
     }
 
-    /// `bytes` bytes, chunked, with their length and CRC-32 in the trailer section.
+    /// Sends `bytes` bytes in chunks, with their length and CRC-32 in the trailer section.
     private func trailers(_ request: Request) throws(Problem) -> Response {
         let length = try request.query("bytes", in: 0...(1 << 20), or: 1024)
         let source = PatternSource(length: length, chunk: 256) {

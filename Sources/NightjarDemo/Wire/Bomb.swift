@@ -53,7 +53,7 @@ struct BombSource: BodySource {
         }
     }
 
-    /// By doubling, because there may be a terabyte of them.
+    /// Computes the CRC-32 of zeros by doubling, because there may be a terabyte of them.
     private static func checksum(ofZeros count: Int) -> UInt32 {
         var total: uLong = 0
         var power = crc32_z(0, [0], 1)

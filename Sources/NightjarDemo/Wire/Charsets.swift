@@ -1,12 +1,12 @@
 import NIOCore
 
-/// `/text/{charset}`: a sentence in a charset, which Content-Type names.
+/// `/text/{charset}`: a sentence in a charset that Content-Type names.
 enum Charsets {
-    /// Characters that all of the charsets have.
+    /// A sentence of characters that all charsets have.
     static let common = "Naïve façade, Übergröße: ½ £, señor."
-    /// With characters that ISO-8859-1 lacks, Windows-1252 has at 0x80 to 0x9F, and UTF-16 has.
+    /// A sentence with characters that ISO-8859-1 lacks and that Windows-1252 has at 0x80 to 0x9F.
     static let wide = "“Naïve” façade… costs 5 €—señor Žižka™."
-    /// With a character beyond the basic plane, which is a surrogate pair in UTF-16.
+    /// A sentence with a character that is a surrogate pair in UTF-16.
     static let astral = "Naïve façade 🐦 Ελλάδα."
 
     static func respond(_ request: Request) throws(Problem) -> Response {

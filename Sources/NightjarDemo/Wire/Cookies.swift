@@ -23,7 +23,8 @@ struct Cookies {
     }
 
     /// Sets a cookie from `name`, `value` and the attributes `path`, `domain`, `expires`, `max_age`, `same_site`,
-    /// `secure` and `http_only`. Each `raw` is a Set-Cookie field of its own. `then` is the target of a redirect.
+    /// `secure` and `http_only`. Each `raw` is sent as a Set-Cookie field, verbatim. `then` is the target of a
+    /// redirect.
     private func set(_ request: Request) throws(Problem) -> Response {
         var lines = request.queryValues("raw")
         if let name = request.query("name") {
@@ -44,7 +45,7 @@ struct Cookies {
         return try respond(request, setting: lines)
     }
 
-    /// Expires the cookie with this `name` and, if it was set with them, `path` and `domain`.
+    /// Expires the cookie `name`. `path` and `domain` must be those with which the cookie was set.
     private func delete(_ request: Request) throws(Problem) -> Response {
         guard let name = request.query("name") else { throw Problem.query("name", "is required") }
         var line = "\(name)=; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT"

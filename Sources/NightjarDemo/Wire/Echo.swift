@@ -2,7 +2,7 @@ import NIOCore
 
 /// `/echo`: returns the request, for any method.
 enum Echo {
-    /// In bytes. Larger than for other routes, to return large bodies.
+    /// The largest body, in bytes. Larger than for other routes, so that tests can use large bodies.
     static let bodyLimit = 8 * 1024 * 1024
 
     static func respond(_ request: Request) throws(Problem) -> Response {
@@ -21,7 +21,7 @@ enum Echo {
         ])
     }
 
-    /// As text if it is UTF-8, in base64 otherwise.
+    /// Returns the bytes as text if they are UTF-8, and in base64 otherwise.
     static func body(_ bytes: [UInt8]) -> JSON {
         .string(String(validating: bytes, as: UTF8.self) ?? Base64.encode(bytes))
     }

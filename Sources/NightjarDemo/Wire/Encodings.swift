@@ -17,8 +17,9 @@ struct Encodings {
         router.onAny("/decoded", limit: Encodings.requestLimit, decoded)
     }
 
-    /// Codings in the order of application: `gzip`, `gzip+br`. The content is a JSON document, or `bytes` bytes of the
-    /// content of `/bytes`. With `chunk` it is sent chunked, in pieces of that many bytes, `delay` seconds apart.
+    /// Sends a body with the codings in the path, in the order of application: `gzip`, `gzip+br`. The content is a JSON
+    /// document, or `bytes` bytes of the content of `/bytes`. With `chunk` it is sent chunked, in pieces of that many
+    /// bytes, `delay` seconds apart.
     private func encoded(_ request: Request) throws(Problem) -> Response {
         var codings: [ContentEncoder] = []
         for name in (request.parameters["codings"] ?? "").split(separator: "+", omittingEmptySubsequences: false) {
@@ -39,31 +40,31 @@ struct Encodings {
         return response
     }
 
-    /// A body with `coding` whose second half is overwritten with ones. This includes the end marker, because not all
-    /// codings have a checksum.
+    /// Sends a body with `coding` whose second half is overwritten with ones. This includes the end marker, because not
+    /// all codings have a checksum.
     private func broken(_ request: Request) throws(Problem) -> Response {
         try corrupted(request) { bytes in
             for index in (bytes.count / 2)..<bytes.count { bytes[index] = 0xFF }
         }
     }
 
-    /// A body with `coding` without its last `missing` bytes. The HTTP message is complete.
+    /// Sends a body with `coding` without its last `missing` bytes. The HTTP message is complete.
     private func truncated(_ request: Request) throws(Problem) -> Response {
         let missing = try request.query("missing", in: 1...(1 << 20), or: 10)
         return try corrupted(request) { $0.removeLast(min(missing, $0.count)) }
     }
 
-    /// A body with `coding`, followed by other data.
+    /// Sends a body with `coding`, followed by other data.
     private func trailing(_ request: Request) throws(Problem) -> Response {
         try corrupted(request) { $0 += "something else".utf8 }
     }
 
-    /// An empty body that is declared to have `coding`.
+    /// Sends an empty body whose Content-Encoding is `coding`.
     private func empty(_ request: Request) throws(Problem) -> Response {
         try corrupted(request) { $0 = [] }
     }
 
-    /// An unknown coding, for a body that is not encoded.
+    /// Sends a body that is not encoded, with an unknown coding in Content-Encoding.
     private func unknown(_ request: Request) throws(Problem) -> Response {
         var response = try Content(request, label: "x-demo").response(encodedWith: [])
         response.headers.add(name: "Content-Encoding", value: "x-demo")
@@ -83,7 +84,7 @@ struct Encodings {
             }
             bytes = decoded
         default:
-            // RFC 9110 section 12.5.3: informs the client which codings are accepted.
+            // RFC 9110 section 12.5.3: Accept-Encoding in the response lists the accepted codings.
             throw Problem(
                 .unsupportedMediaType, "the only supported coding of a request body is gzip",
                 headers: ["Accept-Encoding": "gzip"])
@@ -97,7 +98,7 @@ struct Encodings {
         ])
     }
 
-    /// `bytes` zeros, which gzip compresses a thousandfold. The default is 10 GiB.
+    /// Sends `bytes` zeros, which gzip compresses a thousandfold. The default is 10 GiB.
     private func bomb(_ request: Request) throws(Problem) -> Response {
         let bytes = try request.query("bytes", in: 0...(1 << 40), or: 10 << 30)
         guard let source = BombSource(bytes: bytes) else { throw Encodings.outOfMemory }
@@ -129,7 +130,7 @@ private struct Content {
     let bytes: [UInt8]
     let type: String
 
-    /// In bytes. The content is encoded in memory.
+    /// The largest content, in bytes, because it is encoded in memory.
     private static let maximumLength = 16 << 20
 
     init(_ request: Request, label: String) throws(Problem) {

@@ -23,7 +23,7 @@ enum Form {
         }
     }
 
-    /// RFC 2046 section 5.1.1.
+    /// Returns the boundary of a multipart form (RFC 2046 section 5.1.1).
     static func boundary(_ type: FieldParameters?) throws(Problem) -> String {
         guard let boundary = type?["boundary"], (1...70).contains(boundary.utf8.count), boundary.last != " ",
             boundary.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F })

@@ -11,7 +11,7 @@ struct Redirects {
         router.onAny("/redirect-loop/{n}", cycle)
     }
 
-    /// `n` redirects, the last one to `/echo`. With `absolute=true`, Location is an absolute URL.
+    /// Redirects `n` times, the last time to `/echo`. With `absolute=true`, Location is an absolute URL.
     private func count(_ request: Request) throws(Problem) -> Response {
         let count = try request.parameter("n", in: 0...1000)
         let status = try status(request)
@@ -23,7 +23,7 @@ struct Redirects {
         return redirect(status, to: isAbsolute ? "http://\(host)\(path)" : path)
     }
 
-    /// Redirects to `url`, verbatim. Without `url`, the redirect lacks its Location.
+    /// Redirects to `url`, verbatim. Without `url`, the redirect has no Location.
     private func to(_ request: Request) throws(Problem) -> Response {
         let status = try status(request)
         guard let url = request.query("url") else { return redirect(status, to: nil) }
@@ -33,7 +33,7 @@ struct Redirects {
         return redirect(status, to: url)
     }
 
-    /// Redirects to itself.
+    /// Redirects to the URL of the request.
     private func loop(_ request: Request) throws(Problem) -> Response {
         redirect(try status(request), to: request.head.uri)
     }

@@ -13,7 +13,7 @@ struct Responses {
         router.on(.GET, "/headers/large", largeHeaders)
     }
 
-    /// A final response with this status, to any method.
+    /// Responds to any method with the status in the path.
     private func status(_ request: Request) throws(Problem) -> Response {
         let code = try request.parameter("code", in: 200...599)
         let status = HTTPResponseStatus(statusCode: code)
@@ -33,7 +33,7 @@ struct Responses {
         return Problem(status, "this response was requested", headers: headers).response
     }
 
-    /// A response after this number of seconds.
+    /// Responds after the number of seconds in the path.
     private func delay(_ request: Request) throws(Problem) -> Response {
         guard let pause = TimeAmount(secondsText: request.parameters["seconds"] ?? "", atMost: 60) else {
             throw Problem(.notFound, "{seconds} must be a number between 0 and 60")
@@ -52,14 +52,14 @@ struct Responses {
         return response
     }
 
-    /// A response after which the connection is closed.
+    /// Responds and then closes the connection.
     private func close(_ request: Request) throws(Problem) -> Response {
         var response = Response.json(["connection": .int(request.connection)])
         response.closesConnection = true
         return response
     }
 
-    /// `count` 103 responses (RFC 8297), then the final response.
+    /// Sends `count` 103 responses (RFC 8297), then the final response.
     private func informational(_ request: Request) throws(Problem) -> Response {
         let count = try request.query("count", in: 0...1000, or: 1)
         var response = Response.json(["hints": .int(count)])
@@ -71,7 +71,7 @@ struct Responses {
         return response
     }
 
-    /// `fields` header fields whose values have `bytes` bytes in total.
+    /// Sends `fields` header fields whose values have `bytes` bytes in total.
     private func largeHeaders(_ request: Request) throws(Problem) -> Response {
         let bytes = try request.query("bytes", in: 0...(16 << 20), or: 65_536)
         let fields = try request.query("fields", in: 1...100_000, or: 1)

@@ -283,7 +283,7 @@ static void streams_a_body(const char *origin) {
   nj_error *err = NULL;
   CHECK(nj_client_send(client, req, &err) == NULL);
   CHECK(nj_error_kind(err) == NJ_INVALID_REQUEST);
-  CHECK_TEXT(nj_error_message(err), "the body callback failed");
+  CHECK_TEXT(nj_error_message(err), "the body's source failed: nj_read_fn returned NJ_READ_FAILED");
   nj_error_release(err);
   nj_request_free(req);
 }
