@@ -1,33 +1,33 @@
 /// Converts between objects and the opaque pointers that C and Lua hold. A new handle owns one reference.
-package enum Handle<Object: AnyObject> {
+public enum Handle<Object: AnyObject> {
     /// Returns a new handle, which the caller owns.
-    @inlinable package static func make(_ object: Object) -> OpaquePointer {
+    @inlinable public static func make(_ object: Object) -> OpaquePointer {
         OpaquePointer(Unmanaged.passRetained(object).toOpaque())
     }
 
     /// Returns a handle that does not own a reference. It is valid as long as another owner holds the object.
-    @inlinable package static func lend(_ object: Object) -> OpaquePointer {
+    @inlinable public static func lend(_ object: Object) -> OpaquePointer {
         OpaquePointer(Unmanaged.passUnretained(object).toOpaque())
     }
 
     /// Returns the object of a handle. The handle keeps its reference. Nil for NULL.
-    @inlinable package static func borrow(_ handle: OpaquePointer?) -> Object? {
+    @inlinable public static func borrow(_ handle: OpaquePointer?) -> Object? {
         handle.map { Unmanaged<Object>.fromOpaque(UnsafeRawPointer($0)).takeUnretainedValue() }
     }
 
     /// Returns the object of a handle and takes over its reference. The handle is invalid afterwards. Nil for NULL.
-    @inlinable package static func take(_ handle: OpaquePointer?) -> Object? {
+    @inlinable public static func take(_ handle: OpaquePointer?) -> Object? {
         handle.map { Unmanaged<Object>.fromOpaque(UnsafeRawPointer($0)).takeRetainedValue() }
     }
 
     /// Adds a reference to a handle. It must be balanced with ``release(_:)``.
-    @inlinable package static func retain(_ handle: OpaquePointer?) {
+    @inlinable public static func retain(_ handle: OpaquePointer?) {
         guard let handle else { return }
         _ = Unmanaged<Object>.fromOpaque(UnsafeRawPointer(handle)).retain()
     }
 
     /// Releases one reference of a handle.
-    @inlinable package static func release(_ handle: OpaquePointer?) {
+    @inlinable public static func release(_ handle: OpaquePointer?) {
         guard let handle else { return }
         Unmanaged<Object>.fromOpaque(UnsafeRawPointer(handle)).release()
     }

@@ -1,5 +1,4 @@
-// `import Nightjar` is sufficient for programs. Access control chooses what they see: declarations for programs are
-// `public`, those for other targets of this package are `package`.
+// `import Nightjar` is sufficient for programs.
 @_exported import NightjarAPI
 @_exported import NightjarHTTP
 @_exported import NightjarStorage

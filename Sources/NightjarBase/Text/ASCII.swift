@@ -7,20 +7,19 @@ import Darwin
 #endif
 
 /// Operations on US-ASCII bytes, the character set of HTTP's syntax.
-@usableFromInline
-package enum ASCII {
+public enum ASCII {
     @inlinable
-    package static func lowercase(_ byte: UInt8) -> UInt8 {
+    public static func lowercase(_ byte: UInt8) -> UInt8 {
         byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
     }
 
     @inlinable
-    package static func equalIgnoringCase(_ a: some Collection<UInt8>, _ b: some Collection<UInt8>) -> Bool {
+    public static func equalIgnoringCase(_ a: some Collection<UInt8>, _ b: some Collection<UInt8>) -> Bool {
         a.count == b.count && zip(a, b).allSatisfy { lowercase($0) == lowercase($1) }
     }
 
     @inlinable
-    package static func equalIgnoringCase(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
+    public static func equalIgnoringCase(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
         guard a.count == b.count else { return false }
         var at = 0
         while at < a.count, lowercase(a[at]) == lowercase(b[at]) { at += 1 }
@@ -29,7 +28,7 @@ package enum ASCII {
 
     /// Returns true if `bytes` equals the UTF-8 of `text`. Compares with one memcmp, unlike `elementsEqual`.
     @inlinable
-    package static func isSame(_ bytes: UnsafeRawBufferPointer, _ text: String) -> Bool {
+    public static func isSame(_ bytes: UnsafeRawBufferPointer, _ text: String) -> Bool {
         let same = text.utf8.withContiguousStorageIfAvailable { text in
             guard text.count == bytes.count else { return false }
             guard let a = bytes.baseAddress, let b = text.baseAddress else { return text.isEmpty }
@@ -40,7 +39,7 @@ package enum ASCII {
 
     /// Returns true if `bytes` equals `text`, ignoring case. `text` must be in lower case.
     @inlinable
-    package static func isCaseless(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
+    public static func isCaseless(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
         guard bytes.count == text.utf8CodeUnitCount else { return false }
         var at = 0
         while at < bytes.count, bytes[at] | (isLetter(text.utf8Start[at]) ? 0x20 : 0) == text.utf8Start[at] { at += 1 }
@@ -48,20 +47,20 @@ package enum ASCII {
     }
 
     @inlinable
-    package static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
+    public static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
 
     @inlinable
-    package static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+    public static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
 
     /// Returns true for space, tab, CR and LF.
     @inlinable
-    package static func isWhitespace(_ byte: UInt8) -> Bool {
+    public static func isWhitespace(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
     }
 
     /// Returns the bytes without white space at both ends.
     @inlinable
-    package static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
+    public static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
         let rest = bytes.drop(while: isWhitespace)
         guard let last = rest.lastIndex(where: { !isWhitespace($0) }) else { return rest }
         return rest[...last]
@@ -69,7 +68,7 @@ package enum ASCII {
 
     /// Returns the value of a hexadecimal digit, or nil if `byte` is not a digit.
     @inlinable
-    package static func hexValue(_ byte: UInt8) -> UInt8? {
+    public static func hexValue(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte &- UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): byte &- UInt8(ascii: "a") &+ 10
@@ -81,7 +80,7 @@ package enum ASCII {
 
 /// Quotes `text` for an error message. Truncates it after `limit` code points. Escapes characters that affect a
 /// terminal or the direction of text, because the text may come from an untrusted peer.
-package func quoted(_ text: some StringProtocol, limit: Int = 80) -> String {
+public func quoted(_ text: some StringProtocol, limit: Int = 80) -> String {
     var result = "\""
     for (position, scalar) in text.unicodeScalars.enumerated() {
         if position == limit {

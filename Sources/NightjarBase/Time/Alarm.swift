@@ -2,15 +2,15 @@
 ///
 /// Times are nanoseconds of a monotonic clock. Deadlines are never removed. If the timer fires for a deadline that is
 /// no longer needed, the owner does nothing except call ``arm(at:)`` for the next deadline.
-package struct Alarm: Sendable {
+public struct Alarm: Sendable {
     private var next: UInt64?
 
-    package init() {}
+    public init() {}
 
     /// Adds a deadline.
     ///
     /// - Returns: true if a timer must be started for `moment`; false if a timer for an earlier deadline is running.
-    package mutating func arm(at moment: UInt64) -> Bool {
+    public mutating func arm(at moment: UInt64) -> Bool {
         if let next, next <= moment { return false }
         next = moment
         return true
@@ -19,7 +19,7 @@ package struct Alarm: Sendable {
     /// Reports that the timer for `moment` has fired.
     ///
     /// - Returns: false if a timer with an earlier deadline has replaced this timer.
-    package mutating func rang(at moment: UInt64) -> Bool {
+    public mutating func rang(at moment: UInt64) -> Bool {
         guard next == moment else { return false }
         next = nil
         return true

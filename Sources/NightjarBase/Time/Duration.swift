@@ -1,21 +1,21 @@
 extension Duration {
     /// Whole nanoseconds, clamped to the range of Int64 (292 years).
-    package var nanosecondsClamped: Int64 {
+    public var nanosecondsClamped: Int64 {
         let (seconds, attoseconds) = components
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         let (sum, overflowToo) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
         return overflow || overflowToo ? (seconds < 0 ? .min : .max) : sum
     }
 
-    package var inSeconds: Double {
+    public var inSeconds: Double {
         Double(components.seconds) + Double(components.attoseconds) * 1e-18
     }
 
     /// The longest duration that an option accepts, in seconds: 100 years of 365 days.
-    package static let mostSeconds = 3_153_600_000
+    public static let mostSeconds = 3_153_600_000
 
     /// Creates a duration. Returns nil unless `seconds` is between 0 and ``mostSeconds``.
-    package init?(seconds: Double) {
+    public init?(seconds: Double) {
         guard seconds >= 0, seconds <= Double(Duration.mostSeconds) else { return nil }
         self = .nanoseconds(Int64(seconds * 1e9))
     }

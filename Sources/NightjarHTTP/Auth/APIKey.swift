@@ -87,7 +87,7 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// origin may receive the key.
     ///
     /// - Throws: `invalid_url` if the target becomes too long.
-    package func attached(to request: PreparedRequest) throws(NightjarError) -> PreparedRequest {
+    public func attached(to request: PreparedRequest) throws(NightjarError) -> PreparedRequest {
         switch place {
         case .header(let name):
             return request.hasField(name) ? request : try request.addingSecret(field: name, value)

@@ -9,42 +9,42 @@ import NIOCore
 ///
 /// Any web page that the user visits can send requests to that port. A request without the login's state parameter did
 /// not originate from the authorization server. It gets an error response and does not end the login.
-package struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflectable {
-    package enum Outcome: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflectable {
+    public enum Outcome: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
         /// The code, for ``exchange(_:client:)``.
         case code(String)
         case failed(Reason)
 
-        package var description: String {
+        public var description: String {
             switch self {
             case .code: "code ***"
             case .failed(let reason): "failed: \(reason)"
             }
         }
-        package var customMirror: Mirror { Mirror(self, children: []) }
+        public var customMirror: Mirror { Mirror(self, children: []) }
     }
 
-    package enum Reason: Sendable, Equatable {
+    public enum Reason: Sendable, Equatable {
         case refused(TokenResponse.Refusal)
         /// The issuer in the redirect is another server or is missing. The code in that redirect must not be sent to
         /// this login's server.
         case wrongIssuer
     }
 
-    package struct BrowserResult: Sendable {
+    public struct BrowserResult: Sendable {
         /// The response for the browser. The connection is closed after it.
-        package let reply: BrowserReply
+        public let reply: BrowserReply
         /// The result of the login. Nil while the login is still waiting.
-        package let outcome: Outcome?
+        public let outcome: Outcome?
     }
 
     /// The number of random bytes for the state: as many as for the proof key, more than RFC 6749 section 10.10
     /// requires.
-    package static let randomByteCount = 32
+    public static let randomByteCount = 32
     /// The path of the redirect.
     private static let path = "/callback"
 
-    package let redirect: String
+    public let redirect: String
     private let clientID: String
     private let scope: String?
     private let state: String
@@ -57,7 +57,7 @@ package struct AuthorizationCode: Sendable, CustomStringConvertible, CustomRefle
     ///   - random: ``randomByteCount`` unpredictable bytes.
     ///   - issuer: the server's issuer identifier, if the server is known to include it in redirects (RFC 9207). Nil:
     ///     the issuer is not checked.
-    package init(
+    public init(
         clientID: String, scope: String? = nil, port: Int, random: [UInt8], proof: ProofKey, issuer: String? = nil
     ) {
         self.clientID = clientID
@@ -69,14 +69,14 @@ package struct AuthorizationCode: Sendable, CustomStringConvertible, CustomRefle
         redirect = "http://127.0.0.1:\(port)\(AuthorizationCode.path)"
     }
 
-    package var description: String { "login at \(redirect)" }
-    package var customMirror: Mirror { Mirror(self, children: []) }
+    public var description: String { "login at \(redirect)" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
 
     /// Returns the URL to open in the user's browser.
     ///
     /// - Parameter endpoint: the server's authorization endpoint. Its query is kept.
     /// - Throws: `invalid_url` if `endpoint` is not a valid URL.
-    package func page(at endpoint: String) throws(NightjarError) -> String {
+    public func page(at endpoint: String) throws(NightjarError) -> String {
         let url = try RequestURL(endpoint)
         let query = OAuthRequest.authorizationQuery(
             clientID: clientID, redirect: redirect, scope: scope, state: state, proof: proof)
@@ -84,14 +84,14 @@ package struct AuthorizationCode: Sendable, CustomStringConvertible, CustomRefle
     }
 
     /// Returns the request that exchanges the code for a token.
-    package func exchange(_ code: String, client: OAuthRequest.ClientAuthentication) -> OAuthRequest {
+    public func exchange(_ code: String, client: OAuthRequest.ClientAuthentication) -> OAuthRequest {
         .authorizationCode(code, redirect: redirect, verifier: proof, client: client)
     }
 
     /// Handles a request that arrived on the port.
     ///
     /// - Parameter target: path and query from the request line.
-    package mutating func requested(_ method: Method, _ target: String) -> BrowserResult {
+    public mutating func requested(_ method: Method, _ target: String) -> BrowserResult {
         let parts = target.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
         guard !hasEnded, let place = parts.first, place.elementsEqual(AuthorizationCode.path.utf8) else {
             return BrowserResult(
@@ -142,7 +142,7 @@ package struct AuthorizationCode: Sendable, CustomStringConvertible, CustomRefle
 }
 
 extension AuthorizationCode.Reason {
-    package var error: NightjarError {
+    public var error: NightjarError {
         switch self {
         case .refused(let refusal): refusal.error
         case .wrongIssuer:

@@ -2,9 +2,9 @@ import NIOCore
 
 /// The response for a browser that connects to the login port: a page with a short text, without scripts and external
 /// resources.
-package struct BrowserReply: Sendable {
-    package let status: Int
-    package let text: String
+public struct BrowserReply: Sendable {
+    public let status: Int
+    public let text: String
 
     /// - Parameter text: plain text. It is escaped when the page is built.
     init(_ status: Int, _ text: String) {
@@ -12,14 +12,14 @@ package struct BrowserReply: Sendable {
         self.text = text
     }
 
-    package var page: String {
+    public var page: String {
         "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Sign in</title>"
             + "<p>\(BrowserReply.escaped(text))</p></html>\n"
     }
 
     /// The complete HTTP/1.1 response. Its headers prevent caching and the Referer field, because the page's URL
     /// contains the code.
-    package var bytes: ByteBuffer {
+    public var bytes: ByteBuffer {
         let page = page
         let reason =
             switch status {

@@ -1,14 +1,14 @@
 /// The response of a device authorization endpoint. RFC 8628 section 3.2.
-package struct DeviceAuthorization: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+public struct DeviceAuthorization: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     /// The device code, for ``OAuthRequest/deviceCode(_:client:)``. Must not be shown.
-    package let deviceCode: String
+    public let deviceCode: String
     /// The code that the user enters on ``page``.
-    package let userCode: String
-    package let page: String
+    public let userCode: String
+    public let page: String
     /// The URL of the page with the code filled in, for a QR code or for opening in a browser.
-    package let completePage: String?
-    package let lifetime: Duration
-    package let interval: Duration
+    public let completePage: String?
+    public let lifetime: Duration
+    public let interval: Duration
 
     /// The polling interval if the response has no `interval`. RFC 8628 section 3.2.
     private static let defaultInterval = Duration.seconds(5)
@@ -18,13 +18,13 @@ package struct DeviceAuthorization: Sendable, Equatable, CustomStringConvertible
     /// The minimum interval. Fractions of a second violate the RFC but are useful in tests.
     private static let shortestInterval = Duration.milliseconds(50)
 
-    package var description: String { "device authorization ***" }
-    package var customMirror: Mirror { Mirror(self, children: []) }
+    public var description: String { "device authorization ***" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
 
     /// - Throws: `unauthorized` if the server refuses, `too_large` if the response exceeds 1 MiB, `decoding` if the
     ///   response is invalid. Values shown to the user must not contain control characters, and page URLs must be http
     ///   or https, because they are printed and opened.
-    package init(status: Int, body: UnsafeRawBufferPointer) throws(NightjarError) {
+    public init(status: Int, body: UnsafeRawBufferPointer) throws(NightjarError) {
         guard body.count <= TokenResponse.largestBody else {
             throw NightjarError(.tooLarge, "the response of the device authorization endpoint is larger than 1 MiB")
         }

@@ -5,8 +5,8 @@
 ///                        └──code expired──▶ ended ◀───────┴──refused
 ///
 /// Times are nanoseconds of a monotonic clock.
-package struct DeviceFlow: Sendable {
-    package enum Action: Sendable, Equatable {
+public struct DeviceFlow: Sendable {
+    public enum Action: Sendable, Equatable {
         /// Show the code and the page to the user.
         case show(userCode: String, page: String, completePage: String?)
         /// Start a timer and call ``timerFired(now:)`` when it expires.
@@ -17,7 +17,7 @@ package struct DeviceFlow: Sendable {
         case fail(Reason)
     }
 
-    package enum Reason: Sendable, Equatable {
+    public enum Reason: Sendable, Equatable {
         case denied
         /// The user did not enter the code in time.
         case expired
@@ -40,14 +40,14 @@ package struct DeviceFlow: Sendable {
     /// The maximum number of times the interval is doubled.
     private static let mostDoublings = 6
 
-    package init(_ authorization: DeviceAuthorization) {
+    public init(_ authorization: DeviceAuthorization) {
         self.authorization = authorization
         interval = authorization.interval
     }
 
     /// Starts the flow. Must be called when the authorization response arrives, because the code's lifetime is counted
     /// from `now`.
-    package mutating func begin(now: UInt64) -> [Action] {
+    public mutating func begin(now: UInt64) -> [Action] {
         guard case .idle = state else { return [] }
         expiry = now.later(by: authorization.lifetime)
         return [
@@ -56,7 +56,7 @@ package struct DeviceFlow: Sendable {
         ] + scheduleNextPoll(interval, now)
     }
 
-    package mutating func timerFired(now: UInt64) -> [Action] {
+    public mutating func timerFired(now: UInt64) -> [Action] {
         guard case .waiting = state else { return [] }
         guard now < expiry else { return end(.fail(.expired)) }
         state = .polling
@@ -65,7 +65,7 @@ package struct DeviceFlow: Sendable {
 
     /// Handles the response of the token endpoint. Each consecutive temporary error doubles the wait before the next
     /// poll.
-    package mutating func received(_ result: Result<TokenResponse, NightjarError>, now: UInt64) -> [Action] {
+    public mutating func received(_ result: Result<TokenResponse, NightjarError>, now: UInt64) -> [Action] {
         guard case .polling = state else { return [] }
         switch result {
         case .success(.token(let token)): return end(.done(token))
@@ -102,7 +102,7 @@ package struct DeviceFlow: Sendable {
 
 extension DeviceFlow.Action: CustomStringConvertible, CustomReflectable {
     /// Contains the user code, but neither the device code nor the token.
-    package var description: String {
+    public var description: String {
         switch self {
         case .show(let code, let page, _): "show \(code) for \(page)"
         case .startTimer(let wait): "start timer of \(wait.inSeconds) s"
@@ -112,11 +112,11 @@ extension DeviceFlow.Action: CustomStringConvertible, CustomReflectable {
         }
     }
 
-    package var customMirror: Mirror { Mirror(self, children: []) }
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension DeviceFlow.Reason {
-    package var error: NightjarError {
+    public var error: NightjarError {
         switch self {
         case .denied: NightjarError(.unauthorized, "the login failed: the user denied access")
         case .expired:

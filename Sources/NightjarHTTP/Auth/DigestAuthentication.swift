@@ -2,23 +2,23 @@
 ///
 ///     no session ──challenge──▶ a nonce, for this call and later ones ──refused──▶ no session
 ///                                     └──stale nonce or nextnonce──▶ a new nonce
-package struct DigestAuthentication: Sendable, CustomStringConvertible, CustomReflectable {
-    package typealias Hash = @Sendable ([UInt8]) -> [UInt8]
+public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomReflectable {
+    public typealias Hash = @Sendable ([UInt8]) -> [UInt8]
 
     /// The algorithms, strongest first.
-    package enum Algorithm: String, Sendable, CaseIterable {
+    public enum Algorithm: String, Sendable, CaseIterable {
         case sha512_256 = "sha-512-256"
         case sha256 = "sha-256"
         case md5
     }
 
-    package enum Verdict: Sendable, Equatable {
+    public enum Verdict: Sendable, Equatable {
         /// Send the request again with ``authorization(_:_:body:random:)``.
         case respond
         case stop(Reason)
     }
 
-    package enum Reason: Sendable, Equatable {
+    public enum Reason: Sendable, Equatable {
         /// The server offers no Digest challenge.
         case notOffered
         /// The server offers only algorithms or protections that are not supported.
@@ -41,7 +41,7 @@ package struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRe
     }
 
     /// The number of random bytes for a client nonce, as in the examples of RFC 7616.
-    package static let randomByteCount = 33
+    public static let randomByteCount = 33
 
     private let user: String
     private let password: String
@@ -50,21 +50,21 @@ package struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRe
 
     /// - Parameter hashes: the hash functions, because this module contains no cryptography. Challenges for algorithms
     ///   without a hash function are not supported.
-    package init(user: String, password: String, hashes: [Algorithm: Hash]) {
+    public init(user: String, password: String, hashes: [Algorithm: Hash]) {
         self.user = user
         self.password = password
         self.hashes = hashes
     }
 
-    package var description: String { "digest login ***" }
-    package var customMirror: Mirror { Mirror(self, children: []) }
+    public var description: String { "digest login ***" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
 
     /// Handles a 401 response.
     ///
     /// - Parameter rounds: how often the call was already sent again after a challenge. A request sent with
     ///   ``preemptive(_:_:body:random:)`` does not count: its nonce may have expired, and not every server reports an
     ///   expired nonce.
-    package mutating func challenged(
+    public mutating func challenged(
         _ challenges: [Challenge], for url: RequestURL, body: RequestBody, rounds: Int
     ) -> Verdict {
         guard challenges.contains(where: { $0.scheme == "digest" }) else { return .stop(.notOffered) }
@@ -89,7 +89,7 @@ package struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRe
     ///
     /// - Parameter random: ``randomByteCount`` unpredictable bytes.
     /// - Returns: nil if there is no challenge for this origin, or if the challenge cannot be used with this body.
-    package mutating func authorization(
+    public mutating func authorization(
         _ method: Method, _ url: RequestURL, body: RequestBody, random: [UInt8]
     ) -> String? {
         guard var session, session.origin == url.origin, session.count < .max,
@@ -113,7 +113,7 @@ package struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRe
     /// Returns the Authorization value for a request that was not challenged, which saves a round trip.
     ///
     /// - Returns: nil if the last challenge is not known to apply to this URL.
-    package mutating func preemptive(
+    public mutating func preemptive(
         _ method: Method, _ url: RequestURL, body: RequestBody, random: [UInt8]
     ) -> String? {
         guard let session, session.space?.contains(where: { url.target.hasPrefix($0) }) ?? true else { return nil }
@@ -127,7 +127,7 @@ package struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRe
     ///   - credentials: the Authorization value of the request.
     /// - Returns: false if the server's proof (rspauth) is invalid. The server then does not have the password, and its
     ///   response must not be trusted.
-    package mutating func accepted(_ info: String?, to credentials: String, from origin: Origin) -> Bool {
+    public mutating func accepted(_ info: String?, to credentials: String, from origin: Origin) -> Bool {
         guard let info, let info = Challenge.parse(["Digest " + info]).first else { return true }
         guard isProof(info, for: credentials) else { return false }
         guard session?.origin == origin, let next = info["nextnonce"], !next.isEmpty, next != session?.nonce else {
@@ -163,7 +163,7 @@ package struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRe
     }
 
     /// The error for a server whose proof (rspauth) is invalid.
-    package static let unproven = NightjarError(
+    public static let unproven = NightjarError(
         .protocol,
         "the server does not have the password: the proof in its Authentication-Info field (rspauth) is invalid",
         requestMayHaveBeenProcessed: true)
@@ -180,7 +180,7 @@ package struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRe
 }
 
 extension DigestAuthentication.Reason {
-    package var error: NightjarError {
+    public var error: NightjarError {
         switch self {
         case .notOffered:
             NightjarError(.unauthorized, "the server does not offer Digest authentication; use a scheme that it offers")

@@ -1,5 +1,5 @@
 extension LoginUpdate {
-    package indirect enum Purpose: Sendable, Equatable {
+    public indirect enum Purpose: Sendable, Equatable {
         /// A call needs another token.
         case refresh
         /// The session has ended. Adopts a login that another client has made after the end.
@@ -10,7 +10,7 @@ extension LoginUpdate {
         case keep(Token)
         case logOut
 
-        package var changesLogin: Bool {
+        public var changesLogin: Bool {
             switch self {
             case .refresh, .look, .logIn: false
             case .keep, .logOut: true
@@ -19,7 +19,7 @@ extension LoginUpdate {
     }
 
     /// The login that an ended session had.
-    package enum EndedLogin: Sendable, Equatable {
+    public enum EndedLogin: Sendable, Equatable {
         case none
         /// The lineages of earlier logins, which must not be adopted: the client's own, and the one that its logout
         /// found in the store. `mustEnd`: the logout did not reach the store and must be saved.
@@ -31,19 +31,19 @@ extension LoginUpdate {
     }
 
     /// How the client can obtain a token without a person.
-    package struct Capabilities: Sendable {
+    public struct Capabilities: Sendable {
         /// True if the client can use a refresh token.
-        package var refreshes: Bool
+        public var refreshes: Bool
         /// True if the client has credentials of its own.
-        package var logsInByItself: Bool
+        public var logsInByItself: Bool
 
-        package init(refreshes: Bool, logsInByItself: Bool) {
+        public init(refreshes: Bool, logsInByItself: Bool) {
             self.refreshes = refreshes
             self.logsInByItself = logsInByItself
         }
     }
 
-    package indirect enum Action: Sendable, Equatable {
+    public indirect enum Action: Sendable, Equatable {
         /// Load the record. Report with ``loaded(_:at:using:)`` or ``loadFailed()``.
         case load
         /// Take the lock and hold it until the update ends. Report with ``locked()`` or ``lockFailed(_:)``.
@@ -58,7 +58,7 @@ extension LoginUpdate {
         case end(Outcome)
     }
 
-    package indirect enum Outcome: Sendable, Equatable {
+    public indirect enum Outcome: Sendable, Equatable {
         /// A token that was found in the store.
         case adopted(Token)
         /// A new token, which was saved in the store.
@@ -70,7 +70,7 @@ extension LoginUpdate {
     }
 
     /// The result of an exchange.
-    package enum Result: Sendable, Equatable {
+    public enum Result: Sendable, Equatable {
         case token(Token)
         case invalidGrant
         /// Another refusal, which does not spend the refresh token.

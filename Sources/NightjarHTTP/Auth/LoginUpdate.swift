@@ -17,21 +17,21 @@
 /// can repeat the exchange and receive the same response. The new token is saved before it is used.
 ///
 /// Each event returns the one action to carry out next.
-package struct LoginUpdate: Sendable {
-    package let purpose: Purpose
+public struct LoginUpdate: Sendable {
+    public let purpose: Purpose
     private let held: Token?
     private let capabilities: Capabilities
     private let configured: ConfiguredToken?
     /// The login that the client uses and could not save.
     private(set) var unsaved: UnsavedLogin?
     /// The last known record of the store.
-    package private(set) var seen: KnownLogin
+    public private(set) var seen: KnownLogin
     private(set) var hasLoaded = false
     /// True if a token was requested from the server.
-    package private(set) var wasExchanged = false
+    public private(set) var wasExchanged = false
     private var state = State.idle
     private var isLocked = false
-    package private(set) var isAbandoned = false
+    public private(set) var isAbandoned = false
     private var rounds = 0
     /// True if a save of the new login was reported as failed but may have taken place.
     private var mayBeStored = false
@@ -41,7 +41,7 @@ package struct LoginUpdate: Sendable {
     /// - Parameters:
     ///   - held: the token in use, which is expiring or was refused. Nil: none.
     ///   - seen: the last known record of the store.
-    package init(
+    public init(
         _ purpose: Purpose, held: Token?, configured: ConfiguredToken?, seen: KnownLogin, _ capabilities: Capabilities
     ) {
         self.purpose = purpose
@@ -52,7 +52,7 @@ package struct LoginUpdate: Sendable {
     }
 
     /// True if a cancellation now would lose a token, a login or a logout.
-    package var mustFinish: Bool {
+    public var mustFinish: Bool {
         switch state {
         case .ended: false
         case .idle, .loading, .locking: purpose.changesLogin
@@ -63,19 +63,19 @@ package struct LoginUpdate: Sendable {
     // MARK: Events
 
     /// - Parameter unsaved: the login that the client currently uses and could not save.
-    package mutating func begin(unsaved: UnsavedLogin?) -> Action {
+    public mutating func begin(unsaved: UnsavedLogin?) -> Action {
         self.unsaved = unsaved
         return load()
     }
 
     /// Ends the update before it uses the store.
-    package mutating func drop() -> Action { end(.failed(.storage)) }
+    public mutating func drop() -> Action { end(.failed(.storage)) }
 
     /// Reports that the client is closing, or that a login or logout has started. An exchange that has not started is
     /// skipped.
-    package mutating func abandon() { isAbandoned = true }
+    public mutating func abandon() { isAbandoned = true }
 
-    package mutating func loaded(
+    public mutating func loaded(
         _ stored: StoredLogin?, at now: Timestamp, using random: inout some RandomNumberGenerator
     ) -> Action {
         guard case .loading = state else { return unexpected() }
@@ -108,20 +108,20 @@ package struct LoginUpdate: Sendable {
         return decide(stored, at: now, using: &random)
     }
 
-    package mutating func loadFailed() -> Action { storeFailed() }
+    public mutating func loadFailed() -> Action { storeFailed() }
 
-    package mutating func locked() -> Action {
+    public mutating func locked() -> Action {
         guard case .locking = state else { return unexpected() }
         isLocked = true
         return load()
     }
 
-    package mutating func lockFailed(_ failure: TokenRefresh.Failure) -> Action {
+    public mutating func lockFailed(_ failure: TokenRefresh.Failure) -> Action {
         guard case .locking = state else { return unexpected() }
         return end(.failed(failure))
     }
 
-    package mutating func saved(at now: Timestamp, using random: inout some RandomNumberGenerator) -> Action {
+    public mutating func saved(at now: Timestamp, using random: inout some RandomNumberGenerator) -> Action {
         switch state {
         case .savingIntent(var exchange, let intent):
             seen = .version(intent.version)
@@ -147,7 +147,7 @@ package struct LoginUpdate: Sendable {
     ///
     /// - Parameter afterFailure: true if an earlier attempt at this save was reported as failed. That attempt may have
     ///   taken place before another process replaced the record.
-    package mutating func conflicted(afterFailure: Bool) -> Action {
+    public mutating func conflicted(afterFailure: Bool) -> Action {
         if afterFailure {
             mayBeStored = true
             unsaved = unsaved?.afterFailedSave
@@ -161,7 +161,7 @@ package struct LoginUpdate: Sendable {
         }
     }
 
-    package mutating func saveFailed() -> Action {
+    public mutating func saveFailed() -> Action {
         switch state {
         case .savingToken(let login, let origin):
             guard let token = login.token else { return unexpected() }
@@ -176,7 +176,7 @@ package struct LoginUpdate: Sendable {
         }
     }
 
-    package mutating func exchanged(
+    public mutating func exchanged(
         _ result: Result, at now: Timestamp, using random: inout some RandomNumberGenerator
     ) -> Action {
         guard case .exchanging(let exchange) = state else { return unexpected() }

@@ -3,8 +3,8 @@
 /// Logins and logouts take effect in order and do not wait for refreshes, because an exchange with the server may take
 /// a minute. A refresh waits for the logins and logouts before it, whose result it must find in the store, and for the
 /// refresh before it, whose token it may have to save.
-package struct LoginUpdateQueue: Sendable {
-    package typealias ID = UInt64
+public struct LoginUpdateQueue: Sendable {
+    public typealias ID = UInt64
 
     private struct Entry {
         let id: ID
@@ -16,11 +16,11 @@ package struct LoginUpdateQueue: Sendable {
     private var entries: [Entry] = []
     private var lastID: ID = 0
 
-    package init() {}
+    public init() {}
 
-    package var isEmpty: Bool { entries.isEmpty }
+    public var isEmpty: Bool { entries.isEmpty }
 
-    package mutating func append(changesLogin: Bool) -> ID {
+    public mutating func append(changesLogin: Bool) -> ID {
         lastID += 1
         entries.append(Entry(id: lastID, changesLogin: changesLogin))
         return lastID
@@ -28,7 +28,7 @@ package struct LoginUpdateQueue: Sendable {
 
     /// - Returns: the next entry that can start now. It may end immediately, so call `next()` again until it returns
     ///   nil.
-    package mutating func next() -> ID? {
+    public mutating func next() -> ID? {
         var (isChanging, isRefreshing) = (false, false)
         for index in entries.indices {
             let entry = entries[index]
@@ -42,5 +42,5 @@ package struct LoginUpdateQueue: Sendable {
         return nil
     }
 
-    package mutating func remove(_ id: ID) { entries.removeAll { $0.id == id } }
+    public mutating func remove(_ id: ID) { entries.removeAll { $0.id == id } }
 }

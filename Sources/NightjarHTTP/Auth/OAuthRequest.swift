@@ -15,9 +15,9 @@ public struct OAuthRequest: Sendable, CustomStringConvertible, CustomReflectable
     }
 
     /// The form items in order, for ``FormEncoding/encode(_:)``.
-    package let form: [(name: String, value: String)]
+    public let form: [(name: String, value: String)]
     /// The value of the Authorization field, if any.
-    package let authorization: String?
+    public let authorization: String?
 
     public var description: String { "OAuth request ***" }
     public var customMirror: Mirror { Mirror(self, children: []) }
@@ -42,22 +42,22 @@ public struct OAuthRequest: Sendable, CustomStringConvertible, CustomReflectable
     }
 
     /// Refreshes a token. RFC 6749 section 6.
-    package static func refresh(_ token: String, scope: String? = nil, client: ClientAuthentication) -> OAuthRequest {
+    public static func refresh(_ token: String, scope: String? = nil, client: ClientAuthentication) -> OAuthRequest {
         OAuthRequest([("grant_type", "refresh_token"), ("refresh_token", token), ("scope", scope)], client)
     }
 
     /// Requests a token with the client's own credentials. RFC 6749 section 4.4.
-    package static func clientCredentials(scope: String? = nil, client: ClientAuthentication) -> OAuthRequest {
+    public static func clientCredentials(scope: String? = nil, client: ClientAuthentication) -> OAuthRequest {
         OAuthRequest([("grant_type", "client_credentials"), ("scope", scope)], client)
     }
 
     /// Requests a device code from the device authorization endpoint. RFC 8628 section 3.1.
-    package static func deviceAuthorization(scope: String? = nil, client: ClientAuthentication) -> OAuthRequest {
+    public static func deviceAuthorization(scope: String? = nil, client: ClientAuthentication) -> OAuthRequest {
         OAuthRequest([("scope", scope)], client)
     }
 
     /// Polls the token endpoint with a device code. RFC 8628 section 3.4.
-    package static func deviceCode(_ code: String, client: ClientAuthentication) -> OAuthRequest {
+    public static func deviceCode(_ code: String, client: ClientAuthentication) -> OAuthRequest {
         OAuthRequest(
             [("grant_type", "urn:ietf:params:oauth:grant-type:device_code"), ("device_code", code)], client)
     }
@@ -65,7 +65,7 @@ public struct OAuthRequest: Sendable, CustomStringConvertible, CustomReflectable
     /// Exchanges an authorization code for a token. RFC 6749 section 4.1.3 with RFC 7636 section 4.5.
     ///
     /// - Parameter redirect: the same redirect URI as in the authorization request.
-    package static func authorizationCode(
+    public static func authorizationCode(
         _ code: String, redirect: String, verifier: ProofKey, client: ClientAuthentication
     ) -> OAuthRequest {
         OAuthRequest(
@@ -80,7 +80,7 @@ public struct OAuthRequest: Sendable, CustomStringConvertible, CustomReflectable
     ///
     /// - Parameter state: an unpredictable value. The server returns it with the code, and the caller must compare
     ///   both.
-    package static func authorizationQuery(
+    public static func authorizationQuery(
         clientID: String, redirect: String, scope: String? = nil, state: String, proof: ProofKey
     ) -> String {
         let pairs: [(name: String, value: String?)] = [

@@ -1,18 +1,18 @@
 /// A PKCE proof key with the S256 method. Proves that the same client requested the code and redeems it. RFC 7636.
-package struct ProofKey: Sendable, CustomStringConvertible, CustomReflectable {
+public struct ProofKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// The secret verifier, kept until the code is redeemed.
-    package let verifier: String
+    public let verifier: String
     /// The challenge, sent in the authorization URL.
-    package let challenge: String
+    public let challenge: String
 
     /// The number of random bytes that RFC 7636 section 4.1 recommends.
-    package static let randomByteCount = 32
+    public static let randomByteCount = 32
 
     /// - Parameters:
     ///   - random: ``randomByteCount`` unpredictable bytes.
     ///   - sha256: computes the 32-byte digest, because this module contains no cryptography.
     /// - Returns: nil if `random` has another length, or the digest is not 32 bytes long.
-    package init?(random: [UInt8], sha256: ([UInt8]) -> [UInt8]) {
+    public init?(random: [UInt8], sha256: ([UInt8]) -> [UInt8]) {
         guard random.count == ProofKey.randomByteCount else { return nil }
         let verifier = ProofKey.base64URL(random)
         let digest = sha256(Array(verifier.utf8))
@@ -21,8 +21,8 @@ package struct ProofKey: Sendable, CustomStringConvertible, CustomReflectable {
         challenge = ProofKey.base64URL(digest)
     }
 
-    package var description: String { "proof key ***" }
-    package var customMirror: Mirror { Mirror(self, children: []) }
+    public var description: String { "proof key ***" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
 
     /// Encodes as base64url without padding. RFC 4648 section 5.
     static func base64URL(_ bytes: [UInt8]) -> String {

@@ -38,7 +38,7 @@ public struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomR
     /// Nil unless the login has ended.
     public private(set) var ending: Ending?
     /// An exchange of the refresh token that was started and whose result is unknown.
-    package var pending: PendingExchange?
+    public var pending: PendingExchange?
     /// Identifies the configured token (``ConfiguredToken``) that was last stored. Nil: none.
     public var configured: UInt64?
 
@@ -46,7 +46,7 @@ public struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomR
     public var generation: UInt64 { version.generation }
 
     /// - Parameter lineage: nil uses the lineage of the token, or 0.
-    package init(
+    public init(
         token: Token, lineage: UInt64? = nil, generation: UInt64, pending: PendingExchange? = nil,
         configured: UInt64? = nil
     ) {
@@ -87,27 +87,27 @@ public struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomR
 
 /// The intent to send a refresh token to the server. If the record still has it after its process has died, it is
 /// unknown whether the server received the token.
-package struct PendingExchange: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+public struct PendingExchange: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     /// The idempotency key with which the same exchange can be requested again.
-    package var key: String
-    package var began: Timestamp
+    public var key: String
+    public var began: Timestamp
 
-    package init(key: String, began: Timestamp) {
+    public init(key: String, began: Timestamp) {
         self.key = key
         self.began = began
     }
 
-    package var description: String { "exchange *** since \(began)" }
-    package var customMirror: Mirror { Mirror(self, children: []) }
+    public var description: String { "exchange *** since \(began)" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// The token in a client's configuration. Used only while the store holds no login and has not held this token before.
-package struct ConfiguredToken: Sendable, Equatable {
-    package var token: Token
+public struct ConfiguredToken: Sendable, Equatable {
+    public var token: Token
     /// A digest of the token. A store records it to show that the token was used.
-    package var identity: UInt64
+    public var identity: UInt64
 
-    package init(token: Token, identity: UInt64) {
+    public init(token: Token, identity: UInt64) {
         self.token = token
         self.identity = identity
     }

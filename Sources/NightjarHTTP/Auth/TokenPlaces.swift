@@ -22,7 +22,7 @@ public struct TokenPointers: Sendable, Equatable {
     /// - Throws: `decoding` if a successful response contains no token; `too_large` if the response exceeds 1 MiB;
     ///   `rate_limited`, `connection_lost`, `server` or `protocol` for a status that is neither a success nor a
     ///   refusal. Messages do not quote the response, which may contain secrets.
-    package func read(
+    public func read(
         status: Int, body: UnsafeRawBufferPointer, replacing old: Token? = nil, at now: Timestamp
     ) throws(NightjarError) -> TokenResponse {
         guard body.count <= TokenResponse.largestBody else {

@@ -8,29 +8,28 @@
 /// synchronously while the caller iterates over the actions: the state is final before they are returned, and actions
 /// that call external code come last. The refresh itself must not use this machine, or it would wait for itself.
 public struct TokenRefresh: Sendable {
-    package typealias Call = UInt64
-    @usableFromInline package typealias Version = UInt64
+    public typealias Call = UInt64
+    public typealias Version = UInt64
 
     /// One point in time on two clocks: the wall clock, because a token outlives the process, and a monotonic clock.
-    package struct Moment: Sendable, Equatable {
-        package var wall: Timestamp
+    public struct Moment: Sendable, Equatable {
+        public var wall: Timestamp
         /// Nanoseconds of the monotonic clock.
-        package var steady: UInt64
+        public var steady: UInt64
 
-        package init(wall: Timestamp, steady: UInt64) {
+        public init(wall: Timestamp, steady: UInt64) {
             self.wall = wall
             self.steady = steady
         }
     }
 
     /// A refresh that was started, and the version of the token it replaces.
-    package struct Refresh: Sendable, Equatable {
-        package let number: UInt64
-        package let version: Version
+    public struct Refresh: Sendable, Equatable {
+        public let number: UInt64
+        public let version: Version
     }
 
-    @usableFromInline
-    package enum Failure: Sendable, Equatable {
+    public enum Failure: Sendable, Equatable {
         /// The server no longer accepts the login. RFC 6749 section 5.2.
         case invalidGrant
         /// Any other refusal, such as a server error. The login is unaffected.
@@ -41,8 +40,7 @@ public struct TokenRefresh: Sendable {
         case storage
     }
 
-    @usableFromInline
-    package enum Reason: Sendable, Equatable {
+    public enum Reason: Sendable, Equatable {
         /// The server responded 401 again after the call was sent with another token.
         case unauthorized
         case loginRequired
@@ -50,7 +48,7 @@ public struct TokenRefresh: Sendable {
         case tooManyRefreshes(retryAfter: Duration)
     }
 
-    package enum Action: Sendable, Equatable {
+    public enum Action: Sendable, Equatable {
         case attach(Call, Version)
         case wait(Call)
         /// Start a refresh and report its result with ``succeeded(_:expiry:canRefresh:wasExchanged:at:)`` or
@@ -111,29 +109,29 @@ public struct TokenRefresh: Sendable {
 
     /// - Parameter isShared: other clients may put a new token into the store. A refresh then reads the store, even for
     ///   a token that cannot be refreshed, once it is refused.
-    package init(_ settings: Settings = Settings(), isShared: Bool = false) {
+    public init(_ settings: Settings = Settings(), isShared: Bool = false) {
         self.settings = settings
         self.isShared = isShared
     }
 
     /// The version of the token with which calls are sent. Nil without a login.
-    package var version: Version? { held?.version }
-    package var isRefreshing: Bool { running != nil }
-    package var waiterCount: Int { waiting.count }
+    public var version: Version? { held?.version }
+    public var isRefreshing: Bool { running != nil }
+    public var waiterCount: Int { waiting.count }
     /// The time, on the monotonic clock, at which ``timerFired(at:)`` must be called next.
-    package var deadline: UInt64? { running?.deadline }
+    public var deadline: UInt64? { running?.deadline }
 
     // MARK: The login
 
     /// Handles a token from a login, a store or another process. The results of running refreshes are ignored.
-    package mutating func signedIn(expiry: Timestamp?, canRefresh: Bool, at now: Moment) -> [Action] {
+    public mutating func signedIn(expiry: Timestamp?, canRefresh: Bool, at now: Moment) -> [Action] {
         settledNumber = lastNumber
         return hold(
             expiry: expiry, canRefresh: canRefresh, mayServe: expiry.map { $0 > now.wall } ?? true, at: now)
     }
 
     /// Handles a logout by the user.
-    package mutating func signedOut() -> [Action] {
+    public mutating func signedOut() -> [Action] {
         guard held != nil else { return [] }
         return forget()
     }
@@ -144,14 +142,14 @@ public struct TokenRefresh: Sendable {
     /// is no login. A fast path for ``requestToken(_:at:)`` that allocates no array. Inlined, because otherwise an
     /// owner that holds this machine in a class would copy it for the call.
     @inlinable
-    package func versionAtHand(at now: Timestamp) -> Version? {
+    public func versionAtHand(at now: Timestamp) -> Version? {
         guard let held, running == nil, held.failure == nil else { return nil }
         if held.canRefresh, let from = held.refreshesFrom, from <= now { return nil }
         return held.version
     }
 
     /// Handles a call that is about to be sent.
-    package mutating func requestToken(_ call: Call, at now: Moment) -> [Action] {
+    public mutating func requestToken(_ call: Call, at now: Moment) -> [Action] {
         guard let held else { return [.fail(call, .loginRequired)] }
         if running != nil { return [join(call, wasSent: false)] }
         let isDue = held.canRefresh && held.refreshesFrom.map { $0 <= now.wall } ?? false
@@ -163,7 +161,7 @@ public struct TokenRefresh: Sendable {
     }
 
     /// Handles a 401 response to a call.
-    package mutating func refused(_ call: Call, sentWith version: Version, at now: Moment) -> [Action] {
+    public mutating func refused(_ call: Call, sentWith version: Version, at now: Moment) -> [Action] {
         assert(version <= lastVersion, "a version that was never attached")
         guard !replayed.contains(call) else { return [.fail(call, .unauthorized)] }
         guard let held else { return [.fail(call, .loginRequired)] }
@@ -178,7 +176,7 @@ public struct TokenRefresh: Sendable {
 
     /// Handles the end of a call: completion, failure or cancellation. A refresh that the call was waiting for
     /// continues.
-    package mutating func ended(_ call: Call) {
+    public mutating func ended(_ call: Call) {
         // The fast path: most calls wait for nothing.
         if !replayed.isEmpty { replayed.remove(call) }
         guard !waiting.isEmpty, waiting.removeValue(forKey: call) != nil else { return }
@@ -191,7 +189,7 @@ public struct TokenRefresh: Sendable {
     ///
     /// - Parameter wasExchanged: false if the token was found in the store. The refresh then does not count towards the
     ///   limit of refreshes.
-    package mutating func succeeded(
+    public mutating func succeeded(
         _ refresh: Refresh, expiry: Timestamp?, canRefresh: Bool, wasExchanged: Bool = true, at now: Moment
     ) -> [Action] {
         if !wasExchanged, running?.refresh == refresh { _ = starts.popLast() }
@@ -205,7 +203,7 @@ public struct TokenRefresh: Sendable {
     ///
     /// - Parameter wasExchanged: false if no request was sent to the server. The refresh then does not count towards
     ///   the limit of refreshes.
-    package mutating func failed(_ refresh: Refresh, _ failure: Failure, wasExchanged: Bool = true) -> [Action] {
+    public mutating func failed(_ refresh: Refresh, _ failure: Failure, wasExchanged: Bool = true) -> [Action] {
         if !wasExchanged, running?.refresh == refresh { _ = starts.popLast() }
         guard let held, refresh.number > settledNumber, refresh.version == held.version else { return [] }
         if failure == .invalidGrant { return forget() + [.callLoginRequired] }
@@ -215,7 +213,7 @@ public struct TokenRefresh: Sendable {
     }
 
     /// Handles the expiry of the timer.
-    package mutating func timerFired(at now: Moment) -> [Action] {
+    public mutating func timerFired(at now: Moment) -> [Action] {
         guard let running, running.deadline <= now.steady else { return [] }
         return failed(running.refresh, .timedOut)
     }
@@ -291,7 +289,7 @@ public struct TokenRefresh: Sendable {
 }
 
 extension TokenRefresh.Reason {
-    package var error: NightjarError {
+    public var error: NightjarError {
         switch self {
         case .unauthorized: NightjarError(.unauthorized, "the server rejected the call even with a new token")
         case .loginRequired: NightjarError(.unauthorized, "there is no login, or the server has ended it; log in again")

@@ -1,25 +1,25 @@
 /// The response of a token endpoint. RFC 6749 sections 5.1 and 5.2.
-package enum TokenResponse: Sendable, Equatable {
+public enum TokenResponse: Sendable, Equatable {
     case token(Token)
     case refused(Refusal)
 
-    package struct Refusal: Sendable, Equatable {
+    public struct Refusal: Sendable, Equatable {
         /// The error code: `invalid_grant`, `authorization_pending` and so on.
-        package var code: String
-        package var description: String?
-        package var uri: String?
+        public var code: String
+        public var description: String?
+        public var uri: String?
 
-        package init(code: String, description: String? = nil, uri: String? = nil) {
+        public init(code: String, description: String? = nil, uri: String? = nil) {
             self.code = code
             self.description = description
             self.uri = uri
         }
 
-        package var isInvalidGrant: Bool { code == "invalid_grant" }
+        public var isInvalidGrant: Bool { code == "invalid_grant" }
     }
 
     /// The maximum size of a response body in bytes.
-    package static let largestBody = 1 << 20
+    public static let largestBody = 1 << 20
 
     /// - Parameters:
     ///   - old: the token that was refreshed. Its refresh token, type and scope are used if the response lacks them.
@@ -27,7 +27,7 @@ package enum TokenResponse: Sendable, Equatable {
     ///     live longer than it does.
     /// - Throws: `decoding` if the response is invalid or the token type is neither Bearer nor that of `old`. Messages
     ///   do not quote the response, which may contain secrets.
-    package init(
+    public init(
         status: Int, body: UnsafeRawBufferPointer, replacing old: Token? = nil, at now: Timestamp
     ) throws(NightjarError) {
         guard body.count <= TokenResponse.largestBody else {
@@ -72,7 +72,7 @@ package enum TokenResponse: Sendable, Equatable {
 
 extension TokenResponse.Refusal {
     /// The error for a refused login. The server's description is quoted.
-    package var error: NightjarError {
+    public var error: NightjarError {
         NightjarError(
             .unauthorized,
             "the login failed: the server refused it: \(quoted(code))"

@@ -1,20 +1,20 @@
 /// The login of one client that shares its credential store with others: the token in use, a token that could not be
 /// saved, and whether the login has ended. Decides the purpose of each use of the store and handles its result.
-package struct TokenSession: Sendable {
-    package private(set) var token: Token?
+public struct TokenSession: Sendable {
+    public private(set) var token: Token?
     /// True if the login has ended. A new token can come from ``setToken(_:using:)``, ``logIn()`` or a login in another
     /// process.
-    package private(set) var hasEnded = false
+    public private(set) var hasEnded = false
     /// The number of logins and logouts so far. The result of an update that was created before the last of them is
     /// ignored.
-    package private(set) var changes: UInt64 = 0
+    public private(set) var changes: UInt64 = 0
     private var previous = LoginUpdate.EndedLogin.none
     private var unsaved: UnsavedLogin?
     private var seen = KnownLogin.unknown
     private let configured: ConfiguredToken?
     private let capabilities: LoginUpdate.Capabilities
 
-    package init(configured: ConfiguredToken?, _ capabilities: LoginUpdate.Capabilities) {
+    public init(configured: ConfiguredToken?, _ capabilities: LoginUpdate.Capabilities) {
         self.configured = configured
         self.capabilities = capabilities
     }
@@ -22,19 +22,19 @@ package struct TokenSession: Sendable {
     // MARK: Uses of the store
 
     /// Returns the update for a call that needs another token.
-    package func update() -> LoginUpdate {
+    public func update() -> LoginUpdate {
         LoginUpdate(
             hasEnded ? .look(previous) : .refresh, held: token, configured: hasEnded ? nil : configured, seen: seen,
             capabilities)
     }
 
     /// Returns the update for a login without a person.
-    package func logIn() -> LoginUpdate {
+    public func logIn() -> LoginUpdate {
         LoginUpdate(.logIn, held: token, configured: hasEnded ? nil : configured, seen: seen, capabilities)
     }
 
     /// Starts to use the token of a new login.
-    package mutating func setToken(_ token: Token, using random: inout some RandomNumberGenerator) -> LoginUpdate {
+    public mutating func setToken(_ token: Token, using random: inout some RandomNumberGenerator) -> LoginUpdate {
         var token = token
         token.lineage = random.next()
         changes &+= 1
@@ -43,7 +43,7 @@ package struct TokenSession: Sendable {
         return LoginUpdate(.keep(token), held: token, configured: nil, seen: seen, capabilities)
     }
 
-    package mutating func logOut() -> LoginUpdate {
+    public mutating func logOut() -> LoginUpdate {
         changes &+= 1
         let held = token
         forget()
@@ -55,7 +55,7 @@ package struct TokenSession: Sendable {
     ///
     /// - Parameter changes: ``changes`` when the update was created. If a login or logout has happened since its
     ///   creation, a refresh ends immediately.
-    package func begin(_ update: inout LoginUpdate, since changes: UInt64) -> LoginUpdate.Action {
+    public func begin(_ update: inout LoginUpdate, since changes: UInt64) -> LoginUpdate.Action {
         guard changes == self.changes || update.purpose.changesLogin else { return update.drop() }
         return update.begin(unsaved: unsaved)
     }
@@ -67,7 +67,7 @@ package struct TokenSession: Sendable {
     /// - Parameter changes: ``changes`` when the update was created.
     /// - Returns: false if a login or logout has happened since the creation of the update. The result must then be
     ///   ignored.
-    package mutating func completed(
+    public mutating func completed(
         _ update: LoginUpdate, _ outcome: LoginUpdate.Outcome, since changes: UInt64
     ) -> Bool {
         guard changes == self.changes else { return false }
@@ -120,7 +120,7 @@ package struct TokenSession: Sendable {
     /// Starts to use the token of a result.
     ///
     /// - Returns: nil if the result has no token.
-    package mutating func take(_ outcome: LoginUpdate.Outcome) -> Token? {
+    public mutating func take(_ outcome: LoginUpdate.Outcome) -> Token? {
         switch outcome {
         case .adopted(let token), .refreshed(let token):
             hold(token)
@@ -133,13 +133,13 @@ package struct TokenSession: Sendable {
     }
 
     /// Starts to use a token that does not come from the store.
-    package mutating func hold(_ token: Token) {
+    public mutating func hold(_ token: Token) {
         self.token = token
         hasEnded = false
     }
 
     /// Stops using the token, because the login has ended.
-    package mutating func forget() {
+    public mutating func forget() {
         if let lineage = token?.lineage { previous = .lineages(endedLineages(after: lineage), mustEnd: false) }
         token = nil
         unsaved = nil
@@ -148,7 +148,7 @@ package struct TokenSession: Sendable {
     /// Records that the login has ended and a person must log in.
     ///
     /// - Returns: false if this was recorded before.
-    package mutating func end() -> Bool {
+    public mutating func end() -> Bool {
         defer { hasEnded = true }
         return !hasEnded
     }

@@ -1,5 +1,5 @@
 /// The client's knowledge of the record in its credential store.
-package enum KnownLogin: Sendable, Equatable {
+public enum KnownLogin: Sendable, Equatable {
     /// The store has not been read.
     case unknown
     /// The version that was last read or saved. Nil: the store was unused.
@@ -7,7 +7,7 @@ package enum KnownLogin: Sendable, Equatable {
 }
 
 /// A token that a client uses and could not save.
-package struct UnsavedLogin: Sendable, Equatable {
+public struct UnsavedLogin: Sendable, Equatable {
     enum Origin: Sendable, Equatable {
         /// A login. `before`: the last known record of the store at that time. `mayBeStored`: a save was reported as
         /// failed but may have taken place.
@@ -32,7 +32,7 @@ package struct UnsavedLogin: Sendable, Equatable {
         case separate
     }
 
-    package let token: Token
+    public let token: Token
     let origin: Origin
     /// The value for ``StoredLogin/configured`` in the record that could not be saved. Without it, another client would
     /// spend the configured token again.

@@ -5,8 +5,8 @@
 ///
 /// Each call starts at most once, in order, and a limited number of calls run concurrently. In the closing state no
 /// call is started, but calls in flight are still awaited, so that nothing keeps running after the batch has completed.
-package struct BatchSchedule: Sendable {
-    package enum Step: Equatable, Sendable {
+public struct BatchSchedule: Sendable {
+    public enum Step: Equatable, Sendable {
         /// Start the call with this index. Its end must be reported with ``ended(_:failed:)``, even if it could not be
         /// started.
         case start(Int)
@@ -19,7 +19,7 @@ package struct BatchSchedule: Sendable {
     private enum State { case open, closing, over }
 
     /// The default number of concurrent calls: the number of connections that browsers open to one host.
-    package static let usualConcurrency = 6
+    public static let usualConcurrency = 6
 
     private let count: Int
     private let concurrency: Int
@@ -29,12 +29,12 @@ package struct BatchSchedule: Sendable {
     private var inFlight = 0
 
     /// The index of the call whose failure ended the batch. Nil if no failure did.
-    package private(set) var decisive: Int?
-    package private(set) var wasCancelled = false
+    public private(set) var decisive: Int?
+    public private(set) var wasCancelled = false
 
     /// - Parameter stopsAtFailure: the first failure ends the batch. Otherwise the calls are independent.
     /// - Throws: `invalid_argument` if `concurrency` is below 1.
-    package init(count: Int, concurrency: Int, stopsAtFailure: Bool) throws(NightjarError) {
+    public init(count: Int, concurrency: Int, stopsAtFailure: Bool) throws(NightjarError) {
         guard concurrency >= 1 else {
             throw NightjarError(.invalidArgument, "the concurrency of a batch must be 1 or more, got \(concurrency)")
         }
@@ -44,7 +44,7 @@ package struct BatchSchedule: Sendable {
     }
 
     /// Returns the next step. Call it at the beginning, after each started call and after each ended call.
-    package mutating func next() -> Step {
+    public mutating func next() -> Step {
         if state == .open, started < count, inFlight < concurrency {
             defer { started += 1 }
             inFlight += 1
@@ -58,7 +58,7 @@ package struct BatchSchedule: Sendable {
     /// Reports that a call has ended.
     ///
     /// - Returns: true if the calls in flight must be cancelled. The end of each must still be reported.
-    package mutating func ended(_ index: Int, failed: Bool) -> Bool {
+    public mutating func ended(_ index: Int, failed: Bool) -> Bool {
         guard inFlight > 0 else { return false }
         inFlight -= 1
         guard failed, stopsAtFailure, state == .open else { return false }
@@ -70,7 +70,7 @@ package struct BatchSchedule: Sendable {
     /// Cancels the batch. Has no effect if the batch is closing or over.
     ///
     /// - Returns: true if the calls in flight must be cancelled. The end of each must still be reported.
-    package mutating func cancel() -> Bool {
+    public mutating func cancel() -> Bool {
         guard state == .open else { return false }
         state = .closing
         wasCancelled = true
@@ -78,8 +78,8 @@ package struct BatchSchedule: Sendable {
     }
 
     /// True if a call that is about to start must be cancelled too.
-    package var isClosing: Bool { state != .open }
+    public var isClosing: Bool { state != .open }
 
     /// The indices of the calls that were never started, valid once the batch is over.
-    package var unstarted: Range<Int> { started..<count }
+    public var unstarted: Range<Int> { started..<count }
 }

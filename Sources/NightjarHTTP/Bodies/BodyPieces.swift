@@ -5,8 +5,8 @@ import NIOCore
 ///
 ///     bytes ──▶ file ──▶ bytes ──▶ ... ──▶ end
 ///                 └── truncated ──▶ failed
-package struct BodyPieces: Sendable {
-    package enum Piece: Sendable, Equatable {
+public struct BodyPieces: Sendable {
+    public enum Piece: Sendable, Equatable {
         case bytes(ByteBuffer)
         /// A range of the file. If the file ends before the range does, report that with ``fileEnded(at:)``.
         case file(path: String, range: Range<Int>)
@@ -29,7 +29,7 @@ package struct BodyPieces: Sendable {
     /// Returns the next piece, which has 1 to `maximum` bytes, or `end` after the last piece.
     ///
     /// - Throws: the error that ``fileEnded(at:)`` has thrown, because a truncated body cannot be completed.
-    package mutating func next(maximum: Int) throws(NightjarError) -> Piece {
+    public mutating func next(maximum: Int) throws(NightjarError) -> Piece {
         if let failure { throw failure }
         let maximum = max(maximum, 1)
         while index < segments.count {
@@ -59,7 +59,7 @@ package struct BodyPieces: Sendable {
     ///
     /// - Throws: `invalid_request` if the file is shorter than its declared length. The server would read the bytes
     ///   that follow as part of the file, so the request cannot be completed and its connection must be closed.
-    package mutating func fileEnded(at position: Int) throws(NightjarError) {
+    public mutating func fileEnded(at position: Int) throws(NightjarError) {
         guard index < segments.count, case .file(let path, let start, let length) = segments[index] else { return }
         if let length, position < start.addingClamped(length) {
             let error = NightjarError(

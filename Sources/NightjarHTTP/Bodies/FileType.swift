@@ -1,5 +1,5 @@
 /// Guesses the media type of a file from its name extension.
-package enum FileType {
+public enum FileType {
     /// The media types of files that are commonly sent to APIs, by extension in lower case.
     private static let table: [String: String] = [
         "aac": "audio/aac", "avif": "image/avif", "avi": "video/x-msvideo", "bin": "application/octet-stream",
@@ -32,7 +32,7 @@ package enum FileType {
     private static let longestEnding = 7
 
     /// Returns the media type for a file name or path: `application/octet-stream` if the extension is unknown.
-    package static func contentType(of name: String) -> String {
+    public static func contentType(of name: String) -> String {
         let base = lastComponent(name).utf8
         // A name that begins with its only dot, such as `.json`, is a hidden file without an extension.
         guard let dot = base.lastIndex(of: UInt8(ascii: ".")), dot != base.startIndex else { return unknown }

@@ -67,7 +67,7 @@ public struct MultipartForm: Sendable {
     }
 
     /// Returns the pieces of the body, from its first byte.
-    package func makeBody() -> BodyPieces { BodyPieces(segments) }
+    public func makeBody() -> BodyPieces { BodyPieces(segments) }
 
     /// Returns a copy in which unknown file lengths are filled in.
     ///

@@ -43,7 +43,7 @@ public enum RequestBody: Sendable {
     }
 
     /// The pieces to read and send, in order. Nil if nothing has to be read.
-    package var pieces: BodyPieces? {
+    public var pieces: BodyPieces? {
         switch self {
         case .none, .bytes, .stream: nil
         case .file(let path, let offset, let length): BodyPieces(file: path, offset: offset, length: length)
@@ -57,7 +57,7 @@ extension RequestBody {
     ///
     /// - Parameter isCoded: true if the body is compressed while it is sent, so its encoded length is unknown in
     ///   advance.
-    package func framing(isCoded: Bool = false) -> BodyFraming {
+    public func framing(isCoded: Bool = false) -> BodyFraming {
         if case .none = self { return .absent }
         guard !isCoded, let length else { return .chunked }
         return .length(length)

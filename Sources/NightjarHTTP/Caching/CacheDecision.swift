@@ -1,5 +1,5 @@
 /// The decision of the cache about a request.
-package enum CacheDecision: Sendable, Equatable {
+public enum CacheDecision: Sendable, Equatable {
     /// Serve a stored response.
     case hit(CacheHit)
     /// Serve a stored response and revalidate it in the background.
@@ -10,7 +10,7 @@ package enum CacheDecision: Sendable, Equatable {
     /// Fail with `cache_miss`: the server must not be contacted and no stored response can be used.
     case refuse(Refusal)
 
-    package enum Refusal: Sendable, Equatable {
+    public enum Refusal: Sendable, Equatable {
         case nothingStored
         /// The stored responses belong to requests with other field values (Vary), or have a form that this request
         /// cannot use.
@@ -21,7 +21,7 @@ package enum CacheDecision: Sendable, Equatable {
         case precondition
 
         /// The reason, for the error message.
-        package var sentence: String {
+        public var sentence: String {
             switch self {
             case .nothingStored: "no response is stored for this URL"
             case .nothingForSuchRequest: "the stored responses for this URL belong to requests with other field values"
@@ -33,8 +33,8 @@ package enum CacheDecision: Sendable, Equatable {
 }
 
 /// A response from the cache.
-package struct CacheHit: Sendable, Equatable {
-    package enum Reason: Sendable, Equatable {
+public struct CacheHit: Sendable, Equatable {
+    public enum Reason: Sendable, Equatable {
         case fresh
         /// Stale, but the request's max-stale allows it.
         case maxStale
@@ -49,7 +49,7 @@ package struct CacheHit: Sendable, Equatable {
         case validated
     }
 
-    package enum Form: Sendable, Equatable {
+    public enum Form: Sendable, Equatable {
         /// The stored response. For HEAD, without its body.
         case whole
         /// 304, because the request's own condition shows that the caller already has this version.
@@ -61,48 +61,48 @@ package struct CacheHit: Sendable, Equatable {
     }
 
     /// The index of the stored response among the candidates.
-    package var index: Int
+    public var index: Int
     /// The age in seconds.
-    package var age: Int64
+    public var age: Int64
     /// Seconds until the response becomes stale; zero or less if it is stale. RFC 9211 section 2.3.
-    package var timeToLive: Int64
-    package var because: Reason
-    package var form: Form
+    public var timeToLive: Int64
+    public var because: Reason
+    public var form: Form
 
-    package var isStale: Bool { timeToLive <= 0 && because != .validated }
+    public var isStale: Bool { timeToLive <= 0 && because != .validated }
 }
 
 /// A request to the server, and its relation to stored responses.
-package struct CacheFetch: Sendable, Equatable {
-    package struct Field: Sendable, Equatable {
-        package let name: String
-        package let value: String
+public struct CacheFetch: Sendable, Equatable {
+    public struct Field: Sendable, Equatable {
+        public let name: String
+        public let value: String
     }
 
-    package let because: CacheStatus.ForwardReason
+    public let because: CacheStatus.ForwardReason
     /// The index of the candidate that a 304 confirms. Nil if a 304 is passed to the caller.
-    package var validating: Int?
+    public var validating: Int?
     /// Fields that replace the request's fields of the same names.
-    package var sets: [Field] = []
+    public var sets: [Field] = []
     /// The names of fields to remove: the caller's conditions and ranges, which do not apply to a background
     /// revalidation.
-    package var removes: [String] = []
+    public var removes: [String] = []
     /// The stored response to serve if the server fails.
-    package var fallback: Fallback?
+    public var fallback: Fallback?
 
     /// True if the request sent to the server differs from the caller's.
-    package var changesRequest: Bool { !sets.isEmpty || !removes.isEmpty }
+    public var changesRequest: Bool { !sets.isEmpty || !removes.isEmpty }
 
-    package init(because: CacheStatus.ForwardReason) { self.because = because }
+    public init(because: CacheStatus.ForwardReason) { self.because = because }
 
     /// A stored response for connection failures and for 500, 502, 503 and 504. RFC 5861 section 4.
-    package struct Fallback: Sendable, Equatable {
+    public struct Fallback: Sendable, Equatable {
         /// The index of the stored response among the candidates.
-        package let index: Int
+        public let index: Int
         /// The time from which the response must not be served any more.
-        package let until: Timestamp
+        public let until: Timestamp
     }
 
     /// True for statuses that a stale response may replace.
-    package static func isFailure(status: Int) -> Bool { status == 500 || 502...504 ~= status }
+    public static func isFailure(status: Int) -> Bool { status == 500 || 502...504 ~= status }
 }

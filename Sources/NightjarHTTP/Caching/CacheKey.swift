@@ -1,13 +1,13 @@
 /// The key of stored responses: the requested URL and the owner's partition. RFC 9111 section 2.
-package struct CacheKey: Hashable, Sendable {
+public struct CacheKey: Hashable, Sendable {
     /// The absolute URL as requested, without user info and fragment. Its query may contain secrets, so it must not be
     /// shown.
-    package let url: String
-    package let partition: CachePartition
+    public let url: String
+    public let partition: CachePartition
     /// The hash value, computed once because a key is looked up in several tables.
     private let hash: Int
 
-    package init(url: String, partition: CachePartition = .common) {
+    public init(url: String, partition: CachePartition = .common) {
         self.url = url
         self.partition = partition
         var hasher = Hasher()
@@ -16,30 +16,30 @@ package struct CacheKey: Hashable, Sendable {
         hash = hasher.finalize()
     }
 
-    package static func == (a: CacheKey, b: CacheKey) -> Bool {
+    public static func == (a: CacheKey, b: CacheKey) -> Bool {
         a.hash == b.hash && a.partition == b.partition && a.url == b.url
     }
 
-    package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
 /// The owner of stored responses. A response to a request with one credential is never served to a request with another
 /// credential or with none.
-package struct CachePartition: Hashable, Sendable {
+public struct CachePartition: Hashable, Sendable {
     /// A hash of the credential, which does not reveal it. Both numbers are zero without a credential.
-    package let high: UInt64
-    package let low: UInt64
+    public let high: UInt64
+    public let low: UInt64
 
-    package init(high: UInt64, low: UInt64) {
+    public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
     /// Creates the partition of a login, which does not depend on its current token. See ``Token/lineage``.
-    package init(lineage: UInt64) { self.init(high: lineage, low: 1) }
+    public init(lineage: UInt64) { self.init(high: lineage, low: 1) }
 
     /// The partition of requests without credentials.
-    package static let common = CachePartition(high: 0, low: 0)
+    public static let common = CachePartition(high: 0, low: 0)
 }
 
 extension RequestURL {

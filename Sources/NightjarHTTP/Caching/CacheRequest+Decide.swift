@@ -2,7 +2,7 @@ extension CacheRequest {
     /// Decides whether a stored response is served, and which one. RFC 9111 section 4.
     ///
     /// - Parameter candidates: all responses that are stored under the request's key.
-    package func decide(among candidates: [StoredResponse], at now: Timestamp) -> CacheDecision {
+    public func decide(among candidates: [StoredResponse], at now: Timestamp) -> CacheDecision {
         guard isLookedUp else { return .fetch(CacheFetch(because: .method)) }
         if directives.noStore, !isCacheOnly { return .fetch(CacheFetch(because: .request)) }
         if policy == .reload, !isCacheOnly { return .fetch(reloading()) }

@@ -2,7 +2,7 @@
 extension CacheRequest {
     /// Returns how to serve a stored response that is known to be usable: one that was just validated, or a stale one
     /// after a failure of the server.
-    package func hit(
+    public func hit(
         with stored: StoredResponse, index: Int, at now: Timestamp, because reason: CacheHit.Reason
     ) -> CacheHit {
         hit(with: stored, index, stored.freshness, at: now, because: reason)

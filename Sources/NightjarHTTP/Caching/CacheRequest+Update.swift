@@ -1,5 +1,5 @@
 /// The effect of a 304 response on the stored responses. RFC 9111 sections 3.2, 4.3.3 to 4.3.5.
-package enum NotModifiedMeaning: Sendable, Equatable {
+public enum NotModifiedMeaning: Sendable, Equatable {
     /// The candidate with this index is still valid.
     case stored(Int)
     /// The caller's own condition matched a version that is not stored. The caller receives the 304.
@@ -9,14 +9,14 @@ package enum NotModifiedMeaning: Sendable, Equatable {
 }
 
 /// A stored response with updated fields.
-package struct CacheUpdate: Sendable, Equatable {
-    package let response: StoredResponse
+public struct CacheUpdate: Sendable, Equatable {
+    public let response: StoredResponse
     /// If false, the response may be served now but must be removed, because the server no longer permits storing it.
-    package let isKept: Bool
+    public let isKept: Bool
 }
 
 /// The effect of a response to HEAD on a stored response.
-package enum HeadMeaning: Sendable, Equatable {
+public enum HeadMeaning: Sendable, Equatable {
     case updated(CacheUpdate)
     /// The representation has changed. The stored response must be validated before it is used.
     case invalidated
@@ -30,7 +30,7 @@ extension CacheRequest {
     /// - Parameters:
     ///   - candidates: the candidates of the decision, in the same order.
     ///   - validating: the index of the candidate that was validated.
-    package func meaning(
+    public func meaning(
         ofNotModified head: ResponseHead, among candidates: [StoredResponse], validating: Int
     ) -> NotModifiedMeaning {
         let headers = head.headers
@@ -87,14 +87,14 @@ extension CacheRequest {
     }
 
     /// Returns `stored` with the fields of a 304 that confirmed it.
-    package func updated(
+    public func updated(
         _ stored: StoredResponse, byNotModified head: ResponseHead, requested: Timestamp, received: Timestamp
     ) -> CacheUpdate {
         update(stored, head.headers, requested, received)
     }
 
     /// Returns the effect of a response to this HEAD request on a stored response. Section 4.3.5.
-    package func meaning(
+    public func meaning(
         ofHead head: ResponseHead, for stored: StoredResponse, requested: Timestamp, received: Timestamp
     ) -> HeadMeaning {
         guard head.status == 200, stored.status == 200, method == .head, isSelected(stored) else { return .unaffected }

@@ -1,20 +1,20 @@
 /// The cache's view of a request. Its fields are parsed once. RFC 9111 section 5.2.1.
-package final class CacheRequest: Sendable {
+public final class CacheRequest: Sendable {
     /// Converts a credential to a fingerprint that distinguishes it from others without revealing it.
-    package typealias Fingerprint = @Sendable (UnsafeRawBufferPointer) -> String
+    public typealias Fingerprint = @Sendable (UnsafeRawBufferPointer) -> String
 
-    package let method: Method
-    package let policy: CachePolicy
+    public let method: Method
+    public let policy: CachePolicy
     /// True if the caller requests the body without its content codings.
-    package let acceptsDecoded: Bool
+    public let acceptsDecoded: Bool
     /// True if the request has its own Authorization field.
-    package let hasAuthorization: Bool
+    public let hasAuthorization: Bool
     let fields: Headers
     let directives: RequestDirectives
     let isLookedUp: Bool
     /// True for a GET request under the policy `protocol` without cache directives, conditions or ranges. If nothing is
     /// stored for the request, it is sent unchanged.
-    package let isPlainLookup: Bool
+    public let isPlainLookup: Bool
     let fingerprint: Fingerprint?
     let traits: Traits
 
@@ -33,7 +33,7 @@ package final class CacheRequest: Sendable {
     ///   - fields: the fields as they would be sent to the server.
     ///   - fingerprint: for responses that vary by a credential (Vary: Cookie). Without it, these responses are not
     ///     stored.
-    package init(
+    public init(
         _ method: Method, _ fields: Headers, policy: CachePolicy = .protocol, acceptsDecoded: Bool = true,
         fingerprint: Fingerprint? = nil
     ) {
@@ -92,21 +92,21 @@ package final class CacheRequest: Sendable {
     }
 
     /// True if stored responses are looked up for the request. Other requests bypass the cache.
-    package var concernsCache: Bool { isLookedUp && (!directives.noStore || isCacheOnly) }
+    public var concernsCache: Bool { isLookedUp && (!directives.noStore || isCacheOnly) }
 
     /// True if the request permits storing the response. A response to HEAD has no body and only updates stored
     /// responses.
-    package var mayBeStored: Bool { method == .get && !directives.noStore }
+    public var mayBeStored: Bool { method == .get && !directives.noStore }
 
     /// True if the request limits the age of the response, so that a stored response may become unusable before it is
     /// stale.
-    package var limitsAge: Bool { directives.maxAge != nil || directives.minFresh != nil }
+    public var limitsAge: Bool { directives.maxAge != nil || directives.minFresh != nil }
 
     /// True if the server must not be contacted: `cache_only` or only-if-cached.
-    package var isCacheOnly: Bool { policy == .cacheOnly || directives.onlyIfCached }
+    public var isCacheOnly: Bool { policy == .cacheOnly || directives.onlyIfCached }
 
     /// True if the request asks for a range, so that few other requests can use its response.
-    package var requestsRange: Bool { range != nil }
+    public var requestsRange: Bool { range != nil }
 
     /// The requested range. Nil: the complete representation. Only GET has ranges (RFC 9110 section 14.2).
     var range: ByteRange? {

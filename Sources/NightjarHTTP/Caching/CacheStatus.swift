@@ -1,7 +1,7 @@
 /// How the cache handled a request, as a Cache-Status value: `nightjar; hit; ttl=30`. RFC 9211.
-package struct CacheStatus: Sendable, Equatable {
+public struct CacheStatus: Sendable, Equatable {
     /// Why a request was sent to the server. Section 2.2.
-    package enum ForwardReason: String, Sendable {
+    public enum ForwardReason: String, Sendable {
         /// The cache was bypassed.
         case bypass
         case method
@@ -18,22 +18,22 @@ package struct CacheStatus: Sendable, Equatable {
     }
 
     /// True if the response was served from the cache without waiting for the server.
-    package var isHit = false
-    package var forwarded: ForwardReason?
+    public var isHit = false
+    public var forwarded: ForwardReason?
     /// The status of the server's response. Nil if it is also the status of the response to the caller.
-    package var forwardedStatus: Int?
+    public var forwardedStatus: Int?
     /// Seconds until the response becomes stale; negative if it is stale.
-    package var timeToLive: Int64?
+    public var timeToLive: Int64?
     /// True if the response was stored.
-    package var isStored = false
+    public var isStored = false
     /// True if the request was coalesced with another one.
-    package var isCollapsed = false
+    public var isCollapsed = false
     /// A token with additional information.
-    package var detail: String?
+    public var detail: String?
 
-    package init() {}
+    public init() {}
 
-    package init(_ hit: CacheHit) {
+    public init(_ hit: CacheHit) {
         isHit = hit.because != .validated && hit.because != .staleIfError
         timeToLive = hit.timeToLive
         switch hit.because {
@@ -45,10 +45,10 @@ package struct CacheStatus: Sendable, Equatable {
         }
     }
 
-    package init(_ fetch: CacheFetch) { forwarded = fetch.because }
+    public init(_ fetch: CacheFetch) { forwarded = fetch.because }
 
     /// The value of the Cache-Status field.
-    package var text: String {
+    public var text: String {
         var text = "nightjar"
         if isHit { text += "; hit" }
         if !isHit, let forwarded {
@@ -69,7 +69,7 @@ package struct CacheStatus: Sendable, Equatable {
 
 extension Headers {
     /// Returns a copy with the status of this cache, appended after those of caches closer to the server. Section 2.
-    package func adding(_ status: CacheStatus) -> Headers {
+    public func adding(_ status: CacheStatus) -> Headers {
         var copy = self
         copy.append("Cache-Status", status.text)
         return copy
@@ -81,7 +81,7 @@ extension StoredResponse {
     /// section 5.1.
     ///
     /// The head is the same for equal hits and statuses, that is, usually within one second. It can be reused.
-    package func head(for hit: CacheHit, _ cacheStatus: CacheStatus) -> ResponseHead {
+    public func head(for hit: CacheHit, _ cacheStatus: CacheStatus) -> ResponseHead {
         var result = Headers(reservingFields: headers.count + 3, bytes: headers.end + 128)
         for index in 0..<headers.count {
             headers.withBytes(at: index) { name, value in

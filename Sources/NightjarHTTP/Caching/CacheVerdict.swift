@@ -1,12 +1,12 @@
 /// A decision of the cache, for the explanation of a call. See ``Decision``.
-package enum CacheVerdict: Sendable, Equatable {
+public enum CacheVerdict: Sendable, Equatable {
     case hit(CacheHit.Reason, age: Int64)
     /// The request was sent to the server.
     case forwarded(CacheStatus.ForwardReason, isConditional: Bool)
     case notStored(Storability.Refusal)
 
     /// The machine-readable name.
-    package var name: String {
+    public var name: String {
         switch self {
         case .hit(let reason, _):
             switch reason {
@@ -60,7 +60,7 @@ extension CacheStatus.ForwardReason {
 
 extension Storability.Refusal {
     /// The reason, for messages. It follows a colon.
-    package var sentence: String {
+    public var sentence: String {
         switch self {
         case .method: "only responses to GET are stored"
         case .request: "the request says no-store"

@@ -1,9 +1,9 @@
 /// The freshness lifetime and the age of a stored response. RFC 9111 section 4.2.
-package struct Freshness: Sendable, Equatable {
+public struct Freshness: Sendable, Equatable {
     /// Seconds, counted from when the response was generated.
-    package let lifetime: Int64
+    public let lifetime: Int64
     /// True if the lifetime was estimated from Last-Modified, because the server did not specify one.
-    package let isHeuristic: Bool
+    public let isHeuristic: Bool
     let directives: ResponseDirectives
     let isInvalidated: Bool
     /// The age of the response when it arrived, in milliseconds. Section 4.2.3.
@@ -23,7 +23,7 @@ package struct Freshness: Sendable, Equatable {
     /// response is unknown.
     static let clockTolerance: Int64 = 1000
 
-    package init(_ stored: StoredResponse) {
+    public init(_ stored: StoredResponse) {
         self.init(
             CacheFields(stored.headers), stored.headers, status: stored.status, requested: stored.requested,
             received: stored.received, isInvalidated: stored.isInvalidated)
@@ -94,22 +94,22 @@ package struct Freshness: Sendable, Equatable {
     }
 
     /// Returns the current age in whole seconds, as in the Age field. Never negative.
-    package func age(at now: Timestamp) -> Int64 { age(atMilliseconds: now.milliseconds) / 1000 }
+    public func age(at now: Timestamp) -> Int64 { age(atMilliseconds: now.milliseconds) / 1000 }
 
     /// True if the response appears to have arrived in the future, so that its age is unknown.
     func isFromFuture(_ now: Int64) -> Bool { received > now + Freshness.clockTolerance }
 
     /// True if the lifetime has not passed. Ignores all other directives of the response and the request.
-    package func isFresh(at now: Timestamp) -> Bool {
+    public func isFresh(at now: Timestamp) -> Bool {
         let now = now.milliseconds
         return lifetime * 1000 > age(atMilliseconds: now) && !isFromFuture(now)
     }
 
     /// True if the server explicitly permits reusing the response for some time without validation.
-    package var isExplicitlyReusable: Bool { !isHeuristic && lifetime > 0 && !directives.noCache }
+    public var isExplicitlyReusable: Bool { !isHeuristic && lifetime > 0 && !directives.noCache }
 
     /// The time at which the response becomes stale. Nil if that is after the year 9999.
-    package var freshUntil: Timestamp? {
+    public var freshUntil: Timestamp? {
         Timestamp(millisecondsSince1970: received).flatMap { $0.later(by: .milliseconds(lifetime * 1000 - initialAge)) }
     }
 
@@ -122,5 +122,5 @@ package struct Freshness: Sendable, Equatable {
 
 extension StoredResponse {
     /// Parses the freshness from the fields on each access. Keep the result if it is needed often.
-    package var freshness: Freshness { Freshness(self) }
+    public var freshness: Freshness { Freshness(self) }
 }

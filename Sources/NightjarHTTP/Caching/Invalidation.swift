@@ -1,10 +1,10 @@
 /// The stored responses that a response to an unsafe request invalidates. RFC 9111 section 4.4.
-package enum Invalidation {
+public enum Invalidation {
     /// Returns the URLs whose stored responses are invalidated: the request's URL, and the URLs of the same origin in
     /// Location and Content-Location.
     ///
     /// - Returns: an empty list for a safe method or an error response.
-    package static func urls(_ method: Method, _ url: RequestURL, _ head: ResponseHead) -> [RequestURL] {
+    public static func urls(_ method: Method, _ url: RequestURL, _ head: ResponseHead) -> [RequestURL] {
         guard !method.isSafe, 200..<400 ~= head.status else { return [] }
         var urls = [url.withoutUserInfo]
         for index in 0..<head.headers.count {
@@ -26,7 +26,7 @@ package enum Invalidation {
 
     /// True if the response clears the cache of the origin: `Clear-Site-Data: "cache"` or `"*"`. Clear Site Data
     /// section 3.1.
-    package static func clearsOrigin(_ head: ResponseHead) -> Bool {
+    public static func clearsOrigin(_ head: ResponseHead) -> Bool {
         var isCleared = false
         head.headers.forEach("clear-site-data") { value in
             EntityTag.forEach(in: value) { type in

@@ -67,7 +67,7 @@ public enum LoginCookies: Sendable, Equatable {
 /// cookies to switch the login therefore does not make the response reusable. So cookies that a reusable response
 /// replaces belong to the login of the request. Cookies that a reusable response adds may become a login later, so they
 /// do not belong to a login yet.
-package enum CookieChange: Sendable, Equatable {
+public enum CookieChange: Sendable, Equatable {
     /// The response sets no cookie, or deletes one.
     case none
     /// The response replaces cookies of the request and adds none. The value is the resulting Cookie field.
@@ -78,7 +78,7 @@ package enum CookieChange: Sendable, Equatable {
     /// - Parameters:
     ///   - field: the Cookie field of the request. Nil if there is none.
     ///   - headers: the fields of the response.
-    package init(of field: String?, by headers: Headers, at now: Timestamp) {
+    public init(of field: String?, by headers: Headers, at now: Timestamp) {
         var pairs = field.map { field in Array(field.utf8).withUnsafeBytes(LoginCookies.pairs) } ?? []
         var (sets, adds, deletes) = (false, false, false)
         headers.forEach("set-cookie") { value in

@@ -8,11 +8,11 @@ import DequeModule
 ///
 /// A response that cannot be stored serves only its own request, so other requests should not wait for it. The keys of
 /// such responses are remembered, and later requests for these keys do not wait.
-package struct SharedFetches: Sendable {
+public struct SharedFetches: Sendable {
     /// A request that needs a response. The caller assigns the numbers and never reuses one.
-    package typealias Member = UInt64
+    public typealias Member = UInt64
 
-    package enum Place: Equatable, Sendable {
+    public enum Place: Equatable, Sendable {
         /// The request fetches the response for all waiters.
         case leads
         case waits
@@ -38,10 +38,10 @@ package struct SharedFetches: Sendable {
     /// The keys whose last response could not be stored.
     private var notStorableKeys: Set<CacheKey> = []
 
-    package init() {}
+    public init() {}
 
     /// Adds a request that missed the cache, or found a response that must be validated.
-    package mutating func join(_ key: CacheKey, _ member: Member) -> Place {
+    public mutating func join(_ key: CacheKey, _ member: Member) -> Place {
         if isKnownNotStorable(key) { return .isIndependent }
         guard var line = lines.removeValue(forKey: key) else {
             lines[key] = Line(leader: member)
@@ -55,14 +55,14 @@ package struct SharedFetches: Sendable {
     }
 
     /// True if the last response for the key could not be stored.
-    package func isKnownNotStorable(_ key: CacheKey) -> Bool {
+    public func isKnownNotStorable(_ key: CacheKey) -> Bool {
         !notStorableKeys.isEmpty && notStorableKeys.contains(key)
     }
 
     /// Ends a fetch whose response was stored.
     ///
     /// - Returns: the waiters, which look up the cache again.
-    package mutating func stored(_ key: CacheKey, by member: Member) -> [Member] {
+    public mutating func stored(_ key: CacheKey, by member: Member) -> [Member] {
         notStorableKeys.remove(key)
         return end(key, member)
     }
@@ -70,7 +70,7 @@ package struct SharedFetches: Sendable {
     /// Ends a fetch whose response cannot be stored, and remembers the key.
     ///
     /// - Returns: the waiters, each of which fetches for itself.
-    package mutating func notStorable(_ key: CacheKey, by member: Member) -> [Member] {
+    public mutating func notStorable(_ key: CacheKey, by member: Member) -> [Member] {
         if notStorableKeys.contains(key) { return [] }
         if notStorableKeys.count >= SharedFetches.maximumNotStorableKeys { notStorableKeys.removeAll() }
         notStorableKeys.insert(key)
@@ -81,12 +81,12 @@ package struct SharedFetches: Sendable {
     /// long.
     ///
     /// - Returns: the waiters, each of which fetches for itself.
-    package mutating func failed(_ key: CacheKey, by member: Member) -> [Member] { end(key, member) }
+    public mutating func failed(_ key: CacheKey, by member: Member) -> [Member] { end(key, member) }
 
     /// Removes a request that no longer needs the response, or has one.
     ///
     /// - Returns: the waiter that becomes the leader, if there is one.
-    package mutating func left(_ key: CacheKey, _ member: Member) -> Member? {
+    public mutating func left(_ key: CacheKey, _ member: Member) -> Member? {
         guard var line = lines.removeValue(forKey: key) else { return nil }
         guard line.leader == member else {
             line.present.remove(member)
@@ -100,7 +100,7 @@ package struct SharedFetches: Sendable {
     }
 
     /// The number of fetches in progress that other requests can wait for.
-    package var count: Int { lines.count }
+    public var count: Int { lines.count }
 
     private mutating func end(_ key: CacheKey, _ member: Member) -> [Member] {
         guard let line = lines[key], line.leader == member else { return [] }

@@ -1,10 +1,10 @@
 /// Whether a response is stored. RFC 9111 section 3.
-package enum Storability: Sendable, Equatable {
+public enum Storability: Sendable, Equatable {
     /// Store this response once its body is complete: ``StoredResponse/completed(contentLength:trailers:)``.
     case store(StoredResponse)
     case refuse(Refusal)
 
-    package enum Refusal: Sendable, Equatable {
+    public enum Refusal: Sendable, Equatable {
         /// The method is not GET, and it is not a POST whose response represents its URL.
         case method
         /// The request says no-store.
@@ -33,7 +33,7 @@ extension CacheRequest {
     ///   - isDecoded: the body will be stored without its content codings.
     ///   - requested: when the request was sent.
     ///   - received: when the response head was complete.
-    package func storability(
+    public func storability(
         of head: ResponseHead, isDecoded: Bool = false, requested: Timestamp, received: Timestamp
     ) -> Storability {
         guard method == .get else { return .refuse(.method) }
@@ -42,7 +42,7 @@ extension CacheRequest {
 
     /// Decides whether the response to this POST request is stored as the response to later GET and HEAD requests. This
     /// requires an explicit lifetime and a Content-Location equal to the target URL. RFC 9110 section 9.3.3.
-    package func storability(
+    public func storability(
         ofPosted head: ResponseHead, to url: RequestURL, isDecoded: Bool = false, requested: Timestamp,
         received: Timestamp
     ) -> Storability {
@@ -90,7 +90,7 @@ extension CacheRequest {
 
     /// True if the response to a GET request says no-store without must-understand. A fast path: most responses that
     /// are never stored say so, and no other field needs to be parsed.
-    package static func forbidsStoring(_ head: ResponseHead) -> Bool {
+    public static func forbidsStoring(_ head: ResponseHead) -> Bool {
         var directives = ResponseDirectives()
         head.headers.forEach("cache-control") { directives.add($0) }
         return directives.noStore && !directives.flags.contains(.mustUnderstand)
@@ -120,7 +120,7 @@ extension CacheRequest {
     /// A response whose status does not describe the resource does not replace one whose status does, with two
     /// exceptions: a redirect or client error with explicit freshness, and a 206 response whose validator proves that
     /// the stored response is outdated.
-    package func mayReplace(_ candidates: [StoredResponse], with head: ResponseHead, received: Timestamp) -> Bool {
+    public func mayReplace(_ candidates: [StoredResponse], with head: ResponseHead, received: Timestamp) -> Bool {
         guard !StatusRules.supersedesStored(head.status) else { return true }
         let isPart = head.status == 206
         let replaced = candidates.filter { stored in
@@ -136,12 +136,12 @@ extension CacheRequest {
     }
 
     /// Decides whether a storable response may replace stored responses that have not been looked up.
-    package static func mayReplaceUnknown(with head: ResponseHead) -> Bool {
+    public static func mayReplaceUnknown(with head: ResponseHead) -> Bool {
         StatusRules.supersedesStored(head.status)
     }
 
     /// True if a response to this request that is not stored supersedes `stored`.
-    package func isSuperseded(_ stored: StoredResponse, by head: ResponseHead) -> Bool {
+    public func isSuperseded(_ stored: StoredResponse, by head: ResponseHead) -> Bool {
         isSuperseding(head) && isSelected(stored)
     }
 
@@ -150,7 +150,7 @@ extension CacheRequest {
     /// This includes a 200 with no-store as the result of a background refresh under `offline_first`. A captive
     /// portal's page cannot be distinguished from a resource that must no longer be stored, and otherwise the policy
     /// would serve the old response forever. A portal can do this only to resources that are requested without TLS.
-    package func isSuperseding(_ head: ResponseHead) -> Bool { StatusRules.supersedesStored(head.status) }
+    public func isSuperseding(_ head: ResponseHead) -> Bool { StatusRules.supersedesStored(head.status) }
 }
 
 extension StoredResponse {
@@ -161,7 +161,7 @@ extension StoredResponse {
     ///
     /// - Parameter contentLength: the number of stored bytes.
     /// - Returns: nil if the length of the body does not match the fields, because incomplete responses are not stored.
-    package func completed(contentLength: Int, trailers: Headers = Headers()) -> StoredResponse? {
+    public func completed(contentLength: Int, trailers: Headers = Headers()) -> StoredResponse? {
         var copy = self
         if status == 206 {
             guard let part, contentLength > 0, contentLength <= part.bytes.count else { return nil }

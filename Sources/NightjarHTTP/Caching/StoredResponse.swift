@@ -1,26 +1,26 @@
 /// The metadata of a stored response, and the request fields that select it. RFC 9111 section 3.
-package struct StoredResponse: Sendable, Equatable {
-    package var status: Int
-    package var reason: String
-    package var minorVersion: Int
+public struct StoredResponse: Sendable, Equatable {
+    public var status: Int
+    public var reason: String
+    public var minorVersion: Int
     /// The fields without connection fields. Section 3.1.
-    package var headers: Headers
-    package var trailers = Headers()
+    public var headers: Headers
+    public var trailers = Headers()
     /// When the request was sent and when the response head was complete. Used to compute the age. Section 4.2.3.
-    package var requested: Timestamp
-    package var received: Timestamp
+    public var requested: Timestamp
+    public var received: Timestamp
     /// The request fields named in Vary, normalized. Section 4.1.
-    package var variantFields: [VariantField] = []
+    public var variantFields: [VariantField] = []
     /// True if the body is stored without the content codings that the headers declare. It is then used only for
     /// requests that want decoded bodies, and not for ranges.
-    package var isDecoded = false
+    public var isDecoded = false
     /// True if the response must be validated before it is used. Section 4.4.
-    package var isInvalidated = false
+    public var isInvalidated = false
     /// The length of the stored body in bytes.
-    package var contentLength = 0
+    public var contentLength = 0
 
     /// - Parameter head: the head without connection fields.
-    package init(_ head: ResponseHead, requested: Timestamp, received: Timestamp) {
+    public init(_ head: ResponseHead, requested: Timestamp, received: Timestamp) {
         status = head.status
         reason = head.reason
         minorVersion = head.minorVersion
@@ -30,18 +30,18 @@ package struct StoredResponse: Sendable, Equatable {
     }
 
     /// A request field by which responses are selected.
-    package struct VariantField: Sendable, Hashable {
+    public struct VariantField: Sendable, Hashable {
         /// The name in lower case.
-        package let name: String
+        public let name: String
         /// The normalized value. Nil if the request did not have the field.
-        package let value: String?
+        public let value: String?
 
-        package init(_ name: String, _ value: String?) {
+        public init(_ name: String, _ value: String?) {
             self.name = name
             self.value = value
         }
 
-        package static func == (a: VariantField, b: VariantField) -> Bool {
+        public static func == (a: VariantField, b: VariantField) -> Bool {
             guard a.name.isExactly(b.name), let value = a.value, let other = b.value else {
                 return a.name.isExactly(b.name) && a.value == nil && b.value == nil
             }

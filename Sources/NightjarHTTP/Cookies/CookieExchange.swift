@@ -7,21 +7,21 @@
 /// The changes of a process and the content of the file are merged in one transaction, cookie by cookie, by the rules
 /// of ``CookieJar/merge(_:at:)``. A process that ends before the commit has changed nothing. After the commit all its
 /// changes are in the file.
-package struct CookieExchange: Sendable {
+public struct CookieExchange: Sendable {
     /// Whether session cookies are stored in the file.
-    package let keepsSession: Bool
+    public let keepsSession: Bool
     /// The content of the file that the jar received last, even if the file has been replaced since.
     private var given = CookieJar.Snapshot()
 
-    package init(keepsSession: Bool) { self.keepsSession = keepsSession }
+    public init(keepsSession: Bool) { self.keepsSession = keepsSession }
 
     /// Returns the changes that the process writes to the file.
     ///
     /// - Parameter jar: the jar's content, which must include what ``committed(_:after:)`` returned before.
-    package func changes(_ jar: CookieJar.Snapshot) -> CookieJar.Snapshot { jar.withDeletions(of: given) }
+    public func changes(_ jar: CookieJar.Snapshot) -> CookieJar.Snapshot { jar.withDeletions(of: given) }
 
     /// Returns the content of the file after the exchange.
-    package func content(
+    public func content(
         _ changes: CookieJar.Snapshot, over stored: CookieJar.Snapshot, at now: Double
     ) -> CookieJar.Snapshot {
         // Accepts all domains: the jars that use a cookie check its domain.
@@ -34,7 +34,7 @@ package struct CookieExchange: Sendable {
     /// Reports that the content was committed.
     ///
     /// - Returns: the content that the jar must merge because it is not among `changes`. Usually empty.
-    package mutating func committed(
+    public mutating func committed(
         _ content: CookieJar.Snapshot, after changes: CookieJar.Snapshot
     ) -> CookieJar.Snapshot {
         given = visible(content)
@@ -42,7 +42,7 @@ package struct CookieExchange: Sendable {
     }
 
     /// Returns `content` without session cookies, unless they are shared.
-    package func visible(_ content: CookieJar.Snapshot) -> CookieJar.Snapshot {
+    public func visible(_ content: CookieJar.Snapshot) -> CookieJar.Snapshot {
         guard !keepsSession else { return content }
         var content = content
         content.cookies.removeAll { $0.expires == nil }
@@ -55,7 +55,7 @@ extension CookieJar {
     ///
     /// - Parameter revision: the jar's revision when the exchange began. Nil if the jar contributed nothing.
     /// - Returns: the revision that is now in the file. Nil if the jar has changed since the exchange began.
-    package mutating func take(_ news: Snapshot, over revision: UInt64?, at now: Double) -> UInt64? {
+    public mutating func take(_ news: Snapshot, over revision: UInt64?, at now: Double) -> UInt64? {
         let before = self.revision
         merge(news, at: now)
         return revision == nil || before == revision ? self.revision : nil

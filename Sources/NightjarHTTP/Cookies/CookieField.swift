@@ -1,10 +1,10 @@
 /// Builds the Cookie field of a call that has cookies of its own besides those of the jar. RFC 6265 section 5.4 allows
 /// one field; the client sends no name twice.
-package enum CookieField {
+public enum CookieField {
     /// - Parameters:
     ///   - kept: the jar's cookies, as a field value. Nil: none.
     ///   - own: the call's cookies, as `name=value`. They replace the jar's cookies of the same names.
-    package static func text(kept: String?, own: [String]) -> String? {
+    public static func text(kept: String?, own: [String]) -> String? {
         guard !own.isEmpty else { return kept }
         guard let kept else { return own.joined(separator: "; ") }
         let names = own.map { name(of: $0) }

@@ -5,8 +5,8 @@
 ///
 /// An API client shows no web pages, so each call counts as a top-level navigation. The site of the call's first URL is
 /// the first party. Only a redirect to another site makes a request cross-site.
-package struct CookieJar: Sendable {
-    package enum Outcome: Equatable, Sendable {
+public struct CookieJar: Sendable {
+    public enum Outcome: Equatable, Sendable {
         case stored
         /// The cookie had already expired. Servers delete cookies this way.
         case deleted
@@ -21,7 +21,7 @@ package struct CookieJar: Sendable {
     /// The latest value of ``Cookie/modified`` in this jar or in merged content.
     var lastStamp = 0.0
     /// Incremented by each change of ``snapshot()``. Sending a cookie is not a change.
-    package internal(set) var revision: UInt64 = 0
+    public internal(set) var revision: UInt64 = 0
 
     /// - Parameter isPublicSuffix: returns true if the names below the given name belong to different owners, as for
     ///   `com` and `co.uk`. It is called with host names in lower case without a final dot, never with addresses. The
@@ -34,7 +34,7 @@ package struct CookieJar: Sendable {
     }
 
     /// Returns true for a name without a dot. The public suffix list has this rule for names that it does not contain.
-    @Sendable package static func isSingleLabel(_ name: String) -> Bool { !name.utf8.contains(UInt8(ascii: ".")) }
+    @Sendable public static func isSingleLabel(_ name: String) -> Bool { !name.utf8.contains(UInt8(ascii: ".")) }
 
     // MARK: Storing
 
@@ -44,7 +44,7 @@ package struct CookieJar: Sendable {
     ///   - url: the URL of the response.
     ///   - firstParty: the site that the program called. Nil if it is that of `url`.
     @discardableResult
-    package mutating func store(
+    public mutating func store(
         setCookie: UnsafeRawBufferPointer, from url: RequestURL, at now: Double, firstParty: Origin? = nil
     ) -> Outcome {
         do throws(CookieRefusal) {
@@ -64,7 +64,7 @@ package struct CookieJar: Sendable {
 
     /// Stores a Set-Cookie value given as text.
     @discardableResult
-    package mutating func store(
+    public mutating func store(
         setCookie: String, from url: RequestURL, at now: Double, firstParty: Origin? = nil
     ) -> Outcome {
         var text = setCookie
@@ -77,7 +77,7 @@ package struct CookieJar: Sendable {
     ///
     /// - Returns: the reasons of all rejections, in order.
     @discardableResult
-    package mutating func store(
+    public mutating func store(
         from headers: Headers, of url: RequestURL, at now: Double, firstParty: Origin? = nil
     ) -> [CookieRefusal] {
         var refusals: [CookieRefusal] = []
@@ -166,7 +166,7 @@ package struct CookieJar: Sendable {
     /// - Parameters:
     ///   - isSafeMethod: true for GET, HEAD, OPTIONS and TRACE. Used only if `firstParty` is another site.
     ///   - firstParty: the site that the program called. Nil if it is that of `url`.
-    package mutating func retrieve(
+    public mutating func retrieve(
         for url: RequestURL, at now: Double, isSafeMethod: Bool, firstParty: Origin? = nil
     ) -> String? {
         guard policy != .none, !table.isEmpty else { return nil }
@@ -207,7 +207,7 @@ package struct CookieJar: Sendable {
     // MARK: Manual changes
 
     /// Returns the cookies that have not expired, sorted by domain, path and name.
-    package func list(at now: Double) -> [Cookie] {
+    public func list(at now: Double) -> [Cookie] {
         table.all.filter { !$0.isExpired(at: Cookie.moment(now)) }
             .sorted { ($0.domain, $0.path, $0.name, $0.created) < ($1.domain, $1.path, $1.name, $1.created) }
     }
@@ -217,7 +217,7 @@ package struct CookieJar: Sendable {
     ///
     /// Its creation, access and modification times are set to the current time.
     @discardableResult
-    package mutating func add(_ cookie: Cookie, at now: Double) throws(CookieRefusal) -> Outcome {
+    public mutating func add(_ cookie: Cookie, at now: Double) throws(CookieRefusal) -> Outcome {
         guard isAllowed(cookie) else { throw .publicSuffix }
         return try keep(cookie, at: Cookie.moment(now))
     }
@@ -226,7 +226,7 @@ package struct CookieJar: Sendable {
     ///
     /// - Returns: the number of deleted cookies.
     @discardableResult
-    package mutating func delete(
+    public mutating func delete(
         name: String? = nil, domain: String? = nil, path: String? = nil, at now: Double
     ) -> Int {
         let host = domain.map { CookieScope.host(named: $0) ?? $0 }
@@ -239,7 +239,7 @@ package struct CookieJar: Sendable {
 
     /// Deletes the cookies for which `isExpiring` returns true.
     @discardableResult
-    package mutating func delete(at now: Double, where isExpiring: (Cookie) -> Bool) -> Int {
+    public mutating func delete(at now: Double, where isExpiring: (Cookie) -> Bool) -> Int {
         delete(table.all.filter(isExpiring), at: now)
     }
 
@@ -253,7 +253,7 @@ package struct CookieJar: Sendable {
     }
 
     /// Deletes all cookies. Later merges do not restore cookies from before this time.
-    package mutating func clear(at now: Double) {
+    public mutating func clear(at now: Double) {
         deletions.clear(at: stamp(tick(now)))
         table = CookieTable()
         revision &+= 1

@@ -1,16 +1,16 @@
 extension CookieJar {
     /// The complete content of a jar, for a store or another jar.
-    package struct Snapshot: Sendable, Equatable {
-        package var cookies: [Cookie]
+    public struct Snapshot: Sendable, Equatable {
+        public var cookies: [Cookie]
         /// The deleted cookies and the times of deletion.
-        package var deletions: [Cookie.Identity: Double]
+        public var deletions: [Cookie.Identity: Double]
         /// All cookies up to this time were deleted.
-        package var cleared: Double
+        public var cleared: Double
         /// Records of deletions up to this time may have been dropped. Cookies that are older and not among `cookies`
         /// must not be accepted from elsewhere.
-        package var horizon: Double
+        public var horizon: Double
 
-        package init(
+        public init(
             cookies: [Cookie] = [], deletions: [Cookie.Identity: Double] = [:], cleared: Double = 0,
             horizon: Double = 0
         ) {
@@ -22,7 +22,7 @@ extension CookieJar {
     }
 
     /// Returns the content of the jar, in no particular order.
-    package func snapshot() -> Snapshot {
+    public func snapshot() -> Snapshot {
         Snapshot(
             cookies: Array(table.all), deletions: deletions.stamps, cleared: deletions.cleared,
             horizon: deletions.horizon)
@@ -34,7 +34,7 @@ extension CookieJar {
     /// The last change wins: an older copy replaces nothing and does not undo a later deletion. If times are equal, a
     /// deletion wins over a cookie. A cookie that was never in a jar has no modification time and is not merged; use
     /// ``add(_:at:)`` for it.
-    package mutating func merge(_ other: Snapshot, at now: Double) {
+    public mutating func merge(_ other: Snapshot, at now: Double) {
         let now = Cookie.moment(now)
         merge(clearedAt: Cookie.stamp(other.cleared))
         for (identity, stamp) in other.deletions { merge(deletionOf: identity, at: Cookie.stamp(stamp)) }

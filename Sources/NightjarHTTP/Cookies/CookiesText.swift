@@ -71,7 +71,7 @@ public enum CookiesText {
     // MARK: Reading
 
     /// Adds the cookies of a file to `jar`. If two lines have the same identity, the later one is used.
-    package static func read(_ file: UnsafeRawBufferPointer, into jar: inout CookieJar, at now: Double) -> Report {
+    public static func read(_ file: UnsafeRawBufferPointer, into jar: inout CookieJar, at now: Double) -> Report {
         var report = Report()
         var number = 0
         var start = 0
@@ -99,7 +99,7 @@ public enum CookiesText {
     }
 
     /// Reads a file given as text.
-    package static func read(_ file: String, into jar: inout CookieJar, at now: Double) -> Report {
+    public static func read(_ file: String, into jar: inout CookieJar, at now: Double) -> Report {
         var text = file
         return text.withUTF8 { read(UnsafeRawBufferPointer($0), into: &jar, at: now) }
     }

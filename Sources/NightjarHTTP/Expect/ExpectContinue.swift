@@ -4,8 +4,8 @@
 ///     idle ──headSent──▶ waiting ──100──▶ invited
 ///                           ├────timer──▶ released ──417──▶ withheld
 ///                           └────final status─────────────▶ withheld
-package struct ExpectContinue: Sendable {
-    package enum Action: Equatable, Sendable {
+public struct ExpectContinue: Sendable {
+    public enum Action: Equatable, Sendable {
         case nothing
         /// Start a timer and call ``timerFired()`` when it expires. The timer need not be cancelled.
         case startTimer(Duration)
@@ -22,31 +22,31 @@ package struct ExpectContinue: Sendable {
     private enum State { case idle, waiting, sentContinue, released, withheld }
 
     /// The time to wait for 100 (Continue) before the body is sent without it. The same as curl's default.
-    package static let continueTimeout = Duration.seconds(1)
+    public static let continueTimeout = Duration.seconds(1)
     /// The minimum body size in bytes for which the client waits. The same as curl's default.
-    package static let worthwhileLength = 1 << 20
+    public static let worthwhileLength = 1 << 20
 
     private var state = State.idle
     private let continueTimeout: Duration
     private let bodyIsReplayable: Bool
 
     /// - Parameter bodyIsReplayable: true if the body can be sent again from its beginning.
-    package init(continueTimeout: Duration = ExpectContinue.continueTimeout, bodyIsReplayable: Bool) {
+    public init(continueTimeout: Duration = ExpectContinue.continueTimeout, bodyIsReplayable: Bool) {
         self.continueTimeout = continueTimeout
         self.bodyIsReplayable = bodyIsReplayable
     }
 
     /// Returns true if a request with `body` uses the expectation by default: the length is unknown or at least
     /// ``worthwhileLength``.
-    package static func isWorthwhile(for body: RequestBody) -> Bool {
+    public static func isWorthwhile(for body: RequestBody) -> Bool {
         body.length.map { $0 >= worthwhileLength } ?? true
     }
 
     /// True if the body may be sent now.
-    package var letsBodyPass: Bool { state == .sentContinue || state == .released }
+    public var letsBodyPass: Bool { state == .sentContinue || state == .released }
 
     /// Reports that the request head with `Expect: 100-continue` was sent.
-    package mutating func headSent() -> Action {
+    public mutating func headSent() -> Action {
         switch state {
         case .idle:
             state = .waiting
@@ -59,7 +59,7 @@ package struct ExpectContinue: Sendable {
     }
 
     /// Handles a response head, interim (1xx) or final.
-    package mutating func received(status: Int) -> Action {
+    public mutating func received(status: Int) -> Action {
         switch state {
         case .idle:
             // The response arrived before the head was sent, such as a 408 on an idle connection.
@@ -88,7 +88,7 @@ package struct ExpectContinue: Sendable {
     }
 
     /// Reports that the timer of ``Action/startTimer(_:)`` has expired.
-    package mutating func timerFired() -> Action {
+    public mutating func timerFired() -> Action {
         guard state == .waiting else { return .nothing }
         state = .released
         return .sendBody

@@ -4,7 +4,7 @@ import NIOCore
 ///
 /// If a body is shorter than declared, the server interprets the next request as the rest of that body. A body that is
 /// shorter or longer than declared is therefore an error, after which the connection must be closed.
-package struct HTTP1BodyEncoder: Sendable {
+public struct HTTP1BodyEncoder: Sendable {
     private enum Framing {
         case length(remaining: Int)
         case chunked
@@ -13,7 +13,7 @@ package struct HTTP1BodyEncoder: Sendable {
 
     private var framing: Framing
 
-    package init(_ framing: BodyFraming) {
+    public init(_ framing: BodyFraming) {
         self.framing =
             switch framing {
             case .absent: .length(remaining: 0)
@@ -25,7 +25,7 @@ package struct HTTP1BodyEncoder: Sendable {
     /// Calls `send` with up to three buffers for `part`, in order. The content is not copied.
     ///
     /// - Throws: `invalid_request` if the declared length is exceeded.
-    package mutating func encode(
+    public mutating func encode(
         _ part: ByteBuffer, _ send: (ByteBuffer) -> Void
     ) throws(NightjarError) {
         let count = part.readableBytes
@@ -56,7 +56,7 @@ package struct HTTP1BodyEncoder: Sendable {
     /// Ends the body. Calls `send` with the last chunk if the body is chunked.
     ///
     /// - Throws: `invalid_request` if the body is shorter than its declared length.
-    package mutating func finish(_ send: (ByteBuffer) -> Void) throws(NightjarError) {
+    public mutating func finish(_ send: (ByteBuffer) -> Void) throws(NightjarError) {
         defer { framing = .ended }
         switch framing {
         case .length(let remaining):

@@ -9,25 +9,25 @@ import NIOCore
 ///     idle ──expectResponse──▶ statusLine ──▶ fields ──▶ body ──end──▶ idle
 ///                                   ▲             │
 ///                                   └──── 1xx ────┘            any ──error──▶ failed (permanent)
-package struct HTTP1ResponseDecoder: Sendable {
+public struct HTTP1ResponseDecoder: Sendable {
     /// Limits on the memory that a peer can make the client use, in bytes unless stated otherwise.
-    package struct Limits: Sendable {
+    public struct Limits: Sendable {
         /// The maximum size of the status line and header lines of one response, including its interim responses. The
         /// same limit applies separately to the trailers.
-        package var maximumHead = 256 * 1024
+        public var maximumHead = 256 * 1024
         /// The maximum number of fields in a head or in trailers.
-        package var maximumFields = 1000
+        public var maximumFields = 1000
         /// The maximum length of a chunk-size line with its extensions, which are ignored.
-        package var maximumChunkLine = 1024
+        public var maximumChunkLine = 1024
         /// True if a line may end in LF without CR, as some embedded devices send it (RFC 9112 section 2.2). False by
         /// default: a proxy and a client that disagree about the end of a line may disagree about the end of a
         /// response.
-        package var acceptsBareLF = false
+        public var acceptsBareLF = false
 
-        package init() {}
+        public init() {}
     }
 
-    package enum Event: Sendable {
+    public enum Event: Sendable {
         /// A 1xx response other than 101. The final response has not arrived yet.
         case informational(ResponseHead)
         case head(ResponseHead)
@@ -58,21 +58,21 @@ package struct HTTP1ResponseDecoder: Sendable {
     private var headSize = 0
 
     /// True if the connection can be reused. Valid after ``Event/end(trailers:)``. RFC 9112 section 9.3.
-    package private(set) var connectionIsReusable = true
+    public private(set) var connectionIsReusable = true
 
-    package init(limits: Limits = Limits()) {
+    public init(limits: Limits = Limits()) {
         self.limits = limits
         section = FieldSection(limits)
         chunks = ChunkedBody(limits)
     }
 
     /// True if no response is expected or in progress. Any byte that arrives in this state is an error.
-    package var isIdle: Bool {
+    public var isIdle: Bool {
         if case .idle = state { failure == nil } else { false }
     }
 
     /// Sets the method of the request to which the next response belongs. Must be called once before each response.
-    package mutating func expectResponse(to method: Method) {
+    public mutating func expectResponse(to method: Method) {
         guard case .idle = state else {
             assertionFailure("the previous response has not ended")
             failure = failure ?? .malformedResponse("a request was sent before the previous response had ended")
@@ -88,7 +88,7 @@ package struct HTTP1ResponseDecoder: Sendable {
     /// more data is needed.
     ///
     /// - Throws: `protocol` or `too_large`. Later calls throw the same error.
-    package mutating func next(_ buffer: inout ByteBuffer) throws(NightjarError) -> Event? {
+    public mutating func next(_ buffer: inout ByteBuffer) throws(NightjarError) -> Event? {
         if let failure { throw failure }
         do throws(NightjarError) {
             return try advance(&buffer)
@@ -101,7 +101,7 @@ package struct HTTP1ResponseDecoder: Sendable {
     ///
     /// - Returns: the end of the response, or nil if no response was in progress.
     /// - Throws: `connection_lost` if a response is missing or truncated.
-    package mutating func endOfStream() throws(NightjarError) -> Event? {
+    public mutating func endOfStream() throws(NightjarError) -> Event? {
         if let failure { throw failure }
         connectionIsReusable = false
         let missing: String

@@ -22,18 +22,18 @@ public struct CircuitBreaker: Sendable {
 
     /// The right to make one call. The caller returns the permit to ``ended(_:_:now:)`` when the call ends. The result
     /// of a call that began before the last change of state is ignored.
-    package struct Permit: Sendable, Equatable {
-        package let isProbe: Bool
+    public struct Permit: Sendable, Equatable {
+        public let isProbe: Bool
         fileprivate let epoch: UInt64
     }
 
-    package enum Admission: Sendable, Equatable {
+    public enum Admission: Sendable, Equatable {
         case permit(Permit)
         /// - Parameter retryAfter: the time until the next probe. Zero while a probe is in flight.
         case refuse(retryAfter: Duration)
     }
 
-    package enum Ending: Sendable {
+    public enum Ending: Sendable {
         case succeeded
         /// The server failed: no connection, no response, or a 5xx response.
         case failed
@@ -48,12 +48,12 @@ public struct CircuitBreaker: Sendable {
     private var record: FailureWindow
     private let settings: Settings
 
-    package init(_ settings: Settings = Settings()) {
+    public init(_ settings: Settings = Settings()) {
         self.settings = settings
         record = FailureWindow(settings.window)
     }
 
-    package var visible: Visible {
+    public var visible: Visible {
         switch state {
         case .closed: .closed
         case .open: .open
@@ -62,7 +62,7 @@ public struct CircuitBreaker: Sendable {
     }
 
     /// Returns the `retryAfter` of the refusal that ``admit(now:)`` would return, or nil if the call would be admitted.
-    package func refusal(now: UInt64) -> Duration? {
+    public func refusal(now: UInt64) -> Duration? {
         switch state {
         case .closed, .halfOpen(probeIsOut: false): nil
         case .open(let until): now < until ? now.wait(until: until) : nil
@@ -71,13 +71,13 @@ public struct CircuitBreaker: Sendable {
     }
 
     /// Returns true if the breaker behaves like a new breaker, so the owner may drop it.
-    package func isIdle(now: UInt64) -> Bool {
+    public func isIdle(now: UInt64) -> Bool {
         guard case .closed = state else { return false }
         return record.counts(now: now).calls == 0
     }
 
     /// Admits or refuses a call. Each permit must be returned to ``ended(_:_:now:)``.
-    package mutating func admit(now: UInt64) -> Admission {
+    public mutating func admit(now: UInt64) -> Admission {
         if let wait = refusal(now: now) { return .refuse(retryAfter: wait) }
         if case .closed = state { return .permit(Permit(isProbe: false, epoch: epoch)) }
         change(to: .halfOpen(probeIsOut: true))
@@ -88,7 +88,7 @@ public struct CircuitBreaker: Sendable {
     ///
     /// - Returns: true if the breaker now admits calls that it refused before.
     @discardableResult
-    package mutating func ended(_ permit: Permit, _ ending: Ending, now: UInt64) -> Bool {
+    public mutating func ended(_ permit: Permit, _ ending: Ending, now: UInt64) -> Bool {
         guard permit.epoch == epoch else { return false }
         switch (state, ending) {
         case (.closed, .inconclusive), (.open, _), (.halfOpen(probeIsOut: false), _): return false

@@ -10,42 +10,42 @@
 /// monotonic clock.
 ///
 /// Without limits every exchange enters, without an allocation.
-package struct LimitGate: Sendable {
-    package typealias ID = UInt64
+public struct LimitGate: Sendable {
+    public typealias ID = UInt64
 
-    package struct Settings: Sendable, Equatable {
-        package var rate: RateLimiter.Rate?
+    public struct Settings: Sendable, Equatable {
+        public var rate: RateLimiter.Rate?
         /// The maximum number of concurrent exchanges, at least 1.
-        package var concurrency: Int?
-        package var breaker: CircuitBreaker.Settings?
+        public var concurrency: Int?
+        public var breaker: CircuitBreaker.Settings?
         /// True if the gate respects rate limit fields in responses. Retry-After is respected in either case.
-        package var adaptsToServer = true
-        package var maximumQueued = 1000
+        public var adaptsToServer = true
+        public var maximumQueued = 1000
         /// The longest wait that a server may request. If the server requests a longer wait, calls fail immediately and
         /// their error contains the wait.
-        package var longestWait = Duration.seconds(60)
+        public var longestWait = Duration.seconds(60)
 
-        package init() {}
+        public init() {}
     }
 
     /// The right to run one exchange. The caller returns the permit to ``left(_:_:now:)`` when the exchange ends.
-    package struct Permit: Sendable, Equatable {
+    public struct Permit: Sendable, Equatable {
         /// True if the exchange is the probe of a half-open circuit breaker.
-        package var isProbe: Bool { breaker?.isProbe ?? false }
+        public var isProbe: Bool { breaker?.isProbe ?? false }
         fileprivate let breaker: CircuitBreaker.Permit?
         fileprivate let enteredAt: UInt64
         fileprivate var hasResponse = false
     }
 
     /// The limit that prevents the first waiter from starting.
-    package enum Hold: Sendable, Equatable {
+    public enum Hold: Sendable, Equatable {
         case concurrency
         case rate(RateLimiter.Cause)
         /// The circuit breaker, whose probe has not completed.
         case probe
     }
 
-    package enum Arrival: Sendable, Equatable {
+    public enum Arrival: Sendable, Equatable {
         /// Start the exchange, and report its end with ``left(_:_:now:)``.
         case enter(Permit)
         /// Wait until a ``Release`` contains the ID, or call ``refreshFailed(_:now:)``.
@@ -53,13 +53,13 @@ package struct LimitGate: Sendable {
         case refuse(Refusal)
     }
 
-    package enum Release: Sendable, Equatable {
+    public enum Release: Sendable, Equatable {
         /// - Parameter after: the last limit for which the exchange waited.
         case enter(ID, Permit, after: Hold)
         case refuse(ID, Refusal)
     }
 
-    package private(set) var inFlight = 0
+    public private(set) var inFlight = 0
     private let settings: Settings
     private var limiter: RateLimiter
     private var breaker: CircuitBreaker?
@@ -69,7 +69,7 @@ package struct LimitGate: Sendable {
     /// The value of `limiter.serverAdmits` when the deadlines of all waiters were last checked against it.
     private var evaluated: UInt64 = 0
 
-    package init(_ settings: Settings = Settings()) {
+    public init(_ settings: Settings = Settings()) {
         self.settings = settings
         limiter = RateLimiter(settings.rate)
         breaker = settings.breaker.map { CircuitBreaker($0) }
@@ -77,21 +77,21 @@ package struct LimitGate: Sendable {
 
     // MARK: State
 
-    package var queued: Int { line.count }
-    package var holds: Hold? { line.isEmpty ? nil : hold }
-    package var circuit: CircuitBreaker.Visible { breaker?.visible ?? .closed }
+    public var queued: Int { line.count }
+    public var holds: Hold? { line.isEmpty ? nil : hold }
+    public var circuit: CircuitBreaker.Visible { breaker?.visible ?? .closed }
 
     /// Returns the end of the pause that the server requested, or nil if the server has requested none.
-    package func pausedUntil(now: UInt64) -> UInt64? { limiter.pausedUntil > now ? limiter.pausedUntil : nil }
+    public func pausedUntil(now: UInt64) -> UInt64? { limiter.pausedUntil > now ? limiter.pausedUntil : nil }
 
     /// The time at which ``timerFired(now:)`` must be called next. Nil if no timer is needed.
-    package var deadline: UInt64? {
+    public var deadline: UInt64? {
         guard !line.isEmpty, case .rate = hold else { return nil }
         return limiter.admits
     }
 
     /// Returns true if the gate behaves like a new gate, so the owner may drop it.
-    package func isIdle(now: UInt64) -> Bool {
+    public func isIdle(now: UInt64) -> Bool {
         inFlight == 0 && line.isEmpty && limiter.isIdle(now: now) && breaker?.isIdle(now: now) ?? true
     }
 
@@ -103,7 +103,7 @@ package struct LimitGate: Sendable {
     ///   - id: the ID of the exchange, which no waiter may use.
     ///   - deadline: the deadline of the exchange's call.
     ///   - ignoresPause: true if the exchange may start during a pause that the server requested.
-    package mutating func arrive(_ id: ID, deadline: UInt64?, ignoresPause: Bool = false, now: UInt64) -> Arrival {
+    public mutating func arrive(_ id: ID, deadline: UInt64?, ignoresPause: Bool = false, now: UInt64) -> Arrival {
         if let wait = breaker?.refusal(now: now) { return .refuse(.circuitIsOpen(retryAfter: wait)) }
         if ignoresPause, let permit = passDuringPause(now) { return .enter(permit) }
         let reason = blocks(now)
@@ -120,7 +120,7 @@ package struct LimitGate: Sendable {
     }
 
     /// Handles the end of an exchange. Each permit is returned once.
-    package mutating func left(_ permit: Permit, _ ending: CircuitBreaker.Ending, now: UInt64) -> [Release] {
+    public mutating func left(_ permit: Permit, _ ending: CircuitBreaker.Ending, now: UInt64) -> [Release] {
         assert(inFlight > 0, "more have left than entered")
         inFlight = max(inFlight - 1, 0)
         if !permit.hasResponse { limiter.settled(isCounted: false) }
@@ -132,7 +132,7 @@ package struct LimitGate: Sendable {
     }
 
     /// Removes a waiter that was cancelled or has timed out. Does nothing if `id` is not waiting.
-    package mutating func refreshFailed(_ id: ID, now: UInt64) -> [Release] {
+    public mutating func refreshFailed(_ id: ID, now: UInt64) -> [Release] {
         guard line.remove(id) else { return [] }
         return admit(now)
     }
@@ -143,7 +143,7 @@ package struct LimitGate: Sendable {
     ///   - permit: the permit of the exchange. Nil if the exchange has no permit of this gate.
     ///   - respectsRetryAfter: true if a Retry-After pauses the origin.
     ///   - wallClock: seconds since 1970. Used if the response has no Date field.
-    package mutating func received(
+    public mutating func received(
         _ permit: inout Permit?, status: Int, _ headers: Headers, respectsRetryAfter: Bool = true, now: UInt64,
         wallClock: @autoclosure () -> Double
     ) -> [Release] {
@@ -160,7 +160,7 @@ package struct LimitGate: Sendable {
     }
 
     /// Reports that the timer for ``deadline`` has expired.
-    package mutating func timerFired(now: UInt64) -> [Release] { admit(now) }
+    public mutating func timerFired(now: UInt64) -> [Release] { admit(now) }
 
     // MARK: Steps
 

@@ -1,6 +1,6 @@
 extension LimitGate {
     /// The reason why an exchange was refused.
-    package enum Refusal: Sendable, Equatable {
+    public enum Refusal: Sendable, Equatable {
         /// The queue is full.
         case queueIsFull(maximum: Int)
         /// The circuit breaker is open because most calls failed recently, or half-open.
@@ -19,7 +19,7 @@ extension LimitGate.Refusal {
     /// like a 503 and may retry it. The kind is `rate_limited` for all other refusals.
     ///
     /// - Parameter name: the name of the origin or limit group.
-    package func error(of name: String) -> NightjarError {
+    public func error(of name: String) -> NightjarError {
         switch self {
         case .queueIsFull(let maximum):
             NightjarError(

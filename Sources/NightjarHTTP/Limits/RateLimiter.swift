@@ -7,7 +7,7 @@
 /// clock.
 public struct RateLimiter: Sendable {
     /// The reason why a request waits.
-    package enum Cause: Sendable, Equatable {
+    public enum Cause: Sendable, Equatable {
         /// The configured rate.
         case ownRate
         /// The remaining count that the server reported: few or no requests are left.
@@ -88,7 +88,7 @@ public struct RateLimiter: Sendable {
     /// count and its time.
     private var fullAt: UInt64 = 0
     /// The end of the pause that the server requested. May be in the past.
-    package private(set) var pausedUntil: UInt64 = 0
+    public private(set) var pausedUntil: UInt64 = 0
     /// The time at which the latest pause was requested.
     private var pausedAt: UInt64 = 0
     private var window: Window?
@@ -96,13 +96,13 @@ public struct RateLimiter: Sendable {
     private var inFlight = 0
 
     /// - Parameter rate: the configured rate. Nil if only the limits that responses report apply.
-    package init(_ rate: Rate? = nil) { self.rate = rate }
+    public init(_ rate: Rate? = nil) { self.rate = rate }
 
     /// Counts a request if it may be sent now.
     ///
     /// - Parameter ignoresPause: true if the request may be sent during a pause that the server requested.
     /// - Returns: zero if the request was counted. Otherwise the time to wait before the next call of this function.
-    package mutating func take(now: UInt64, ignoresPause: Bool = false) -> Duration {
+    public mutating func take(now: UInt64, ignoresPause: Bool = false) -> Duration {
         restart(now)
         let moment = ignoresPause ? admitsIgnoringPause : admits
         guard moment <= now else { return now.wait(until: moment) }
@@ -123,7 +123,7 @@ public struct RateLimiter: Sendable {
     ///
     /// - Parameter isCounted: true if the response reported a remaining count. If false, the server may have counted
     ///   the request, so the remaining count is decremented.
-    package mutating func settled(isCounted: Bool) {
+    public mutating func settled(isCounted: Bool) {
         inFlight = max(inFlight - 1, 0)
         guard !isCounted, let remaining = window?.remaining else { return }
         window?.remaining = max(remaining - 1, 0)
@@ -143,7 +143,7 @@ public struct RateLimiter: Sendable {
 
     /// The time at which the next request may be sent. May be in the past. Responses to requests in flight may change
     /// it to an earlier time.
-    package var admits: UInt64 { max(pausedUntil, windowAdmits(inFlight), bucketAdmits) }
+    public var admits: UInt64 { max(pausedUntil, windowAdmits(inFlight), bucketAdmits) }
 
     /// Like ``admits``, without the pause that the server requested.
     var admitsIgnoringPause: UInt64 { max(windowAdmits(inFlight), bucketAdmits) }
@@ -155,10 +155,10 @@ public struct RateLimiter: Sendable {
     }
 
     /// Like ``admits``, without the configured rate and without requests in flight.
-    package var serverAdmits: UInt64 { max(pausedUntil, windowAdmits(0)) }
+    public var serverAdmits: UInt64 { max(pausedUntil, windowAdmits(0)) }
 
     /// The limit that determines ``admits``.
-    package var cause: Cause {
+    public var cause: Cause {
         let windowAdmits = windowAdmits(inFlight)
         if bucketAdmits > max(pausedUntil, windowAdmits) { return .ownRate }
         return pausedUntil >= windowAdmits ? .serverPause : .serverCount
@@ -168,7 +168,7 @@ public struct RateLimiter: Sendable {
     /// server accepts as many requests as it reports.
     ///
     /// - Parameter place: the number of waiters before the request.
-    package func estimate(place: Int, now: UInt64) -> UInt64 {
+    public func estimate(place: Int, now: UInt64) -> UInt64 {
         var start = max(now, serverAdmits)
         if let window, window.end > now, place >= window.remaining { start = max(start, window.end) }
         guard let rate else { return start }
@@ -180,7 +180,7 @@ public struct RateLimiter: Sendable {
     }
 
     /// Returns true if the limiter behaves like a new limiter.
-    package func isIdle(now: UInt64) -> Bool {
+    public func isIdle(now: UInt64) -> Bool {
         fullAt <= now && pausedUntil <= now && (window.map { $0.end <= now } ?? true)
     }
 
@@ -194,7 +194,7 @@ public struct RateLimiter: Sendable {
     ///   - longestPause: the longest Retry-After that pauses the origin. A longer one applies only to the resource.
     /// - Returns: true if the response reports a remaining count.
     @discardableResult
-    package mutating func received(
+    public mutating func received(
         status: Int, _ headers: Headers, sent: UInt64? = nil, adaptsToServer: Bool = true,
         respectsRetryAfter: Bool = true,
         now: UInt64, wallClock: @autoclosure () -> Double, longestPause: Duration = .seconds(60)

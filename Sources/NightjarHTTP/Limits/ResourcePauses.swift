@@ -5,7 +5,7 @@
 /// | 429 | up to the longest wait | every call to the origin: the client sends too fast |
 /// | 429 | longer | calls for the same URL: a quota of that resource is used up |
 /// | 503 | any | calls for the same URL: other resources of the server may work |
-package enum PauseScope: Sendable, Equatable {
+public enum PauseScope: Sendable, Equatable {
     case origin
     case resource
 
@@ -13,7 +13,7 @@ package enum PauseScope: Sendable, Equatable {
     ///
     /// - Parameter longestWait: ``RetrySettings/longestWait``.
     /// - Returns: nil for a status that does not request a pause.
-    package init?(status: Int, wait: Duration, longestWait: Duration) {
+    public init?(status: Int, wait: Duration, longestWait: Duration) {
         switch status {
         case 429: self = wait <= longestWait ? .origin : .resource
         case 503: self = .resource
@@ -25,13 +25,13 @@ package enum PauseScope: Sendable, Equatable {
 /// The resources for which a server requested a pause. Times are nanoseconds of a monotonic clock.
 ///
 /// A successful response for a resource ends the resource's pause.
-package struct ResourcePauses: Sendable {
+public struct ResourcePauses: Sendable {
     /// One URL, without its fragment and user info.
-    package struct Resource: Hashable, Sendable {
+    public struct Resource: Hashable, Sendable {
         let origin: Origin
         let target: String
 
-        package init(_ url: RequestURL) {
+        public init(_ url: RequestURL) {
             origin = url.origin
             target = url.target
         }
@@ -49,13 +49,13 @@ package struct ResourcePauses: Sendable {
 
     private var pauses: [Resource: Pause] = [:]
 
-    package init() {}
+    public init() {}
 
     /// True if no pauses are stored. Expired pauses may still be stored.
-    package var isEmpty: Bool { pauses.isEmpty }
+    public var isEmpty: Bool { pauses.isEmpty }
 
     /// Records the pause that a response for `url` requested. Keeps an earlier pause that ends later.
-    package mutating func pause(_ url: RequestURL, for wait: Duration, now: UInt64) {
+    public mutating func pause(_ url: RequestURL, for wait: Duration, now: UInt64) {
         let end = now.later(by: wait)
         guard end > now else { return }
         let resource = Resource(url)
@@ -75,7 +75,7 @@ package struct ResourcePauses: Sendable {
     }
 
     /// Returns the time for which calls for `resource` are delayed, or nil if they are not delayed.
-    package mutating func wait(for resource: Resource, now: UInt64) -> Duration? {
+    public mutating func wait(for resource: Resource, now: UInt64) -> Duration? {
         guard let end = pauses[resource]?.end else { return nil }
         guard end > now else {
             pauses[resource] = nil
@@ -87,12 +87,12 @@ package struct ResourcePauses: Sendable {
     /// Reports that a call for `resource` has succeeded, which ends its pause.
     ///
     /// - Returns: true if there was a pause.
-    package mutating func succeeded(_ resource: Resource) -> Bool {
+    public mutating func succeeded(_ resource: Resource) -> Bool {
         pauses.removeValue(forKey: resource) != nil
     }
 
     /// Returns the pauses that have not expired.
-    package func all(now: UInt64) -> [(name: String, resource: Resource, wait: Duration)] {
+    public func all(now: UInt64) -> [(name: String, resource: Resource, wait: Duration)] {
         pauses.compactMap { resource, pause in
             pause.end > now ? (pause.name, resource, now.wait(until: pause.end)) : nil
         }

@@ -1,5 +1,5 @@
 /// The way in which a request signals the end of its body. RFC 9112 section 6.
-package enum BodyFraming: Sendable, Equatable {
+public enum BodyFraming: Sendable, Equatable {
     /// No body.
     case absent
     /// A Content-Length field with this many bytes.

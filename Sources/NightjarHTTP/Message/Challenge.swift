@@ -1,23 +1,23 @@
 /// An authentication challenge in WWW-Authenticate or Proxy-Authenticate. RFC 9110 section 11.6.1.
-package struct Challenge: Sendable, Equatable {
-    package struct Parameter: Sendable, Equatable {
+public struct Challenge: Sendable, Equatable {
+    public struct Parameter: Sendable, Equatable {
         /// The name in lower case.
-        package let name: String
+        public let name: String
         /// The value without quotes.
-        package let value: String
+        public let value: String
     }
 
     /// The scheme in lower case: `digest`.
-    package let scheme: String
+    public let scheme: String
     /// The token68 value that some schemes use instead of parameters.
-    package internal(set) var token68: String?
-    package internal(set) var parameters: [Parameter] = []
+    public internal(set) var token68: String?
+    public internal(set) var parameters: [Parameter] = []
 
     /// The value of the first parameter with this name. `name` must be in lower case.
-    package subscript(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
+    public subscript(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
 
     /// The maximum number of challenges that are parsed. Further challenges are ignored.
-    package static let largestCount = 32
+    public static let largestCount = 32
     /// The maximum number of parameters of one challenge. Further parameters are ignored.
     static let largestParameterCount = 64
 
@@ -25,7 +25,7 @@ package struct Challenge: Sendable, Equatable {
     ///
     /// Commas separate both challenges and parameters, so a field can only be parsed from its beginning. If part of a
     /// field is invalid, the challenges before it are kept and the rest of the field is ignored.
-    package static func parse(_ fields: some Sequence<String>) -> [Challenge] {
+    public static func parse(_ fields: some Sequence<String>) -> [Challenge] {
         var challenges: [Challenge] = []
         for field in fields {
             var reader = ChallengeReader(bytes: Array(field.utf8))

@@ -1,21 +1,21 @@
 /// The grammar of field names and values. RFC 9110 sections 5.1, 5.5 and 5.6.2.
-package enum FieldSyntax {
+public enum FieldSyntax {
     /// The bytes of tokens: letters, digits and !#$%&'*+-.^_`|~
     private static let token = ByteSet(low: 0x03ff_6cfa_0000_0000, high: 0x57ff_ffff_c7ff_fffe)
 
-    package static func isTokenByte(_ byte: UInt8) -> Bool { token.contains(byte) }
+    public static func isTokenByte(_ byte: UInt8) -> Bool { token.contains(byte) }
 
     /// Returns true for visible characters, space, tab and obs-text (bytes from 0x80).
     @inlinable
-    package static func isValueByte(_ byte: UInt8) -> Bool {
+    public static func isValueByte(_ byte: UInt8) -> Bool {
         byte >= 0x20 && byte != 0x7F || byte == 0x09
     }
 
-    package static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
+    public static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
         !bytes.isEmpty && bytes.allSatisfy(isTokenByte)
     }
 
-    package static func isValue(_ bytes: some Collection<UInt8>) -> Bool {
+    public static func isValue(_ bytes: some Collection<UInt8>) -> Bool {
         bytes.allSatisfy(isValueByte)
     }
 

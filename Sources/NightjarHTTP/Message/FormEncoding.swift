@@ -3,14 +3,14 @@ import NIOCore
 /// A form in the format `application/x-www-form-urlencoded`. WHATWG URL section 5.2.
 ///
 /// Line breaks are encoded as they are, as in URLSearchParams. Only HTML forms convert line breaks to CRLF.
-package enum FormEncoding {
-    package static let contentType = "application/x-www-form-urlencoded"
+public enum FormEncoding {
+    public static let contentType = "application/x-www-form-urlencoded"
 
     /// The bytes that are not encoded: letters, digits and `*-._`
     private static let plain = ByteSet(low: 0x03ff_6400_0000_0000, high: 0x07ff_fffe_87ff_fffe)
 
     /// Encodes the pairs in order. Names may repeat.
-    package static func encode(_ pairs: [(name: String, value: String)]) -> ByteBuffer {
+    public static func encode(_ pairs: [(name: String, value: String)]) -> ByteBuffer {
         // The size without encoded bytes. The buffer grows if bytes must be encoded.
         let size = pairs.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 }
         var buffer = ByteBufferAllocator().buffer(capacity: size)

@@ -2,21 +2,21 @@
 ///
 /// Parsed by the WHATWG MIME Sniffing standard (section 4.4): an invalid parameter is ignored, and the other parameters
 /// are kept. Unlike browsers, the parser also accepts spaces around the equals sign.
-package struct MediaType: Sendable, Equatable, CustomStringConvertible {
-    package struct Parameter: Sendable, Equatable {
+public struct MediaType: Sendable, Equatable, CustomStringConvertible {
+    public struct Parameter: Sendable, Equatable {
         /// The name in lower case.
-        package let name: String
-        package let value: String
+        public let name: String
+        public let value: String
     }
 
     /// The type in lower case: `text`. ``subtype`` is in lower case too.
-    package let type: String
-    package let subtype: String
+    public let type: String
+    public let subtype: String
     /// The parameters in their original order. If a name repeats, only the first parameter is kept.
-    package let parameters: [Parameter]
+    public let parameters: [Parameter]
 
     /// Parses a field value. Returns nil if the type or subtype is missing or invalid.
-    package init?(_ field: String) {
+    public init?(_ field: String) {
         var rest = ASCII.trimmed(Array(field.utf8))
         let type = rest.prefix { $0 != UInt8(ascii: "/") }
         rest = rest.dropFirst(type.count + 1)
@@ -28,21 +28,21 @@ package struct MediaType: Sendable, Equatable, CustomStringConvertible {
     }
 
     /// The value of the first parameter with this name. `name` must be in lower case.
-    package subscript(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
+    public subscript(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
 
     /// Type and subtype: `text/html`.
-    package var essence: String { "\(type)/\(subtype)" }
-    package var charset: String? { self["charset"] }
+    public var essence: String { "\(type)/\(subtype)" }
+    public var charset: String? { self["charset"] }
 
     /// True for `application/json`, `text/json` and types with the suffix `+json`, such as `application/problem+json`.
-    package var isJSON: Bool {
+    public var isJSON: Bool {
         subtype == "json" && ["application", "text"].contains(type) || subtype.hasSuffix("+json")
     }
 
-    package var isText: Bool { type == "text" || isJSON || subtype == "xml" || subtype.hasSuffix("+xml") }
+    public var isText: Bool { type == "text" || isJSON || subtype == "xml" || subtype.hasSuffix("+xml") }
 
     /// The serialized field value. Parameter values that are not tokens are quoted.
-    package var description: String {
+    public var description: String {
         parameters.reduce(into: essence) { text, parameter in
             text += ";\(parameter.name)="
             if FieldSyntax.isToken(parameter.value.utf8) {

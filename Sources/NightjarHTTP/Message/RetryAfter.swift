@@ -1,12 +1,12 @@
 /// The wait that a server requests before the next request. RFC 9110 section 10.2.3.
-package enum RetryAfter {
+public enum RetryAfter {
     /// Returns the wait that a response requests, from 0 s to 30 days.
     ///
     /// - Parameter now: seconds since 1970. Used for a date in Retry-After if the response has no Date field. With a
     ///   Date field, the wait is the difference of both dates, because both come from the server's clock.
     /// - Returns: nil if the field is missing, is neither a number of seconds nor a date, or exceeds ``longest``. Zero
     ///   if the date has passed.
-    package static func duration(_ headers: Headers, now: Double) -> Duration? {
+    public static func duration(_ headers: Headers, now: Double) -> Duration? {
         guard let value = headers["Retry-After"], let seconds = seconds(value, headers, now), seconds <= longest
         else { return nil }
         return .seconds(max(0, seconds))
@@ -27,5 +27,5 @@ package enum RetryAfter {
 
     /// The longest wait in seconds: 30 days. A longer wait is ignored as a mistake of the server, such as seconds since
     /// 1970 instead of a delay.
-    package static let longest: Int64 = 30 * 86_400
+    public static let longest: Int64 = 30 * 86_400
 }

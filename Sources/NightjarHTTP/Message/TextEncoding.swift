@@ -3,7 +3,7 @@
 ///
 /// As in browsers, the labels iso-8859-1 and us-ascii select windows-1252, because most text with these labels is
 /// windows-1252. The bytes 0x80 to 0x9F are control characters in iso-8859-1, and mostly printable in windows-1252.
-package enum TextEncoding: Sendable, Equatable {
+public enum TextEncoding: Sendable, Equatable {
     case utf8
     case windows1252
     case utf16LittleEndian
@@ -13,7 +13,7 @@ package enum TextEncoding: Sendable, Equatable {
     ///
     /// - Parameter charset: a label, in any case.
     /// - Throws: `decoding` with the label if it is not supported.
-    package init(charset: String) throws(NightjarError) {
+    public init(charset: String) throws(NightjarError) {
         let label = String(decoding: ASCII.trimmed(charset.utf8).map(ASCII.lowercase), as: UTF8.self)
         guard let encoding = TextEncoding.labels[label] else {
             throw NightjarError(
@@ -29,7 +29,7 @@ package enum TextEncoding: Sendable, Equatable {
     ///
     /// - Parameter contentType: the value of the Content-Type field.
     /// - Throws: `decoding` with the name of an unsupported charset.
-    package static func text(
+    public static func text(
         of bytes: UnsafeRawBufferPointer, contentType: String?
     ) throws(NightjarError) -> String {
         if let (encoding, length) = byteOrderMark(of: bytes) {
@@ -40,7 +40,7 @@ package enum TextEncoding: Sendable, Equatable {
     }
 
     /// Decodes bytes that have no byte order mark.
-    package func decode(_ bytes: UnsafeRawBufferPointer) -> String {
+    public func decode(_ bytes: UnsafeRawBufferPointer) -> String {
         switch self {
         case .utf8: String(decoding: bytes, as: UTF8.self)
         case .windows1252: TextEncoding.decodeWindows1252(bytes)

@@ -23,7 +23,7 @@ extension Request: CustomStringConvertible, CustomReflectable {
 
 extension PreparedRequest: CustomStringConvertible, CustomReflectable {
     /// The method and redacted URL: `GET https://host/path?token=***`.
-    package var description: String { "\(method) \(url)" }
+    public var description: String { "\(method) \(url)" }
 
-    package var customMirror: Mirror { Mirror(self, children: ["request": description]) }
+    public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }

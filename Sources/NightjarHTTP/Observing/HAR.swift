@@ -1,51 +1,51 @@
 import NIOCore
 
 /// A call as an entry of an HTTP archive. HAR 1.2.
-package struct HAREntry: Sendable {
+public struct HAREntry: Sendable {
     /// The durations of the phases. Nil if a phase did not occur or is unknown.
-    package struct Timings: Sendable, Equatable {
+    public struct Timings: Sendable, Equatable {
         /// The wait for a connection.
-        package var blocked: Duration?
-        package var dns: Duration?
+        public var blocked: Duration?
+        public var dns: Duration?
         /// The time to open the connection, including TLS.
-        package var connect: Duration?
-        package var tls: Duration?
-        package var send: Duration?
+        public var connect: Duration?
+        public var tls: Duration?
+        public var send: Duration?
         /// The time from the end of the request to the first byte of the response.
-        package var wait: Duration?
-        package var receive: Duration?
+        public var wait: Duration?
+        public var receive: Duration?
 
-        package init() {}
+        public init() {}
     }
 
     /// Seconds since 1970.
-    package var started: Double
-    package var request: RequestRecord
+    public var started: Double
+    public var request: RequestRecord
     /// Nil if there was no response. ``failure`` contains the reason.
-    package var response: Response?
-    package var timings = Timings()
-    package var total: Duration
+    public var response: Response?
+    public var timings = Timings()
+    public var total: Duration
     /// The IP address of the server, without a port.
-    package var serverAddress: String?
+    public var serverAddress: String?
     /// An identifier of the connection.
-    package var connection: String?
-    package var failure: NightjarError?
+    public var connection: String?
+    public var failure: NightjarError?
 
-    package struct Response: Sendable {
-        package var head: ResponseHead
+    public struct Response: Sendable {
+        public var head: ResponseHead
         /// The decoded body. Nil if it was not kept.
-        package var body: ByteBuffer?
+        public var body: ByteBuffer?
         /// The number of transferred bytes, before decoding.
-        package var encodedLength: Int?
+        public var encodedLength: Int?
 
-        package init(head: ResponseHead, body: ByteBuffer?, encodedLength: Int? = nil) {
+        public init(head: ResponseHead, body: ByteBuffer?, encodedLength: Int? = nil) {
             self.head = head
             self.body = body
             self.encodedLength = encodedLength
         }
     }
 
-    package init(started: Double, request: RequestRecord, response: Response?, total: Duration) {
+    public init(started: Double, request: RequestRecord, response: Response?, total: Duration) {
         self.started = started
         self.request = request
         self.response = response
@@ -57,7 +57,7 @@ package struct HAREntry: Sendable {
 /// The developer tools of browsers open HAR files.
 ///
 ///     begin ──▶ entry, entry, ... ──▶ end
-package struct HARWriter: Sendable {
+public struct HARWriter: Sendable {
     private let showsSecrets: Bool
     private let sensitive: [String]
     private let maximumBody: Int
@@ -67,14 +67,14 @@ package struct HARWriter: Sendable {
     ///   - showsSecrets: if false, credentials are masked in fields, URLs and form or JSON bodies.
     ///   - sensitive: additional names of fields and query items that carry credentials.
     ///   - maximumBody: the maximum number of bytes written per body. A longer body is truncated with a comment.
-    package init(showsSecrets: Bool = false, sensitive: [String] = [], maximumBody: Int = 1 << 20) {
+    public init(showsSecrets: Bool = false, sensitive: [String] = [], maximumBody: Int = 1 << 20) {
         self.showsSecrets = showsSecrets
         self.sensitive = sensitive
         self.maximumBody = max(maximumBody, 0)
     }
 
     /// Returns the beginning of the archive.
-    package func begin(version: String) -> ByteBuffer {
+    public func begin(version: String) -> ByteBuffer {
         var text = ByteBuffer(string: "{\"log\":{\"version\":\"1.2\",\"creator\":")
         HARWriter.write([.init("name", .string("nightjar")), .init("version", .string(version))], into: &text)
         text.writeStaticString(",\"entries\":[")
@@ -82,7 +82,7 @@ package struct HARWriter: Sendable {
     }
 
     /// Returns the text of the next entry.
-    package mutating func entry(_ entry: HAREntry) -> ByteBuffer {
+    public mutating func entry(_ entry: HAREntry) -> ByteBuffer {
         var members: [JSONValue.Member] = [
             .init("startedDateTime", .string(CalendarTime.iso8601(secondsSince1970: entry.started))),
             .init("time", HARWriter.milliseconds(entry.total)),
@@ -101,7 +101,7 @@ package struct HARWriter: Sendable {
     }
 
     /// Returns the end of the archive. The archive is valid if the end is appended after any entry.
-    package func end() -> ByteBuffer { ByteBuffer(string: "\n]}}\n") }
+    public func end() -> ByteBuffer { ByteBuffer(string: "\n]}}\n") }
 
     private static func write(_ members: [JSONValue.Member], into text: inout ByteBuffer) {
         // Cannot fail: only infinite numbers and NaN cannot be encoded, and all numbers of an entry are finite.

@@ -8,31 +8,31 @@ import DequeModule
 ///             ──▶ wait      the limit is reached; first come, first served
 ///
 /// The pool does no I/O and reads no clock. It receives events and returns actions. `Moment` is the time of any clock.
-package struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comparable> {
+public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comparable> {
     /// A position in the wait queue.
-    package struct Ticket: Hashable, Sendable {
+    public struct Ticket: Hashable, Sendable {
         @usableFromInline let number: Int
 
         @inlinable
         init(number: Int) { self.number = number }
     }
 
-    package enum Acquired {
+    public enum Acquired {
         case use(Connection)
         case connect(Ticket)
         case wait(Ticket)
     }
 
     /// The action to take with a connection that has become available.
-    package enum Placed {
+    public enum Placed {
         case assign(Waiter)
         case park
     }
 
     /// A connection to open, and the waiter for which it is opened.
-    package struct Attempt {
-        package var ticket: Ticket
-        package var waiter: Waiter
+    public struct Attempt {
+        public var ticket: Ticket
+        public var waiter: Waiter
 
         @inlinable
         init(ticket: Ticket, waiter: Waiter) {
@@ -55,12 +55,12 @@ package struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comp
 
     /// The number of open connections: in use, idle or connecting. Never more than ``limit``.
     @inlinable
-    package var openCount: Int { open }
+    public var openCount: Int { open }
     @inlinable
-    package var connectingCount: Int { connecting }
+    public var connectingCount: Int { connecting }
     @inlinable
-    package var waitingCount: Int { waiting }
-    package let limit: Int
+    public var waitingCount: Int { waiting }
+    public let limit: Int
 
     @usableFromInline var open = 0
     @usableFromInline var connecting = 0
@@ -71,18 +71,18 @@ package struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comp
     @usableFromInline var firstNumber = 0
 
     @inlinable
-    package init(limit: Int) {
+    public init(limit: Int) {
         self.limit = max(1, limit)
     }
 
     @inlinable
-    package var isUnused: Bool { open == 0 && waiting == 0 }
+    public var isUnused: Bool { open == 0 && waiting == 0 }
 
     /// Requests a connection for `waiter`.
     ///
     /// - Parameter fresh: true if no idle connection may be used, because another idle connection was found closed.
     @inlinable
-    package mutating func acquire(_ waiter: Waiter, fresh: Bool = false) -> Acquired {
+    public mutating func acquire(_ waiter: Waiter, fresh: Bool = false) -> Acquired {
         if !fresh, let idle = idle.popLast() { return .use(idle.connection) }
         let ticket = enqueue(waiter)
         guard open < limit else { return .wait(ticket) }
@@ -94,7 +94,7 @@ package struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comp
     /// Removes the oldest idle connection if the limit is reached, so that a new connection can be opened. The caller
     /// must close the removed connection. Returns nil if the limit is not reached or no connection is idle.
     @inlinable
-    package mutating func replaceOldestIdle() -> (Connection, Attempt?)? {
+    public mutating func replaceOldestIdle() -> (Connection, Attempt?)? {
         guard open >= limit, let oldest = idle.popFirst() else { return nil }
         open -= 1
         return (oldest.connection, nextAttempt())
@@ -102,7 +102,7 @@ package struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comp
 
     /// Reports that an attempt to connect succeeded.
     @inlinable
-    package mutating func connected() -> Placed {
+    public mutating func connected() -> Placed {
         assert(connecting > 0)
         connecting -= 1
         return place()
@@ -112,7 +112,7 @@ package struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comp
     ///
     /// - Returns: the waiter of the ticket, if still waiting, and an attempt to start for another waiter.
     @inlinable
-    package mutating func connectFailed(for ticket: Ticket) -> (failed: Waiter?, next: Attempt?) {
+    public mutating func connectFailed(for ticket: Ticket) -> (failed: Waiter?, next: Attempt?) {
         assert(connecting > 0)
         connecting -= 1
         open -= 1
@@ -122,11 +122,11 @@ package struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comp
 
     /// Reports that a call has finished with its connection, which can be reused.
     @inlinable
-    package mutating func released() -> Placed { place() }
+    public mutating func released() -> Placed { place() }
 
     /// Stores a connection as idle after ``released()`` or ``connected()`` returned `park`.
     @inlinable
-    package mutating func park(_ connection: Connection, now: Moment) {
+    public mutating func park(_ connection: Connection, now: Moment) {
         idle.append(Idle(connection, since: now))
     }
 
@@ -134,14 +134,14 @@ package struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comp
     ///
     /// - Returns: an attempt to start for a waiter, or nil if none is needed.
     @inlinable
-    package mutating func lost() -> Attempt? {
+    public mutating func lost() -> Attempt? {
         open -= 1
         return nextAttempt()
     }
 
     /// Reports that an idle connection has closed. Returns false if the connection was not idle in this pool.
     @inlinable
-    package mutating func lostIdle(_ connection: Connection) -> Bool {
+    public mutating func lostIdle(_ connection: Connection) -> Bool {
         guard let index = idle.firstIndex(where: { $0.connection === connection }) else { return false }
         idle.remove(at: index)
         open -= 1
@@ -150,13 +150,13 @@ package struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comp
 
     /// Removes a waiter from the queue. The waiter's connection attempt, if any, continues for the other waiters.
     @inlinable
-    package mutating func cancel(_ ticket: Ticket) {
+    public mutating func cancel(_ ticket: Ticket) {
         _ = take(ticket)
     }
 
     /// Removes and returns the connections that have been idle since `moment` or longer.
     @inlinable
-    package mutating func expire(idleSince moment: Moment) -> [Connection] {
+    public mutating func expire(idleSince moment: Moment) -> [Connection] {
         var expired: [Connection] = []
         while let first = idle.first, first.since <= moment {
             idle.removeFirst()
@@ -168,7 +168,7 @@ package struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comp
 
     /// The time at which the oldest idle connection became idle.
     @inlinable
-    package var oldestIdle: Moment? { idle.first?.since }
+    public var oldestIdle: Moment? { idle.first?.since }
 
     // MARK: The wait queue
 

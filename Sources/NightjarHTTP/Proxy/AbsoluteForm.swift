@@ -5,7 +5,7 @@ extension PreparedRequest {
     /// section 3.2.2.
     ///
     /// Only for http origins. A proxy must not be able to read requests to https origins.
-    package func wireHead(through proxy: ProxyAddress) -> ByteBuffer {
+    public func wireHead(through proxy: ProxyAddress) -> ByteBuffer {
         let origin = url.origin.description
         let methodEnd = method.name.utf8.count + 1
         var head = ByteBufferAllocator().buffer(capacity: wireHead.readableBytes + origin.utf8.count + 64)

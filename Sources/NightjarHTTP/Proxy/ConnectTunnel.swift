@@ -4,7 +4,7 @@ import NIOCore
 ///
 ///     idle ──start──▶ waiting ──2xx──▶ open
 ///                        └──any other response, end of stream──▶ failed (permanent)
-package struct ConnectTunnel: Sendable {
+public struct ConnectTunnel: Sendable {
     private enum State {
         case idle
         case waiting
@@ -22,7 +22,7 @@ package struct ConnectTunnel: Sendable {
     private var decoder: HTTP1ResponseDecoder
 
     /// - Parameter userAgent: the value of the User-Agent field. Nil sends no User-Agent.
-    package init(to target: Origin, through proxy: ProxyAddress, userAgent: String? = nil) {
+    public init(to target: Origin, through proxy: ProxyAddress, userAgent: String? = nil) {
         self.target = target
         self.proxy = proxy
         self.userAgent = userAgent
@@ -31,14 +31,14 @@ package struct ConnectTunnel: Sendable {
         decoder = HTTP1ResponseDecoder(limits: limits)
     }
 
-    package var isOpen: Bool {
+    public var isOpen: Bool {
         if case .open = state { true } else { false }
     }
 
     /// Reports that the connection to the proxy is open.
     ///
     /// - Returns: the bytes to send.
-    package mutating func start() throws(NightjarError) -> ByteBuffer {
+    public mutating func start() throws(NightjarError) -> ByteBuffer {
         guard case .idle = state else {
             assertionFailure("the tunnel has already been started")
             throw fail(.connect, "CONNECT can be sent only once on a connection")
@@ -67,7 +67,7 @@ package struct ConnectTunnel: Sendable {
     /// - Returns: true if the tunnel is open.
     /// - Throws: `connect` if the proxy refuses, `protocol` or `too_large` if the response is not valid HTTP. Later
     ///   calls throw the same error.
-    package mutating func received(_ buffer: inout ByteBuffer) throws(NightjarError) -> Bool {
+    public mutating func received(_ buffer: inout ByteBuffer) throws(NightjarError) -> Bool {
         switch state {
         case .failed(let error): throw error
         case .open: return true
@@ -105,7 +105,7 @@ package struct ConnectTunnel: Sendable {
     }
 
     /// Reports that the proxy closed its side of the connection.
-    package mutating func endOfStream() -> NightjarError {
+    public mutating func endOfStream() -> NightjarError {
         switch state {
         case .failed(let error): error
         case .idle, .waiting:

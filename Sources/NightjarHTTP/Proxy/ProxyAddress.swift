@@ -17,7 +17,7 @@ public struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
     /// The port, 1 to 65535.
     public let port: Int
     /// The credentials. Nil if the URL contains none.
-    package let userInfo: UserInfo?
+    public let userInfo: UserInfo?
 
     /// Parses `[scheme://][user[:password]@]host[:port]` as curl does. The default scheme is http. The default port is
     /// 443 for https and 1080 for all others. A path is ignored.

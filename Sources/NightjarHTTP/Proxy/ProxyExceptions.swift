@@ -7,7 +7,7 @@
 ///
 /// There are three extensions to curl 8: spaces and tabs separate entries too (as in curl before 8.9), an IPv6 address
 /// may have brackets, and `/0` matches every address.
-package struct ProxyExceptions: Sendable, Equatable {
+public struct ProxyExceptions: Sendable, Equatable {
     private enum Entry: Sendable, Equatable {
         /// A name in lower case, without leading and trailing dots.
         case domain(String)
@@ -18,7 +18,7 @@ package struct ProxyExceptions: Sendable, Equatable {
     private let isEverything: Bool
     private let entries: [Entry]
 
-    package init(_ text: String) {
+    public init(_ text: String) {
         isEverything = text == "*"
         entries = text.utf8.split { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
             .compactMap { ProxyExceptions.entry($0) }
@@ -27,7 +27,7 @@ package struct ProxyExceptions: Sendable, Equatable {
     /// Returns true if `host` is accessed directly.
     ///
     /// - Parameter host: a host in the form of ``Origin/host``.
-    package func contains(host: String) -> Bool {
+    public func contains(host: String) -> Bool {
         if isEverything { return true }
         if entries.isEmpty { return false }
         if let address = NumericAddress.bytes(host.utf8) {

@@ -1,11 +1,11 @@
 /// The way to an origin: direct or through a proxy.
-package enum ProxyRoute: Hashable, Sendable {
+public enum ProxyRoute: Hashable, Sendable {
     case direct
     case proxy(ProxyAddress)
 }
 
 /// Selects the proxy for each origin. Each client creates its rules once.
-package struct ProxyRules: Sendable {
+public struct ProxyRules: Sendable {
     private typealias Choice = Result<ProxyRoute, NightjarError>
 
     private let http: Choice
@@ -13,7 +13,7 @@ package struct ProxyRules: Sendable {
     private let exceptions: ProxyExceptions
 
     /// Uses no proxy, regardless of the environment.
-    package static let off = ProxyRules(
+    public static let off = ProxyRules(
         http: .success(.direct), https: .success(.direct), exceptions: ProxyExceptions(""))
 
     private init(http: Choice, https: Choice, exceptions: ProxyExceptions) {
@@ -23,7 +23,7 @@ package struct ProxyRules: Sendable {
     }
 
     /// Uses one proxy for all origins except `exceptions`, regardless of the environment.
-    package init(_ proxy: ProxyAddress, exceptions: ProxyExceptions = ProxyExceptions("")) {
+    public init(_ proxy: ProxyAddress, exceptions: ProxyExceptions = ProxyExceptions("")) {
         self.init(http: .success(.proxy(proxy)), https: .success(.proxy(proxy)), exceptions: exceptions)
     }
 
@@ -37,7 +37,7 @@ package struct ProxyRules: Sendable {
     /// - Parameters:
     ///   - variable: returns the value of an environment variable.
     ///   - exceptions: the exceptions instead of no_proxy. Nil uses no_proxy.
-    package init(environment variable: (String) -> String?, exceptions: ProxyExceptions? = nil) {
+    public init(environment variable: (String) -> String?, exceptions: ProxyExceptions? = nil) {
         func choice(_ names: [String]) -> Choice {
             for name in names {
                 guard let value = variable(name), !value.isEmpty else { continue }
@@ -60,7 +60,7 @@ package struct ProxyRules: Sendable {
     ///
     /// - Throws: `invalid_url` if the proxy for `origin` is invalid. The origin is never accessed without its
     ///   configured proxy.
-    package func route(to origin: Origin) throws(NightjarError) -> ProxyRoute {
+    public func route(to origin: Origin) throws(NightjarError) -> ProxyRoute {
         exceptions.contains(host: origin.host) ? .direct : try (origin.isTLS ? https : http).get()
     }
 }

@@ -24,7 +24,7 @@ public struct ProxySettings: Hashable, Sendable {
     /// Returns the rules that select the proxy for each origin.
     ///
     /// - Parameter variable: returns the value of an environment variable.
-    package func rules(environment variable: (String) -> String?) -> ProxyRules {
+    public func rules(environment variable: (String) -> String?) -> ProxyRules {
         switch source {
         case .off: .off
         case .address(let proxy): ProxyRules(proxy, exceptions: ProxyExceptions(exceptions ?? ""))

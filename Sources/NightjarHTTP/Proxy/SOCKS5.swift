@@ -4,8 +4,8 @@ import NIOCore
 ///
 ///     idle ──start──▶ method ──no login──▶ reply ──granted──▶ open
 ///                       └──login──▶ login ──▲          any ──refused, invalid, end──▶ failed (permanent)
-package struct SOCKS5: Sendable {
-    package enum Action: Equatable, Sendable {
+public struct SOCKS5: Sendable {
+    public enum Action: Equatable, Sendable {
         /// More bytes are needed.
         case wait
         case send(ByteBuffer)
@@ -30,13 +30,13 @@ package struct SOCKS5: Sendable {
     private var partial = ByteBuffer()
 
     /// - Parameter address: the numeric address of the target. Nil if the proxy resolves the name.
-    package init(to target: Origin, address: String? = nil, through proxy: ProxyAddress) {
+    public init(to target: Origin, address: String? = nil, through proxy: ProxyAddress) {
         self.target = target
         self.proxy = proxy
         host = address ?? target.host
     }
 
-    package var isOpen: Bool {
+    public var isOpen: Bool {
         if case .open = state { true } else { false }
     }
 
@@ -44,7 +44,7 @@ package struct SOCKS5: Sendable {
     ///
     /// - Returns: the bytes to send.
     /// - Throws: `invalid_url` if the user name, password or host is too long for the protocol.
-    package mutating func start() throws(NightjarError) -> ByteBuffer {
+    public mutating func start() throws(NightjarError) -> ByteBuffer {
         guard case .idle = state else {
             assertionFailure("the handshake has already been started")
             throw fail(.connect, "the SOCKS handshake can be made only once on a connection")
@@ -72,7 +72,7 @@ package struct SOCKS5: Sendable {
     ///
     /// - Throws: `connect` if the proxy refuses, `protocol` if the replies are not SOCKS 5. Later calls throw the same
     ///   error.
-    package mutating func received(_ buffer: inout ByteBuffer) throws(NightjarError) -> Action {
+    public mutating func received(_ buffer: inout ByteBuffer) throws(NightjarError) -> Action {
         switch state {
         case .failed(let error): throw error
         case .open: return .open
@@ -98,7 +98,7 @@ package struct SOCKS5: Sendable {
     }
 
     /// Reports that the proxy closed its side of the connection.
-    package mutating func endOfStream() -> NightjarError {
+    public mutating func endOfStream() -> NightjarError {
         switch state {
         case .failed(let error): return error
         case .open: return fail(.connectionLost, "the proxy \(proxy) closed the connection to \(target.authority)")

@@ -27,8 +27,8 @@ public struct VisitedURL: Sendable, Equatable {
 /// Decides how the redirects of one call are handled. RFC 9110 section 15.4.
 ///
 /// Receives each final response and records the URLs that the call has visited.
-package struct RedirectPolicy: Sendable {
-    package enum Verdict: Sendable {
+public struct RedirectPolicy: Sendable {
+    public enum Verdict: Sendable {
         /// The response is not a redirect, or redirects are not followed.
         case respond
         case follow(ProposedRedirect)
@@ -39,14 +39,14 @@ package struct RedirectPolicy: Sendable {
     }
 
     /// The redirects followed so far, first to last.
-    package private(set) var history: [VisitedURL] = []
+    public private(set) var history: [VisitedURL] = []
     /// The fragment of the current URL, encoded. A redirect inherits it (RFC 9110 section 10.2.2).
-    package private(set) var fragment: String?
+    public private(set) var fragment: String?
     private let settings: RedirectSettings
     /// The index in ``history`` from which loops are detected.
     private var loopStart = 0
 
-    package init(_ settings: RedirectSettings, fragment: String? = nil) {
+    public init(_ settings: RedirectSettings, fragment: String? = nil) {
         self.settings = settings
         self.fragment = fragment
     }
@@ -56,7 +56,7 @@ package struct RedirectPolicy: Sendable {
     /// - Parameters:
     ///   - bodyIsReplayable: true if the body can be sent again, or if no part of the body was consumed.
     ///   - wallClock: seconds since 1970. Used for a Retry-After date in a response without a Date field.
-    package mutating func received(
+    public mutating func received(
         _ head: ResponseHead, to method: Method, at url: RequestURL, bodyIsReplayable: Bool,
         wallClock: @autoclosure () -> Double = 0
     ) -> Verdict {
@@ -82,7 +82,7 @@ package struct RedirectPolicy: Sendable {
     }
 
     /// Reports that the caller declined the redirect and receives the response itself.
-    package mutating func declined() {
+    public mutating func declined() {
         if !history.isEmpty { history.removeLast() }
     }
 
@@ -90,7 +90,7 @@ package struct RedirectPolicy: Sendable {
     /// field.
     ///
     /// - Throws: the errors of ``Verdict/fail(_:)``. `protocol` also if `text` is not a valid target.
-    package mutating func changed(
+    public mutating func changed(
         _ proposed: ProposedRedirect, to text: String, bodyIsReplayable: Bool
     ) throws(NightjarError) -> ProposedRedirect {
         do throws(NightjarError) {
@@ -215,7 +215,7 @@ public struct ProposedRedirect: Sendable {
     ///   - fields: the fields of the previous request.
     ///   - sensitive: field names that the caller declares as credentials.
     ///   - forwarded: the fields that are sent to another origin.
-    package func headers(
+    public func headers(
         from fields: Headers, sensitive: [String] = [], forwarded: ForwardedFields = .standard
     ) -> Headers {
         guard dropsCredentials || !keepsBody else { return fields }

@@ -1,10 +1,10 @@
 /// Values that the cache derives from a request, computed once for all calls that send the same request.
-package final class CacheFacts: Sendable {
+public final class CacheFacts: Sendable {
     /// The cache key, partitioned by all credentials that the request carries.
-    package let key: CacheKey
+    public let key: CacheKey
     /// The partition by credentials other than Authorization, which may contain the token of a login. Nil if the
     /// request carries no other credentials.
-    package let partitionBesideLogin: CachePartition?
+    public let partitionBesideLogin: CachePartition?
     private let cacheRequest: CacheRequest
 
     /// - Parameters:
@@ -27,15 +27,15 @@ package final class CacheFacts: Sendable {
         partitionBesideLogin = cacheRequest.hasAuthorization ? made(withAuthorization: false) : partition
     }
 
-    package func cacheRequest(_ policy: CachePolicy, acceptsDecoded: Bool) -> CacheRequest {
+    public func cacheRequest(_ policy: CachePolicy, acceptsDecoded: Bool) -> CacheRequest {
         cacheRequest.with(policy, acceptsDecoded: acceptsDecoded)
     }
 }
 
 extension PreparedRequest {
-    package var knownCacheFacts: CacheFacts? { facts.load() }
+    public var knownCacheFacts: CacheFacts? { facts.load() }
 
-    package func cacheFacts(
+    public func cacheFacts(
         cookies: LoginCookies, digest: ([UInt8]) -> [UInt8], fingerprint: @escaping CacheRequest.Fingerprint
     ) -> CacheFacts {
         facts.storeIfNil(CacheFacts(self, cookies, digest, fingerprint))

@@ -4,12 +4,12 @@ import NIOCore
 ///
 /// The command disables the fields that curl adds by default (Accept, User-Agent, Content-Type, Expect) if the request
 /// does not have them. It omits the fields that curl generates (Host, Content-Length).
-package struct CurlCommand: Sendable {
+public struct CurlCommand: Sendable {
     /// The command in one line, unless the body contains line breaks.
-    package let text: String
+    public let text: String
     /// The data that the command reads from standard input (`--data-binary @-`): a binary body, or a body that is too
     /// large for a command line. Nil if the command does not read standard input, or if the body was not kept.
-    package let standardInput: ByteBuffer?
+    public let standardInput: ByteBuffer?
 
     /// The maximum size in bytes of a body in the command itself.
     private static let longestData = 4096
@@ -18,7 +18,7 @@ package struct CurlCommand: Sendable {
     ///   - showsSecrets: if false, credentials are masked in fields, in the URL and in form or JSON bodies.
     ///     ``standardInput`` is never masked.
     ///   - sensitive: additional names of fields and query items that carry credentials.
-    package init(_ request: RequestRecord, showsSecrets: Bool = false, sensitive: [String] = []) {
+    public init(_ request: RequestRecord, showsSecrets: Bool = false, sensitive: [String] = []) {
         var words = ["curl"]
         let body = Body(request, showsSecrets: showsSecrets, sensitive: sensitive + request.sensitive)
         words += CurlCommand.method(request.method, sendsData: body.sendsData)

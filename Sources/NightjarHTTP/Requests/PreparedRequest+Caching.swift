@@ -7,7 +7,7 @@ extension PreparedRequest {
     ///   - fields: the fields of this request.
     ///   - authorization: true to include Authorization.
     ///   - cookies: the cookies to include.
-    package func credentials(
+    public func credentials(
         among fields: Headers, withAuthorization authorization: Bool, cookies: LoginCookies = .all
     ) -> [UInt8] {
         var found: [UInt8] = []
@@ -43,7 +43,7 @@ extension PreparedRequest {
     /// Returns the request that the cache sends, with the cache's conditions instead of the caller's.
     ///
     /// - Throws: `invalid_request` if a stored validator is not a valid field value.
-    package func applying(_ fetch: CacheFetch) throws(NightjarError) -> PreparedRequest {
+    public func applying(_ fetch: CacheFetch) throws(NightjarError) -> PreparedRequest {
         var request = self
         for name in fetch.removes { request = try request.setting(name, nil) }
         for field in fetch.sets { request = try request.setting(field.name, field.value) }
@@ -55,7 +55,7 @@ extension CacheHit {
     /// Returns the source of a response from the cache.
     ///
     /// - Parameter isShared: true if another call fetched the response while this call waited.
-    package func source(isShared: Bool) -> ResponseSource {
+    public func source(isShared: Bool) -> ResponseSource {
         switch because {
         case _ where isShared: .coalesced
         case .validated: .revalidated

@@ -6,7 +6,7 @@ import NIOCore
 /// Storing the fields separately would slow down every call.
 extension PreparedRequest {
     /// The fields of the head, including Host and the framing fields.
-    package var fields: Headers {
+    public var fields: Headers {
         wireHead.withUnsafeReadableBytes { bytes in
             // Skip the request line and the final empty line.
             guard let start = bytes.firstIndex(of: UInt8(ascii: "\n")), start + 1 <= bytes.count - 2 else {
@@ -17,12 +17,12 @@ extension PreparedRequest {
     }
 
     /// Returns true if the head has a field of this name.
-    package func hasField(_ name: String) -> Bool { fields.firstIndex(of: name) != nil }
+    public func hasField(_ name: String) -> Bool { fields.firstIndex(of: name) != nil }
 
     /// Returns a copy in which one field replaces all fields of this name. If `value` is nil, these fields are removed.
     ///
     /// - Throws: `invalid_request` if the name or value is invalid.
-    package func setting(_ name: String, _ value: String?) throws(NightjarError) -> PreparedRequest {
+    public func setting(_ name: String, _ value: String?) throws(NightjarError) -> PreparedRequest {
         var fields = fields
         if let value { try fields.set(name, value) } else { fields.remove(name) }
         return PreparedRequest(values, fields: fields)
@@ -32,7 +32,7 @@ extension PreparedRequest {
     ///
     /// - Throws: `invalid_request` if the name or value is invalid, if the field is reserved (see ``ReservedField``),
     ///   or if Host is removed or invalid.
-    package func settingByCaller(_ name: String, _ value: String?) throws(NightjarError) -> PreparedRequest {
+    public func settingByCaller(_ name: String, _ value: String?) throws(NightjarError) -> PreparedRequest {
         var text = name
         let (reason, isHost) = text.withUTF8 { bytes in
             let bytes = UnsafeRawBufferPointer(bytes)
@@ -57,7 +57,7 @@ extension PreparedRequest {
     ///
     /// - Parameter cookie: `name=value`.
     /// - Throws: `invalid_request` if the cookie is not a valid field value.
-    package func adding(cookie: String) throws(NightjarError) -> PreparedRequest {
+    public func adding(cookie: String) throws(NightjarError) -> PreparedRequest {
         let own = ownCookies + [cookie]
         return try setting("Cookie", own.joined(separator: "; ")).with(ownCookies: own)
     }
@@ -71,7 +71,7 @@ extension PreparedRequest {
     /// Returns a copy with an additional field whose value is masked whenever the request is shown.
     ///
     /// - Throws: `invalid_request` if the name or value is invalid.
-    package func addingSecret(field name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
+    public func addingSecret(field name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
         var fields = fields
         try fields.add(name, value)
         var values = values
@@ -82,7 +82,7 @@ extension PreparedRequest {
     /// Returns a copy with an additional query item whose value is masked whenever the request is shown.
     ///
     /// - Throws: `invalid_url` if the target becomes too long.
-    package func addingSecret(query name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
+    public func addingSecret(query name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
         var target = ByteBuffer(string: url.target + (url.query == nil ? "?" : "&"))
         PercentEncoding.writeComponent(name, into: &target)
         target.writeInteger(UInt8(ascii: "="))
@@ -97,14 +97,14 @@ extension PreparedRequest {
     }
 
     /// A copy without its body, for records that must not expose it.
-    package var withoutBody: PreparedRequest {
+    public var withoutBody: PreparedRequest {
         var values = values
         values.removeBody()
         return PreparedRequest(values, wireHead: wireHead)
     }
 
     /// Returns a copy without the `Expect: 100-continue` field.
-    package func withoutExpectation() -> PreparedRequest {
+    public func withoutExpectation() -> PreparedRequest {
         var fields = fields
         fields.remove("Expect")
         var values = values
@@ -117,7 +117,7 @@ extension PreparedRequest {
     /// - Parameters:
     ///   - sensitive: names of fields that are never sent to another origin, even if `forwarded` contains them.
     ///   - forwarded: the fields that are sent to another origin.
-    package func following(
+    public func following(
         _ proposed: ProposedRedirect, sensitive: [String] = [], forwarded: ForwardedFields = .standard
     ) throws(NightjarError) -> PreparedRequest {
         var fields = fields

@@ -4,37 +4,37 @@ import NIOCore
 /// caller's thread.
 ///
 /// Immutable. The task, the call and the exchange share one instance.
-package final class PreparedRequest: Sendable {
-    package let method: Method
-    package let url: RequestURL
-    package let body: RequestBody
+public final class PreparedRequest: Sendable {
+    public let method: Method
+    public let url: RequestURL
+    public let body: RequestBody
     /// True if the body is compressed while it is sent. False for a body in memory, which is compressed in advance.
-    package let isCompressed: Bool
+    public let isCompressed: Bool
     /// True if the head has `Expect: 100-continue`. The body is then sent as ``ExpectContinue`` decides.
-    package let expectsContinue: Bool
+    public let expectsContinue: Bool
     /// The request line, the field lines and the empty line, ready to be written.
-    package let wireHead: ByteBuffer
+    public let wireHead: ByteBuffer
     /// A hash of the head. Requests whose heads are equal byte by byte have the same hash.
-    package let fingerprint: UInt64
+    public let fingerprint: UInt64
     /// Names of fields and query items that the client's configuration declares as credentials.
     package let sensitive: [String]
     /// The cookies of the call, as `name=value`. If not empty, the Cookie field contains exactly these cookies. Empty
     /// if the caller has set the Cookie field. See ``CookieField``.
-    package let ownCookies: [String]
+    public let ownCookies: [String]
     /// Values that the cache has computed for this request.
     let facts = LazyReference<CacheFacts>()
 
-    package var origin: Origin { url.origin }
-    package var framing: BodyFraming { body.framing(isCoded: isCompressed) }
+    public var origin: Origin { url.origin }
+    public var framing: BodyFraming { body.framing(isCoded: isCompressed) }
 
     /// The request line and the field lines without the final empty line.
-    package var head: ByteBuffer {
+    public var head: ByteBuffer {
         var head = wireHead
         head.moveWriterIndex(to: head.writerIndex - 2)
         return head
     }
 
-    package convenience init(
+    public convenience init(
         _ request: Request, base: RequestURL?, defaults: Headers, userAgent: String?
     ) throws(NightjarError) {
         try self.init(request, RequestTemplate(base: base, defaults: defaults, userAgent: userAgent))
@@ -44,7 +44,7 @@ package final class PreparedRequest: Sendable {
     ///
     /// - Parameter known: the probable origin of an absolute target. If the origin matches, it is not parsed again.
     /// - Throws: `invalid_url` or `invalid_request`, with the reason.
-    package init(
+    public init(
         _ request: borrowing Request, _ template: RequestTemplate, known: Origin? = nil
     ) throws(NightjarError) {
         method = request.method
@@ -85,11 +85,11 @@ package final class PreparedRequest: Sendable {
     /// Returns a copy with one more field line. Does not check whether the name is reserved or already present.
     ///
     /// - Throws: `invalid_request` if the name or value is invalid.
-    package func adding(_ name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
+    public func adding(_ name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
         adding(try FieldLine(name, value))
     }
 
-    package func adding(_ line: FieldLine) -> PreparedRequest {
+    public func adding(_ line: FieldLine) -> PreparedRequest {
         var longer = ByteBufferAllocator().buffer(capacity: wireHead.readableBytes + line.bytes.readableBytes)
         longer.writeImmutableBuffer(head)
         longer.writeImmutableBuffer(line.bytes)
@@ -127,7 +127,7 @@ package final class PreparedRequest: Sendable {
     }
 
     /// Returns true if both requests are equal, byte by byte. Neither request may have a body.
-    package func isSame(as other: PreparedRequest) -> Bool {
+    public func isSame(as other: PreparedRequest) -> Bool {
         self === other
             || fingerprint == other.fingerprint && wireHead == other.wireHead && origin == other.origin
                 && ownCookies == other.ownCookies
@@ -190,13 +190,13 @@ package final class PreparedRequest: Sendable {
 }
 
 /// A field line that is validated once and can be added to any number of requests.
-package struct FieldLine: Sendable {
+public struct FieldLine: Sendable {
     let bytes: ByteBuffer
 
     /// Validates and serializes a field.
     ///
     /// - Throws: `invalid_request` if the name or value is invalid.
-    package init(_ name: String, _ value: String) throws(NightjarError) {
+    public init(_ name: String, _ value: String) throws(NightjarError) {
         guard FieldSyntax.isToken(name.utf8), FieldSyntax.isValue(value.utf8) else {
             throw NightjarError(
                 .invalidRequest, "the name or value of header \(quoted(name)) contains a character that is not allowed")

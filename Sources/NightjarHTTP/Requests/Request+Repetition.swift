@@ -40,23 +40,23 @@ extension Request {
 }
 
 /// A request that may be repeated. A class, because copying a request costs more than comparing it.
-package final class RepeatedRequest: Sendable {
+public final class RepeatedRequest: Sendable {
     private let request: Request
     /// The method, NUL and the target, if the request consists only of a method and a target. Empty otherwise.
     private let bare: ContiguousArray<UInt8>
 
     /// - Parameter request: a request with a ``Request/fingerprint``.
-    package init(_ request: borrowing Request) {
+    public init(_ request: borrowing Request) {
         self.request = copy request
         let isBare = RepeatedRequest.areSame(request, Request(request.method, request.target))
         bare = isBare ? ContiguousArray(request.method.name.utf8) + [0] + request.target.utf8 : []
     }
 
     /// Returns true if `other` is equal in every respect. `other` must have a fingerprint too.
-    package func isSame(as other: borrowing Request) -> Bool { RepeatedRequest.areSame(request, other) }
+    public func isSame(as other: borrowing Request) -> Bool { RepeatedRequest.areSame(request, other) }
 
     /// Returns true if the request consists only of this method and this target, byte by byte.
-    package func isBare(_ method: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer) -> Bool {
+    public func isBare(_ method: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer) -> Bool {
         guard bare.count == method.count + 1 + target.count, bare[method.count] == 0 else { return false }
         return bare.withUnsafeBytes {
             UnsafeRawBufferPointer(rebasing: $0[..<method.count]).isSame(as: method)

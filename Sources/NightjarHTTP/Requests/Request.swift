@@ -37,7 +37,7 @@ public struct Request: Sendable {
     public var schema: JSONSchema?
     /// The responses that the endpoint's description defines. Nil if there is no description. See
     /// ``Operation/request(_:)``.
-    package var contract: ResponseContract?
+    public var contract: ResponseContract?
     /// The redirect settings of this call. Nil uses the client's settings.
     public var redirect: RedirectSettings?
     /// The retry settings that differ from the client's. Nil uses the client's settings.
@@ -74,7 +74,7 @@ public struct Request: Sendable {
     /// Alternative security requirements, one of which must be met, for a client whose credentials are configured by
     /// scheme. Any other client ignores the requirements and sends its credentials. Nil if no requirements are known.
     /// No credentials of a scheme are sent in this case.
-    package var security: [SecurityRequirement]?
+    public var security: [SecurityRequirement]?
     /// The timeouts that differ from the client's.
     public var timeouts = Timeouts()
     /// The maximum size of a collected response body in bytes. Nil uses the client's limit.

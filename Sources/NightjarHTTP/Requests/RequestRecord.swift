@@ -26,7 +26,7 @@ public struct RequestRecord: Sendable {
         self.sensitive = sensitive
     }
 
-    package init(_ request: PreparedRequest) {
+    public init(_ request: PreparedRequest) {
         let body: Body =
             switch request.body {
             case .none: .none

@@ -1,9 +1,9 @@
 import NIOCore
 
 /// The parts that all requests of a client have in common, serialized once. Immutable and shared.
-package final class RequestTemplate: Sendable {
+public final class RequestTemplate: Sendable {
     /// The base URL for relative targets.
-    package let base: RequestURL?
+    public let base: RequestURL?
     /// The Host line for the origin of ``base``, with its CRLF.
     let hostLine: ByteBuffer
     /// The default field lines without Host, each with its CRLF.
@@ -32,7 +32,7 @@ package final class RequestTemplate: Sendable {
     ///   - sensitive: names of fields and query items that carry credentials, in addition to the built-in names.
     ///   - forwarded: the fields that are sent to origins other than that of `base`.
     /// - Throws: `invalid_url` or `invalid_request`, with the reason.
-    package init(
+    public init(
         base: RequestURL?, defaults: Headers, userAgent: String?, acceptEncoding: String? = nil,
         sensitive: [String] = [], forwarded: ForwardedFields = .standard
     ) throws(NightjarError) {
@@ -95,7 +95,7 @@ package final class RequestTemplate: Sendable {
     package var sensitiveNames: [String] { sensitive }
 
     /// Returns true if requests have a default field of this name.
-    package func hasField(_ name: String) -> Bool { fields.firstIndex(of: name) != nil }
+    public func hasField(_ name: String) -> Bool { fields.firstIndex(of: name) != nil }
 
     /// Returns false if no default field has this name. Returns true if one may have this name.
     func mayHaveField(namedLike name: UnsafeRawBufferPointer) -> Bool {

@@ -9,12 +9,12 @@ public enum ResponseValidation: String, Sendable, CaseIterable {
 }
 
 /// The responses that the endpoint of a request describes.
-package final class ResponseContract: Sendable {
+public final class ResponseContract: Sendable {
     /// The endpoint's name.
-    package let endpoint: String
+    public let endpoint: String
     /// The action to take on a mismatch. Nil uses the client's setting.
-    package let validation: ResponseValidation?
-    package let isDeprecated: Bool
+    public let validation: ResponseValidation?
+    public let isDeprecated: Bool
     package let responses: [ResponseDescription]
 
     package init(
@@ -28,12 +28,12 @@ package final class ResponseContract: Sendable {
 }
 
 /// The response of an operation for certain statuses.
-package struct ResponseDescription: Sendable {
+public struct ResponseDescription: Sendable {
     /// The statuses. Nil for `default`: all statuses that no other description covers.
-    package var statuses: StatusRange?
+    public var statuses: StatusRange?
     /// The schemas by media type or range, such as `application/json`. A nil schema accepts any content.
-    package var schemas: [(mediaType: String, schema: DeferredSchema?)] = []
-    package var documentation: String?
+    public var schemas: [(mediaType: String, schema: DeferredSchema?)] = []
+    public var documentation: String?
 
-    package init(_ statuses: StatusRange?) { self.statuses = statuses }
+    public init(_ statuses: StatusRange?) { self.statuses = statuses }
 }

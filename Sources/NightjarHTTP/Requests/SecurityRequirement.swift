@@ -1,33 +1,33 @@
 /// A security requirement of an operation: the credentials of all ``schemes`` together. If there are no schemes, no
 /// credentials are required. OpenAPI 3.1 section 4.8.30.
-package struct SecurityRequirement: Sendable, Equatable {
-    package struct Use: Sendable, Equatable {
+public struct SecurityRequirement: Sendable, Equatable {
+    public struct Use: Sendable, Equatable {
         /// The name of a ``SecurityScheme``.
-        package var name: String
+        public var name: String
         /// The required OAuth 2.0 scopes (RFC 6749 section 3.3), or role names.
-        package var scopes: [String]
+        public var scopes: [String]
 
-        package init(_ name: String, scopes: [String] = []) {
+        public init(_ name: String, scopes: [String] = []) {
             self.name = name
             self.scopes = scopes
         }
     }
 
-    package var schemes: [Use]
+    public var schemes: [Use]
 
-    package init(_ schemes: [Use] = []) { self.schemes = schemes }
+    public init(_ schemes: [Use] = []) { self.schemes = schemes }
 
-    package init(_ names: String...) { self.init(names.map { Use($0) }) }
+    public init(_ names: String...) { self.init(names.map { Use($0) }) }
 
     /// Returns whether credentials are required. False if no alternative requires credentials. Nil if only some
     /// alternatives require credentials, so they are optional.
-    package static func requiresAuth(_ ways: [SecurityRequirement]) -> Bool? {
+    public static func requiresAuth(_ ways: [SecurityRequirement]) -> Bool? {
         if ways.allSatisfy(\.schemes.isEmpty) { return false }
         return ways.contains(where: \.schemes.isEmpty) ? nil : true
     }
 
     /// Formats the alternatives for messages: `by "a" and "b", or by "c"`.
-    package static func text(_ ways: [SecurityRequirement]) -> String {
+    public static func text(_ ways: [SecurityRequirement]) -> String {
         let shown = ways.prefix(maximumShown).map { way in
             "by " + way.schemes.prefix(maximumShown).map { quoted($0.name) }.joined(separator: " and ")
         }

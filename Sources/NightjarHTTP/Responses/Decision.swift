@@ -1,7 +1,7 @@
 /// A decision that was made during a call. See ``Response/decisions`` and ``NightjarError/decisions``. Contains no
 /// secrets.
 public struct Decision: Sendable, Equatable {
-    package enum Kind: Sendable, Equatable {
+    public enum Kind: Sendable, Equatable {
         /// The request was retried after a wait.
         case retried(cause: String, after: Duration)
         /// The request was not retried, and the failure was reported to the caller.
@@ -26,7 +26,7 @@ public struct Decision: Sendable, Equatable {
         case unverifiedTLS
     }
 
-    package enum TokenCause: String, Sendable {
+    public enum TokenCause: String, Sendable {
         case missing, expired, refused
 
         fileprivate var sentence: String {
@@ -38,13 +38,13 @@ public struct Decision: Sendable, Equatable {
         }
     }
 
-    package let what: Kind
+    public let what: Kind
     /// The number of times that the request had been sent on a connection before the decision.
     public let attempt: Int
     /// The time from the start of the call to the decision.
     public let moment: Duration
 
-    package init(_ what: Kind, attempt: Int, moment: Duration) {
+    public init(_ what: Kind, attempt: Int, moment: Duration) {
         self.what = what
         self.attempt = attempt
         self.moment = moment
@@ -134,7 +134,7 @@ extension Decision {
 
 extension Sequence<Decision> {
     /// One sentence per line. If there are no decisions, a line that reports this.
-    package var explanation: String {
+    public var explanation: String {
         let lines = map(\.description)
         return lines.isEmpty
             ? "no decisions: the first response was returned" : lines.joined(separator: "\n")

@@ -43,7 +43,7 @@ extension NightjarError {
     }
 
     /// Returns a copy of this error with the URL, request and number of attempts of the call.
-    package func of(_ request: PreparedRequest, attempts: Int) -> NightjarError {
+    public func of(_ request: PreparedRequest, attempts: Int) -> NightjarError {
         changed { facts, call in
             facts.url = facts.url ?? request.url.redacted
             facts.attempts = max(attempts, facts.attempts)

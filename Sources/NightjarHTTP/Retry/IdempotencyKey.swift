@@ -3,17 +3,17 @@
 /// Created once per call and sent with every attempt. If the caller stores the key, another process can complete the
 /// call.
 public struct IdempotencyKey: Sendable, Hashable, CustomStringConvertible {
-    package static let fieldName = "Idempotency-Key"
+    public static let fieldName = "Idempotency-Key"
     /// The maximum length in bytes. Servers accept up to 255.
     private static let maximumLength = 255
 
     /// The field value. It has no quotes, because deployed servers treat quotes as part of the key.
-    package let text: String
+    public let text: String
 
     public var description: String { text }
 
     /// Creates a key from a random UUID (RFC 9562 section 5.4).
-    package init(using random: inout some RandomNumberGenerator) {
+    public init(using random: inout some RandomNumberGenerator) {
         let high = random.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
         let low = random.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
         let digits = Array("0123456789abcdef".utf8)
@@ -30,7 +30,7 @@ public struct IdempotencyKey: Sendable, Hashable, CustomStringConvertible {
     /// Creates a key from a string that the caller chose or stored.
     ///
     /// - Returns: nil unless `text` is 1 to 255 printable ASCII characters without spaces.
-    package init?(_ text: String) {
+    public init?(_ text: String) {
         guard 1...IdempotencyKey.maximumLength ~= text.utf8.count, text.utf8.allSatisfy({ 0x21...0x7E ~= $0 })
         else { return nil }
         self.text = text

@@ -24,14 +24,14 @@ public struct RetryBudget: Sendable {
     private let capacity: Int
     private var balance: Int
 
-    package init(_ settings: Settings = Settings()) {
+    public init(_ settings: Settings = Settings()) {
         costOfRetry = min(max(settings.successesPerRetry, 1), RetryBudget.most)
         capacity = min(max(settings.reserve, 0), RetryBudget.most) * costOfRetry
         balance = capacity
     }
 
     /// The number of retries that could begin now.
-    package var available: Int { balance / costOfRetry }
+    public var available: Int { balance / costOfRetry }
 
     /// Charges a retry. Returns false, and charges nothing, if the budget is exhausted.
     mutating func takeRetry() -> Bool {
@@ -41,12 +41,12 @@ public struct RetryBudget: Sendable {
     }
 
     /// Refunds a charged retry that does not begin, because the caller declined the retry or the call ended first.
-    package mutating func refundRetry() { balance = min(balance + costOfRetry, capacity) }
+    public mutating func refundRetry() { balance = min(balance + costOfRetry, capacity) }
 
     /// Records that a call succeeded.
     ///
     /// - Parameter retries: the number of retries charged for the call, usually 0.
-    package mutating func succeeded(retries: Int) {
+    public mutating func succeeded(retries: Int) {
         let returned = min(max(retries, 0), RetryBudget.most) * costOfRetry
         balance = min(balance + returned + 1, capacity)
     }

@@ -5,15 +5,15 @@
 /// nanoseconds of a monotonic clock.
 public struct RetryPolicy: Sendable {
     /// The result of an attempt.
-    package struct Outcome: Sendable, Equatable {
+    public struct Outcome: Sendable, Equatable {
         let isTransient: Bool
-        package let mayHaveBeenProcessed: Bool
+        public let mayHaveBeenProcessed: Bool
         let retryAfter: Duration?
 
         /// Creates the outcome of an attempt that received a response head.
         ///
         /// - Parameter retryAfter: the result of ``RetryAfter/duration(_:now:)``.
-        package init(status: Int, retryAfter: Duration?) {
+        public init(status: Int, retryAfter: Duration?) {
             isTransient = Outcome.isTransient(status)
             // With 425 (RFC 8470 section 5.2) and 429 (RFC 6585 section 4), the server rejects the request without
             // processing it. A gateway may send another status while the server still processes the request.
@@ -22,7 +22,7 @@ public struct RetryPolicy: Sendable {
         }
 
         /// Returns true if the status describes a temporary condition.
-        package static func isTransient(_ status: Int) -> Bool {
+        public static func isTransient(_ status: Int) -> Bool {
             switch status {
             case 408, 425, 429, 500, 502, 503, 504: true
             default: false
@@ -30,7 +30,7 @@ public struct RetryPolicy: Sendable {
         }
 
         /// Creates the outcome of an attempt that failed.
-        package init(_ error: NightjarError) {
+        public init(_ error: NightjarError) {
             if [.rateLimited, .client, .server].contains(error.kind), let status = error.status {
                 self = Outcome(status: status, retryAfter: error.retryAfter)
                 return
@@ -74,18 +74,18 @@ public struct RetryPolicy: Sendable {
     }
 
     /// The number of attempts that have ended.
-    package private(set) var attempts = 0
+    public private(set) var attempts = 0
     private let settings: RetrySettings
     private let deadline: UInt64?
 
     /// - Parameter deadline: the deadline of all attempts together. Nil if there is no deadline.
-    package init(_ settings: RetrySettings, deadline: UInt64?) {
+    public init(_ settings: RetrySettings, deadline: UInt64?) {
         self.settings = settings
         self.deadline = deadline
     }
 
     /// The properties of an attempt's request, which a redirect may have changed since the call started.
-    package struct Attempt: Sendable {
+    public struct Attempt: Sendable {
         var isRepeatable: Bool
         var bodyIsReplayable: Bool
         var responseWasDelivered: Bool
@@ -94,7 +94,7 @@ public struct RetryPolicy: Sendable {
         ///   - hasIdempotencyKey: true if the request has a key that is the same in every attempt.
         ///   - bodyIsReplayable: true if the body can be sent again, or if no part of the body was consumed.
         ///   - responseWasDelivered: true if part of the response was delivered to the caller.
-        package init(
+        public init(
             _ method: Method, hasIdempotencyKey: Bool, bodyIsReplayable: Bool, responseWasDelivered: Bool = false
         ) {
             isRepeatable = method.isIdempotent || hasIdempotencyKey
@@ -105,7 +105,7 @@ public struct RetryPolicy: Sendable {
 
     /// Records the end of an attempt and decides whether to retry. If the verdict is to retry, the retry has been
     /// charged to the budget. If the next attempt does not begin, the caller must call ``RetryBudget/refundRetry()``.
-    package mutating func ended(
+    public mutating func ended(
         _ outcome: Outcome, _ attempt: Attempt, now: UInt64, budget: inout RetryBudget,
         using random: inout some RandomNumberGenerator
     ) -> Verdict {

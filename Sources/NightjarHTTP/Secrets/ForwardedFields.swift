@@ -2,14 +2,14 @@
 /// client's default fields that are sent in a request whose URL has another origin than the base URL.
 ///
 /// An unknown field is not sent, because this is an allow list.
-package struct ForwardedFields: Sendable, Equatable {
+public struct ForwardedFields: Sendable, Equatable {
     /// Additional names that the caller allows.
-    package let names: [String]
+    public let names: [String]
 
     /// Extends the built-in list.
     ///
     /// - Throws: `invalid_argument` for an invalid name, and for a field that is never sent to another origin.
-    package init(_ names: [String] = []) throws(NightjarError) {
+    public init(_ names: [String] = []) throws(NightjarError) {
         for name in names {
             guard FieldSyntax.isToken(name.utf8) else {
                 throw NightjarError(
@@ -32,7 +32,7 @@ package struct ForwardedFields: Sendable, Equatable {
     private init() { names = [] }
 
     /// The built-in list.
-    package static let standard = ForwardedFields()
+    public static let standard = ForwardedFields()
 
     /// Returns true if the field may be sent to another origin.
     ///
@@ -69,7 +69,7 @@ package struct ForwardedFields: Sendable, Equatable {
 
 extension Headers {
     /// Returns the fields that may be sent to another origin.
-    package func forwarded(_ fields: ForwardedFields, sensitive: [String]) -> Headers {
+    public func forwarded(_ fields: ForwardedFields, sensitive: [String]) -> Headers {
         var others = Headers()
         for index in 0..<count {
             withBytes(at: index) { name, value in

@@ -48,7 +48,7 @@ extension Headers {
 }
 
 /// Returns true if the value with this name, in a log line or a table, is probably a credential.
-package func isNameOfSecret(_ name: UnsafeRawBufferPointer) -> Bool {
+public func isNameOfSecret(_ name: UnsafeRawBufferPointer) -> Bool {
     // Names with hyphens are HTTP fields. For other names, the rules for items exclude quantities such as "max_tokens".
     SecretNames.isSecret(name, in: name.contains(UInt8(ascii: "-")) ? .field : .item)
 }

@@ -7,10 +7,10 @@ import Darwin
 #endif
 
 /// Converts IP addresses from text to bytes.
-package enum NumericAddress {
+public enum NumericAddress {
     /// Returns the 4 or 16 bytes of an address in network order, or nil if `text` is not an address. IPv6 addresses are
     /// written without brackets.
-    package static func bytes(_ text: some Collection<UInt8>) -> [UInt8]? {
+    public static func bytes(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count < INET6_ADDRSTRLEN else { return nil }
         return Array(text).withUnsafeBytes { bytes -> [UInt8]? in
             var v4 = in_addr()

@@ -3,7 +3,7 @@ import NIOCore
 /// A scheme, host and port. Connections, credentials and cache entries belong to an origin. RFC 6454 section 4.
 ///
 /// An origin has the size of one pointer and is cheap to compare, because it is the key of many tables.
-package struct Origin: Hashable, Sendable, CustomStringConvertible {
+public struct Origin: Hashable, Sendable, CustomStringConvertible {
     private final class Storage: Sendable {
         let isTLS: Bool
         let host: String
@@ -38,48 +38,48 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Creates the origin of a server that listens on a Unix domain socket. The Host field is `localhost`.
-    package init(socket: UnixSocket) {
+    public init(socket: UnixSocket) {
         storage = Storage(isTLS: false, host: "localhost", port: Origin.defaultPort(isTLS: false), socket: socket)
     }
 
     /// True for https.
-    package var isTLS: Bool { storage.isTLS }
+    public var isTLS: Bool { storage.isTLS }
     /// The host in lower case. IPv6 addresses have no brackets.
-    package var host: String { storage.host }
+    public var host: String { storage.host }
     /// The port, 1 to 65535.
-    package var port: Int { storage.port }
+    public var port: Int { storage.port }
     /// The value of the Host field. IPv6 addresses are in brackets, and the scheme's default port is omitted. RFC 9110
     /// section 7.2.
-    package var hostField: String { storage.hostField }
+    public var hostField: String { storage.hostField }
     /// The complete Host field line with its CRLF.
     var hostLine: String { storage.hostLine }
 
     /// The Unix domain socket on which the server listens. Nil for TCP.
-    package var socket: UnixSocket? { storage.socket }
+    public var socket: UnixSocket? { storage.socket }
 
     /// The host and port, including a default port, for messages (RFC 3986 section 3.2). `unix:/path` for a socket.
-    package var authority: String {
+    public var authority: String {
         if let socket { return socket.description }
         return (host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host) + ":\(port)"
     }
 
-    package static func defaultPort(isTLS: Bool) -> Int { isTLS ? 443 : 80 }
+    public static func defaultPort(isTLS: Bool) -> Int { isTLS ? 443 : 80 }
 
     /// Returns true if `authority` equals ``hostField``, the usual form of this origin in a URL. False for a socket.
     func isWritten(_ authority: UnsafeRawBufferPointer, isTLS: Bool) -> Bool {
         isTLS == storage.isTLS && ASCII.isSame(authority, storage.hostField) && storage.socket == nil
     }
 
-    package static func == (a: Origin, b: Origin) -> Bool {
+    public static func == (a: Origin, b: Origin) -> Bool {
         if a.storage === b.storage { return true }
         return a.storage.fingerprint == b.storage.fingerprint && a.isTLS == b.isTLS && a.port == b.port
             && a.host == b.host && a.socket == b.socket
     }
 
-    package func hash(into hasher: inout Hasher) { hasher.combine(storage.fingerprint) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(storage.fingerprint) }
 
     /// The serialized origin: `https://example.com:8443` or `http+unix://%2Frun%2Fdocker.sock`.
-    package var description: String {
+    public var description: String {
         guard let socket else { return (isTLS ? "https://" : "http://") + hostField }
         var text = ByteBuffer(string: "http+unix://")
         PercentEncoding.writeComponent(socket.path, into: &text)

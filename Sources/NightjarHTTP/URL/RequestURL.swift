@@ -4,11 +4,11 @@ import NIOCore
 ///
 /// The fragment is dropped. Dot segments are kept, because the server resolves them.
 public struct RequestURL: Sendable, CustomStringConvertible {
-    package let origin: Origin
+    public let origin: Origin
     /// The path and query, percent-encoded, beginning with a slash: the request target of RFC 9112 section 3.2.1.
     public let target: String
     /// The user name and password before the `@`. Not part of ``description`` and never sent as part of the URL.
-    package let userInfo: UserInfo?
+    public let userInfo: UserInfo?
     /// Names of query items that carry credentials, in addition to the built-in names. A URL that is resolved against
     /// this URL inherits these names. The names do not affect equality.
     package var sensitive: [String] = []

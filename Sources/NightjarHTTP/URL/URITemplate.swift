@@ -4,11 +4,11 @@ import NIOCore
 /// expression. Values are strings.
 ///
 /// Text outside braces is kept if it is legal in a URL, including escapes. Other characters are percent-encoded.
-package struct URITemplate: Sendable {
+public struct URITemplate: Sendable {
     /// The template's source text.
-    package let text: String
+    public let text: String
     /// The variable names in order of first occurrence, without duplicates.
-    package let variables: [String]
+    public let variables: [String]
     private let known: ExactSet
     private let parts: [Part]
 
@@ -21,7 +21,7 @@ package struct URITemplate: Sendable {
     /// Parses a template.
     ///
     /// - Throws: `invalid_url` with the position of the error in characters, counted from 1.
-    package init(_ text: String) throws(NightjarError) {
+    public init(_ text: String) throws(NightjarError) {
         try RequestTarget.checkLength(text.utf8.count)
         var reader = URITemplateReader(text)
         self.text = text
@@ -39,7 +39,7 @@ package struct URITemplate: Sendable {
     /// section 3.2.1).
     ///
     /// - Throws: `invalid_url` if the result exceeds the maximum length of a URL.
-    package func expand(_ value: (_ name: String) -> String?) throws(NightjarError) -> String {
+    public func expand(_ value: (_ name: String) -> String?) throws(NightjarError) -> String {
         var expansion = Expansion()
         for part in parts { try expansion.append(part, value) }
         return String(buffer: expansion.buffer)
@@ -53,7 +53,7 @@ package struct URITemplate: Sendable {
     ///
     /// - Throws: `invalid_request` for a variable without a value, a value without a variable, and a value that makes a
     ///   path segment empty, `.` or `..`. `invalid_url` as in ``expand(_:)``.
-    package func expandStrictly(_ values: [(name: String, value: String)]) throws(NightjarError) -> String {
+    public func expandStrictly(_ values: [(name: String, value: String)]) throws(NightjarError) -> String {
         var table = ExactDictionary<String>()
         for item in values where table[item.name] == nil { table[item.name] = item.value }
         try checkNames(values, table)

@@ -1,8 +1,8 @@
 /// The user name and password of a URL, decoded. ``description`` and the mirror contain neither.
-package final class UserInfo: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    package let user: String
+public final class UserInfo: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+    public let user: String
     /// The password. Nil if the user info contains no colon.
-    package let password: String?
+    public let password: String?
 
     init(parsing text: UnsafeRawBufferPointer) {
         let parts = text.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
@@ -11,16 +11,16 @@ package final class UserInfo: Hashable, Sendable, CustomStringConvertible, Custo
         password = decoded.dropFirst().first
     }
 
-    package static func == (a: UserInfo, b: UserInfo) -> Bool {
+    public static func == (a: UserInfo, b: UserInfo) -> Bool {
         a.user.isExactly(b.user) && (a.password ?? "").isExactly(b.password ?? "")
             && (a.password == nil) == (b.password == nil)
     }
 
-    package func hash(into hasher: inout Hasher) {
+    public func hash(into hasher: inout Hasher) {
         hasher.combine(user)
         hasher.combine(password)
     }
 
-    package var description: String { "***" }
-    package var customMirror: Mirror { Mirror(self, children: []) }
+    public var description: String { "***" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,5 +1,5 @@
 /// A schema that is parsed on first use. A program uses few of the schemas of a large API.
-package final class DeferredSchema: Sendable {
+public final class DeferredSchema: Sendable {
     private let read: @Sendable () throws(NightjarError) -> JSONSchema
     private let cached = LazyReference<Loaded>()
 
@@ -12,9 +12,9 @@ package final class DeferredSchema: Sendable {
 
     /// - Parameter read: parses the schema. Called by ``get()`` on the caller's thread until a result is cached,
     ///   possibly on several threads concurrently.
-    package init(_ read: @escaping @Sendable () throws(NightjarError) -> JSONSchema) { self.read = read }
+    public init(_ read: @escaping @Sendable () throws(NightjarError) -> JSONSchema) { self.read = read }
 
-    package convenience init(_ schema: JSONSchema) {
+    public convenience init(_ schema: JSONSchema) {
         self.init { () throws(NightjarError) in schema }
         _ = cached.storeIfNil(Loaded(.success(schema)))
     }
@@ -22,11 +22,11 @@ package final class DeferredSchema: Sendable {
     /// Returns the schema. Parses it on the first call.
     ///
     /// - Throws: `invalid_argument` with the reason and location if the schema is invalid.
-    package func get() throws(NightjarError) -> JSONSchema {
+    public func get() throws(NightjarError) -> JSONSchema {
         if let cached = cached.load() { return try cached.result.get() }
         return try cached.storeIfNil(Loaded(Result { () throws(NightjarError) in try read() })).result.get()
     }
 
     /// True if ``get()`` returns without parsing.
-    package var isRead: Bool { cached.load() != nil }
+    public var isRead: Bool { cached.load() != nil }
 }

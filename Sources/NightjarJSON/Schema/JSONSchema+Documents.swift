@@ -11,7 +11,7 @@ extension JSONSchema {
     ///
     /// - Throws: `invalid_argument` with the place if a reference has no target, a value is not a schema, or a limit is
     ///   exceeded.
-    package init(at place: SchemaPlace, in source: any SchemaSource, dialect: Dialect) throws(NightjarError) {
+    public init(at place: SchemaPlace, in source: any SchemaSource, dialect: Dialect) throws(NightjarError) {
         var work = JSONSchemaReader.maximumWork
         let schema = try source.schema(at: place, limit: &work)
         (arena, root) = try JSONSchemaReader.read(schema, at: place, in: source, dialect, work: &work)

@@ -49,7 +49,7 @@ public struct JSONSchema: Sendable {
     public enum Use: Sendable { case any, request, response }
 
     /// Returns the first mismatch in document order, or nil if the document is valid.
-    package func mismatch(in document: JSONValue, use: Use = .any) -> JSONMismatch? {
+    public func mismatch(in document: JSONValue, use: Use = .any) -> JSONMismatch? {
         var checker = JSONSchemaChecker(arena, use, maximumSteps: JSONSchemaChecker.steps(for: document))
         return checker.mismatch(of: document, root)
     }

@@ -1,5 +1,5 @@
 /// The schemas of documents that refer to each other. Each schema is read on first use and stored once.
-package struct SchemaLibrary: ~Copyable, Sendable {
+public struct SchemaLibrary: ~Copyable, Sendable {
     private let source: any SchemaSource
     private let dialect: JSONSchema.Dialect
     private let maximum: Int
@@ -14,7 +14,7 @@ package struct SchemaLibrary: ~Copyable, Sendable {
     ///   - work: the budget for reading all schemas. Each JSON value created, each schema and every 64 bytes of names
     ///     cost one unit. All schemas share the budget, because every `$ref` can lead to a value that YAML aliases
     ///     multiply.
-    package init(
+    public init(
         _ source: any SchemaSource, dialect: JSONSchema.Dialect, maximum: Int, work: Int = SchemaLibrary.leastWork
     ) {
         self.source = source
@@ -24,13 +24,13 @@ package struct SchemaLibrary: ~Copyable, Sendable {
     }
 
     /// The budget for small documents. See ``init(_:dialect:maximum:work:)``.
-    package static let leastWork = 1_000_000
+    public static let leastWork = 1_000_000
 
     /// Returns the schema at a place. The first call for a place reads the schema. Other threads may use schemas that
     /// were returned earlier at the same time.
     ///
     /// - Throws: the errors of ``JSONSchema/init(at:in:dialect:)``, on each call.
-    package mutating func schema(at place: SchemaPlace) throws(NightjarError) -> JSONSchema {
+    public mutating func schema(at place: SchemaPlace) throws(NightjarError) -> JSONSchema {
         if let root = known[place] { return JSONSchema(arena, root) }
         let root = try JSONSchemaReader.read(
             source.schema(at: place, limit: &work), at: place, in: source, dialect, arena, &known, maximum: maximum,

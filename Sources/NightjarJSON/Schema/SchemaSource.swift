@@ -1,29 +1,29 @@
 /// The place of a schema: a document and a position in it.
-package struct SchemaPlace: Sendable, Hashable, CustomStringConvertible {
+public struct SchemaPlace: Sendable, Hashable, CustomStringConvertible {
     /// The document's name in the ``SchemaSource``. Empty if there is only one document.
-    package var document: String
-    package var pointer: JSONPointer
+    public var document: String
+    public var pointer: JSONPointer
 
-    package init(document: String, pointer: JSONPointer) {
+    public init(document: String, pointer: JSONPointer) {
         self.document = document
         self.pointer = pointer
     }
 
-    package static func == (a: SchemaPlace, b: SchemaPlace) -> Bool {
+    public static func == (a: SchemaPlace, b: SchemaPlace) -> Bool {
         a.document.isExactly(b.document) && a.pointer == b.pointer
     }
 
-    package func hash(into hasher: inout Hasher) {
+    public func hash(into hasher: inout Hasher) {
         document.hashExactly(into: &hasher)
         pointer.hash(into: &hasher)
     }
 
     /// For example `api.json#/components/schemas/User`.
-    package var description: String { "\(document)#\(pointer)" }
+    public var description: String { "\(document)#\(pointer)" }
 }
 
 /// A set of documents that contain schemas and references between the schemas.
-package protocol SchemaSource: Sendable {
+public protocol SchemaSource: Sendable {
     /// Returns the schema at a place.
     ///
     /// - Parameter limit: the number of JSON values that may still be created from the documents. Decremented.

@@ -4,7 +4,7 @@ import NightjarHTTP
 /// Sends requests to servers. The network is one implementation; tests and programs may provide others.
 ///
 /// Every method is called on the client's loop, and the receivers are called on that loop.
-package protocol HTTPTransport: AnyObject {
+public protocol HTTPTransport: AnyObject {
     /// Begins one exchange. The receiver may be called later, or before this method returns. The caller cancels the
     /// returned exchange if it is no longer needed.
     func begin(_ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver) -> any Exchange
@@ -14,7 +14,7 @@ package protocol HTTPTransport: AnyObject {
 }
 
 /// An exchange in progress, for the caller that began it.
-package protocol Exchange: AnyObject {
+public protocol Exchange: AnyObject {
     /// Cancels the exchange: the receiver is not called any more. Has no effect after the end.
     func cancel()
     /// Stops reading, so that flow control slows down the peer.
@@ -31,13 +31,13 @@ package protocol Exchange: AnyObject {
 
 extension Exchange {
     /// The defaults for a transport that does not count bytes.
-    package var unsentBytes: Int { 0 }
-    package var sentBytes: Int { 0 }
+    public var unsentBytes: Int { 0 }
+    public var sentBytes: Int { 0 }
 }
 
 /// Receives the events of an exchange, in this order: any number of `informational`, one `head`, any number of `body`,
 /// then `finished`; or `failed` at any point, which is the last event.
-package protocol ExchangeReceiver: AnyObject {
+public protocol ExchangeReceiver: AnyObject {
     /// Called when the request is sent, on a new or a reused connection. Called again, with the body from its
     /// beginning, if a reused connection was lost before a response.
     func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool)

@@ -3,24 +3,24 @@ import NIOPosix
 import NightjarHTTP
 
 /// Listens on a free port of the loopback interface for the redirect of a browser, on a client's loop.
-package final class LoopbackListener: @unchecked Sendable {
+public final class LoopbackListener: @unchecked Sendable {
     /// The response to the browser. The connection is closed afterwards.
-    package struct Reply: Sendable {
+    public struct Reply: Sendable {
         let bytes: ByteBuffer
         let whenSent: @Sendable () -> Void
 
         /// - Parameter whenSent: Called on the loop when the bytes have been sent or the connection is lost.
-        package init(_ bytes: ByteBuffer, whenSent: @escaping @Sendable () -> Void = {}) {
+        public init(_ bytes: ByteBuffer, whenSent: @escaping @Sendable () -> Void = {}) {
             self.bytes = bytes
             self.whenSent = whenSent
         }
     }
 
     /// Responds to a request line.
-    package typealias Handler = @Sendable (_ method: Method, _ target: String) -> Reply
+    public typealias Handler = @Sendable (_ method: Method, _ target: String) -> Reply
 
     private let channel: any Channel
-    package let port: Int
+    public let port: Int
 
     private init(_ channel: any Channel, port: Int) {
         self.channel = channel
@@ -28,7 +28,7 @@ package final class LoopbackListener: @unchecked Sendable {
     }
 
     /// Opens a listener. Must be called on the loop, on which `handler` and `deliver` are called too.
-    package static func open(
+    public static func open(
         on loop: any EventLoop, _ handler: @escaping Handler,
         then deliver: @escaping @Sendable (Result<LoopbackListener, NightjarError>) -> Void
     ) {
@@ -54,7 +54,7 @@ package final class LoopbackListener: @unchecked Sendable {
     }
 
     /// Stops accepting connections. Open connections still receive the response.
-    package func close() { channel.close(promise: nil) }
+    public func close() { channel.close(promise: nil) }
 }
 
 /// The open connections. Any program of this machine may connect, and a browser needs few connections. If there are too

@@ -4,7 +4,7 @@ import NIOPosix
 import Synchronization
 
 /// Preserves the signal handling of the host process.
-package enum HostSignals {
+public enum HostSignals {
     private static let isKept = Mutex(false)
 
     /// Preserves the host's SIGPIPE disposition. SwiftNIO ignores SIGPIPE for the whole process when it creates its
@@ -13,7 +13,7 @@ package enum HostSignals {
     ///
     /// Used by the shared library, which contains its own SwiftNIO. Must not be used in Swift programs, which may share
     /// the same SwiftNIO and rely on its behaviour.
-    package static func keepSIGPIPE() {
+    public static func keepSIGPIPE() {
         isKept.withLock { isKept in
             guard !isKept, let thread = try? LoopThread() else { return }
             defer { thread.stop() }

@@ -4,18 +4,18 @@ import NIOCore
 /// times, and each read costs as much as a stage of the call.
 ///
 /// Used on the loop only. The time never goes backwards.
-package final class LoopClock: @unchecked Sendable {
+public final class LoopClock: @unchecked Sendable {
     /// The time at which the current event began. Nil between events.
     private var moment: NIODeadline?
 
-    package init() {}
+    public init() {}
 
-    package var now: NIODeadline { moment ?? .now() }
+    public var now: NIODeadline { moment ?? .now() }
 
     /// Freezes the time until ``release()``.
-    package func hold() {
+    public func hold() {
         if moment == nil { moment = .now() }
     }
 
-    package func release() { moment = nil }
+    public func release() { moment = nil }
 }

@@ -7,16 +7,16 @@ import Synchronization
 ///
 /// Loops are reused: ``stop()`` parks the loop, and the next client takes it. NIO needs a Dispatch thread to end a
 /// loop, and Dispatch waits forever if the system has no thread left.
-package final class LoopThread: Sendable {
-    package let loop: any EventLoop
-    package let clock = LoopClock()
+public final class LoopThread: Sendable {
+    public let loop: any EventLoop
+    public let clock = LoopClock()
     private let isStopping = Atomic<Bool>(false)
     private let hasStopped = OneShotEvent()
 
     /// Takes a parked loop, or starts a new loop.
     ///
     /// - Throws: `connect` with the system's error number if no thread or descriptor is left.
-    package init() throws(NightjarError) {
+    public init() throws(NightjarError) {
         if let parked = ParkedLoops.take() {
             loop = parked
         } else {
@@ -28,7 +28,7 @@ package final class LoopThread: Sendable {
     /// it at the same time. On the loop itself, returns at once.
     ///
     /// The caller must have closed the client's channels and cancelled its timers, and must submit nothing afterwards.
-    package func stop() {
+    public func stop() {
         if !isStopping.exchange(true, ordering: .relaxed) {
             loop.execute { [self] in
                 ParkedLoops.put(loop)
@@ -39,7 +39,7 @@ package final class LoopThread: Sendable {
     }
 
     /// Blocks the calling loop's thread for `duration`.
-    package static func sleep(_ duration: Duration) {
+    public static func sleep(_ duration: Duration) {
         var length = timespec(tv_sec: 0, tv_nsec: Int(duration.nanosecondsClamped))
         nanosleep(&length, nil)
     }

@@ -59,7 +59,7 @@ private final class ThreadBody: Sendable {
 }
 
 /// Runs `body` with every signal blocked on this thread. A thread that `body` starts inherits the mask.
-package func withSignalsBlocked<Result>(_ body: () -> Result) -> Result {
+public func withSignalsBlocked<Result>(_ body: () -> Result) -> Result {
     var all = sigset_t()
     var previous = sigset_t()
     sigfillset(&all)

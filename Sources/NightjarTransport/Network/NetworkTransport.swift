@@ -6,7 +6,7 @@ import NightjarHTTP
 /// Sends requests over TCP and TLS, with a connection pool per origin.
 ///
 /// `Sendable` only because its timer retains it: everything runs on the loop.
-package final class NetworkTransport: HTTPTransport, @unchecked Sendable {
+public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     typealias Pool = OriginPool<HTTP1Connection, NetworkExchange, NIODeadline>
 
     typealias Host = TransportHost
@@ -29,7 +29,7 @@ package final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     private var isShutDown = false
 
     /// - Throws: `tls` if the file of certificate authorities cannot be read.
-    package convenience init(
+    public convenience init(
         loop: any EventLoop, clock: LoopClock = LoopClock(), configuration: TransportConfiguration
     ) throws(NightjarError) {
         try self.init(loop: loop, clock: clock, configuration: configuration, lookUp: AddressResolver.queryResolver)
@@ -50,7 +50,7 @@ package final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         connector = try Connector(loop: loop, configuration: configuration, lookUp: lookUp)
     }
 
-    package func begin(
+    public func begin(
         _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
     ) -> any Exchange {
         do throws(NightjarError) {
@@ -65,7 +65,7 @@ package final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         }
     }
 
-    package func shutDown() {
+    public func shutDown() {
         isShutDown = true
         expiry?.cancel()
         expiry = nil
