@@ -76,7 +76,7 @@ static int woke(lua_State *L, int status, lua_KContext context) {
   return 0;
 }
 
-/* sleep_until(moment): `moment` is a time of now(). */
+/* sleep_until(moment) waits until now() reaches `moment`. */
 static int sleep_until(lua_State *L) {
   lua_Integer moment = luaL_checkinteger(L, 1);
   lua_settop(L, 1);
