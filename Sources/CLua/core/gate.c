@@ -1,5 +1,4 @@
-/* gate.c - gates: waits that Lua code ends. Channels and other synchronization objects in modules/lua/ are made of
- * them.
+/* gate.c - gates: waits that Lua code ends. Channels and other synchronization objects in modules/lua/ use gates.
  *
  *   gate = gate()                creates a closed gate, a userdata
  *   gate:wait(moment or nil)     waits for open, closes the gate and returns true; returns false at `moment`
