@@ -89,7 +89,8 @@ static int finish(lua_State *L, bool is_done, int results) {
   return results;
 }
 
-/* cookies:set("https://example.com/", "name=value; Path=/; Secure") */
+/* cookies:set("https://example.com/", "name=value; Path=/; Secure") stores a cookie as if the URL's server had set
+ * it. */
 static int set(lua_State *L) {
   cookies *self = check_cookies(L);
   njl_bytes url = check_text(L, 2, "set", "the URL"), field = check_text(L, 3, "set", "the cookie");

@@ -175,7 +175,7 @@ static int await_page(lua_State *L, list *self, taking taking) {
   mine->taking = taking;
   mine->wait.state = NJL_DONE; /* No task waits yet. */
   lua_replace(L, TURN);
-  njl_list_check(L); /* A finalizer may have closed it. */
+  njl_list_check(L); /* A finalizer may have closed the list. */
   mine->wait.call = njl_pages_await(self->handle, &mine->wait);
   mine->wait.state = NJL_PENDING;
   mine->wait.needs_tasks = self->is_hooked;

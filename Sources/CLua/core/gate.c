@@ -1,5 +1,4 @@
-/* gate.c - gates: waits that Lua code ends. Channels and other synchronization objects in modules/lua/ are made of
- * them.
+/* gate.c - gates: waits that Lua code ends. Channels and other synchronization objects in modules/lua/ use gates.
  *
  *   gate = gate()                creates a closed gate, a userdata
  *   gate:wait(moment or nil)     waits for open, closes the gate and returns true; returns false at `moment`
@@ -76,7 +75,7 @@ static int woke(lua_State *L, int status, lua_KContext context) {
   return 0;
 }
 
-/* sleep_until(moment): `moment` is a time of now(). */
+/* sleep_until(moment) waits until now() reaches `moment`. */
 static int sleep_until(lua_State *L) {
   lua_Integer moment = luaL_checkinteger(L, 1);
   lua_settop(L, 1);

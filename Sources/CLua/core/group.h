@@ -16,7 +16,7 @@ typedef struct njl_group_options {
   bool collects_errors;
   bool numbers_errors; /* each error carries the index of its request */
 } njl_group_options;
-#define NJL_CONCURRENCY 6 /* the number of connections that browsers open to one host */
+#define NJL_CONCURRENCY 6 /* the maximum number of HTTP/1.1 connections that browsers open to one host */
 /* Reads the option whose name and value are on top of the stack. Raises an error if it is unknown or invalid. */
 void njl_read_group_option(lua_State *L, const char *function, njl_group_options *options) NJL_RAISES;
 /* Runs map for the list at index 1 and the function at index 2. The stack contains nothing else, except for options

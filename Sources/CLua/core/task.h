@@ -39,7 +39,7 @@ struct njl_task {
   bool is_ready; /* in the ready list */
   bool is_cancelled;
   bool is_closing;  /* its <close> variables are being closed; they may wait although the task is cancelled */
-  bool is_observed; /* joined, now or later, so its error is not lost */
+  bool is_observed; /* a task joins it now or later, so its error is not lost */
   /* interrupted by Ctrl-C: its code raises at each instruction, except in the closers of variables */
   bool is_interrupted;
   uint64_t search;                   /* the last search (cycle.c) that visited the task */

@@ -17,7 +17,7 @@
 static int pack_results(lua_State *L) {
   njl_task *task = lua_touserdata(L, 1);
   lua_createtable(L, task->results, 0);
-  /* Finalizers ran and may have changed the thread. */
+  /* A finalizer may have changed the thread. */
   if (lua_gettop(task->thread) != task->results) {
     return luaL_error(L, "the coroutine of the task was closed or resumed by other code");
   }

@@ -10,7 +10,7 @@
 /* Passes the error on top of the stack, raised in the task at `index`, to another task. If the error ends that task
  * too, both tracebacks are shown. */
 void njl_remember_reported(lua_State *L, int index) NJL_RAISES;
-/* Pushes the table of the error that was last passed to another task; empty. Called once, by njl_host_open. */
+/* Pushes an empty table for the error that was last passed to another task. Called once, by njl_host_open. */
 void njl_push_reported(lua_State *L) NJL_RAISES;
 /* Stores the traceback of the task, which has just failed. */
 void njl_keep_traceback(lua_State *L, njl_task *task);

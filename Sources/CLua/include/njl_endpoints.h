@@ -13,7 +13,7 @@ size_t njl_catalog_count(const njl_catalog *catalog);
 njl_text *njl_catalog_name(const njl_catalog *catalog, size_t index);
 njl_text *njl_catalog_help(const njl_catalog *catalog, njl_bytes name);     /* for display */
 njl_text *njl_catalog_endpoint(const njl_catalog *catalog, njl_bytes name); /* a JSON object */
-/* Returns whether there is an endpoint of that name. If not, `*error` suggests similar names. */
+/* Returns whether an endpoint with the name exists. If not, sets `*error` to an error that suggests similar names. */
 bool njl_catalog_check(const njl_catalog *catalog, njl_bytes name, njl_future **error);
 bool njl_catalog_has_parameter(const njl_catalog *catalog, njl_bytes name, njl_bytes parameter);
 /* Starts loading an OpenAPI document. The load is awaited, cancelled and abandoned like a call. `caller` is the number

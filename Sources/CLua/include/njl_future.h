@@ -20,13 +20,13 @@ typedef enum njl_field {
   NJL_PEER, /* the address of the peer that sent the response */
   NJL_DECISIONS, /* the decisions made for the call: a JSON array of objects with a `text` */
   NJL_IDEMPOTENCY_KEY, /* the key that was sent, also by a call that failed */
-  NJL_PROMPT_URL, /* login: the URL to open in the browser, */
-  NJL_PROMPT_CODE, /* or the code to type */
-  NJL_PROMPT_PAGE, /* at this page, */
-  NJL_PROMPT_COMPLETE_PAGE, /* or a page that already contains the code */
-  NJL_REDIRECT_URL, /* pending redirect decision: the target, */
-  NJL_REDIRECT_SOURCE_URL, /* the URL that sent the redirect, */
-  NJL_REDIRECT_METHOD, /* and the method of the next request */
+  NJL_PROMPT_URL, /* login: the URL to open in the browser */
+  NJL_PROMPT_CODE, /* login: the code to type at NJL_PROMPT_PAGE */
+  NJL_PROMPT_PAGE, /* login: the page at which the user types the code */
+  NJL_PROMPT_COMPLETE_PAGE, /* login: a page that already contains the code */
+  NJL_REDIRECT_URL, /* pending redirect decision: the URL of the redirect's target */
+  NJL_REDIRECT_SOURCE_URL, /* pending redirect decision: the URL that sent the redirect */
+  NJL_REDIRECT_METHOD, /* pending redirect decision: the method of the next request */
 } njl_field;
 
 /* A response. Valid as long as its outcome. */
@@ -81,7 +81,7 @@ bool njl_future_timing(const njl_future *future, njl_timing *timing);
 bool njl_future_failure(const njl_future *future, njl_failure *failure);
 /* Returns the response of an error as an outcome of its own, or NULL if there was none. */
 njl_future *njl_future_error_response(const njl_future *future);
-/* Returns the error of a failed attempt before the final outcome, owned by the caller. `index` 0 is the first attempt.
+/* Returns the error of an attempt before the final error of an outcome, owned by the caller. `index` 0: first attempt.
  * Returns NULL if `index` is too large. */
 njl_future *njl_future_earlier(const njl_future *future, size_t index);
 /* Returns NULL if the outcome has no such field. The text is valid as long as the outcome. */

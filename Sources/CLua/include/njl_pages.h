@@ -5,7 +5,8 @@
 #include "njl_request.h"
 #include "njl_types.h"
 
-/* A paginated list and the position of the script in it. Owned by the caller. Releasing it cancels its requests. */
+/* A paginated list and the position of the script in it. Owned by the caller. Releasing the list cancels its
+ * requests. */
 typedef struct njl_pages njl_pages;
 /* One page of a list. Owned by the caller. */
 typedef struct njl_page njl_page;

@@ -65,7 +65,7 @@ static bool is_taken(lua_State *L, int place) {
   return wait != NULL && wait->state == NJL_PENDING;
 }
 
-/* Waits for the descriptor of the pipe at index 1. */
+/* Waits until the pipe at index 1 is readable or writable, depending on `place`, then continues in `k`. */
 static int await_pipe(lua_State *L, pipe_end *self, int place, lua_KFunction k) {
   self->in_a_row = 0;
   njl_wait *wait = njl_descriptor_wait_push(L, self->host, self->descriptor, place == WRITER);

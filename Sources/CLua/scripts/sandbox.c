@@ -21,7 +21,8 @@ static int set_metatable(lua_State *L) {
   return lua_gettop(L);
 }
 
-/* Supports require "nightjar" and require "nightjar.csv", so that scripts read the same everywhere. */
+/* Supports require "nightjar" and require "nightjar.csv", so that the same script works in a sandbox and outside of
+ * it. */
 static int require(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);

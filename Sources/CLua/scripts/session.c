@@ -126,7 +126,7 @@ static int is_background(lua_State *L) {
   return 1;
 }
 
-/* session.cancel_background() */
+/* session.cancel_background() cancels all children of the program's task. */
 static int cancel_background(lua_State *L) {
   njl_host *host = njl_host_of(L);
   for (njl_task *task = host->script != NULL ? host->script->first_child : NULL; task != NULL; task = task->next) {
