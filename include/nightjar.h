@@ -650,7 +650,7 @@ NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
 NJ_API nj_status nj_config_set_verify_certificates(nj_config *config, bool verify);
 
 /**
- * Sets whether the client must not write to the disk. False by default. If true, nj_client_new fails with
+ * Sets whether the client must not keep data on disk. False by default. If true, nj_client_new fails with
  * NJ_INVALID_ARGUMENT for a configuration with a cookie file or a cache on disk.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT

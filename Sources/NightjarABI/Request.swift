@@ -13,7 +13,7 @@ func bytes(_ pointer: UnsafeRawPointer?, _ length: Int) throws(NightjarError) ->
     }
     guard 0...Configuration.largestBody ~= length else {  // a size_t above Int.max is negative here
         throw NightjarError(
-            .invalidArgument, "the body is larger than 2 GiB; use nj_request_set_body_file or _stream")
+            .invalidArgument, "the body is larger than 2 GiB; use nj_request_set_body_stream")
     }
     return try ByteBuffer(copying: UnsafeRawBufferPointer(start: pointer, count: length), for: "the request's body")
 }

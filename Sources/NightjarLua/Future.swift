@@ -88,7 +88,7 @@ final class Future: @unchecked Sendable {
         for url in redirectURLs { url.deallocate() }
     }
 
-    /// Whether no further events arrive.
+    /// Whether the call or the work has ended, so that no more events arrive.
     var isEnded: Bool { task == nil && operation == nil && !isPending }
 
     /// Whether a decision request, a prompt or progress is waiting for the script.

@@ -131,7 +131,7 @@ final class Subrequest: @unchecked Sendable {
         return true
     }
 
-    /// The options of the subrequest, in the form of those of `api:request`.
+    /// The subrequest as an options table of `api:request`.
     var json: JSONValue {
         var fields: [JSONValue.Member] = []
         for index in 0..<sent.ownFields.count {

@@ -52,7 +52,7 @@ struct CacheContent: RangedContent {
         private var offset = 0
         private var checksum = CRC32()
 
-        /// The most bytes that are skipped before control returns to the event loop.
+        /// The maximum number of bytes that are skipped before control returns to the event loop.
         private static let stride = 1 << 20
 
         init(content: CacheContent, range: Range<Int>) {

@@ -16,16 +16,16 @@ struct Response {
     var body: Body
     /// 1xx responses that are sent before the final response.
     var interim: [HTTPResponseHead] = []
-    /// The value of the Date field, to test clock differences.
+    /// The Date field, which may differ from the server's time to test clock differences.
     var date = DateField.now
     /// The delay before the response.
     var delay: TimeAmount = .zero
-    /// Closes the connection after the response even if the client would keep it open.
+    /// True to close the connection after the response even if the client would keep it open.
     var closesConnection = false
-    /// Closes the connection after the delay without sending a response.
+    /// True to close the connection after the delay without sending a response.
     var isDropped = false
 
-    /// Closes the connection without a response.
+    /// A value that closes the connection without a response.
     static var dropped: Response {
         var response = Response(.ok)
         response.isDropped = true

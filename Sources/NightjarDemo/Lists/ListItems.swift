@@ -78,7 +78,7 @@ struct ListItems {
         inserted.insert(id)
     }
 
-    /// Deletes the item at an index. Has no effect if there is none.
+    /// Deletes the item at an index. Has no effect if the index is beyond the last item.
     mutating func delete(at index: Int) {
         if let id = id(at: index) { deleted.insert(id) }
     }

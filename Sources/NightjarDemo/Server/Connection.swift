@@ -21,7 +21,7 @@ final class Connection: ChannelDuplexHandler {
         case ignoring
     }
 
-    /// The maximum bytes of an unwanted body that are read to keep the connection open.
+    /// The maximum number of bytes of an unwanted body that are read to keep the connection open.
     private static let dropLimit = 64 * 1024
 
     /// The time for which the client may continue to send after the server has closed its side. Closing the socket with

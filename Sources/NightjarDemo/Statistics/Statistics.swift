@@ -57,7 +57,7 @@ package struct DemoStatistics: Sendable {
     /// Requests in flight, from the head to the last byte of the response. Keyed by route and, if present, the
     /// parameter `key`, like the following dictionaries: `/v1/articles/{id}`, `/v1/slow?key=a`.
     package internal(set) var inProgress: [String: Int] = [:]
-    /// The most requests in flight at the same time.
+    /// The maximum number of requests that were in flight at the same time.
     package internal(set) var inProgressMax: [String: Int] = [:]
     /// Requests whose client disconnected before the last byte of the response.
     package internal(set) var abandoned: [String: Int] = [:]
