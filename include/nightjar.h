@@ -241,15 +241,15 @@ NJ_API void nj_text_free(char *text);
 /* ==================================================================================================================
  * nj_error: why something failed
  *
- *   Created by   functions with an `out_error` parameter; nj_error_retain adds an owner
+ *   Created by   functions with an `out_error` parameter; nj_error_retain adds a reference
  *   Released by  nj_error_release
  *   Threads      any; an error is immutable
  * ================================================================================================================== */
 
-/** Adds an owner to an error, for example one that a callback has borrowed. NULL for NULL. */
+/** Adds a reference to an error, for example one that a callback has borrowed. NULL for NULL. */
 NJ_API nj_error *nj_error_retain(const nj_error *error);
 
-/** Releases one owner of an error. NULL is ignored. */
+/** Releases one reference of an error. NULL is ignored. */
 NJ_API void nj_error_release(nj_error *error);
 
 /** Returns the kind of the error. Never NJ_OK; NJ_INVALID_ARGUMENT for NULL. */
@@ -633,8 +633,8 @@ NJ_API nj_status nj_config_use_environment_proxy(nj_config *config, bool use);
 NJ_API nj_status nj_config_set_unix_socket(nj_config *config, const char *path);
 
 /**
- * Sets a PEM file of certificate authorities that are trusted instead of the system's. RSA keys in certificates may
- * currently have fewer than 2048 bits.
+ * Sets a PEM file of certificate authorities that are trusted instead of the system's. With such a
+ * file, certificates with RSA keys shorter than 2048 bits are not rejected.
  *
  * @param path nj_client_new reads the file, and fails with NJ_TLS if the file cannot be read
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -900,16 +900,16 @@ NJ_API nj_status nj_config_set_on_login_required(nj_config *config, nj_login_req
 /* ==================================================================================================================
  * nj_token_request: a decision request for a token
  *
- *   Borrowed by  nj_token_fn; nj_token_request_retain adds an owner
+ *   Borrowed by  nj_token_fn; nj_token_request_retain adds a reference
  *   Released by  nj_token_request_release, once for each nj_token_request_retain
  *   Threads      any
  * ================================================================================================================== */
 
-/** Adds an owner, so that the caller can respond after the callback has returned. NULL for NULL. */
+/** Adds a reference, so that the caller can respond after the callback has returned. NULL for NULL. */
 NJ_API nj_token_request *nj_token_request_retain(nj_token_request *request);
 
 /**
- * Releases one owner. When the last owner releases a request without a response, the waiting calls fail. NULL is
+ * Releases one reference. If it is the last one and the request has no response, the waiting calls fail. NULL is
  * ignored.
  */
 NJ_API void nj_token_request_release(nj_token_request *request);
@@ -1147,15 +1147,15 @@ NJ_API nj_status nj_config_set_max_queued(nj_config *config, size_t count);
 NJ_API nj_status nj_request_set_limit_group(nj_request *request, const char *group);
 
 /**
- * Sets whether identical calls share one exchange while it is in flight, and share its response in memory. Calls are
+ * Sets whether identical calls share one exchange while it is in flight, and one copy of its body. Calls are
  * identical if they have a safe method, no body, and the same URL, headers and credentials. False by default. The
  * second function sets this for one request, in place of the client's setting.
  *
  * Each call has its own timeouts and can be cancelled. The exchange is cancelled when its last call is cancelled. The
  * response is not stored for calls that start after the exchange has ended. Requests with callbacks for head, body,
- * redirects, retries or refreshes never share. An exchange accepts no more calls after one of its calls has timed out,
- * and after a call of the client with an unsafe method (such as PUT) to its origin has ended, so that a GET after a
- * completed PUT never receives an older response.
+ * redirects, retries or refreshes never share. No further calls join an exchange once one of its calls has timed out, or
+ * once the client has completed a call with an unsafe method (such as PUT) to the same origin. A GET after a completed
+ * PUT therefore never receives an older response.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1471,15 +1471,15 @@ NJ_API const char *nj_login_prompt_complete_url(const nj_login_prompt *prompt);
 /* ==================================================================================================================
  * nj_task: one call, login or logout, in progress or finished
  *
- *   Created by   nj_client_start, nj_client_start_log_in, nj_client_start_log_out; nj_task_retain adds an owner
+ *   Created by   nj_client_start, nj_client_start_log_in, nj_client_start_log_out; nj_task_retain adds a reference
  *   Released by  nj_task_release
  *   Threads      any
  * ================================================================================================================== */
 
-/** Adds an owner. NULL for NULL. */
+/** Adds a reference. NULL for NULL. */
 NJ_API nj_task *nj_task_retain(nj_task *task);
 
-/** Releases one owner. The task continues and its callbacks are still called. NULL is ignored. */
+/** Releases one reference. The task continues and its callbacks are still called. NULL is ignored. */
 NJ_API void nj_task_release(nj_task *task);
 
 /** Cancels the task: it ends with NJ_CANCELLED. Does nothing if the task has ended, for NULL, and after fork. */
@@ -1884,17 +1884,17 @@ NJ_API nj_status nj_form_add_file(nj_form *form, const char *name, const char *p
 /* ==================================================================================================================
  * nj_response: a status, headers and a body
  *
- *   Created by   nj_client_send, nj_client_send_batch, nj_client_cache_get; nj_response_retain adds an owner
+ *   Created by   nj_client_send, nj_client_send_batch, nj_client_cache_get; nj_response_retain adds a reference
  *   Released by  nj_response_release
  *   Threads      any; a response is immutable
  *
  * Pointers that the getters return are valid until the response is released by its last owner.
  * ================================================================================================================== */
 
-/** Adds an owner, for example of a response that a callback has borrowed. NULL for NULL. */
+/** Adds a reference, for example to a response that a callback has borrowed. NULL for NULL. */
 NJ_API nj_response *nj_response_retain(const nj_response *response);
 
-/** Releases one owner. NULL is ignored. */
+/** Releases one reference. NULL is ignored. */
 NJ_API void nj_response_release(nj_response *response);
 
 /** Returns the status, 100 to 999. 0 for NULL. */
@@ -2091,7 +2091,7 @@ NJ_API nj_status nj_response_json_text(const nj_response *response, const char *
 /* ==================================================================================================================
  * nj_batch: many calls, a few at a time
  *
- *   Created by   nj_client_start_batch; nj_batch_retain adds an owner
+ *   Created by   nj_client_start_batch; nj_batch_retain adds a reference
  *   Released by  nj_batch_release
  *   Threads      any
  * ================================================================================================================== */
@@ -2150,10 +2150,10 @@ NJ_API nj_batch *nj_client_start_batch(nj_client *client, const nj_request *cons
                                        size_t concurrency, bool collect_errors, nj_queue *queue, nj_batch_done_fn done,
                                        nj_batch_finished_fn finished, void *context, nj_error **out_error);
 
-/** Adds an owner. NULL for NULL. */
+/** Adds a reference. NULL for NULL. */
 NJ_API nj_batch *nj_batch_retain(nj_batch *batch);
 
-/** Releases one owner. The batch continues. NULL is ignored. */
+/** Releases one reference. The batch continues. NULL is ignored. */
 NJ_API void nj_batch_release(nj_batch *batch);
 
 /**
@@ -2869,7 +2869,7 @@ NJ_API char *nj_paginator_explanation(nj_paginator *paginator);
 /* ==================================================================================================================
  * nj_page: one page of a list
  *
- *   Created by   nj_paginator_next_page; nj_page_retain adds an owner
+ *   Created by   nj_paginator_next_page; nj_page_retain adds a reference
  *   Released by  nj_page_release
  *   Threads      any; a page is immutable
  * ================================================================================================================== */
@@ -2877,7 +2877,7 @@ NJ_API char *nj_paginator_explanation(nj_paginator *paginator);
 /** Adds an owner, for example of a page that a callback has borrowed. NULL for NULL. */
 NJ_API nj_page *nj_page_retain(nj_page *page);
 
-/** Releases one owner. NULL is ignored. */
+/** Releases one reference. NULL is ignored. */
 NJ_API void nj_page_release(nj_page *page);
 
 /** Returns the number of the page, 1 for the first. 0 for NULL. */

@@ -1,4 +1,4 @@
-/* terminal.c - nightjar.command.terminal: the standard streams as terminals, and files of the command. */
+/* terminal.c - nightjar.command.terminal: terminal queries and output, line input, a clock, and the command's files. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -114,8 +114,8 @@ struct Invocation {
         return words + arguments[position...]
     }
 
-    /// Returns the value of `-ecode` or `--har=file`, which starts after `length` bytes of the argument before
-    /// `position`, or else the argument at `position`.
+    /// Returns an option's value: the rest of the argument before `position`, after its first `length` bytes (`-ecode`,
+    /// `--har=file`), or, if that is empty, the argument at `position`, which is then consumed.
     private static func value(
         of option: String, _ arguments: [[UInt8]], _ position: inout Int, behind length: Int = 2
     ) throws(UsageError) -> [UInt8] {

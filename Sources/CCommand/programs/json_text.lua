@@ -1,5 +1,5 @@
--- JSON as text, without decoding: parts keep their number formats and the order of their names. The texts must be valid
--- JSON.
+-- Splits JSON text into its members or elements without decoding it, so that number formats and the order of members
+-- are preserved. The text must be valid JSON.
 local nightjar = require "nightjar"
 
 local json_text = {}

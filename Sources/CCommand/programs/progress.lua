@@ -32,7 +32,7 @@ function progress.line(done, total, seconds, unit, width, note)
   return text.cut(("%s%3d%%  %s"):format(bar, math.floor(part * 100), numbers), width - margin)
 end
 
--- The number of open bars that show more than byte counts.
+-- The number of open bars. While there is one, the line for calls in flight is hidden.
 local open = 0
 
 local bar = {}

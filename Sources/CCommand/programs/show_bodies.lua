@@ -27,7 +27,7 @@ function bodies.lines(body, paint, hint)
   return table.concat(lines, "\n")
 end
 
--- Returns the position of the closing quote of the string that begins at the position; nil if there is none.
+-- Returns the position of the closing quote of the string whose opening quote is at `position`; nil if there is none.
 local function end_of_string(body, position)
   local stop = position + 1
   while true do

@@ -1,4 +1,4 @@
-/* task_end.c - the end of tasks: waits for children, passes errors to the parent, notifies those that join. */
+/* task_end.c - the end of tasks: waits for children, passes errors to the parent, wakes the tasks that wait in join. */
 #include <lua5.4/lua.h>
 
 #include "core/group.h"

@@ -88,7 +88,7 @@ static void refuse_mixed(njl_json_writer *w) {
   njl_json_refuse(w, "the table has both names and indices; use either names (an object) or indices (an array)");
 }
 
-/* Counts the elements of the table on top, which has integer keys. */
+/* Checks that the keys of the table on top are 1 to n, and returns n. Raises an error otherwise. */
 static lua_Integer check_array(njl_json_writer *w, int slot) {
   lua_State *L = w->L;
   lua_Integer count = 0, highest = 0;

@@ -12,7 +12,7 @@ static const char standard[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 static const char for_urls[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 void njl_push_base64(lua_State *L, const uint8_t *bytes, size_t length, bool is_url, bool has_padding) {
-  if (length > SIZE_MAX / 4) luaL_error(L, "the base64 text of %I bytes would be too long", (LUAI_UACINT)length);
+  if (length > SIZE_MAX / 4) luaL_error(L, "%I bytes are too many to encode as base64", (LUAI_UACINT)length);
   const char *alphabet = is_url ? for_urls : standard;
   luaL_Buffer buffer;
   char *text = luaL_buffinitsize(L, &buffer, (length + 2) / 3 * 4);

@@ -26,7 +26,7 @@ enum { COST = 1024 };
 static void push_hex(lua_State *L, const uint8_t *bytes, size_t length) {
   static const char digits[] = "0123456789abcdef";
   luaL_Buffer buffer;
-  if (length > SIZE_MAX / 4) luaL_error(L, "the hexadecimal text of %I bytes would be too long", (LUAI_UACINT)length);
+  if (length > SIZE_MAX / 4) luaL_error(L, "%I bytes are too many to encode as hexadecimal", (LUAI_UACINT)length);
   char *text = luaL_buffinitsize(L, &buffer, length * 2);
   for (size_t at = 0; at < length; at++) {
     text[at * 2] = digits[bytes[at] >> 4];

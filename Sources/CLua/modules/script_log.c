@@ -12,8 +12,8 @@
 #include "modules/modules.h"
 #include "njl_clients.h"
 
-/* The log budget of a sandboxed script, in lines and bytes: an initial burst, and a rate per second. Without this
- * budget, a script could fill the disk that holds the host's log. */
+/* The log budget of a sandboxed script, in lines and bytes: a token bucket with a burst size (MOST_*) and a refill
+ * rate per second. Without this budget, a script could fill the disk that holds the host's log. */
 enum { MOST_LINES = 10000, LINES_A_SECOND = 100, MOST_BYTES = 4 << 20, BYTES_A_SECOND = 64 << 10 };
 
 typedef struct budget {

@@ -77,7 +77,7 @@ static int take_out(lua_State *L) {
   return 1;
 }
 
-/* table.move(from, first, last, place, to) */
+/* table.move(source, first, last, place [, target]) */
 static int move(lua_State *L) {
   njl_host *host = njl_host_of(L);
   lua_Integer first = luaL_checkinteger(L, 2), last = luaL_checkinteger(L, 3), place = luaL_checkinteger(L, 4);

@@ -1,5 +1,5 @@
-/* pattern.c - matches patterns as described in section 6.4.1 of Lua's manual. Steps count as instructions, because
- * backtracking can take exponential time. */
+/* pattern.c - matches patterns as described in section 6.4.1 of Lua's manual. Matching steps are charged to the
+ * script's instruction budget, because backtracking can take exponential time. */
 #include <ctype.h>
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>

@@ -21,7 +21,7 @@ extension Cache {
                 call.resume(send(waiter, call))
                 continue
             }
-            // If the memory is not current, the disk is searched, which also applies the changes of other processes.
+            // If the memory cache is outdated, `look` searches the disk and applies the changes of other processes.
             waiter.entries = storage.isCurrent ? storage.memory.find(waiter.key).map { .memory($0) } : []
             waiter.hasQueriedDisk = false
             call.resume(look(waiter, call))

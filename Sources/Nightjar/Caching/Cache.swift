@@ -30,7 +30,7 @@ final class Cache: Stage, @unchecked Sendable {
 
     /// The state of a call whose response is not expected to be stored; see ``Cache/outgoing(_:)``.
     private final class Unstorable: CallState {
-        /// When the request was sent.
+        /// The position in the cache's change log when the request was sent.
         let began: CacheMoment
 
         init(_ began: CacheMoment) { self.began = began }

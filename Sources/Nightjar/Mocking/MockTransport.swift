@@ -62,7 +62,7 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     private var state = State.taking
     private var isPaused = false
     private var hasStarted = false
-    /// The collected part of a streamed body.
+    /// The request body, or the part of a streamed body that has been collected so far.
     private var body = ByteBuffer()
     private var bodyIsWhole = true
     /// The remaining steps of the script.

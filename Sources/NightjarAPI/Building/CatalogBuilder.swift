@@ -287,7 +287,7 @@ struct CatalogBuilder {
         let description = text("description", of: place, context)
         guard let more = place["externalDocs"], let url = texts.text(more["url"]) else { return description }
         let words = texts.text(more["description"])
-        // Counted before the text is built: each part may be a large fraction of the document.
+        // The limit is checked before the text is built, because each part can be a large fraction of the document.
         copies += (description?.utf8.count ?? 0) + (words?.utf8.count ?? 0) + url.utf8.count
         guard copies <= CatalogBuilder.maximumCopies else { return description }
         let link = "<\(url)>"

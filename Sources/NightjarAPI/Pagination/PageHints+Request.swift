@@ -58,7 +58,7 @@ extension PageHints {
 /// A query parameter that an endpoint declares. Declared parameters take precedence over the common names.
 struct DeclaredParameter: Sendable, Equatable {
     var name: String
-    /// The value that the server uses if the parameter is missing.
+    /// The declared default, if it is an integer.
     var start: Int?
 }
 

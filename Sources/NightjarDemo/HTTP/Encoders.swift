@@ -92,7 +92,7 @@ enum Deflater {
         return isEncoded ? output : nil
     }
 
-    /// The number of bytes that a flush adds to zlib's bound.
+    /// The room for the empty block that a flush appends, in bytes. `deflateBound` does not include it.
     private static let flushMark = 16
 }
 

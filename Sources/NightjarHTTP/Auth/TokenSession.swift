@@ -132,7 +132,7 @@ public struct TokenSession: Sendable {
         }
     }
 
-    /// Starts to use a token that does not come from the store.
+    /// Makes `token` the current token. The login has not ended any more.
     public mutating func hold(_ token: Token) {
         self.token = token
         hasEnded = false

@@ -25,8 +25,8 @@ enum ByteRange: Equatable {
         return .from(first, through: last)
     }
 
-    /// Parses a decimal number. Nil if there is another character than a digit. A number that does not fit is clamped
-    /// to the maximum.
+    /// Parses a decimal number. Nil if the text is empty or contains a non-digit. A number that does not fit is
+    /// clamped to the maximum.
     static func number(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard !bytes.isEmpty else { return nil }
         var number = 0

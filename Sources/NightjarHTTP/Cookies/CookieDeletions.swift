@@ -34,7 +34,7 @@ struct CookieDeletions: Sendable {
         stamps = stamps.filter { $0.value > horizon }
     }
 
-    /// - Returns: true if this changed the records.
+    /// - Returns: true if the horizon rose.
     mutating func raiseHorizon(to stamp: Double) -> Bool {
         guard stamp > horizon else { return false }
         horizon = stamp

@@ -52,7 +52,7 @@ enum CookieScope {
             || host.contains(UInt8(ascii: ":"))
     }
 
-    /// Returns the name and its parent domains, down to the last label. An address has no parents.
+    /// Returns the host and its parent domains, up to the top-level domain. An address has no parents.
     static func ancestry(of host: String) -> some Sequence<Substring> {
         let isAddress = isAddress(host)
         return sequence(first: Substring(host)) { name in

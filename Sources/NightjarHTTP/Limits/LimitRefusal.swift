@@ -3,9 +3,9 @@ extension LimitGate {
     public enum Refusal: Sendable, Equatable {
         /// The queue is full.
         case queueIsFull(maximum: Int)
-        /// The circuit breaker is open because most calls failed recently, or half-open.
+        /// The circuit breaker is open, because most recent calls failed, or it is half-open.
         ///
-        /// - Parameter retryAfter: zero while a probe is in flight.
+        /// - Parameter retryAfter: the time until the next probe; zero while a probe is in flight.
         case circuitIsOpen(retryAfter: Duration)
         /// The wait that the server requested exceeds ``Settings/longestWait``.
         case serverRequestedLongWait(Duration)

@@ -1,13 +1,13 @@
 import DequeModule
 
-/// Assigns the connections to one origin to calls. Each connection carries one exchange at a time.
+/// Distributes the connections of one origin among calls. Each connection carries one exchange at a time.
 ///
 ///     acquire ──▶ use       an idle connection, most recently used first, so that surplus connections age and expire
 ///             ──▶ connect   no connection is idle and the limit allows one more; the caller also waits, and gets the
 ///                           first connection that is available: the new one or a released one
 ///             ──▶ wait      the limit is reached; first come, first served
 ///
-/// The pool does no I/O and reads no clock. It receives events and returns actions. `Moment` is the time of any clock.
+/// The pool does no I/O and reads no clock. It receives events and returns actions. `Moment` is the time type of any clock.
 public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comparable> {
     /// A position in the wait queue.
     public struct Ticket: Hashable, Sendable {

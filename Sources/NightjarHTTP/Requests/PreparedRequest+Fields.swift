@@ -81,7 +81,7 @@ extension PreparedRequest {
         /// True if a default field may have to be omitted.
         private(set) var replacesDefault: Bool
 
-        /// - Throws: `invalid_request` for a field that a caller cannot set.
+        /// - Throws: `invalid_request` for a field that a caller cannot set, and for a repeated or invalid Host field.
         @inline(__always)
         init(_ request: Request, _ template: RequestTemplate, _ userInfo: UserInfo?) throws(NightjarError) {
             let headers = request.headers

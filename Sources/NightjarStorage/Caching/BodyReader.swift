@@ -117,7 +117,7 @@ struct VerifiedBodies {
     func isVerified(_ mark: Mark, as content: [UInt8]) -> Bool { marks[mark] == content }
 
     mutating func add(_ mark: Mark, as content: [UInt8]) {
-        // Bounded: when full, all marks are dropped and files are verified again.
+        // The table is bounded: when it is full, all marks are dropped, and files are verified again.
         if marks.count >= VerifiedBodies.most { marks.removeAll(keepingCapacity: true) }
         marks[mark] = content
     }

@@ -208,8 +208,8 @@ package final class MemoryCache: Sendable {
     package static let largestBody = 1 << 20
     /// An entry may use at most one eighth of ``maximumBytes``, so that a few entries cannot fill the cache.
     private static let largestShare = 8
-    /// The maximum number of variants of one key. Servers that vary by a header with many values create a new variant
-    /// with each request.
+    /// The maximum number of variants of one key. If a server varies by a header with many values, almost every
+    /// request adds a variant.
     static let mostVariants = 32
     /// The approximate size in bytes of an entry's objects and its places in the tables.
     private static let overhead = 640

@@ -86,7 +86,7 @@ import Testing
             ]),
         invalid(
             "3", "the scheme is followed by an authority",
-            [("http:/h", "not followed by ://"), ("https:h", "not followed by ://")]),
+            [("http:/h", "has no \"//\" after the scheme"), ("https:h", "has no \"//\" after the scheme")]),
     ]
 
     static let userInfo: [[Row]] = [

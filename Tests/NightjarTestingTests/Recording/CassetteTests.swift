@@ -113,7 +113,7 @@ import Testing
         ),
         (
             "{\"request\": {\"method\": \"GET\", \"url\": \"http://x/\"}, \"response\": {\"status\": 200, \"delay\": -1}}",
-            "\"exchanges[0].response.delay\" must be a number of seconds from 0"
+            "\"exchanges[0].response.delay\" must be a non-negative number of seconds"
         ),
         (
             "{\"request\": {\"method\": \"GET\", \"url\": \"http://x/\", \"text\": \"\", \"json\": 1}, \"response\": {\"status\": 200}}",
