@@ -2874,7 +2874,7 @@ NJ_API char *nj_paginator_explanation(nj_paginator *paginator);
  *   Threads      any; a page is immutable
  * ================================================================================================================== */
 
-/** Adds an owner, for example of a page that a callback has borrowed. NULL for NULL. */
+/** Adds a reference, for example to a page that a callback has borrowed. NULL for NULL. */
 NJ_API nj_page *nj_page_retain(nj_page *page);
 
 /** Releases one reference. NULL is ignored. */
