@@ -1,18 +1,21 @@
 import Glibc
 import NightjarDemo
 import NightjarLua
+import NightjarTestSupport
 import Testing
 
 /// Runs the scripts of Tests/Lua against the demo API. The scripts contain their own checks.
 @Suite(.serialized) struct ScriptFilesTests {
-    @Test(arguments: ScriptFilesTests.names) func scriptPasses(name: String) throws {
-        let server = DemoServer()
-        let port = try server.start(host: "127.0.0.1", port: 0)
-        defer { server.stop() }
-        setenv("NIGHTJAR_DEMO_URL", "http://127.0.0.1:\(port)", 1)
-        let script = try Script()
-        try script.run("package.path = '\(ScriptFilesTests.folder)/?.lua;' .. package.path")
-        try script.runFile("\(ScriptFilesTests.folder)/\(name).lua")
+    @Test(arguments: ScriptFilesTests.names) func scriptPasses(name: String) async throws {
+        try await onOwnThread {
+            let server = DemoServer()
+            let port = try server.start(host: "127.0.0.1", port: 0)
+            defer { server.stop() }
+            setenv("NIGHTJAR_DEMO_URL", "http://127.0.0.1:\(port)", 1)
+            let script = try Script()
+            try script.run("package.path = '\(ScriptFilesTests.folder)/?.lua;' .. package.path")
+            try script.runFile("\(ScriptFilesTests.folder)/\(name).lua")
+        }
     }
 
     @Test func scriptsAreFound() { #expect(ScriptFilesTests.names.contains("client")) }

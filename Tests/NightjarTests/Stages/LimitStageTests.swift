@@ -24,6 +24,7 @@ import Testing
             breaker(&$0)
             $0.limits.breaker?.minimumCalls = 2
             $0.limits.breaker?.openDuration = .seconds(100)
+            $0.limits.breaker?.window = .seconds(1000)
             $0.coalesces = coalesces
             $0.timeouts.total = .milliseconds(isSanitized ? 1000 : 100)
         }
