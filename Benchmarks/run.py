@@ -257,6 +257,6 @@ BENCHES = {
 chosen = list(BENCHES) if NAMES == ["all"] else NAMES
 for name in chosen:
     if name not in BENCHES:
-        sys.exit(f"bench: there is no benchmark {name}; known are {', '.join(BENCHES)}")
+        sys.exit(f"bench: there is no benchmark {name}; the benchmarks are {', '.join(BENCHES)}")
 for name in chosen:
     BENCHES[name]()
