@@ -81,7 +81,7 @@ testing.test("a source can return lines without line ends", function(t)
   t:equal(show(rows), '[["a","b"],["c\\nd","e"]]')
 end)
 
-testing.test("rows reads no more of its source than needed", function(t)
+testing.test("rows reads only as much of its source as it needs", function(t)
   local requested = 0
   local rows = csv.rows(function() requested = requested + 1 return "a,b\n" end)
   rows()

@@ -307,66 +307,6 @@ final class Limit: Stage, @unchecked Sendable {
     private static let maximumGates = 4096
 }
 
-/// The limits of an origin or a group: rate, concurrency and circuit breaker.
-public struct LimitSettings: Sendable, Equatable {
-    /// Nil: unlimited.
-    public var rate: RateLimiter.Rate?
-    /// Whether the rate limit fields of responses delay calls before the server rejects any. Retry-After does not
-    /// depend on this setting.
-    public var adaptsToServer = false
-    /// The maximum number of concurrent exchanges. Nil: limited by the number of connections.
-    public var concurrency: Int?
-    public var breaker: CircuitBreaker.Settings?
-    /// The maximum number of waiting calls. Further calls fail at once.
-    public var maximumQueued = 1000
-
-    public init() {}
-
-    var isNothing: Bool { rate == nil && !adaptsToServer && concurrency == nil && breaker == nil }
-
-    fileprivate func gate(longestWait: Duration) -> LimitGate.Settings {
-        var gate = LimitGate.Settings()
-        (gate.rate, gate.concurrency, gate.breaker) = (rate, concurrency, breaker)
-        (gate.maximumQueued, gate.longestWait, gate.adaptsToServer) = (maximumQueued, longestWait, adaptsToServer)
-        return gate
-    }
-}
-
-/// The state of the limits of an origin or a group.
-public struct LimitState: Sendable, Equatable {
-    public let name: String
-    /// Exchanges in progress.
-    public let inFlight: Int
-    public let queued: Int
-    public let circuit: CircuitBreaker.Visible
-    /// The remaining pause that the server requested; nil: none.
-    public let pause: Duration?
-}
-
-/// The JSON form for C and Lua.
-extension LimitState {
-    /// An object with `name`, `in_flight`, `queued`, `circuit` and, if the server requested a pause, `pause` in
-    /// seconds.
-    public var json: JSONValue {
-        var members: [JSONValue.Member] = [
-            .init("name", .string(name)), .init("in_flight", .integer(Int64(inFlight))),
-            .init("queued", .integer(Int64(queued))), .init("circuit", .string(circuit.name)),
-        ]
-        if let pause { members.append(.init("pause", .number(pause.inSeconds))) }
-        return .object(members)
-    }
-}
-
-extension CircuitBreaker.Visible {
-    public var name: String {
-        switch self {
-        case .closed: "closed"
-        case .open: "open"
-        case .halfOpen: "half_open"
-        }
-    }
-}
-
 extension LimitGate {
     /// Handles the end of an exchange. `circuit` is the new state if the state has changed.
     fileprivate mutating func leaveReporting(

@@ -90,8 +90,8 @@ extension PageTraversal {
         if first.origin.isTLS, !url.origin.isTLS {
             throw NightjarError(
                 .protocol,
-                "the list cannot be followed: its next page is at \(quoted(url.origin.description)), "
-                    + "which does not use TLS, although the first page does")
+                "the list cannot be followed: its next page, at \(quoted(url.origin.description)), "
+                    + "does not use TLS, but its first page does")
         }
         guard allowed.contains(url.origin) else {
             throw NightjarError(

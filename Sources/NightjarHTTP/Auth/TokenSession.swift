@@ -132,7 +132,7 @@ public struct TokenSession: Sendable {
         }
     }
 
-    /// Makes `token` the current token. The login has not ended any more.
+    /// Makes `token` the current token and clears the ended state.
     public mutating func hold(_ token: Token) {
         self.token = token
         hasEnded = false

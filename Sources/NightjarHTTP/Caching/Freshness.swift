@@ -15,8 +15,8 @@ public struct Freshness: Sendable, Equatable {
 
     /// The heuristic lifetime is the time since the last change divided by this number.
     static let heuristicFraction: Int64 = 10
-    /// The longest heuristic lifetime: a week, in seconds. Many servers send a Last-Modified in 1970 for "unknown",
-    /// which would yield more than five years. A week is the limit in browsers that have one.
+    /// The longest heuristic lifetime: a week, in seconds. Many servers send a Last-Modified in 1970 for "unknown";
+    /// a tenth of its age is more than five years. Browsers with such a limit use a week.
     static let maximumGuess: Int64 = 7 * 86_400
     /// The tolerated difference between two clock readings, in milliseconds, because one may come from a coarse clock.
     /// If the arrival of a response is further in the future than this, the clock was set back, and the age of the

@@ -174,8 +174,8 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
         return min(seconds, timeRange.upperBound)
     }
 
-    /// Returns a modification time from outside if it is within ``timeRange``, and otherwise the oldest time, with
-    /// which the cookie replaces no stored one.
+    /// Returns a modification time from outside if it is within ``timeRange``, and otherwise the oldest time. A
+    /// cookie with the oldest time replaces no stored cookie.
     static func stamp(_ seconds: Double) -> Double {
         timeRange.contains(seconds) ? seconds : timeRange.lowerBound
     }

@@ -12,13 +12,6 @@ final class HTTP1Connection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// The progress of a request whose connection was lost.
-    struct Loss {
-        var wasReused: Bool
-        var requestWasStarted: Bool
-        var responseHasStarted: Bool
-    }
-
     private enum Phase { case connecting, idle, busy, closed }
 
     /// Retained until the connection is closed. Not `unowned`, because an unowned reference costs two atomic operations
@@ -115,7 +108,7 @@ final class HTTP1Connection: ChannelInboundHandler {
             transport.lost(self)
             exchange.connectionFailed(
                 NightjarError(.connectionLost, "the connection closed before the request was sent", phase: .send),
-                Loss(wasReused: reused, requestWasStarted: false, responseHasStarted: false))
+                ConnectionLoss(wasReused: reused, requestWasStarted: false, responseHasStarted: false))
             return
         }
         phase = .busy
@@ -367,7 +360,8 @@ final class HTTP1Connection: ChannelInboundHandler {
         // A proxy that requires authentication has not forwarded the request.
         let isProxys = error.phase == .connect
         exchange.connectionFailed(
-            error, Loss(wasReused: isReused, requestWasStarted: !isProxys, responseHasStarted: responseHasStarted))
+            error,
+            ConnectionLoss(wasReused: isReused, requestWasStarted: !isProxys, responseHasStarted: responseHasStarted))
     }
 
     /// Ends an exchange in progress and closes the connection, which cannot be reused after a partial request or

@@ -58,7 +58,7 @@ final class NetworkExchange: Exchange {
     // MARK: Events of the connection
 
     /// Handles the loss of the connection. `loss` describes the state of the request.
-    func connectionFailed(_ error: NightjarError, _ loss: HTTP1Connection.Loss) {
+    func connectionFailed(_ error: NightjarError, _ loss: ConnectionLoss) {
         let replacement = Replacement(
             connectionWasReused: loss.wasReused, requestWasStarted: loss.requestWasStarted,
             responseHasStarted: loss.responseHasStarted, alreadyReplaced: wasReplaced)

@@ -265,8 +265,8 @@ import Testing
         #expect(talk.error?.kind == .protocol)
         #expect(
             talk.message
-                == "the list cannot be followed: its next page is at \"http://api.example\", which does not use "
-                + "TLS, although the first page does")
+                == "the list cannot be followed: its next page, at \"http://api.example\", does not use TLS, "
+                + "but its first page does")
     }
 
     @Test(arguments: ["ftp://x/y", "http:x", "https://u:p@api.example/", "https://api.example:99999/"])

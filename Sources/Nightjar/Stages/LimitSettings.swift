@@ -1,0 +1,26 @@
+import NightjarHTTP
+
+/// The limits of an origin or a group: rate, concurrency and circuit breaker.
+public struct LimitSettings: Sendable, Equatable {
+    /// Nil: unlimited.
+    public var rate: RateLimiter.Rate?
+    /// Whether the rate limit fields of responses delay calls before the server rejects any. Retry-After does not
+    /// depend on this setting.
+    public var adaptsToServer = false
+    /// The maximum number of concurrent exchanges. Nil: limited by the number of connections.
+    public var concurrency: Int?
+    public var breaker: CircuitBreaker.Settings?
+    /// The maximum number of waiting calls. Further calls fail at once.
+    public var maximumQueued = 1000
+
+    public init() {}
+
+    var isNothing: Bool { rate == nil && !adaptsToServer && concurrency == nil && breaker == nil }
+
+    func gate(longestWait: Duration) -> LimitGate.Settings {
+        var gate = LimitGate.Settings()
+        (gate.rate, gate.concurrency, gate.breaker) = (rate, concurrency, breaker)
+        (gate.maximumQueued, gate.longestWait, gate.adaptsToServer) = (maximumQueued, longestWait, adaptsToServer)
+        return gate
+    }
+}
