@@ -61,12 +61,12 @@ extension CatalogBuilder {
         return parameters
     }
 
-    /// Header fields that OpenAPI does not allow as parameters and that are ignored. OpenAPI 3.1 section 4.8.12.2.1.
+    /// Header fields that OpenAPI ignores as parameters. OpenAPI 3.1 section 4.8.12.2.1.
     private static let ignoredFields = ["accept", "content-type", "authorization"]
 
     /// Reads one parameter.
     ///
-    /// - Parameter reference: the element of the list. Its texts take precedence over those of `source`.
+    /// - Parameter reference: the element of the list. Its description takes precedence over that of `source`.
     /// - Returns: nil if the parameter is ignored.
     private mutating func parameter(
         _ source: DocumentPlace, _ reference: DocumentPlace, _ context: String

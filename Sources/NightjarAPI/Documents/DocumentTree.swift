@@ -120,7 +120,7 @@ extension DocumentTree {
         /// Inserts `entry` unless the name is present.
         ///
         /// - Parameter isSame: returns true if an entry has the name.
-        /// - Returns: the present entry. Nil if `entry` was inserted.
+        /// - Returns: the existing entry, or nil if `entry` was inserted.
         mutating func insert(
             _ entry: UInt32, named name: UnsafeRawBufferPointer, isSame: (UInt32) -> Bool
         ) -> UInt32? {
@@ -142,8 +142,8 @@ extension DocumentTree {
             return nil
         }
 
-        /// Returns the first slot to search for `name`. The hash uses the random seed of the process, so that a
-        /// document cannot be written to make all names collide.
+        /// Returns the first slot to search for `name`. The hash uses the random seed of the process, so no document
+        /// can be designed to make all names collide.
         private func start(_ name: UnsafeRawBufferPointer) -> Int {
             var hasher = Hasher()
             hasher.combine(bytes: name)

@@ -3,8 +3,8 @@ extension Operation {
     /// API's base URL.
     ///
     /// Parameters and body are validated against their schemas. A string is converted to the number, boolean, array or
-    /// object that a schema requires if it is a valid representation (`"42"`, `"true"`, `"[1,2]"`); nothing else is
-    /// converted. No value in the path can select another path.
+    /// object that a schema requires if the string is a valid representation (`"42"`, `"true"`, `"[1,2]"`). A value in
+    /// the path cannot select another path.
     ///
     /// - Throws: `invalid_request` with the names of the endpoint and the parameter, and the nearest known name. Values
     ///   of header fields, and of parameters with names of secrets, are not shown.
@@ -101,8 +101,8 @@ extension Operation {
         request.cookies += cookies
     }
 
-    /// The Accept value: the media types of successful responses, with JSON preferred because it is easiest to process.
-    /// Nil if none are described.
+    /// The Accept value: the media types of successful responses, with JSON preferred. Nil if no type or `*/*` is
+    /// described.
     var accept: String? {
         var types: [String] = []
         for response in responses where response.statuses.map({ 200...299 ~= $0.lowest }) ?? true {

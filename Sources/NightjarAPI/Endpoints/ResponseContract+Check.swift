@@ -8,7 +8,7 @@ extension ResponseContract {
     /// Validates the body of a response against the description for its status and media type. Responses that are not
     /// described, are not JSON or have no body are valid.
     ///
-    /// - Throws: `decoding` with the path, the expected and the actual value, or if the body is not JSON although its
+    /// - Throws: `decoding` with the path, the expected and the found type, or if the body is not JSON although its
     ///   media type is. `invalid_argument` if the schema cannot be used. The error contains the response.
     package func check(_ response: Response) throws(NightjarError) {
         var check = ResponseCheck(response, by: self, and: nil, isEither: true)

@@ -1,7 +1,7 @@
 /// A link of a Link field. RFC 8288 section 3.
 ///
-/// Parsing never fails. Invalid syntax is skipped up to the next comma outside quotes, as section B.2 specifies.
-/// Relations and parameter names are case-insensitive.
+/// Parsing never fails. Invalid syntax is skipped up to the next comma outside quotes (appendix B.2). Relations and
+/// parameter names are case-insensitive.
 package struct LinkField: Sendable, Equatable {
     /// The reference between `<` and `>`, usually relative to the URL of the response.
     package let target: String
@@ -71,7 +71,7 @@ package struct LinkField: Sendable, Equatable {
                 let (name, value) = parameter()
                 switch name {
                 case "rel":
-                    // Section 3.3: further `rel` parameters are ignored.
+                    // Ignore further `rel` parameters (RFC 8288 section 3.3).
                     relations =
                         relations
                         ?? value.utf8.split(whereSeparator: ASCII.isWhitespace)

@@ -13,14 +13,13 @@ struct PageHistory: Sendable {
 
     /// The keys of all items so far.
     private var known = FingerprintSet()
-    /// The fingerprints of the items of each non-empty page: 16 to 37 bytes per page, so up to 4 MB with the default
-    /// ``Pagination/maximumPages``.
+    /// The fingerprints of the items of each non-empty page. Takes 2 MB for the default ``Pagination/maximumPages``.
     private var pages = FingerprintSet()
     /// The fingerprint of the position of each loaded page. Takes as much memory as ``pages``.
     private var positions = FingerprintSet()
     /// The number of non-empty pages.
     private(set) var filledPages = 0
-    /// The number of consecutive non-empty pages, up to the last one, that repeat an earlier page.
+    /// The number of non-empty pages at the end of the list so far that repeat earlier pages.
     private(set) var knownInARow = 0
     /// The fingerprint of the last loaded page.
     private var previous: FingerprintSet.Fingerprint?

@@ -1,5 +1,4 @@
-/// Extracts the items and the next page from one response, as the plan specifies. ``PageTraversal`` has the table of
-/// the rules.
+/// Extracts the items and the next page from one response, as the plan specifies. ``PageTraversal`` lists the rules.
 struct PageReading {
     enum Next: Equatable {
         case position(PagePosition)
@@ -38,8 +37,8 @@ struct PageReading {
         return elements
     }
 
-    /// Returns true if the server wrote an empty list as null (as Go does) or omitted it (as proto3's JSON does). The
-    /// location was set by the caller or found in an earlier response: a guessed location always contains an array.
+    /// Returns true if the server wrote an empty list as null (as Go does) or omitted the list (as proto3's JSON does).
+    /// In the response from which the location was guessed, the list is always an array.
     private func isEmptied(_ list: Range<Int>?) -> Bool {
         guard let list else {
             return [plan.next, plan.more, plan.total].contains { $0.flatMap(response.find) != nil }
@@ -75,7 +74,7 @@ struct PageReading {
                 "item \(index) of page \(place.number) has \(response.typeName(value)) at "
                     + "\(quoted(pointer.description)), where its key was expected")
         }
-        // Equal strings have the same fingerprint, however they are escaped.
+        // Equal strings with different escapes must have the same fingerprint.
         if kind == UInt8(ascii: "\""), response.ranges.bytes(of: value).contains(UInt8(ascii: "\\")),
             let text = response.ranges.text(of: value)
         {
@@ -86,7 +85,8 @@ struct PageReading {
 
     var countsPlaces: Bool { plan.style == .page || plan.style == .offset }
 
-    /// Returns true if another page with these items must be the same page, because the items are distinctive.
+    /// Returns true if the items are so distinctive that a second page with the same items must be a repetition of this
+    /// page.
     func areDistinctive(_ elements: [Range<Int>]) -> Bool {
         guard options.key == nil else { return true }
         var seenItems = FingerprintSet()
@@ -100,9 +100,8 @@ struct PageReading {
     /// The minimum number of distinct scalar values that make a page distinctive. Fewer may repeat by chance.
     private static let minimumDistinctive = 3
 
-    /// Returns true if this page, whose next position was loaded before, ends the list and is not a loop: the page has
-    /// no items, earlier pages had some, and the page itself was requested with the position `next`. Some servers end a
-    /// feed this way.
+    /// Returns true if this page ends the list by repeating its own position as the next position, as in some feeds.
+    /// The page must have no items, and earlier pages must have had some.
     func endsByRepeating(_ next: PagePosition, _ elements: [Range<Int>]) throws(NightjarError) -> Bool {
         guard elements.isEmpty, place.seen > 0, next == place.position else { return false }
         return try moreFollows() != true
@@ -204,7 +203,7 @@ struct PageReading {
         }
     }
 
-    /// Returns the page after these elements, which are the last ones by the counts in the response. Returns nil if the
+    /// Returns the position after this page, although the list ends by the counts in the response. Returns nil if the
     /// style does not count positions, or if the response has a flag for more items.
     func beyond(_ elements: [Range<Int>]) throws(NightjarError) -> Next? {
         guard try moreFollows() == nil else { return nil }
@@ -253,8 +252,8 @@ struct PageReading {
                 + plan.style.rawValue)
     }
 
-    /// Returns the end of the list if that is plausible although the response lacks the value that specifies the next
-    /// page. Applies the checks of ``PageTraversal``.
+    /// Handles a response without the value that specifies the next page. Returns the end of the list if the checks of
+    /// ``PageTraversal`` allow it, or throws.
     private func absent(_ count: Int, _ more: Bool?, _ what: String) throws(NightjarError) -> Next {
         if more == true {
             return try end(more, what + (plan.next.map { " at \(quoted($0.description))" } ?? ""))

@@ -63,7 +63,7 @@ extension PageTraversal {
         var next: PageReading.Next?
         /// The place of the next page. Its position is valid only if `next` is not nil.
         var place: PagePlace
-        /// True if the list has ended by the response's counts, and the next page is requested only to check that the
+        /// True if the list ends by the counts in the response. The next page is then requested only to check that the
         /// server uses the page number or offset.
         var requestsBeyond = false
     }
@@ -118,7 +118,7 @@ extension PageTraversal {
         }
     }
 
-    /// Handles a 304 response to the conditional header fields that the caller has set: the list is not modified.
+    /// Handles a 304 response to conditional header fields that the caller has set.
     mutating func takeUnmodified(_ place: PagePlace) throws(NightjarError) {
         guard place.number == 1 else {
             throw NightjarError(

@@ -5,7 +5,7 @@ import NIOCore
 ///     needsPage ──▶ load ──received──▶ deliver ──▶ (the next page is loaded in advance: prefetch)
 ///                     └────failed────▶ fail      the position is kept: the next needsPage loads the same page again
 ///
-/// One load at a time, and pages in order. The end of the list, by style:
+/// Pages are loaded one at a time and delivered in order. The end of the list depends on the style:
 ///
 /// | style         | next page                      | ends                                                            |
 /// |---------------|--------------------------------|-----------------------------------------------------------------|
@@ -29,7 +29,7 @@ import NIOCore
 /// In later responses an absent value is the end.
 ///
 /// A true `more` in a response without a next page is always an error, because the list would be truncated. For page
-/// and offset it takes precedence over `total` and the last page.
+/// and offset, a true `more` takes precedence over `total` and the last page number.
 ///
 /// A list that is null is an empty page. So is an absent list if `next`, `more` or `total` is present, because servers
 /// omit empty values. Otherwise an absent list is an error.
@@ -66,7 +66,7 @@ package struct PageTraversal: Sendable {
         case load(PageTarget)
         /// Cancel the load in flight and do not report its result.
         case cancelLoad
-        /// Complete the oldest pending request for a page with this page. The next two actions complete the oldest
+        /// Complete the oldest pending request for a page with this page. ``end`` and ``fail(_:)`` complete the oldest
         /// request too.
         case deliver(LoadedPage)
         case end
@@ -93,7 +93,7 @@ package struct PageTraversal: Sendable {
     private var waiterCount = 0
     /// Pages loaded in advance.
     var ready: [LoadedPage] = []
-    /// An error that occurred while no page was requested. The next request for a page fails with it.
+    /// An error that occurred while no page was requested. The next request for a page fails with this error.
     private var held: NightjarError?
     private var wasRequested = false
 
@@ -250,7 +250,7 @@ package struct PageTraversal: Sendable {
     /// The position of ``state``, serialized on demand.
     package var position: SavedPosition { SavedPosition(saved: given, origin: origin) }
 
-    /// The number of the page that is being loaded. Nil if none is.
+    /// The number of the page that is being loaded. Nil if no load is in flight.
     package var numberInFlight: Int? {
         guard isLoading, case .at(let place) = frontier else { return nil }
         return place.number
@@ -301,8 +301,7 @@ package struct PageTraversal: Sendable {
                 }
             }
         }
-        // Prefetching: an error is ignored here, because it occurs again and is reported when the caller asks for the
-        // page.
+        // When prefetching, ignore an error. It occurs again when the caller requests the page.
         if wasRequested, !isLoading, held == nil, ready.count < options.prefetch, case .at(let place) = frontier,
             let action = try? load(place)
         {

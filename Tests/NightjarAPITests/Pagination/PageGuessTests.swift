@@ -145,7 +145,7 @@ import Testing
             ),
             (
                 #"{"items":[1,2],"has_more":true}"#,
-                #"the next page cannot be determined, although page 1 says that more items follow at "/has_more"; set style and param"#
+                #"the next page cannot be determined, although page 1 says at "/has_more" that more items follow; set style and param"#
             ),
             (
                 #"{"items":[1,2],"next":"abc"}"#,

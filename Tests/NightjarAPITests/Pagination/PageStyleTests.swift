@@ -208,7 +208,7 @@ import Testing
             (
                 .next, #"{"items":[1],"has_more":true}"#,
                 "style next does not fit: page 1 lacks a URL of the next page, but it "
-                    + "says that more items follow at \"/has_more\""
+                    + "says at \"/has_more\" that more items follow"
             ),
             (
                 .next, #"{"items":[1,2],"total":5}"#,
