@@ -6,7 +6,7 @@ import Testing
 @Suite struct PageGuessTests {
     private typealias Reply = Conversation.Reply
 
-    /// The responses of the first and second page, the second request, and the explanation of it.
+    /// The bodies of the first and second page, the second request, and the explanation of the guess.
     static let shapes: [(name: String, first: String, second: String, requested: String, explanation: String)] = [
         (
             "Django REST", #"{"count":3,"next":"https://api.example/list?page=2","previous":null,"results":[1,2]}"#,

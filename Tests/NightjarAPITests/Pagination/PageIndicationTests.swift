@@ -124,7 +124,7 @@ import Testing
         #expect(
             talk.traversal.explanation
                 == #"guessed: the items are at "/data" and the header field "Next-Page" has the URL of the next page"#)
-        // A saved position contains the field.
+        // A saved position contains the name of the header field.
         let started = try Conversation(.plain(.guess))
         let server = { (target: PageTarget) in
             Reply(

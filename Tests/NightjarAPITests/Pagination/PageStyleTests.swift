@@ -241,7 +241,7 @@ import Testing
     }
 
     @Test func shortFirstPageIsACompleteList() throws {
-        // GitHub omits Link if everything fits on one page.
+        // GitHub omits the Link field if the whole list fits on one page.
         for (url, body) in [
             ("https://api.example/list", "[1,2,3]"), ("https://api.example/list", "[]"),
             ("https://api.example/list?per_page=100", list(1...99)),

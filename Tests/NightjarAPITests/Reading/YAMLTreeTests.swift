@@ -146,7 +146,7 @@ import Testing
         #expect(message { _ = try tree(text) } == expected)
     }
 
-    /// libyaml compares each directive with all before it, so 1 MB of them would take minutes.
+    /// libyaml compares each directive with all earlier directives, so 1 MB of directives would take minutes.
     @Test func manyDirectivesAreRejected() throws {
         let few = (0..<100).map { "%TAG !a\($0)! b\n" }.joined()
         #expect(try json(few + "---\na: 1") == .object([.init("a", .integer(1))]))
