@@ -55,7 +55,7 @@ struct CatalogBuilder {
 
     /// Checks that the document is an OpenAPI 3 description.
     ///
-    /// - Throws: `invalid_argument` with the version or type found.
+    /// - Throws: `invalid_argument` otherwise.
     static func checkVersion(_ tree: DocumentTree) throws(NightjarError) {
         guard let version = tree.root["openapi"] else {
             if let swagger = tree.root["swagger"]?.text {
@@ -241,7 +241,7 @@ struct CatalogBuilder {
         String(text.unicodeScalars.prefix(length))
     }
 
-    /// Returns `place`, or the place it refers to if its node is a `$ref`.
+    /// Returns `place`, or the target of its `$ref` if there is one.
     ///
     /// - Throws: `invalid_argument` if the reference cannot be resolved.
     mutating func resolved(_ place: DocumentPlace) throws(NightjarError) -> DocumentPlace {
@@ -295,7 +295,7 @@ struct CatalogBuilder {
         return description.map { "\($0)\n\n\(further)" } ?? further
     }
 
-    /// Returns the schema at `place`, or at the place it refers to. All users of a schema share one object.
+    /// Returns the schema at `place`, or at the target of its `$ref`. All users of a schema share one object.
     ///
     /// - Throws: `invalid_argument` if the reference cannot be resolved.
     mutating func schema(_ place: DocumentPlace) throws(NightjarError) -> DeferredSchema {

@@ -37,9 +37,10 @@ struct DocumentSet: Sendable {
 
     // MARK: References
 
-    /// Returns the document that a reference points into, and its fragment without the `#`.
+    /// Returns the location of the document that a reference points into, and the fragment without the `#`.
     ///
-    /// - Throws: `invalid_argument`, naming the reference, if it is invalid or leaves the origin of its document.
+    /// - Throws: `invalid_argument`, naming the reference, if the reference is invalid or leaves the origin of its
+    ///   document.
     func target(
         of reference: String, in document: Int
     ) throws(NightjarError) -> (location: DocumentLocation, fragment: String) {
@@ -104,7 +105,7 @@ struct DocumentSet: Sendable {
     /// copied and followed.
     static let maximumReference = 16 << 10
 
-    /// Returns `place`, or the place it refers to if its node is a `$ref`.
+    /// Returns `place`, or the target of its `$ref` if there is one.
     ///
     /// - Parameter targets: the targets of the references that have been followed.
     /// - Throws: `invalid_argument` if a reference cannot be resolved.

@@ -212,8 +212,8 @@ struct TreeBuilder {
     /// Arrays with more elements than this get an index.
     private static let indexedElementsFrom = 64
 
-    /// The maximum number of members that merge keys may add to the objects of a document. A small document can add
-    /// many.
+    /// The maximum number of members that merge keys may add to the objects of a document. Without the limit, a small
+    /// document could add too many.
     private static let maximumMergedMembers = 1_000_000
     /// Every 64 bytes of merged keys count as one more member, because keys are compared and looked up.
     private static let bytesOfMember = 64

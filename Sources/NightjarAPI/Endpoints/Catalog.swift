@@ -5,7 +5,7 @@ public struct Catalog: Sendable {
     public var documentation: String?
     /// Absolute URLs with their variables filled in. The first URL is the default base URL of a client.
     public var servers: [String] = []
-    /// The security schemes by name.
+    /// The security schemes in document order. A scheme with several OAuth flows occurs once for each flow.
     package var security: [SecurityScheme] = []
     /// The names and descriptions of the tags, in document order.
     public var tags: [(name: String, documentation: String?)] = []

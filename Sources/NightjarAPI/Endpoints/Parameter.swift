@@ -35,7 +35,7 @@ package struct Parameter: Sendable {
     }
 }
 
-/// How an array or object is serialized. OpenAPI 3.1 section 4.8.12.3.
+/// The serialization of an array or object. OpenAPI 3.1 section 4.8.12.3.
 package enum ParameterStyle: String, Sendable, CaseIterable {
     case matrix, label, simple, form, spaceDelimited, pipeDelimited, deepObject
 }

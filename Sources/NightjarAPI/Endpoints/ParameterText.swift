@@ -5,7 +5,7 @@ import NIOCore
 /// These specifications leave some cases undefined. A nested array or object is written as JSON. A null inside an array
 /// or object is omitted. The number 1.0 is written as 1.
 struct ParameterText {
-    /// How characters are escaped, so that values do not contain delimiters.
+    /// The escaping of characters. Escaped values do not contain delimiters.
     enum Escaping {
         /// No escaping, for header fields.
         case none
@@ -77,7 +77,7 @@ struct ParameterText {
         }
     }
 
-    /// The limit above which a double no longer represents every integer.
+    /// Above this limit, a double does not represent every integer.
     private static let exactIntegers = 0x1p53
 
     // MARK: Path or header field

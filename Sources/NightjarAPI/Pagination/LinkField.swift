@@ -1,4 +1,4 @@
-/// A link of a Link field. RFC 8288 section 3.
+/// A link in a Link field. RFC 8288 section 3.
 ///
 /// Parsing never fails. Invalid syntax is skipped up to the next comma outside quotes (appendix B.2). Relations and
 /// parameter names are case-insensitive.
@@ -10,7 +10,8 @@ package struct LinkField: Sendable, Equatable {
     /// The `anchor` parameter: the context of the link, if it is not the response itself.
     package let anchor: String?
 
-    /// The maximum number of links parsed. Servers send a handful; a head of 256 KiB could contain tens of thousands.
+    /// The maximum number of links parsed. Servers send a few links, but a head of 256 KiB could contain tens of
+    /// thousands.
     static let maximumCount = 256
 
     /// Returns the links of all Link fields, in order.
@@ -85,8 +86,8 @@ package struct LinkField: Sendable, Equatable {
             return LinkField(target: target, relations: relations ?? [], anchor: anchor)
         }
 
-        /// Parses a parameter: a token, usually with `=` and a token or quoted string. Section 3. An unquoted value
-        /// extends to its delimiter, because servers send unquoted URLs.
+        /// Parses a parameter: a token, usually with `=` and a token or quoted string. An unquoted value extends to its
+        /// delimiter, because servers send unquoted URLs.
         private mutating func parameter() -> (name: String, value: String) {
             let name = token().map(ASCII.lowercase)
             skip(ASCII.isWhitespace)

@@ -13,13 +13,14 @@ struct PageHistory: Sendable {
 
     /// The keys of all items so far.
     private var known = FingerprintSet()
-    /// The fingerprints of the items of each non-empty page. Takes 2 MB for the default ``Pagination/maximumPages``.
+    /// The fingerprints of the items of each non-empty page. Takes 2 MB for 100,000 pages, the default of
+    /// ``Pagination/maximumPages``.
     private var pages = FingerprintSet()
     /// The fingerprint of the position of each loaded page. Takes as much memory as ``pages``.
     private var positions = FingerprintSet()
     /// The number of non-empty pages.
     private(set) var filledPages = 0
-    /// The number of non-empty pages at the end of the list so far that repeat earlier pages.
+    /// The number of consecutive non-empty pages, up to the latest page, that repeat earlier pages.
     private(set) var knownInARow = 0
     /// The fingerprint of the last loaded page.
     private var previous: FingerprintSet.Fingerprint?

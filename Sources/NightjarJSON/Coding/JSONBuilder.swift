@@ -234,7 +234,7 @@ private struct JSONElementBuilder: UnkeyedEncodingContainer {
     }
 }
 
-/// A dictionary with string keys. The keys are data, so no naming strategy is applied. They are sorted, so equal
+/// A dictionary with string keys. The keys are data, so no naming strategy is applied. The keys are sorted, so equal
 /// dictionaries produce equal bodies.
 private protocol NamedCoding {
     func encode(plainly builder: JSONBuilder) throws

@@ -1,4 +1,4 @@
-/// Options for decoding a JSON response into a type.
+/// Options for decoding a type from JSON.
 public struct JSONDecodingOptions: Sendable {
     /// The mapping of member names to coding keys.
     public enum Names: Sendable {

@@ -76,7 +76,8 @@ struct JSONReader: Decoder {
         return .typeMismatch(type, context)
     }
 
-    /// Returns `one of "open", "closed"` for a type that is `CaseIterable`, and the name of any other type.
+    /// Describes the allowed values: `one of "open", "closed"` for a `CaseIterable` type, only the type's name for any
+    /// other type.
     private static func cases<Raw: RawRepresentable>(of type: Raw.Type) -> String {
         let known = (type as? any CaseIterable.Type).map { rawValues($0) } ?? []
         guard !known.isEmpty else { return "a value of the type \(type)" }

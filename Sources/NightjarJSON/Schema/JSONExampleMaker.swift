@@ -2,7 +2,8 @@
 struct JSONExampleMaker {
     /// The maximum nesting of values and of alternatives of `anyOf` and `oneOf`. Limits the stack depth.
     private static let maximumDepth = 32
-    /// The maximum number of attempts for one example. Each tried alternative of an `anyOf` or `oneOf` is an attempt.
+    /// The maximum number of attempts for one example. Each generated value and each alternative of `anyOf` or `oneOf`
+    /// counts as an attempt.
     private static let maximumAttempts = 2_000
     /// The maximum number of steps for checking one candidate.
     private static let maximumSteps = 200_000

@@ -1,4 +1,4 @@
-/// The string formats that are validated, as named by the keyword `format` of JSON Schema.
+/// The values of the keyword `format` that are validated.
 enum JSONFormat: String, Sendable, CaseIterable {
     case dateTime = "date-time"
     case date

@@ -25,14 +25,14 @@ extension JSONSchema {
         return Shape(rawValue: (types.contains(.number) ? types.subtracting(.integer) : types).rawValue)
     }
 
-    /// The `format`, even if it is not validated, for example `int64`. Searches `$ref`, `allOf`, and the only
-    /// alternative to null in `anyOf` or `oneOf` too.
+    /// The `format`, even if it is not validated, for example `int64`. Also searches `$ref`, `allOf`, and the only
+    /// alternative to null in `anyOf` or `oneOf`.
     public var format: String? { first { $0.notice?.value.format } }
 
     /// The schema of an array's elements. Nil if the elements have no schema.
     public var elements: JSONSchema? { first { $0.items ?? $0.prefix.first }.map { JSONSchema(arena, $0) } }
 
-    /// The named members of an object in document order, including those of `$ref` and `allOf`. If a name repeats, the
+    /// The `properties` of an object in document order, including those of `$ref` and `allOf`. If a name repeats, the
     /// first schema is used.
     public var properties: [(name: String, schema: JSONSchema)] {
         var known = ExactSet()
@@ -126,8 +126,8 @@ extension JSONSchema.Arena {
 
     /// Returns all types that a schema allows. A schema that allows numbers allows integers too.
     ///
-    /// - Parameter looks: the number of schemas that may still be inspected. At 0, the result is every type. Limits the
-    ///   recursion of recursive schemas.
+    /// - Parameter looks: the number of schemas that may still be inspected. At 0, the result is every type. The limit
+    ///   ends the recursion for recursive schemas.
     func types(of index: JSONSchema.Index, _ depth: Int, _ looks: inout Int) -> JSONSchema.Types {
         let rules = self[index].rules
         looks -= 1

@@ -29,7 +29,7 @@ extension JSONSchemaChecker {
         return false
     }
 
-    /// Rewords the failure for the name of a member instead of its value.
+    /// Rewords the failure so that it describes a member's name instead of its value.
     mutating func nameTheName() {
         guard let mismatch = failure?.mismatch else { return }
         failure?.types = nil
@@ -67,8 +67,8 @@ extension JSONSchemaChecker {
             return
         }
         if reportValues(far) { return }
-        // A branch that fails at the `const` or `enum` of a direct member is probably not the intended branch. Report
-        // the deepest failure of the other branches. If several are equally deep, report the first.
+        // A branch that fails at the `const` or `enum` of a direct member is probably not the intended branch. If there
+        // are other branches, report their deepest failure. If several failures are equally deep, report the first.
         let meant = far.filter { $0.failure?.values == nil || $0.failure?.mismatch.path.tokens.count != own + 1 }
         guard
             let nearest = (meant.isEmpty ? far : meant).max(by: {

@@ -75,7 +75,7 @@ extension JSONSchemaReader {
             }
             if rules.acceptsNull {
                 if !rules.types.isEmpty { rules.types.insert(.null) }
-                // OpenAPI requires null in `enum` too, but most authors omit it.
+                // OpenAPI requires null in the `enum` of a nullable schema, but most authors omit it.
                 rules.values?.append(.null)
             }
             if let contains { rules.contains = JSONSchema.Boxed(.init(schema: contains, count: containsCount)) }

@@ -21,7 +21,7 @@ struct JSONSchemaReader {
     let dialect: JSONSchema.Dialect?
     private let source: any SchemaSource
     private let arena: JSONSchema.Arena
-    /// The indices of the schemas in the arena that are targets of references.
+    /// The indices of the schemas in the arena that were read as a root or as the target of a reference.
     private var known: [SchemaPlace: JSONSchema.Index] = [:]
     /// The maximum number of schemas in the arena.
     private let maximum: Int

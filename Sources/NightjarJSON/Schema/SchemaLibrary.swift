@@ -26,8 +26,8 @@ public struct SchemaLibrary: ~Copyable, Sendable {
     /// The budget for small documents. See ``init(_:dialect:maximum:work:)``.
     public static let leastWork = 1_000_000
 
-    /// Returns the schema at a place. The first call for a place reads the schema. Meanwhile, other threads may use
-    /// schemas that were returned earlier.
+    /// Returns the schema at a place. The first call for a place reads the schema. While the schema is read, other
+    /// threads may use schemas that were returned earlier.
     ///
     /// - Throws: the errors of ``JSONSchema/init(at:in:dialect:)``. The next call for the place reads the schema again.
     public mutating func schema(at place: SchemaPlace) throws(NightjarError) -> JSONSchema {
