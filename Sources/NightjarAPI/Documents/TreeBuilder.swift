@@ -118,7 +118,7 @@ struct TreeBuilder {
     mutating func appendAlias(of target: UInt32, line: Int, column: Int) throws(NightjarError) {
         let named = nodes[Int(target)]
         guard named.kind != .array && named.kind != .object || named.first != 0 else {
-            throw failure("an alias refers to a value that contains it", made(.alias, line, column))
+            throw failure("an alias refers to a value that contains the alias", made(.alias, line, column))
         }
         if expectsKey {
             guard named.kind != .array, named.kind != .object else {

@@ -193,15 +193,14 @@ extension PagePlan {
             throw NightjarError(
                 .decoding,
                 "the next page cannot be determined: the value at \(quoted(pointer.description)) of page 1 is not a "
-                    + "URL; "
-                    + "set style, next and param")
+                    + "URL; set style, next and param")
         }
         let requested = PageHints.requestedSize(first, options)
         guard let reason = hints.continuationHint(count: count) ?? hints.fullPage(count, requested: requested) else {
             let flag = options.more ?? hints.moreFlag()
             guessed.append(
-                flag.map { "\(quoted($0.description)) says that nothing follows, so it is the whole list" }
-                    ?? "nothing in the response says that more follows, so it is the whole list")
+                flag.map { "\(quoted($0.description)) says that no more items follow, so page 1 is the whole list" }
+                    ?? "nothing in the response says that more items follow, so page 1 is the whole list")
             return
         }
         guard count > 0, adoptNumber(options, first) else {

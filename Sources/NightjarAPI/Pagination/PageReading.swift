@@ -115,12 +115,11 @@ struct PageReading {
         let why =
             switch plan.style {
             case .page, .offset:
-                "the server ignores the query item \(quoted(plan.parameter)) or counts wrongly; set param, or total "
+                "the server ignores the query item \(quoted(plan.parameter)) or counts wrongly; set param, total "
                     + "or more"
             case .cursor:
                 "the server ignores the query item \(quoted(plan.parameter)) or repeats its cursors; set param to "
-                    + "the query "
-                    + "item that takes the cursor"
+                    + "the query item that takes the cursor"
             case .header where options.requestHeader != nil || !plan.parameter.isEmpty:
                 "the server ignores the token or repeats it; set param or request_header to the item or field that "
                     + "takes the token"
@@ -144,7 +143,7 @@ struct PageReading {
             switch plan.style {
             case .page, .offset:
                 "the server ignores the query item \(quoted(plan.parameter)), or starts again after its last page; "
-                    + "set param, or total or more"
+                    + "set param, total or more"
             default: "the server returns to an earlier position"
             }
         return NightjarError(.protocol, "\(what), \(how): \(why)")
@@ -196,8 +195,7 @@ struct PageReading {
                 throw NightjarError(
                     .decoding,
                     "page \(place.number) has no URL in its header field \(quoted(name)); set param or "
-                        + "request_header to "
-                        + "the item or field that sends the value back")
+                        + "request_header to the item or field that sends the value back")
             }
             return .url(token)
         }
@@ -216,7 +214,7 @@ struct PageReading {
     private func behindCursor(_ elements: [Range<Int>], _ more: Bool?) throws(NightjarError) -> Next {
         if let pointer = plan.lastItem {
             guard let last = elements.last else { return try end(more, "an item to continue after") }
-            guard more == true else { return try absent(elements.count, more, "whether more follows") }
+            guard more == true else { return try absent(elements.count, more, "a flag for more items") }
             guard let text = cursor(pointer, in: last) else {
                 return try end(more, "a cursor at \(quoted(pointer.description)) of its last item")
             }
@@ -240,16 +238,15 @@ struct PageReading {
 
     /// Returns the end of the list, because the response does not specify a next page.
     ///
-    /// - Throws: `decoding` if the response indicates that more follows, because a truncated list must not look
+    /// - Throws: `decoding` if the response indicates that more items follow, because a truncated list must not look
     ///   complete.
     private func end(_ more: Bool?, _ lack: String) throws(NightjarError) -> Next {
         guard more == true else { return .end }
         let flag = plan.more.map { " at \(quoted($0.description))" } ?? ""
         throw NightjarError(
             .decoding,
-            "page \(place.number) says\(flag) that more follows, but lacks \(lack); the list cannot continue with "
-                + "style "
-                + plan.style.rawValue)
+            "page \(place.number) says\(flag) that more items follow, but lacks \(lack); the list cannot continue "
+                + "with style \(plan.style.rawValue)")
     }
 
     /// Handles a response without the value that specifies the next page. Returns the end of the list if the checks of
@@ -273,8 +270,8 @@ struct PageReading {
         if count < PageHints.requestedSize(first, options) ?? PageHints.smallestPage { return .end }
         throw NightjarError(
             .decoding,
-            "style \(name) does not fit: page 1 lacks \(what)\(place), and nothing in it says that its \(count) items "
-                + "are the whole list; set style, or set size, total or more if the server ends its lists this way")
+            "style \(name) does not fit: page 1 lacks \(what)\(place), and nothing indicates that its \(count) "
+                + "items are the whole list; set style, or set size, total or more")
     }
 
     private func moreFollows() throws(NightjarError) -> Bool? {

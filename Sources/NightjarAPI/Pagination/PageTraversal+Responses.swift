@@ -114,7 +114,8 @@ extension PageTraversal {
         guard kept > 0 || history.emptyPages < PageTraversal.maximumEmptyPages || ends else {
             throw NightjarError(
                 .protocol,
-                "\(history.emptyPages + 1) consecutive pages had no new items, but the server says that more follow")
+                "\(history.emptyPages + 1) consecutive pages had no new items, but the server says that more items "
+                    + "follow")
         }
     }
 
@@ -124,8 +125,7 @@ extension PageTraversal {
             throw NightjarError(
                 .decoding,
                 "page \(place.number) has status 304 and no content; send conditional header fields only for lists "
-                    + "of one "
-                    + "page")
+                    + "of one page")
         }
         var behind = place.next
         behind.position = .end

@@ -20,7 +20,7 @@ import NIOCore
 ///
 /// 1. The object that would contain the link is present (`links`, `_links`, `paging`, ...; for link, a Link field with
 ///    other pages): end.
-/// 2. Another part of the response indicates that more follows: error.
+/// 2. Another part of the response indicates that more items follow: error.
 /// 3. Known APIs omit members of this name at the end (such as `nextPageToken`): end.
 /// 4. The page has no items, at least `total` items, or fewer items than the requested size (``Pagination/size`` or a
 ///    common query item): end. If no size was requested, the smallest default of known servers applies.

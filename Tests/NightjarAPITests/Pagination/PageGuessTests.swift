@@ -117,7 +117,7 @@ import Testing
             #expect(talk.hasEnded && talk.error == nil && !talk.items.isEmpty)
             #expect(
                 talk.traversal.explanation.hasSuffix(
-                    "and nothing in the response says that more follows, so it is the whole list"))
+                    "and nothing in the response says that more items follow, so page 1 is the whole list"))
         }
     }
 

@@ -50,7 +50,7 @@ import Testing
     func bodyWithoutMoreIndicatorIsComplete(body: String, headers: [(String, String)]) throws {
         let talk = try read(body, headers)
         #expect(talk.hasEnded && talk.items == ["1", "2"], "\(talk.message)")
-        #expect(talk.traversal.explanation.contains("so it is the whole list"))
+        #expect(talk.traversal.explanation.contains("so page 1 is the whole list"))
     }
 
     // MARK: A full page
