@@ -82,7 +82,8 @@ import Testing
         #expect(state.contains("page=2") && !state.contains("s3cret"))
     }
 
-    /// An allowed origin may lead back to the first origin. It must not receive the secrets of the first origin.
+    /// An allowed origin may lead back to the first origin. The allowed origin must not receive the secrets of the
+    /// first origin.
     @Test func allowedOriginCannotObtainSecrets() throws {
         let talk = try Conversation(
             .plain(.next) { $0.allowedOrigins = ["https://cdn.example"] },

@@ -112,7 +112,7 @@ import Testing
         let rest = try Conversation(.plain(.next), first, resuming: state)
         rest.read { _ in Reply(body: #"{"items":[2],"next":null}"#) }
         #expect(rest.requested == ["/list?limit=1&page=2&api_key=s3cret"])
-        // A different secret does not change the list.
+        // A URL with a different secret is still the same list.
         let other = try Conversation(.plain(.next), "https://api.example/list?api_key=other&limit=1", resuming: state)
         other.read { _ in Reply(body: #"{"items":[2],"next":null}"#) }
         #expect(other.requested == ["/list?limit=1&page=2&api_key=other"])

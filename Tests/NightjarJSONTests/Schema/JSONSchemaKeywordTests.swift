@@ -128,7 +128,7 @@ import Testing
             ##"{"$ref": "#/$defs/a%25~1", "minimum": 2, "$defs": {"a%/": {"type": "integer"}}}"##, "1",
             "expected a number of at least 2, found a smaller one"
         ),
-        // The value of a secret is never shown, regardless of where it fails.
+        // The value of a member with the name of a secret is never shown.
         (
             #"{"properties": {"token": {"oneOf": [{"const": "a"}, {"items": {"const": 1}, "type": "array"}]}}}"#,
             #"{"token": "s3cret"}"#, #"at "/token": expected "a" (by schema 1 of 2 in "oneOf"), found a string"#
@@ -159,7 +159,7 @@ import Testing
                 == #"at "/kind": expected one of "dog", "Cat", found "cow""#)
         #expect(
             try reported(#"{"lives": "x", "bark": 1}"#) == #"at "/kind": expected one of "dog", "Cat", found nothing"#)
-        // A value that matches one schema is valid, regardless of its discriminator.
+        // Without the discriminator's member, a value is valid if it matches exactly one schema.
         #expect(try reported(#"{"lives": 9}"#) == nil)
     }
 

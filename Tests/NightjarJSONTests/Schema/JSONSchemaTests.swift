@@ -8,7 +8,7 @@ import Testing
 
     /// Schema, document and message. The message is empty if the document is valid.
     @Test(arguments: [
-        // Anything, nothing.
+        // Schemas that accept every value or no value.
         ("{}", "null", ""), ("true", "{}", ""), ("false", "1", "expected nothing, found an integer"),
         // Types.
         (#"{"type": "null"}"#, "null", ""), (#"{"type": "null"}"#, "0", "expected null, found an integer"),
