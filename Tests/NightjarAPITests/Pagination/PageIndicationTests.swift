@@ -22,7 +22,7 @@ import Testing
         (#"{"items":[1,2],"IsTruncated":true,"Marker":"m"}"#, #"it says at "/IsTruncated" that more items follow"#),
         (#"{"items":[1,2],"truncated":true}"#, #"it says at "/truncated" that more items follow"#),
         (#"{"kvs":[{"key":"a"}],"more":true,"count":"208"}"#, #"it says at "/more" that more items follow"#),
-        (#"{"items":[1,2],"page_info":{"has_next_page":true}}"#, #"more items follow at "/page_info/has_next_page""#),
+        (#"{"items":[1,2],"page_info":{"has_next_page":true}}"#, #"says at "/page_info/has_next_page" that more"#),
         (#"{"items":[1,2],"count":208}"#, #"counts 208 items at "/count" and has 2"#),
         (#"{"items":[1,2],"meta":{"Total":3}}"#, #"counts 3 items at "/meta/Total" and has 2"#),
     ])
