@@ -41,7 +41,8 @@ struct CatalogBuilder {
     static let maximumPath = 8192
     /// The maximum length of a name, in bytes. Longer names are ignored.
     static let maximumName = 1024
-    /// The maximum total size in bytes of the descriptions to which a link is appended. These descriptions are copies.
+    /// The maximum total size in bytes of the descriptions with an appended `externalDocs` link. Each of them is a
+    /// copy.
     private static let maximumCopies = 64 << 20
 
     var set: DocumentSet { documents.set }

@@ -46,7 +46,7 @@ struct PageHistory: Sendable {
         return next.fingerprint.map(positions.contains) ?? false
     }
 
-    /// Returns the indices of the elements to deliver: those from index `skip` whose keys have not occurred before.
+    /// Returns the indices of the elements to deliver: all elements from index `skip` with new keys.
     func unmet(_ keys: [FingerprintSet.Fingerprint], from skip: Int) -> [Int] {
         var onPage = FingerprintSet()
         return keys.indices.filter { onPage.insert(keys[$0]) && $0 >= skip && !known.contains(keys[$0]) }

@@ -38,7 +38,7 @@ struct PageReading {
     }
 
     /// Returns true if the server wrote an empty list as null (as Go does) or omitted the list (as proto3's JSON does).
-    /// In the response from which the location was guessed, the list is always an array.
+    /// A location that was guessed from the first response contains an array there.
     private func isEmptied(_ list: Range<Int>?) -> Bool {
         guard let list else {
             return [plan.next, plan.more, plan.total].contains { $0.flatMap(response.find) != nil }
@@ -278,7 +278,7 @@ struct PageReading {
         guard let pointer = plan.more, response.document != nil else { return nil }
         let value = response.find(pointer)
         if let flag = response.flag(value) { return flag }
-        // A missing flag is ignored, but a flag whose location the caller has set must be in the first response.
+        // A missing flag is ignored. If the caller has set the location, the first response must contain the flag.
         guard options.more != nil, value != nil || place.position == .first else { return nil }
         throw NightjarError(
             .decoding,

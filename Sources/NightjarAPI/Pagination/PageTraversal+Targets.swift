@@ -108,8 +108,8 @@ extension PageTraversal {
     /// The maximum number of consecutive pages without new items. A server that filters items after paging sends at
     /// most dozens of empty pages in a row.
     static let maximumEmptyPages = 1000
-    /// The maximum number of consecutive pages that repeat an earlier page whose items are not distinctive. Lists of
-    /// measured values can have many equal pages, because the values may stay the same for a long time.
+    /// The maximum number of consecutive pages that repeat earlier pages, if their items are not distinctive. A list of
+    /// measured values can have many equal pages.
     static let maximumKnownInARow = 100
     /// The statuses with which servers respond to a request for a page after the last page.
     static let indicatesNone = [400, 404, 410, 416, 422]
