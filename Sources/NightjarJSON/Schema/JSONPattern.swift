@@ -13,7 +13,8 @@ final class JSONPattern: @unchecked Sendable {
 
     /// Compiles a pattern.
     ///
-    /// - Throws: `invalid_argument` with the error of PCRE2, or if the pattern is too long.
+    /// - Throws: `invalid_argument` with the error of PCRE2, or if the pattern is too long. `no_memory` if memory cannot
+    ///   be allocated.
     init(_ source: String) throws(NightjarError) {
         guard source.utf8.count <= JSONPattern.maximumLength else {
             throw NightjarError(
@@ -21,7 +22,7 @@ final class JSONPattern: @unchecked Sendable {
                 "the pattern must be at most \(JSONPattern.maximumLength) bytes, got \(source.utf8.count)")
         }
         guard let context = pcre2_compile_context_create_8(nil) else {
-            throw NightjarError(.invalidArgument, "not enough memory to compile the pattern \(quoted(source))")
+            throw JSONPattern.noMemory(source)
         }
         defer { pcre2_compile_context_free_8(context) }
         _ = pcre2_set_newline_8(context, UInt32(PCRE2_NEWLINE_ANYCRLF))
@@ -35,6 +36,7 @@ final class JSONPattern: @unchecked Sendable {
                 bytes.baseAddress ?? JSONPattern.nothing, bytes.count, JSONPattern.options, &code, &offset, context)
         }
         guard let compiled else {
+            guard code != PCRE2_ERROR_HEAP_FAILED else { throw JSONPattern.noMemory(source) }
             throw NightjarError(
                 .invalidArgument,
                 "the pattern \(quoted(source)) is invalid at offset \(offset): \(JSONPattern.message(of: code))")
@@ -92,6 +94,10 @@ final class JSONPattern: @unchecked Sendable {
                 }
             }
         }
+    }
+
+    private static func noMemory(_ source: String) -> NightjarError {
+        NightjarError(.noMemory, "not enough memory to compile the pattern \(quoted(source))")
     }
 
     private static func message(of code: CInt) -> String {

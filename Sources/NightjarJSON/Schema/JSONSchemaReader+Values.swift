@@ -76,7 +76,7 @@ extension JSONSchemaReader {
         do throws(NightjarError) {
             return try JSONPattern(source)
         } catch {
-            throw failure(error.message)
+            throw error.kind == .noMemory ? error : failure(error.message)
         }
     }
 

@@ -265,10 +265,10 @@ struct JSONSchemaReader {
         return error
     }
 
-    /// Records a note and returns true if the error can be ignored. Returns false in a schema written by the caller and
-    /// after a fatal error.
+    /// Records a note and returns true if the error can be ignored. Returns false in a schema written by the caller,
+    /// after a fatal error and for `no_memory`, which is no defect of the schema.
     mutating func passes(over error: NightjarError) -> Bool {
-        guard dialect != nil, end == nil else { return false }
+        guard dialect != nil, end == nil, error.kind != .noMemory else { return false }
         note(error.message)
         return true
     }
