@@ -84,7 +84,9 @@ package struct CatalogLoader: Sendable {
     /// - Throws: `invalid_argument` if documents are missing, `too_large` if the description has too many parts.
     package func catalog() throws(NightjarError) -> Catalog {
         guard wanted.isEmpty else {
-            throw NightjarError(.invalidArgument, "\(wanted.count) documents have not been received yet")
+            let verb = wanted.count == 1 ? "has" : "have"
+            throw NightjarError(
+                .invalidArgument, "\(counted(wanted.count, "document")) \(verb) not been received yet")
         }
         var builder = CatalogBuilder(set)
         return try builder.catalog()

@@ -110,6 +110,11 @@ package func quoted(_ bytes: UnsafeRawBufferPointer) -> String {
     quoted(String(decoding: bytes.prefix(4 * 81), as: UTF8.self))
 }
 
+/// Returns a number with its unit, in the plural unless the number is 1: `1 element`, `2 elements`.
+///
+/// - Parameter unit: the singular of a noun whose plural ends in `s`.
+package func counted(_ count: Int, _ unit: String) -> String { count == 1 ? "1 \(unit)" : "\(count) \(unit)s" }
+
 extension String {
     /// Calls `body` with the UTF-8 bytes of the string. Equivalent to `withUTF8` for a body that throws
     /// `NightjarError`.

@@ -85,9 +85,12 @@ extension JSONSchemaChecker {
             }
             let count = frames[top].count
             if count < rule.count.minimum || count > rule.count.maximum {
-                let bound =
-                    count < rule.count.minimum ? "at least \(rule.count.minimum)" : "at most \(rule.count.maximum)"
-                _ = fails("an array with \(bound) elements that match \"contains\"", "one with \(count)", ofTop: true)
+                let (word, limit) =
+                    count < rule.count.minimum ? ("at least", rule.count.minimum) : ("at most", rule.count.maximum)
+                let verb = limit == 1 ? "matches" : "match"
+                _ = fails(
+                    "an array with \(word) \(counted(limit, "element")) that \(verb) \"contains\"",
+                    "one with \(count)", ofTop: true)
                 return .invalid
             }
             return nil

@@ -278,12 +278,11 @@ struct JSONSchemaChecker {
     private mutating func passes(
         _ count: Int, _ bounds: JSONSchema.Bounds, _ container: String, _ unit: String
     ) -> Bool {
-        func amount(_ count: Int) -> String { count == 1 ? "1 \(unit)" : "\(count) \(unit)s" }
         if count < bounds.minimum {
-            return fails("\(container) of at least \(amount(bounds.minimum))", "one of \(count)")
+            return fails("\(container) of at least \(counted(bounds.minimum, unit))", "one of \(count)")
         }
         if count > bounds.maximum {
-            return fails("\(container) of at most \(amount(bounds.maximum))", "one of \(count)")
+            return fails("\(container) of at most \(counted(bounds.maximum, unit))", "one of \(count)")
         }
         return true
     }

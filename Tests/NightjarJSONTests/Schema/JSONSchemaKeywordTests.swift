@@ -35,11 +35,15 @@ import Testing
         ),
         (
             #"{"contains": {"type": "string"}}"#, "[1, 2]",
-            #"expected an array with at least 1 elements that match "contains", found one with 0"#
+            #"expected an array with at least 1 element that matches "contains", found one with 0"#
+        ),
+        (
+            #"{"contains": {"type": "string"}, "minContains": 2}"#, #"["a", 1]"#,
+            #"expected an array with at least 2 elements that match "contains", found one with 1"#
         ),
         (
             #"{"contains": {"type": "string"}, "maxContains": 1}"#, #"["a", "b"]"#,
-            #"expected an array with at most 1 elements that match "contains", found one with 2"#
+            #"expected an array with at most 1 element that matches "contains", found one with 2"#
         ),
         (
             #"{"uniqueItems": true}"#, #"[{"a": 1, "b": 2}, 1, {"b": 2.0, "a": 1.0}]"#,
