@@ -36,11 +36,11 @@ extension JSONValue {
         }
     }
 
-    /// True for a number without a fraction, including `1.0`.
+    /// True for a finite number without a fraction, including `1.0`.
     var isInteger: Bool {
         switch self {
         case .integer, .unsigned: true
-        case .number(let number): number.rounded(.towardZero) == number
+        case .number(let number): number.isFinite && number.rounded(.towardZero) == number
         default: false
         }
     }

@@ -138,6 +138,15 @@ import Testing
         #expect(mismatch?.found == "a string")
     }
 
+    /// JSON cannot represent these numbers, but a program can create them.
+    @Test(arguments: [
+        (1e300, true), (-0.0, true), (0.5, false), (.infinity, false), (-.infinity, false), (.nan, false),
+    ])
+    func onlyFiniteNumbersAreIntegers(_ number: Double, _ isInteger: Bool) throws {
+        let mismatch = try JSONSchema(parsing: #"{"type": "integer"}"#).mismatch(in: .number(number))
+        #expect((mismatch == nil) == isInteger)
+    }
+
     @Test func namesFromTheDocumentAreEscapedAndTruncated() throws {
         let schema = try JSONSchema(parsing: #"{"additionalProperties": false}"#)
         let document = JSONValue.object([.init("\u{1B}[2J" + String(repeating: "x", count: 5000), .null)])
