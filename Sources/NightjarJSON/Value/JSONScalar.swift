@@ -59,6 +59,9 @@ extension JSONValue {
         case is any FixedWidthInteger.Type: "an integer"
         case is any BinaryFloatingPoint.Type: "a number"
         case is Never.Type: "a value"
+        // The types that stand for nested containers.
+        case is [String: Any].Type: "an object"
+        case is [Any].Type: "an array"
         default: "a value of the type \(type)"
         }
     }

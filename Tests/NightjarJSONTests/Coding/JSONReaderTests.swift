@@ -281,6 +281,26 @@ import Testing
                 == #"at "/list/0/1": expected an integer, found the end of the array"#)
         #expect(
             rejection(Nested.self, #"{"box": 1, "list": []}"#) == #"at "/box": expected an object, found an integer"#)
+        #expect(rejection(Nested.self, #"{"list": []}"#) == #"at "/box": expected an object, found nothing"#)
+        #expect(
+            rejection(Nested.self, #"{"box": {"value": 1}}"#) == #"at "/list": expected an array, found nothing"#)
+    }
+
+    @Test func missingContainersInArraysAreNamedAsInJSON() {
+        struct Objects: Decodable {
+            init(from decoder: any Decoder) throws {
+                var elements = try decoder.unkeyedContainer()
+                _ = try elements.nestedContainer(keyedBy: JSONKey.self)
+            }
+        }
+        struct Arrays: Decodable {
+            init(from decoder: any Decoder) throws {
+                var elements = try decoder.unkeyedContainer()
+                _ = try elements.nestedUnkeyedContainer()
+            }
+        }
+        #expect(rejection(Objects.self, "[]") == #"at "/0": expected an object, found the end of the array"#)
+        #expect(rejection(Arrays.self, "[]") == #"at "/0": expected an array, found the end of the array"#)
     }
 
     @Test func enumWithAssociatedValuesIsDecoded() throws {
