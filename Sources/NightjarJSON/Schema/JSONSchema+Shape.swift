@@ -1,5 +1,5 @@
 extension JSONSchema {
-    /// The JSON types that a schema allows. Empty if all are allowed.
+    /// The JSON types that a schema allows. Empty if all or none are allowed.
     public struct Shape: OptionSet, Sendable {
         public let rawValue: UInt8
 
@@ -17,7 +17,7 @@ extension JSONSchema {
     }
 
     /// The JSON types that this schema allows. Derived from `type`, `enum` and `const`, including those of the schemas
-    /// in `$ref`, `allOf`, `anyOf` and `oneOf`. Empty if all types are allowed.
+    /// in `$ref`, `allOf`, `anyOf` and `oneOf`. Empty if all types are allowed, and if no value is valid.
     public var shape: Shape {
         var looks = JSONSchema.maximumLooks
         let types = arena.types(of: root, 0, &looks)
@@ -124,14 +124,16 @@ extension JSONSchema.Arena {
         return parts
     }
 
-    /// Returns all types that a schema allows. A schema that allows numbers allows integers too.
+    /// Returns all types that a schema allows. A schema that allows numbers allows integers too. The schema `false`
+    /// allows no type.
     ///
     /// - Parameter looks: the number of schemas that may still be inspected. At 0, the result is every type. The limit
     ///   ends the recursion for recursive schemas.
     func types(of index: JSONSchema.Index, _ depth: Int, _ looks: inout Int) -> JSONSchema.Types {
         let rules = self[index].rules
         looks -= 1
-        guard depth < JSONSchema.maximumLookDepth, looks > 0, !rules.isNever else { return JSONSchema.Types.every }
+        guard !rules.isNever else { return [] }
+        guard depth < JSONSchema.maximumLookDepth, looks > 0 else { return JSONSchema.Types.every }
         var types = rules.types.isEmpty ? JSONSchema.Types.every : rules.types
         if types.contains(.number) { types.insert(.integer) }
         if let values = rules.values {

@@ -85,6 +85,9 @@ import Testing
             (#"{"allOf": [{"type": ["string", "array"]}, {"type": ["array", "object"]}]}"#, [.array]),
             (#"{"enum": [1, 2]}"#, [.integer]), (#"{"enum": ["a", 1.5]}"#, [.string, .number]),
             (##"{"allOf": [{"$ref": "#"}, {"$ref": "#"}], "type": "string"}"##, [.string]),
+            ("true", []), ("false", []), (#"{"anyOf": [{"type": "string"}, false]}"#, [.string]),
+            (#"{"oneOf": [false, {"type": "integer"}]}"#, [.integer]), (#"{"anyOf": [{"type": "string"}, true]}"#, []),
+            (#"{"allOf": [{"type": "string"}, false]}"#, []),
         ] as [(String, JSONSchema.Shape)])
     func shapesAreReported(_ text: String, _ shape: JSONSchema.Shape) throws {
         #expect(try JSONSchema(parsing: text).shape == shape)
