@@ -99,7 +99,7 @@ struct DocumentSet: Sendable {
         return tree.root.value(at: try JSONPointer(decoded))
     }
 
-    /// A chain of this many references is reported as circular. Real descriptions have chains of at most two.
+    /// A chain of more references is reported as circular. Real descriptions have chains of at most two.
     private static let maximumRedirects = 8
     /// The maximum length of a reference in bytes. YAML aliases can repeat a long reference many times, and each use is
     /// copied and followed.
@@ -123,9 +123,13 @@ struct DocumentSet: Sendable {
             targets.byPlace[place.key] = target
             place = try target.get()
         }
+        guard let reference = place.reference else { return place }
         throw NightjarError(
             .invalidArgument,
-            "the reference \(quoted(place.reference ?? "")) is circular or passes through 8 or more references")
+            """
+            the reference \(quoted(reference)) is circular or passes through more than \
+            \(DocumentSet.maximumRedirects) references
+            """)
     }
 }
 

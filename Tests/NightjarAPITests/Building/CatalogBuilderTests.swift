@@ -351,12 +351,12 @@ import Testing
                 "\(get).parameters.5: \"q\" is defined twice; the first definition is used",
                 "\(get): the path parameter \"x\" is not described; any value is accepted",
                 "\(get): the path parameter \"y\" is not described; any value is accepted",
-                "\(get).responses.200: the description is ignored: the reference \"#/circle\" is circular or passes through 8 or more references",
+                "\(get).responses.200: the description is ignored: the reference \"#/circle\" is circular or passes through more than 8 references",
                 "\(get).responses.20: not a status; write 200, 2XX or default",
                 "\(get).responses.200 : not a status; write 200, 2XX or default",
                 "paths./a/{x}/{y}.put: the path parameter \"x\" is not described; any value is accepted",
                 "paths./a/{x}/{y}.put: the path parameter \"y\" is not described; any value is accepted",
-                "paths./a/{x}/{y}.put: ignored: the reference \"#/circle\" is circular or passes through 8 or more references",
+                "paths./a/{x}/{y}.put: ignored: the reference \"#/circle\" is circular or passes through more than 8 references",
                 "paths./a/{x}/{y}.post: ignored: expected an object, got an array",
                 "paths./a/{x}/{y}.delete: the path parameter \"x\" is not described; any value is accepted",
                 "paths./a/{x}/{y}.delete: the path parameter \"y\" is not described; any value is accepted",
@@ -368,6 +368,21 @@ import Testing
                 "paths.relative: a path must begin with a slash; ignored",
                 "paths./b: ignored: the reference \"#/none\" \(nowhere) \"#/none\"",
                 "paths./c: ignored: expected an object, got an integer",
+            ])
+    }
+
+    @Test func eightReferencesAreFollowed() throws {
+        func notes(_ count: Int) throws -> [String] {
+            let chain = (1..<count).map { "r\($0): {$ref: '#/r\($0 + 1)'}\n" }.joined()
+            return try catalog(
+                paths: "/a: {get: {parameters: [{$ref: '#/r1'}]}}\n",
+                rest: chain + "r\(count): {name: q, in: query}\n"
+            ).notes
+        }
+        #expect(try notes(8) == [])
+        #expect(
+            try notes(9) == [
+                "paths./a.get.parameters.0: ignored: the reference \"#/r9\" is circular or passes through more than 8 references"
             ])
     }
 
