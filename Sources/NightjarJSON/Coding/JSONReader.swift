@@ -34,9 +34,10 @@ struct JSONReader: Decoder {
         }
         if let read = options.reading(of: type), let value = try read(self) as? Value { return value }
         if type == JSONValue.self, let value = value as? Value { return value }
-        if case .useDefaultKeys = options.names {
-        } else if let type = type as? any NamedCoding.Type {
-            if let value = try type.init(plainly: self) as? Value { return value }
+        if needsNamedCoding, let type = type as? any NamedCoding.Type,
+            let value = try type.init(plainly: self) as? Value
+        {
+            return value
         }
         do {
             return try Value(from: self)
@@ -46,6 +47,14 @@ struct JSONReader: Decoder {
             throw error(
                 JSONMismatch(path: place.pointer, expected: JSONReader.cases(of: type), found: "another \(value.noun)"))
         }
+    }
+
+    /// True if a dictionary cannot be decoded with its own `init(from:)`, which applies the naming strategy and
+    /// silently drops one of two canonically equivalent names. Such names are not both ASCII.
+    private var needsNamedCoding: Bool {
+        guard case .object(let members) = value else { return false }
+        guard case .useDefaultKeys = options.names else { return true }
+        return members.contains { !$0.name.utf8.allSatisfy { $0 < 0x80 } }
     }
 
     /// Returns a reader for a member or an element.
@@ -74,6 +83,13 @@ struct JSONReader: Decoder {
         guard let type else { return .dataCorrupted(context) }
         if case .null = value { return .valueNotFound(type, context) }
         return .typeMismatch(type, context)
+    }
+
+    fileprivate func error(equivalent name: String, _ other: String) -> DecodingError {
+        error(
+            JSONMismatch(
+                path: place.pointer, expected: "names that are different keys of a Swift dictionary",
+                found: "\(quoted(name)) and \(quoted(other)), which are canonically equivalent"))
     }
 
     /// Describes the allowed values: `one of "open", "closed"` for a `CaseIterable` type, only the type's name for any
@@ -137,6 +153,9 @@ extension JSONReader: SingleValueDecodingContainer {
 }
 
 /// A dictionary with string keys. The keys are data, so no naming strategy is applied.
+///
+/// If a name repeats, the first member is used. Canonically equivalent names are different names in JSON (RFC 8259
+/// section 8.3), but equal keys in Swift. They are an error, because a dictionary would lose one of the values.
 private protocol NamedCoding {
     init(plainly reader: JSONReader) throws
 }
@@ -145,7 +164,11 @@ extension Dictionary: NamedCoding where Key == String, Value: Decodable {
     fileprivate init(plainly reader: JSONReader) throws {
         let container = JSONPlace.Container(reader.place)
         self.init()
-        for member in try reader.members() where self[member.name] == nil {
+        for member in try reader.members() {
+            if let known = index(forKey: member.name).map({ self[$0].key }) {
+                guard known.isExactly(member.name) else { throw reader.error(equivalent: known, member.name) }
+                continue
+            }
             self[member.name] = try reader.at(.member(member.name), in: container, member.value).read(Value.self)
         }
     }

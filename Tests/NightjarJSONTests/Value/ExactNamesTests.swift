@@ -35,6 +35,27 @@ import Testing
         #expect(try JSONValue.object(many + members).decode(Both.self) == Both(composed: 1, decomposed: 2))
     }
 
+    /// A Swift dictionary cannot hold both names. An error is better than the silent loss of a value.
+    @Test(arguments: [JSONDecodingOptions.Names.useDefaultKeys, .convertFromSnakeCase])
+    func equivalentKeysOfADictionaryAreRejected(names: JSONDecodingOptions.Names) throws {
+        let options = JSONDecodingOptions(names: names)
+        func decode(_ members: [JSONValue.Member]) throws -> [String: [String: Int]] {
+            try JSONValue.object([.init("a", .object(members))]).decode([String: [String: Int]].self, options)
+        }
+        let error = #expect(throws: NightjarError.self) { try decode([.init(one, 1), .init(other, 2)]) }
+        #expect(error?.kind == .decoding)
+        #expect(
+            error.map {
+                $0.message.isExactly(
+                    """
+                    the JSON is not as expected: at "/a": expected names that are different keys of a Swift dictionary, \
+                    found "\(one)" and "\(other)", which are canonically equivalent
+                    """)
+            } == true)
+        #expect(try decode([.init(one, 1), .init("x", 3)]) == ["a": [one: 1, "x": 3]])
+        #expect(try decode([.init(one, 1), .init(one, 2)]) == ["a": [one: 1]])
+    }
+
     // MARK: JSON Schema
 
     /// A schema, a document, and whether the document is valid. `C` stands for the composed name, `D` for the
