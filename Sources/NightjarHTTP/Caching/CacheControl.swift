@@ -86,9 +86,6 @@ struct RequestDirectives: Sendable, Equatable {
     var staleIfError: Int64?
     var isPresent = false
 
-    /// True if the directives do not affect the response.
-    var isEmpty: Bool { self == RequestDirectives() || !isPresent }
-
     mutating func add(_ line: UnsafeRawBufferPointer) {
         isPresent = true
         var directives = Directives(line)

@@ -237,12 +237,6 @@ public struct CookieJar: Sendable {
             }, at: now)
     }
 
-    /// Deletes the cookies for which `isExpiring` returns true.
-    @discardableResult
-    public mutating func delete(at now: Double, where isExpiring: (Cookie) -> Bool) -> Int {
-        delete(table.all.filter(isExpiring), at: now)
-    }
-
     private mutating func delete(_ expiring: [Cookie], at now: Double) -> Int {
         for cookie in expiring {
             table.remove(cookie.identity)

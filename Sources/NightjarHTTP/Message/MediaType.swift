@@ -39,8 +39,6 @@ public struct MediaType: Sendable, Equatable, CustomStringConvertible {
         subtype == "json" && ["application", "text"].contains(type) || subtype.hasSuffix("+json")
     }
 
-    public var isText: Bool { type == "text" || isJSON || subtype == "xml" || subtype.hasSuffix("+xml") }
-
     /// The serialized field value. Parameter values that are not tokens are quoted.
     public var description: String {
         parameters.reduce(into: essence) { text, parameter in

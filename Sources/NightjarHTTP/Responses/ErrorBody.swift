@@ -63,11 +63,10 @@ public struct ErrorBody: Sendable, Equatable {
 
     init() {}
 
-    /// The title, message, details, code and up to three field messages in one line. The text comes from the server and
-    /// is not escaped; escape it before printing.
-    public var summary: String { summary(excluding: "") }
-
-    /// Returns the summary without a title that only repeats `reason`, the reason phrase of the status line.
+    /// Returns the title, message, details, code and up to three field messages in one line. Omits a title that only
+    /// repeats `reason`, the reason phrase of the status line.
+    ///
+    /// The text comes from the server and is not escaped. Escape it before printing.
     public func summary(excluding reason: String) -> String {
         var parts: [String] = []
         let isRepeated = title.map { ASCII.equalIgnoringCase($0.utf8, reason.utf8) } ?? false

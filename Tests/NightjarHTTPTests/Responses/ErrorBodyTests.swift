@@ -152,7 +152,7 @@ import Testing
         #expect(body.detail == one.detail)
         #expect(body.code == one.code)
         #expect(body.fields == one.fields)
-        #expect(body.summary == one.summary)
+        #expect(body.summary(excluding: "") == one.summary)
     }
 
     @Test(arguments: [
@@ -197,7 +197,7 @@ import Testing
 
     @Test func randomDocumentsAreReadOrRejected() {
         var random = SeededRandom(seed: 9457)
-        for _ in 0..<5000 { _ = ErrorBody(ErrorBodyTests.value(&random, 4))?.summary }
+        for _ in 0..<5000 { _ = ErrorBody(ErrorBodyTests.value(&random, 4))?.summary(excluding: "") }
         for _ in 0..<2000 {
             _ = ErrorBody(parsing: ByteBuffer(bytes: random.bytes(Int.random(in: 0..<40, using: &random))))
         }
