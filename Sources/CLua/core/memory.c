@@ -3,7 +3,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "core/blocks.h"
 #include "core/host.h"
 #include "core/memory.h"
 #include "core/state.h"
@@ -69,13 +68,6 @@ static bool has_room(const njl_script *script, size_t bytes) {
   return options->failures != 0 && script->allocations - options->allocations > options->failures;
 }
 
-/* Returns the limit of the block pool in bytes: about as much as a young collection frees, and little compared with
- * the memory limit. */
-size_t njl_most_kept(size_t limit) {
-  enum { MOST = 256 * 1024 };
-  return limit == 0 || limit / 16 > MOST ? MOST : limit / 16;
-}
-
 /* Returns whether a finalizer may allocate beyond the limit. Lua does not call a finalizer again if it runs out of
  * memory, so its call or response would never be released. The host's finalizers need a few hundred bytes. */
 static bool has_reserve(const njl_script *script, size_t bytes) {
@@ -103,7 +95,12 @@ void *njl_allocate(void *context, void *block, size_t old_size, size_t size) {
     note(script, size - old_size, !fits);
     if (!fits) return NULL;
   }
-  void *moved = njl_blocks_resize(&script->blocks, block, old_size, size);
+  void *moved = NULL;
+  if (size > 0) {
+    moved = realloc(block, size);
+  } else {
+    free(block);
+  }
   if (moved == NULL && size > 0) return size <= old_size ? block : NULL;
   use(script, script->memory + size - old_size);
   if (old_size >= LARGE_BLOCK) script->large -= old_size;

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/blocks.h"
 #include "core/coroutine.h"
 #include "core/host.h"
 #include "core/loop.h"
@@ -54,7 +53,6 @@ njl_script *njl_script_new(const njl_script_options *options) {
   njl_script *script = calloc(1, sizeof *script);
   if (script == NULL) return NULL;
   script->options = *options;
-  script->blocks.most = njl_most_kept(options->memory);
   bool is_limited = options->instructions != 0 || options->burst != 0 || options->seconds > 0;
   if (is_limited) script->options.is_interruptible = true;
   if (njl_open_budget(script)) script->L = lua_newstate(njl_allocate, script);
@@ -75,7 +73,6 @@ njl_script *njl_script_new(const njl_script_options *options) {
 void njl_script_free(njl_script *script) {
   if (script == NULL) return;
   if (script->L != NULL) lua_close(script->L);
-  njl_blocks_free(&script->blocks);
   njl_budget_release(script->budget);
   free(script);
 }

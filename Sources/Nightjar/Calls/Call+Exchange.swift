@@ -36,7 +36,7 @@ extension Call: ExchangeReceiver {
         if collectsBody {
             do throws(NightjarError) {
                 if let announced = head.contentLength, announced > 0 {
-                    try content.reserve(announced, maximum: options.maximumBody, from: &loop.bodyBuffers)
+                    try content.reserve(announced, maximum: options.maximumBody)
                 }
             } catch {
                 return ascend(error.mayHaveBeenProcessed, from: entryStage)

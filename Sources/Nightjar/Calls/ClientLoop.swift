@@ -15,7 +15,7 @@ protocol LoopComponent: AnyObject {
 
 /// The event loop of one client. Callers submit messages, the loop carries them out and posts events.
 ///
-/// Members other than `submit`, `recycle` and `stop` are used on the loop only.
+/// Members other than `submit` and `stop` are used on the loop only.
 final class ClientLoop: @unchecked Sendable {
     enum Message {
         case start(ClientTask)
@@ -44,7 +44,6 @@ final class ClientLoop: @unchecked Sendable {
     private let wakingThreads = Atomic<Int>(0)
     // Under the monitor's lock:
     private var inbox: [Message] = []
-    private var recycledResponses = ResponseRecycler()
     private var isScheduled = false
     private var isClosed = false
     private var isShutDown = false
@@ -67,8 +66,6 @@ final class ClientLoop: @unchecked Sendable {
     /// Threads for processor-intensive work, so that file operations do not wait for it.
     let checkers: WorkerThreads
     private var spareInbox: [Message] = []
-    private var previouslyRecycled: [Response] = []
-    var bodyBuffers = BodyBufferPool()
     private var calls: [Call] = []
     /// Callbacks of pending work other than calls. Called when the client is closed.
     private var listeners: [ObjectIdentifier: () -> Void] = [:]
@@ -130,9 +127,6 @@ final class ClientLoop: @unchecked Sendable {
         return true
     }
 
-    /// Takes over a response without an owner, so that the loop can free it and reuse its memory.
-    func recycle(_ response: Response) { monitor.withLock { recycledResponses.take(response) } }
-
     /// Whether a component has work in progress that must not be lost. Abandons other work.
     private var mustFinish: Bool {
         var mustNot = false
@@ -166,10 +160,7 @@ final class ClientLoop: @unchecked Sendable {
         monitor.withLock {
             swap(&batch, &inbox)
             isScheduled = false
-            recycledResponses.handOut(&previouslyRecycled)
         }
-        for response in previouslyRecycled { bodyBuffers.keep(response.body) }
-        previouslyRecycled.removeAll(keepingCapacity: true)
         for index in batch.indices {
             // The cached time becomes stale while a long batch is processed.
             if index % ClientLoop.messagesAMoment == 0 { clock.release() }

@@ -207,8 +207,6 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
         }
         if let hooks = options.hooks, !hooks.runOnLoop { hooks.after?(result) }
         handlers.finished(self, result)
-        guard case .success(var response) = consume result else { return }
-        if isKnownUniquelyReferenced(&response) { client.recycle(response) }
     }
 
     func deliver(_ request: DecisionRequest) {

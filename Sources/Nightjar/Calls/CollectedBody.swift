@@ -9,11 +9,8 @@ struct CollectedBody {
     /// little.
     ///
     /// - Throws: `no_memory`.
-    mutating func reserve(
-        _ announced: Int, maximum: Int, from buffers: inout BodyBufferPool
-    ) throws(NightjarError) {
+    mutating func reserve(_ announced: Int, maximum: Int) throws(NightjarError) {
         let size = min(announced, maximum, CollectedBody.largestReserve) + 1
-        content = buffers.take(size)
         try content.reserve(size, for: CollectedBody.purpose)
     }
 
