@@ -1,6 +1,7 @@
 import CNightjar
 import Glibc
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 
 /// Converts a C string. Returns nil for NULL and for invalid UTF-8.

@@ -1,6 +1,8 @@
 import CNightjar
 import NIOCore
 import Nightjar
+import NightjarAPI
+import NightjarHTTP
 import NightjarHandles
 
 /// A request that C fills step by step, and the callbacks of its calls.

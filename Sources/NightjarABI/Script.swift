@@ -1,7 +1,9 @@
 import CNightjar
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 import NightjarLua
+import NightjarTransport
 import Synchronization
 
 /// The settings of a script, which must be set before its first use.

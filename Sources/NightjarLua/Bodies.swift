@@ -1,6 +1,7 @@
 import CLua
 import NIOCore
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 
 /// A response body that is streamed to a script. Holds the received parts until the script reads them; the task's

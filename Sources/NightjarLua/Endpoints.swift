@@ -1,6 +1,7 @@
 import CLua
 import NIOCore
 import Nightjar
+import NightjarAPI
 import NightjarHandles
 
 // Script access to a client's endpoints.

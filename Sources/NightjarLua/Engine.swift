@@ -3,7 +3,9 @@ import DequeModule
 import Glibc
 import NIOCore
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
+import NightjarTransport
 
 /// Makes the calls of one Lua state and reports their results to it. Belongs to the thread that runs the state, except
 /// for ``wake()``.

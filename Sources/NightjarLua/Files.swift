@@ -1,6 +1,7 @@
 import CLua
 import Glibc
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 
 /// The file operations of modules/fs.lua, by name. They run on a worker thread, which may block and has all signals

@@ -2,6 +2,7 @@ import CLua
 import Glibc
 import NIOCore
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 
 /// The outcome of one call: its response or error after it has ended. Also a response or an error without a call.

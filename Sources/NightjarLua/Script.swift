@@ -1,5 +1,6 @@
 import CLua
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 
 /// A Lua interpreter with the `nightjar` module, for hosts that run scripts.

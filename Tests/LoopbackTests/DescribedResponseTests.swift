@@ -1,5 +1,6 @@
 import Foundation
 import Nightjar
+import NightjarAPI
 import NightjarDemo
 import NightjarTestSupport
 import Testing

@@ -1,7 +1,9 @@
 import Glibc
 import NIOCore
 import Nightjar
+import NightjarAPI
 import NightjarDemo
+import NightjarHTTP
 import NightjarStorage
 import NightjarTestSupport
 import Synchronization

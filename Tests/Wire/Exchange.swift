@@ -1,4 +1,5 @@
 import Foundation
+import NightjarTransport
 import Testing
 
 /// A golden exchange: the bytes that a call sends, the bytes of the peer's response, and the result that the caller

@@ -2,6 +2,7 @@ import Foundation
 import Nightjar
 import NightjarLua
 import NightjarTestSupport
+import NightjarTransport
 import Synchronization
 import Testing
 

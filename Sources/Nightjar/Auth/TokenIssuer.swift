@@ -1,5 +1,6 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTransport
 
 /// Creates token requests and reads their responses. The requests carry no other credentials.
 struct TokenIssuer: Sendable {

@@ -1,3 +1,5 @@
+import NightjarHTTP
+
 /// The stages of a call, from the caller to the network. Requests pass them downwards and responses upwards.
 ///
 /// Mocks, cassettes and network profiles are not stages. They replace the transport below all stages

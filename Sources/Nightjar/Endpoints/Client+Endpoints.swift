@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarAPI
 import NightjarHTTP
 
 // Calls of endpoints. Invalid values are rejected before anything is sent.

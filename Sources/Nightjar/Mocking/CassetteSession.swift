@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 import NightjarHTTP
+import NightjarTesting
 import NightjarTransport
 import Synchronization
 

@@ -1,6 +1,7 @@
 import NIOCore
 import NightjarCoding
 import NightjarHTTP
+import NightjarTesting
 import NightjarTransport
 
 /// Plays scripted responses instead of a network, chosen by the complete request. Requests without a script may pass to

@@ -1,5 +1,6 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTesting
 import NightjarTransport
 
 /// Passes exchanges to the network and reports them to a recorder.

@@ -1,5 +1,6 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTesting
 import Synchronization
 
 /// Records the exchanges of an interactive session by step. The exchanges of all clients are kept in memory, so that

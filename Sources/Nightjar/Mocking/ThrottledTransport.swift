@@ -1,6 +1,7 @@
 import DequeModule
 import NIOCore
 import NightjarHTTP
+import NightjarTesting
 import NightjarTransport
 
 /// Degrades a network or a mock according to a profile.

@@ -1,5 +1,6 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTransport
 
 /// Observes the calls of a client for traces, archives and metrics.
 ///

@@ -1,3 +1,4 @@
+import NightjarAPI
 import NightjarHTTP
 
 // Derives the client's option `auth` from the API's security schemes.

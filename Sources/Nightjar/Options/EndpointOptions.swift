@@ -1,3 +1,4 @@
+import NightjarAPI
 import NightjarHTTP
 
 // Endpoints as option tables: `endpoints` of a client in Lua, and C's `nj_catalog_add_json`.

@@ -1,5 +1,6 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTesting
 
 // Mocks as JSON: `[route, ...]`, or `{routes = [route, ...], passthrough = false}`. Lua's `nightjar.mock`, the client
 // option `mock` and C's `nj_config_set_mock` accept this form.

@@ -1,3 +1,4 @@
+import NightjarAPI
 import NightjarHTTP
 
 /// The options of an endpoint's parameter, which include JSON Schema keywords.

@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarAPI
 import NightjarHTTP
 
 /// One page of a list: the response, and the positions of the items in its body. Immutable: any thread may read it.

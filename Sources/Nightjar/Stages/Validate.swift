@@ -1,3 +1,4 @@
+import NightjarAPI
 import NightjarHTTP
 
 /// Decides for every response whether its status is a success or an error, and validates its body

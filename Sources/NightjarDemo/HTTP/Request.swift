@@ -88,7 +88,7 @@ struct Request {
         }
         let document: JSON
         do {
-            document = try JSONParser.parse(Array(body.readableBytesView))
+            document = try JSON(parsing: Array(body.readableBytesView))
         } catch {
             throw Problem(.badRequest, "the body is not JSON: at byte \(error.offset), \(error.reason)")
         }

@@ -1,6 +1,6 @@
 /// A JSON value (RFC 8259) of the demo server. Objects keep their order and integers their 64 bits.
 ///
-/// Shares no code with the client, because an error in shared code would go unnoticed in tests.
+/// Shares only simdjson with the client, because an error in shared code would go unnoticed in tests.
 enum JSON: Equatable, Sendable {
     struct Member: Equatable, Sendable {
         let name: String

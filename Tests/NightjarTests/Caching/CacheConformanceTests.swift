@@ -1,3 +1,4 @@
+import NightjarStorage
 import Testing
 
 @testable import Nightjar

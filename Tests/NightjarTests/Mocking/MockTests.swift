@@ -1,6 +1,7 @@
 import NIOCore
 import Nightjar
 import NightjarHTTP
+import NightjarTesting
 import Synchronization
 import Testing
 

@@ -1,3 +1,4 @@
+import NightjarAPI
 import NightjarHTTP
 import Testing
 
