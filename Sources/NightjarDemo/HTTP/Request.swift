@@ -90,7 +90,7 @@ struct Request {
         do {
             document = try JSON(parsing: Array(body.readableBytesView))
         } catch {
-            throw Problem(.badRequest, "the body is not JSON: at byte \(error.offset), \(error.reason)")
+            throw Problem(.badRequest, "the body is not JSON: \(error.reason)")
         }
         guard case .object = document else {
             throw Problem(.badRequest, "the body must be a JSON object, not \(document.kind)")

@@ -1,9 +1,7 @@
 import CSimdjson
 
-/// The reason and the place of a JSON syntax error.
+/// The reason why a text is not accepted as JSON.
 struct JSONError: Error, Equatable {
-    /// In bytes from the start of the text.
-    let offset: Int
     let reason: String
 }
 
@@ -13,7 +11,7 @@ extension JSON {
 
     /// Parses a complete JSON text (RFC 8259).
     init(parsing bytes: [UInt8]) throws(JSONError) {
-        guard let parser = njs_parser_new() else { throw JSONError(offset: 0, reason: "out of memory") }
+        guard let parser = njs_parser_new() else { throw JSONError(reason: "out of memory") }
         defer { njs_parser_free(parser) }
         var document = njs_document()
         var failure = njs_failure()
@@ -22,8 +20,8 @@ extension JSON {
                 parser, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count, &document, &failure)
         }
         guard status == NJS_OK else {
-            let reason = failure.problem.map { String(cString: $0) } ?? "the text is too large"
-            throw JSONError(offset: Int(failure.offset), reason: reason)
+            guard let problem = failure.problem else { throw JSONError(reason: "the text is too large") }
+            throw JSONError(reason: "at byte \(failure.offset), \(String(cString: problem))")
         }
         var tape = Tape(document)
         self = try tape.value(depth: 0)
@@ -59,7 +57,7 @@ private struct Tape {
 
     private mutating func container(_ word: UInt64, depth: Int) throws(JSONError) -> JSON {
         guard depth <= JSON.maximumDepth else {
-            throw JSONError(offset: 0, reason: "nested deeper than \(JSON.maximumDepth) levels")
+            throw JSONError(reason: "nested deeper than \(JSON.maximumDepth) levels")
         }
         let isObject = UInt8(word >> 56) == UInt8(ascii: "{")
         // The low 32 bits are the index after the closing word.
