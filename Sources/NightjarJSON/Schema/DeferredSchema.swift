@@ -1,4 +1,4 @@
-/// A schema that is parsed on first use. A program uses few of the schemas of a large API.
+/// A schema that is parsed on first use, because a program uses few of the schemas of a large API.
 public final class DeferredSchema: Sendable {
     private let read: @Sendable () throws(NightjarError) -> JSONSchema
     private let cached = LazyReference<Loaded>()
