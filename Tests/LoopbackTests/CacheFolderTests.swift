@@ -188,8 +188,8 @@ enum CacheProcess {
         #expect(lines.filter { $0.hasPrefix("warning") }.count == 1, "\(result.text)\(result.errors)")
     }
 
-    /// A file size limit has the same effect as a full disk. The unit of `ulimit -f` is 512 bytes (POSIX), or 1024 bytes
-    /// in some shells.
+    /// A file size limit has the same effect as a full disk. The unit of `ulimit -f` is 512 bytes, in some shells 1024
+    /// bytes.
     @Test(arguments: [1, 8, 32, 80]) func fullDiskIsNotAnError(_ kibibytes: Int) throws {
         guard !isSanitized else { return }  // the limit also applies to ThreadSanitizer's files
         let result = try CacheProcess.run(script(times: 12), in: parent, through: "ulimit -f \(kibibytes)")

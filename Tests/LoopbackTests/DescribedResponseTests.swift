@@ -35,7 +35,8 @@ import Testing
         document = try JSONValue(parsing: String(decoding: result.output, as: UTF8.self))
     }
 
-    /// Sends each operation with the examples of the document. Deletions are last, because other operations need the data.
+    /// Sends each operation with the examples of the document. Deletions are last, because other operations need the
+    /// data.
     @Test func eachOperationRespondsAsDescribed() throws {
         defer { server.stop() }
         var failed: Set<String> = []

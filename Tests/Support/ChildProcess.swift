@@ -5,7 +5,7 @@ import Synchronization
 
 /// A child process of a test.
 ///
-/// Foundation's `Process` can deadlock: it detects the end of a child with a socket, and other children that are started
+/// Foundation's `Process` can deadlock: it detects the end of a child with a socket, and children that are started
 /// concurrently inherit this socket. This class passes only the three standard streams to its children.
 public final class ChildProcess: Sendable {
     public enum Ending: Sendable, Equatable {
@@ -67,8 +67,8 @@ public final class ChildProcess: Sendable {
         ending.withLock { if $0 == nil { kill(id, signal) } }
     }
 
-    /// Returns how the process ended, or nil if it is still running. The kernel does not reuse the process ID before this
-    /// method has returned an ending.
+    /// Returns how the process ended, or nil if it is still running. The kernel does not reuse the process ID before
+    /// this method has returned an ending.
     private func look() -> Ending? {
         ending.withLock { ending in
             if let ending { return ending }

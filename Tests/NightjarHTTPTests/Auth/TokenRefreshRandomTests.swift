@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Invariants for any order of events.
+/// Checks invariants after each event of a random sequence.
 @Suite struct TokenRefreshRandomTests {
     private struct World {
         var machine = TokenRefresh()

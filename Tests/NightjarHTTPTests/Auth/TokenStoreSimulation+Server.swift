@@ -2,14 +2,14 @@ import NightjarTestSupport
 
 @testable import NightjarHTTP
 
-/// An authorization server whose refresh tokens rotate.
+/// An authorization server with rotating refresh tokens.
 struct SimulatedServer {
     struct Redemption {
         let key: String?
         let successor: Token
         /// The successor is saved in the store.
         var isReplaced = false
-        /// The store has been deleted since, so no process can know that the token was redeemed.
+        /// The store was deleted after the redemption, so no process can know that the token was redeemed.
         var isForgiven = false
     }
 
@@ -43,12 +43,12 @@ struct SimulatedServer {
         for refresh in redemptions.keys { redemptions[refresh]?.isForgiven = true }
     }
 
-    /// The store contains the successor of this refresh token.
+    /// Records that the store contains the successor of a refresh token.
     mutating func replaced(_ refresh: String) { redemptions[refresh]?.isReplaced = true }
 
     /// - Parameters:
     ///   - hasSuccessor: The requesting process has already received the response to this refresh token.
-    ///   - isForgotten: The store and its intent have been deleted since the process began.
+    ///   - isForgotten: The store, with the intent, was deleted after the update was requested.
     mutating func redeem(
         _ refresh: String, key: String?, hasSuccessor: Bool, isForgotten: Bool
     ) -> LoginUpdate.Result {

@@ -1,10 +1,10 @@
 @testable import NightjarHTTP
 
-/// Most rows correspond to tests of http-tests/cache-tests.
+/// Most rows correspond to tests of the project http-tests/cache-tests.
 extension RFC9111Tests {
     private static let stale = "validate:stale"
 
-    /// Adds a validator, so that a stale response leads to a validation.
+    /// Adds an ETag, so a stale response is validated.
     private static func tagged(_ fields: (String, String)...) -> Fields { fields + [("ETag", "\"a\"")] }
 
     static let lifetimes: [[Row]] = [
@@ -200,9 +200,10 @@ extension RFC9111Tests {
         ].flatMap { (status: Int, hasLifetime: Bool) -> [Row] in
             let response = [("Last-Modified", "@-\(day)"), ("Date", "@0")]
             return [
-                row("4.2.2", "statuses have a heuristic lifetime", response, hasLifetime ? "fresh" : "fetch:uri-miss") {
-                    $0.status = status
-                },
+                row(
+                    "4.2.2", "only some statuses have a heuristic lifetime", response,
+                    hasLifetime ? "fresh" : "fetch:uri-miss"
+                ) { $0.status = status },
                 row(
                     "4.2.2", "public permits a heuristic lifetime", response + [("Cache-Control", "public")], "fresh"
                 ) { $0.status = status },
@@ -259,7 +260,7 @@ extension RFC9111Tests {
             Case(
                 "5.1", "the first Age field counts if it is smaller", tagged(hour, ("Age", "0"), ("Age", "7200")),
                 "fresh"),
-            Case("5.1", "equal Age fields are one", tagged(hour, ("Age", "0"), ("Age", "0")), "fresh"),
+            Case("5.1", "equal Age fields count as one", tagged(hour, ("Age", "0"), ("Age", "0")), "fresh"),
         ]),
     ]
 }

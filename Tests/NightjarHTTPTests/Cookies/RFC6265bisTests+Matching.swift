@@ -1,7 +1,7 @@
 @testable import NightjarHTTP
 
 extension RFC6265bisTests {
-    /// 1994-11-06 08:49:37.
+    /// Notations of 1994-11-06 08:49:37.
     static let dates: [[Row]] = [
         cases(
             "5.1.1", "many formats denote the same date",
@@ -10,7 +10,7 @@ extension RFC6265bisTests {
                 "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
                 "Sun, 06-Nov-1994 08:49:37 GMT", "6 Nov 1994 8:49:37", "Nov 6 1994 8:49:37 PM",
                 "1994 6 Nov 08:49:37", "08:49:37 6 1994 November", "6/nOv/94/08:49:37", "06 NOVEMBER 94 08:49:37 UTC",
-                // Time zones and names of weekdays are ignored, even if they are wrong.
+                // Time zones, names of weekdays and other words are ignored.
                 "Mon, 06 Nov 1994 08:49:37 PST", "Sun, 06 Nov 1994 08:49:37 +0200",
                 "blah 6 blah Nov blah 94 blah 8:49:37",
                 // Characters after the digits of a token are ignored.
@@ -90,7 +90,7 @@ extension RFC6265bisTests {
         ) { (.defaultPath($0.0), .text($0.1)) },
     ]
 
-    /// Rows with the same section and claim, from pairs, triples or texts.
+    /// Returns one row per case, all with the same section and claim.
     static func cases<Case>(
         _ section: String, _ claim: String, _ cases: [Case], _ row: (Case) -> (Input, Expected)
     ) -> [Row] {

@@ -17,7 +17,7 @@ extension RFC6265bisTests {
                 ("a=b; Domain=www.example.com", "https://example.com/a/", false),
                 ("a=b; Domain=example.com", "https://badexample.com/a/", false),
                 ("a=b; Domain=example.com", "https://other.com/a/", false),
-                // A path: the default here is /a.
+                // A path. The default path is /a.
                 ("a=b", "https://www.example.com/a", true), ("a=b", "https://www.example.com/a?x=/y", true),
                 ("a=b", "https://www.example.com/", false), ("a=b", "https://www.example.com/ab", false),
                 ("a=b; Path=/", "https://www.example.com/", true), ("a=b; Path=/", "https://www.example.com/?q", true),
