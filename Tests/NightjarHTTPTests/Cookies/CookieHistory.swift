@@ -29,8 +29,8 @@ struct CookieHistory {
     }
 
     var changes: [Change] = []
-    /// Whether the clocks of all processes agree. If true, changes are ordered by time, even if the process of the later
-    /// change did not know the earlier one.
+    /// Whether the clocks of all processes agree. If true, changes are ordered by time, even if the process of the
+    /// later change did not know the earlier one.
     var clocksAgree = true
     /// The number of changes that were made before the file was last removed. They may be lost.
     private var forgotten = 0

@@ -192,8 +192,8 @@ import Testing
 
     // MARK: Any order
 
-    /// Three jars make random changes and merge snapshots, some of which are old. After all jars have merged each other,
-    /// they are equal.
+    /// Three jars make random changes and merge snapshots, some of which are old. After each jar has merged the others,
+    /// all jars are equal.
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
     func mergedJarsConverge(_ seed: UInt64) throws {
         var state = seed &* 0x9E37_79B9_7F4A_7C15

@@ -148,7 +148,7 @@ import Testing
         #expect(kind(interim) { $0.maximumHead = 280 } == nil)
     }
 
-    /// Found by the fuzzer: a status line with an error after the limit fails with too_large, regardless of the split.
+    /// Found by fuzzing. If a status line is invalid only after the limit, the error is too_large for every split.
     @Test func limitIsCheckedBeforeLaterBytes() {
         let interim = "HTTP/1.1 103 Early Hints\r\n\r\n"
         for limit in 28...36 {
@@ -195,7 +195,7 @@ import Testing
                 Issue.record("no head")
                 return
             }
-            // The end does not require another byte.
+            // The end of the response is reported without a further byte.
             #expect(!decoder.isIdle)
             guard case .end = try decoder.next(&buffer) else {
                 Issue.record("no end")
@@ -215,7 +215,7 @@ import Testing
     }
 
     @Test func decoderIsSmall() {
-        // There is one decoder for each connection.
+        // Each connection has its own decoder.
         #expect(MemoryLayout<HTTP1ResponseDecoder>.size <= 768)
     }
 
