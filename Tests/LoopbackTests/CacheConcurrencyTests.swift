@@ -5,7 +5,7 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// Identical concurrent calls.
+/// Concurrent calls for the same resource.
 @Suite struct CacheConcurrencyTests {
     private let demo: CacheDemo
     private let queue = CompletionQueue()

@@ -137,7 +137,7 @@ enum CacheProcess {
         cache.close()
     }
 
-    /// Expects that calls succeed without the folder, and that the log contains `reported` warnings.
+    /// Expects that calls succeed without the folder, and that the number of logged warnings is in `reported`.
     private func expectCallsContinue(reported: ClosedRange<Int> = 1...1, location: SourceLocation = #_sourceLocation)
         throws
     {

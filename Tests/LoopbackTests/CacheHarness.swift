@@ -96,7 +96,7 @@ extension Request {
 }
 
 extension Response {
-    /// Returns a member of the JSON line with which the body of a `/cache/{name}` response begins.
+    /// Returns a member of the JSON line at the start of a `/cache/{name}` body.
     func reported(_ member: String) -> String? {
         let text = String(decoding: body.readableBytesView.prefix(1000), as: UTF8.self)
         let parts = text.split(separator: "\"\(member)\":", maxSplits: 1)

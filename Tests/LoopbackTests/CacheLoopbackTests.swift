@@ -126,7 +126,7 @@ import Testing
     func writeInvalidatesItsResources(_ method: Nightjar.Method) throws {
         let names = ["a", "b", "c", "d"]
         for name in names { try client.get("/cache/\(name)?\(fresh)") }
-        // DELETE supports no fields.
+        // The demo server's DELETE has no `control` parameter.
         let fields = method == .delete ? "" : "\(fresh)&"
         let b = "/cache/b%3Fcontrol%3Dmax-age%3D60"
         let c = "/cache/c%3Fcontrol%3Dmax-age%3D60"

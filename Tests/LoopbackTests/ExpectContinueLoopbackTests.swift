@@ -106,7 +106,7 @@ import Testing
         large.body = .bytes(ByteBuffer(repeating: 1, count: 1 << 20))
         _ = try client.sendBlocking(request(nil))
         _ = try client.sendBlocking(large)
-        // Expect is not used with an idle timeout below 1 s: the call would time out before it sends the body.
+        // By default, Expect is not used with an idle timeout of at most 1 s: it would expire before the body is sent.
         large.timeouts.idle = .milliseconds(900)
         _ = try client.sendBlocking(large)
         var empty = request(true)

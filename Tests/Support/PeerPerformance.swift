@@ -1,7 +1,7 @@
 import Glibc
 import NIOSSL
 
-/// Runs the script of one connection on a thread of its own.
+/// Runs the script of one connection. Each connection has its own thread.
 final class PeerPerformance: @unchecked Sendable {
     /// The reason why a script ended before its last step.
     private enum Halt: Error {

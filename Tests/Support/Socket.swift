@@ -15,7 +15,7 @@ public struct SocketError: Error, Equatable, CustomStringConvertible {
     static func last(_ call: String) -> SocketError { SocketError(call: call, code: errno) }
 }
 
-/// A blocking loopback socket with a timeout for every wait. Only one thread may use a socket at a time.
+/// A blocking loopback socket with timeouts. Only one thread may use a socket at a time.
 public final class Socket: @unchecked Sendable {
     public enum WaitError: Error, Equatable {
         case timedOut

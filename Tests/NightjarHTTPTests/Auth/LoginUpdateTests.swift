@@ -252,8 +252,8 @@ import Testing
         #expect(next.loaded(stored(bob, 9), at: now, using: &random) == .end(.adopted(bob)))
     }
 
-    /// The stored login came from the configured token 7, so token 7 is not used again. If the stored login came from
-    /// token 8, token 7 is used.
+    /// In the first round, the ended login in the store came from the configured token, so the token is not used again.
+    /// In the second round, the login came from another configured token.
     @Test func configuredTokenIsUsedOnce() {
         var random = SeededRandom(seed: 8)
         var refused = StoredLogin(.refused, lineage: 1, generation: 7, configured: 7)

@@ -7,9 +7,9 @@ struct SimulatedServer {
     struct Redemption {
         let key: String?
         let successor: Token
-        /// The successor is saved in the store.
+        /// Whether the successor was saved in the store.
         var isReplaced = false
-        /// The store was deleted after the redemption, so no process can know that the token was redeemed.
+        /// Whether the store was deleted after the redemption. No process can then know that the token was redeemed.
         var isForgiven = false
     }
 
@@ -55,9 +55,9 @@ struct SimulatedServer {
         guard let family = family[refresh], !revoked.contains(family) else { return .invalidGrant }
         if let redemption = redemptions[refresh] {
             guard !redemption.isForgiven, !isForgotten else { return .invalidGrant }
-            if redemption.key != key { violation = violation ?? "\(refresh) was spent twice, with two keys" }
-            if hasSuccessor { violation = violation ?? "\(refresh) was spent by a process that had its successor" }
-            if redemption.isReplaced { violation = violation ?? "\(refresh) was spent though its successor was saved" }
+            if redemption.key != key { violation = violation ?? "\(refresh) was redeemed with two different keys" }
+            if hasSuccessor { violation = violation ?? "\(refresh) was redeemed by a process with its successor" }
+            if redemption.isReplaced { violation = violation ?? "\(refresh) was redeemed, but has a saved successor" }
             return honoursKeys ? .token(redemption.successor) : .invalidGrant
         }
         let successor = issue(family: family)

@@ -223,7 +223,7 @@ struct TokenStoreSystem: SimulatedSystem {
             {
                 note("login \(login.lineage) replaced the later login \(stored.lineage)")
             }
-            if stored.ending != nil, stored.lineage == login.lineage { note("a login that had ended came back") }
+            if stored.ending != nil, stored.lineage == login.lineage { note("an ended login was restored") }
         }
         if login.token != nil, let logout {
             let isLogin = purpose == .logIn || (logins[login.lineage] != nil && login.lineage != logout.lineage)

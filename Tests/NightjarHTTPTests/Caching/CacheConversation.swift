@@ -72,7 +72,7 @@ struct CacheConversation: Sendable {
     }
 
     /// The decision for the later request, such as `fresh`, `swr+refresh`, `validate:stale`, `fetch:uri-miss` or
-    /// `refuse`. If the caller gets another status than the stored one, the status follows: `fresh 304`.
+    /// `refuse`. A status that differs from the stored one follows, as in `fresh 304`.
     var word: String { decision.word }
 }
 

@@ -145,7 +145,7 @@ extension RFC9111Tests {
             "Thu, 8 Aug 2050 02:01:18 GMT", "Foo, 18 Aug 2050 02:01:18 GMT", "Thu, 18 Foo 2050 02:01:18 GMT",
             "Thu, 18 Aug 2050 02:01:18", "Thu,18 Aug 2050 02:01:18 GMT", "Thu, 18 Aug 20500 02:01:18 GMT",
         ].map {
-            row("5.3", "another format is a date in the past", tagged(("Expires", $0), ("Date", "@0")), stale)
+            row("5.3", "an invalid date counts as a date in the past", tagged(("Expires", $0), ("Date", "@0")), stale)
         },
     ]
 
@@ -250,7 +250,7 @@ extension RFC9111Tests {
             (" 7200 ", false), ("007200", false),
         ].map { (value: String, isFresh: Bool) in
             row(
-                "5.1", "the first member of Age is a number of seconds, or Age is ignored",
+                "5.1", "Age is ignored unless its first member is a number of seconds",
                 tagged(("Date", "@0"), hour, ("Age", value)), isFresh ? "fresh" : stale)
         },
         table([

@@ -142,7 +142,7 @@ import Testing
             case .store(var decoded) = CacheConversation.request([]).storability(
                 of: conversation.head, isDecoded: true, requested: .epoch, received: .epoch)
         else {
-            Issue.record("not stored")
+            Issue.record("the response was not stored")
             return
         }
         #expect(decoded.completed(contentLength: 77)?.contentLength == 77, "Content-Length is of the encoded body")

@@ -163,7 +163,7 @@ import Testing
             case .updated(let update) = CacheConversation.request([], .head).meaning(
                 ofHead: ResponseHead(status: 200), for: invalidated, requested: .epoch, received: .epoch)
         else {
-            Issue.record("not updated")
+            Issue.record("the response was not updated")
             return
         }
         #expect(update.response.isInvalidated, "HEAD does not validate an invalidated response")

@@ -17,7 +17,7 @@ struct CookieHistory {
         var at = 0.0
         /// The changes that the process knew when it made this change.
         var knows: Set<Int> = []
-        /// The process has ended, and its private cookies are lost.
+        /// Whether the process has ended, so its private cookies are lost.
         var hasEnded = false
 
         var isPrivate: Bool { value != nil && !isShared }

@@ -112,7 +112,7 @@ import Testing
         }
         #expect(jar.table.count <= CookieTable.maximumCount)
         #expect(jar.snapshot().deletions.count <= CookieDeletions.maximumCount)
-        // Storing a cookie visits the at most 50 cookies of its domain up to five times.
+        // A domain has at most 50 cookies. Storing a cookie visits each of them up to five times.
         #expect(jar.table.visited <= 10_000 * 250, "\(jar.table.visited) visited")
     }
 

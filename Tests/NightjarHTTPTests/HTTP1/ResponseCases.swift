@@ -51,8 +51,8 @@ extension ResponseCase {
             ["protocol: status 99"]),
         ResponseCase("a status with a sign", wire: "HTTP/1.1 +20 OK\r\n\r\n", ["protocol: three digits"]),
         ResponseCase(
-            "a status line of one word", wire: "HTTP/1.1\r\n\r\n", ["protocol: must have a version, a space and a status"]
-        ),
+            "a status line of one word", wire: "HTTP/1.1\r\n\r\n",
+            ["protocol: must have a version, a space and a status"]),
         ResponseCase(
             "a status line that ends in LF", wire: "HTTP/1.1 200 OK\nContent-Length: 0\r\n\r\n",
             ["protocol: LF without CR"]),

@@ -185,7 +185,7 @@ extension LimitGate {
         #expect(gate.holds == .rate(.serverCount) && gate.deadline == 30 * Self.second)
     }
 
-    /// The count in a response head includes the exchange itself, so the exchange does not count as in flight after it.
+    /// The remaining count in a response head already includes this exchange, although its body is still in flight.
     @Test func slotIsReleasedOnce() throws {
         var gate = gate { _ in }
         var stream: LimitGate.Permit? = try enter(&gate)

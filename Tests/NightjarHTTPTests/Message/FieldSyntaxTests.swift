@@ -11,7 +11,7 @@ import Testing
         }
     }
 
-    /// Tests each byte at each position, because the function reads words of eight bytes. The other bytes are valid.
+    /// Tests each byte at each position, because the function checks eight bytes at a time. The other bytes are valid.
     @Test func endOfAValueIsFoundAtEachPosition() {
         for byte in UInt8.min...UInt8.max {
             for position in 0..<20 {

@@ -46,8 +46,8 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         var pool = Pool(limit: 2)
         let callers = (0..<5).map { _ in Caller() }
         for caller in callers { _ = pool.acquire(caller) }
-        _ = pool.connected()  // for the first
-        _ = pool.connected()  // for the second
+        _ = pool.connected()  // for the first caller
+        _ = pool.connected()  // for the second caller
         guard let third = pool.lost(), let fourth = pool.lost() else {
             Issue.record("expected two connection attempts")
             return

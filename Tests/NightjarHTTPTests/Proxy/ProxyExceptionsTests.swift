@@ -8,7 +8,7 @@ import Testing
         let list: String
         let host: String
         let isDirect: Bool
-        /// Whether all versions of curl since 7.86 return the same result.
+        /// Whether all versions of curl since 7.86 also return the result `isDirect`.
         let isCurls: Bool
 
         init(_ list: String, _ host: String, _ isDirect: Bool, isCurls: Bool = true) {

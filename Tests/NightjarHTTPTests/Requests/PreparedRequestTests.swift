@@ -145,7 +145,7 @@ import Testing
         #expect(!(try lines(request(.get, "http://@h/"), base: nil).joined().contains("Authorization")))
     }
 
-    /// Precedence: the request's own field, the user info of its URL, the client's field, the user info of the client's
+    /// Precedence: the request's field, the user info of its URL, the client's default field, the user info of the base
     /// URL.
     @Test func explicitCredentialsReplaceUserInfo() throws {
         func credentials(_ request: Request, _ defaults: KeyValuePairs<String, String> = [:]) throws -> [String] {
