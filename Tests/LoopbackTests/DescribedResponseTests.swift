@@ -19,8 +19,11 @@ import Testing
         let body: String
     }
 
-    /// Operations that fail in this test: some require a previous step, such as an upload or a device code; some are
-    /// rejected; some refer to a comment that was deleted with its article; `get_flaky` always fails at first.
+    /// The operations that fail with their examples:
+    /// - `get_avatar`, `decide_device_login` and `refresh` require an upload, a device code or a token.
+    /// - `delete_user` is rejected, because the user has articles or comments.
+    /// - `delete_comment` refers to a comment that was deleted with its article.
+    /// - `get_flaky` fails the first time by design.
     private static let failing: Set<String> = [
         "get_avatar", "decide_device_login", "refresh", "delete_user", "delete_comment", "get_flaky",
     ]

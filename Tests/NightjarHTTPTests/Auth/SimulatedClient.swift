@@ -44,7 +44,7 @@ struct SimulatedClient {
     private var lastCall: TokenRefresh.Call = 0
     /// The step of the last logout. Nil after the next login in this process.
     private var loggedOut: Int?
-    /// Refresh tokens whose successor this process has received.
+    /// The refresh tokens for which this process has received a successor.
     private var usedTokens: Set<String> = []
 
     init(_ index: Int, configured: Token?, _ capabilities: LoginUpdate.Capabilities) {

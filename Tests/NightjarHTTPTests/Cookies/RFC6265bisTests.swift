@@ -12,7 +12,7 @@ import Testing
         case field([UInt8])
         case domain(host: String, domain: String)
         case path(String, cookiePath: String)
-        /// The path of a URL whose response sets a cookie without a Path attribute.
+        /// The path of a URL from which a cookie without a Path attribute is set.
         case defaultPath(String)
         /// A Set-Cookie value from a URL.
         case store(String, from: String)
