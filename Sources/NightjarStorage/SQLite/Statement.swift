@@ -40,9 +40,9 @@ package final class Statement {
         return result
     }
 
-    /// Calls `body` for each row until it returns false. The row is valid until `body` returns.
+    /// Calls `body` for each row until `body` returns false. The row is valid until `body` returns.
     package func each(_ values: [SQLValue] = [], _ body: (Row) -> Bool) throws(DatabaseError) {
-        // Always reset: an unfinished statement would keep its lock on the file.
+        // Always reset, because an unfinished statement keeps its lock on the file.
         defer {
             _ = ForkGate.inside {
                 sqlite3_reset(handle)
@@ -72,7 +72,7 @@ package final class Statement {
         case .text(var text):
             text.withUTF8 { bytes in
                 bytes.withMemoryRebound(to: CChar.self) {
-                    // An empty string may have no address, which SQLite would store as NULL.
+                    // The address of an empty string may be nil, and SQLite would store NULL.
                     sqlite3_bind_text64(
                         handle, index, $0.baseAddress ?? Statement.nothing, UInt64($0.count), csqlite_transient(),
                         UInt8(SQLITE_UTF8))
@@ -95,7 +95,7 @@ package final class Statement {
 
 /// A row of a ``Statement``. Columns are numbered from 0. Must not be stored.
 ///
-/// The file is not trusted: a value of another type, or text that is not valid UTF-8, reads as nil.
+/// The file is not trusted. A value of another type is read as nil, and so is text that is not valid UTF-8.
 package struct Row {
     private let handle: OpaquePointer
 
