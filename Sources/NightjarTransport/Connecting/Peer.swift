@@ -7,7 +7,7 @@ struct Peer {
     let host: String
     let isTLS: Bool
     let isProxy: Bool
-    /// ` for example.com:443` if the peer is not the origin.
+    /// ` for example.com:443` if ``place`` does not name the origin; otherwise empty.
     let purpose: String
 
     init(_ origin: Origin) {

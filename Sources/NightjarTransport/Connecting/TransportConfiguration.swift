@@ -8,18 +8,19 @@ public struct TransportConfiguration: Sendable {
     public var idleConnectionLifetime = Duration.seconds(60)
     /// A PEM file of trusted certificate authorities. Nil: the system's trust store.
     public var certificateAuthorityFile: String?
-    /// Whether the server's certificate and host name are verified. If false, every connection is open to interception.
+    /// Whether the server's certificate and host name are verified. If false, an attacker can intercept every
+    /// connection.
     public var verifiesCertificates = true
 
-    /// The proxies. By default, the proxies of the environment, which is read once, when the client is created.
+    /// The proxies. By default, the environment variables, which are read once when the client is created.
     public var proxy = ProxySettings()
-    /// The socket for every connection, regardless of the URL's host, like curl's --unix-socket. No name is resolved and
-    /// no proxy is used. Nil: connect to the host.
+    /// The Unix socket for every connection, regardless of the URL's host, like curl's --unix-socket. The client then
+    /// does not resolve names or use proxies. Nil: connect to the host.
     public var unixSocket: UnixSocket?
-    /// Whether LF without CR ends the lines of a response, as some embedded devices send them (RFC 9112 section 2.2).
-    /// If false, the default, such a response fails with `protocol`.
+    /// Whether LF without CR ends a line of a response, as some embedded devices send (RFC 9112 section 2.2). If false,
+    /// a response with such a line fails with `protocol`.
     public var lenientLineEndings = false
-    /// The User-Agent field of a request for a tunnel; nil sends none.
+    /// The User-Agent field of a CONNECT request. Nil: no field is sent.
     public var userAgent: String?
 
     public init() {}
