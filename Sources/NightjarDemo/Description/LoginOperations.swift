@@ -76,7 +76,7 @@ extension APIDescription {
             .query("response_type", Schema.constant("code"), "Always code.", isRequired: true)
             .query("client_id", Schema.constant(OAuthClient.id), "The client.", isRequired: true)
             .query(
-                "redirect_uri", ["type": "string", "format": "uri"], "On loopback.",
+                "redirect_uri", ["type": "string", "format": "uri"], "A loopback URL.",
                 example: "http://127.0.0.1:9/callback", isRequired: true
             )
             .query(

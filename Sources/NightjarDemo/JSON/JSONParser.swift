@@ -1,13 +1,14 @@
-/// The reason and the place of a JSON syntax error.
+/// The reason and position of a JSON syntax error.
 struct JSONError: Error, Equatable {
-    /// The place of the error, in bytes from the start of the text.
+    /// The position of the error, in bytes from the start of the text.
     let offset: Int
     let reason: String
 }
 
 /// Parses a complete JSON text (RFC 8259). Strict, with a limit on nesting.
 struct JSONParser {
-    /// The deepest nesting. Limited, because each level takes a stack frame and the sender determines the depth.
+    /// The maximum nesting depth. It is limited because each level uses stack space, and the sender determines the
+    /// depth.
     static let maximumDepth = 64
 
     private let bytes: [UInt8]

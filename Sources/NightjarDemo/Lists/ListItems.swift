@@ -1,7 +1,6 @@
 /// The items of a data set, ordered by identifier.
 ///
-/// The initial items are computed and take no memory. Only changes are stored, so that a set of a million items takes a
-/// few numbers.
+/// The initial items are computed. Only changes are stored, so a set of a million items takes little memory.
 struct ListItems {
     /// The distance between initial identifiers, which leaves room for insertions.
     static let step = 1000
@@ -59,7 +58,7 @@ struct ListItems {
         while ids.count < places.count {
             if !deleted.contains(next) { ids.append(next) }
             while insertion < inserted.count, inserted.values[insertion] <= next { insertion += 1 }
-            // The next initial item, or an inserted one before it.
+            // The next initial item, or an inserted item before it.
             let original = next / ListItems.step + 1
             let added = insertion < inserted.count ? inserted.values[insertion] : nil
             guard
