@@ -11,8 +11,8 @@ struct Page {
         size = try request.query("per_page", in: Page.sizes, or: Page.defaultSize)
     }
 
-    /// Returns this page of `rows`. A page after the last one is empty. The response has no Last-Modified, because
-    /// deletions leave no timestamp.
+    /// Returns a response with this page of `rows`. A page after the last page is empty. The response has no
+    /// Last-Modified, because deletions leave no timestamp.
     func response<Element>(
         of rows: [Element], _ json: (Element) -> JSON, to request: Request
     ) throws(Problem) -> Response {

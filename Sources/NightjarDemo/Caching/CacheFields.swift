@@ -3,9 +3,9 @@ import NIOHTTP1
 /// The header fields of a response under `/cache` that the query requests.
 ///
 /// - `control`, repeatable: a Cache-Control field, verbatim.
-/// - `expires`: seconds after the Date field, or `garbage`, which sends `0`.
+/// - `expires`: the Expires field, in seconds after Date, or `garbage`, which sends `0`.
 /// - `age`: an Age field, verbatim, so that it may be invalid.
-/// - `date`: seconds from now, or `none`.
+/// - `date`: the Date field, in seconds from now, or `none`.
 /// - `modified`: sends a Last-Modified field this many seconds before the last change of the name.
 /// - `vary`: field names separated by commas, or `*`.
 /// - `field`, repeatable: `Name:value`, verbatim.

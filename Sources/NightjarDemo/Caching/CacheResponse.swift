@@ -7,7 +7,7 @@ import NIOHTTP1
 /// - `status`: the status. If it is not 200, conditions and ranges are ignored.
 /// - `length`: the length of the body, up to 64 MiB (``CacheContent``). The default is a small JSON document.
 /// - `seed`: selects a different body and ETag.
-/// - `gzip`: `1` encodes the body for clients that accept gzip, and adds to Vary.
+/// - `gzip`: `1` encodes the body for clients that accept gzip, and adds Accept-Encoding to Vary.
 /// - `chunked`: `1` sends the body without Content-Length.
 /// - `cut`: closes the connection after this number of body bytes.
 /// - `delay`: the delay before the response, in seconds.

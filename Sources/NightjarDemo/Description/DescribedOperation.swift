@@ -7,7 +7,7 @@ import NIOHTTP1
 /// Each method returns a copy with one more property. Error responses are the same for all operations.
 struct DescribedOperation {
     let method: HTTPMethod
-    /// The path template of the route. Its braces are parameters.
+    /// The path template of the route. Segments in braces are parameters.
     let path: String
     let id: String
     private let summary: String

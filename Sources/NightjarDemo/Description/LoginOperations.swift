@@ -123,7 +123,7 @@ extension APIDescription {
         "type": "string", "enum": .array(DigestAlgorithm.choices.map(JSON.string)),
     ]
 
-    /// Returns the schema of a response that describes its authenticated request.
+    /// Returns the schema of a response with the given string members and a summary of the request.
     private static func seen(_ names: String...) -> JSON {
         let texts = names.map { JSON.Member(name: $0, value: Schema.string) }
         let others = Schema.object(["method": Schema.string, "body_bytes": Schema.integer(from: 0)])

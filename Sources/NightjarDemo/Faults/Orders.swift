@@ -53,7 +53,7 @@ final class Orders: Resettable {
         router.on(.GET, "/v1/orders/{id}", read)
     }
 
-    /// Removes all orders and restarts the numbers of orders and requests.
+    /// Removes all orders and resets the counters.
     func reset() {
         orders.removeAll()
         keys.removeAll()

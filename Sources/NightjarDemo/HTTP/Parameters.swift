@@ -23,7 +23,7 @@ struct Parameters {
         }
     }
 
-    /// The first value with this name. JSON numbers and booleans are converted to texts.
+    /// Returns the first value with this name. JSON numbers and booleans are converted to text.
     subscript(_ name: String) -> String? {
         if let item = form.first(where: { $0.name == name }) { return item.value }
         switch document[name] {

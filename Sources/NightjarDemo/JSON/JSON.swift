@@ -1,5 +1,4 @@
-/// A JSON value (RFC 8259) of the demo server. Objects keep the order of their members, and integers are exact to 64
-/// bits.
+/// A JSON value (RFC 8259) of the demo server. Objects keep the order of their members. Integers have 64 bits.
 ///
 /// Shares no code with the client, because an error in shared code would go unnoticed in tests.
 enum JSON: Equatable, Sendable {

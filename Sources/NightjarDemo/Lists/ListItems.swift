@@ -37,8 +37,7 @@ struct ListItems {
     /// Returns the identifier of the item at an index. Nil if there is none.
     func id(at index: Int) -> Int? {
         guard (0..<count).contains(index) else { return nil }
-        // Binary search for the smallest number with more than `index` items up to it, which is the identifier of an
-        // item.
+        // The binary search finds the smallest identifier up to which there are more than `index` items.
         var low = 0
         var high = end
         while low < high {

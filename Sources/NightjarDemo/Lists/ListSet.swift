@@ -19,7 +19,7 @@ final class ListSet {
     /// A request and its result.
     struct Query {
         let style: ListStyle
-        /// The request target, truncated.
+        /// The query of the request target, truncated to 300 characters.
         let text: String
         let page: Int
         let itemCount: Int

@@ -4,7 +4,7 @@ enum ListStyle: String, CaseIterable {
     case page
     /// `?offset=20`.
     case offset
-    /// `?cursor=`, from the preceding response.
+    /// `?cursor=`, with the cursor from the preceding response.
     case cursor
     /// `?starting_after=`, the identifier of the last item, with `has_more` in the response.
     case after

@@ -29,7 +29,7 @@ struct Control {
         return Response(.noContent)
     }
 
-    /// Executes the commands in the request's members and returns the resulting state:
+    /// Executes the commands in the members of the request. Returns the current mode of the outage.
     ///
     /// - `"reset": true`: restores the initial data, removes logins, orders and rate limit windows, resets the counters
     ///   and ends an outage.

@@ -100,7 +100,7 @@ extension DemoStatistics {
         package internal(set) var revokedFamilies = 0
         /// The `scope` of the last request to the token endpoint. Empty if the request had none.
         package internal(set) var scope = ""
-        /// Unknown, expired or revoked bearer tokens, each of which received 401.
+        /// Requests with an unknown, expired or revoked bearer token. Each of them received 401.
         package internal(set) var refused = 0
     }
 
@@ -156,7 +156,7 @@ final class Ledger: Sendable {
         }
     }
 
-    /// Changes the counters of one part of the API.
+    /// Changes counters of the statistics.
     func note(_ change: (inout DemoStatistics) -> Void) {
         state.withLock { change(&$0.statistics) }
     }

@@ -29,7 +29,7 @@ struct Encodings {
             }
             codings.append(coding)
         }
-        guard codings.count <= 8 else { throw Problem(.notFound, "{codings} must be at most 8") }
+        guard codings.count <= 8 else { throw Problem(.notFound, "{codings} must have at most 8 elements") }
         let content = try Content(request, label: codings.map(\.coding).joined(separator: ", "))
         var response = try content.response(encodedWith: codings)
         if request.query("chunk") != nil, case .bytes(let bytes) = response.body {

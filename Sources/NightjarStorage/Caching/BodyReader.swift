@@ -3,7 +3,8 @@ import NIOCore
 import NightjarCrypto
 import NightjarHTTP
 
-/// Reads a body of a ``DiskCache``. Its checksum was verified when it was opened. Blocking; not thread-safe.
+/// Reads a body of a ``DiskCache``. The checksum of the body was verified when the reader was created. Blocking; not
+/// thread-safe.
 ///
 /// The body stays readable if its entry is evicted by this or another process.
 package final class BodyReader: @unchecked Sendable {
@@ -93,7 +94,7 @@ package final class BodyReader: @unchecked Sendable {
     }
 }
 
-/// The files whose checksum was verified. A large file is then read for its checksum only once, not for each caller.
+/// The files whose checksum was verified. The checksum of a large file is therefore not computed for each caller.
 struct VerifiedBodies {
     /// Identifies a version of a file: a write changes the times of the file, and a replacement has another inode.
     struct Mark: Hashable {

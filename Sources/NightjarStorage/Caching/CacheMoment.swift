@@ -1,7 +1,7 @@
 /// A position among the changes of a cache: the invalidations and removals that were known when a request was sent.
 ///
-/// The moment of a response is the time at which its request was sent. A later change may concern the response, even if
-/// the response arrives after the change. This also holds for changes by other processes.
+/// A response belongs to the moment at which its request was sent. A later change may concern the response, even if
+/// another process made the change, and even if the response arrives after the change.
 package struct CacheMoment: Sendable, Equatable {
     /// Identifies the index whose changes `shared` counts; 0: no index has been read.
     package var index: Int64

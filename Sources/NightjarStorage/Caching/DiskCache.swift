@@ -7,9 +7,9 @@ import Synchronization
 /// A cache of responses on disk, bounded in bytes and shared by all processes that use the same folder. Its functions
 /// block and may be called from any worker thread.
 ///
-/// The index is an SQLite database used by one thread at a time. Bodies are written and read outside of the index. No
-/// operation reports errors: an operation that fails does nothing or finds nothing. ``takeNotes()`` returns the
-/// reasons.
+/// The index is an SQLite database used by one thread at a time. Bodies are written and read outside of the index.
+/// Except for ``settle(within:)``, operations do not report errors: a failed operation does nothing or finds nothing.
+/// ``takeNotes()`` returns the reasons.
 ///
 ///     unopened ──first use──▶ open ──damaged──▶ recreated
 ///         └──failure──▶ off for 30 s, or for 1 s if another process holds the index;

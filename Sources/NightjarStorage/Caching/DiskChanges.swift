@@ -126,7 +126,9 @@ struct DiskChanges {
 
     // MARK: Reading
 
-    /// Decides whether a response may be stored whose request for this URL was sent at `moment`.
+    /// Decides whether the response to a request for this URL may be stored.
+    ///
+    /// - Parameter moment: when the request was sent.
     func verdict(_ url: [UInt8], since moment: CacheMoment, by writer: Int64) throws(DatabaseError) -> StoreVerdict {
         let log = try log()
         guard log.reaches(moment), log.latest > moment.shared else { return log.verdict(since: moment, by: writer, []) }

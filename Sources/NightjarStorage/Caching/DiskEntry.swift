@@ -77,7 +77,7 @@ struct DiskNames {
         text += head
         let digest = Digest.sha256(text)
         let number = digest[24...].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        // Never 0, which means invalid.
+        // The number is never 0, because 0 means invalid.
         return (Array(digest.prefix(24)), Int64(bitPattern: number | 1))
     }
 }

@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// The tables of entries and contents of a ``DiskIndex``, row by row.
+/// Reads and writes the rows of the tables `entry` and `content` of a ``DiskIndex``.
 struct DiskEntryRows {
     private let byKey: Statement
     private let byVariant: Statement
@@ -122,7 +122,7 @@ struct DiskEntryRows {
         try hashes(try database.prepare("SELECT hash FROM content WHERE \(condition)"), [])
     }
 
-    /// Returns the hashes that begin with the given byte, of contents in files.
+    /// Returns the hashes that begin with the given byte. Includes only contents that are in files.
     func contents(startingWith first: UInt8) throws(DatabaseError) -> [[UInt8]] {
         let statement = try database.prepare("SELECT hash FROM content WHERE body IS NULL AND hash >= ? AND hash < ?")
         // For ff, the upper bound is longer than any hash.
@@ -193,7 +193,7 @@ struct DiskEntryRows {
         ])
     }
 
-    /// Removes a content.
+    /// Removes a row of the table `content`.
     ///
     /// - Returns: whether the content was in a file.
     func removeContent(_ hash: [UInt8]) throws(DatabaseError) -> Bool {

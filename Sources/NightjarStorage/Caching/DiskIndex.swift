@@ -234,8 +234,8 @@ final class DiskIndex {
         }
     }
 
-    /// - Parameter finish: called in the last transaction, which removes the last matching entries. Logs the removal. A
-    ///   process that reads the removal from the log therefore cannot find the entries.
+    /// - Parameter finish: logs the removal. Called in the last transaction, which removes the last matching entries. A
+    ///   process that has read the removal from the log therefore cannot find the entries.
     private func dropAll(
         _ condition: String, _ value: SQLValue, _ finish: () throws(DatabaseError) -> Void
     ) throws(DatabaseError) -> Int {
@@ -291,7 +291,7 @@ final class DiskIndex {
         return place
     }
 
-    /// Removes a content if no entry refers to it.
+    /// Removes a content and its body file if no entry refers to the content.
     func release(_ content: [UInt8]) throws(DatabaseError) {
         guard try !entries.isUsed(content) else { return }
         if try entries.removeContent(content) { bodies.remove(content) }

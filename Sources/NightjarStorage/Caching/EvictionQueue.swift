@@ -48,7 +48,7 @@ struct EvictionQueue {
     /// Inserts an entry as the newest of its queue.
     ///
     /// - Parameters:
-    ///   - fingerprint: a hash of the entry's name. It recognizes an entry that is inserted again after its eviction.
+    ///   - fingerprint: a hash of the entry's name. It identifies an entry that is inserted again after its eviction.
     ///   - weight: at least 0. The caller limits it so that sums of weights cannot overflow.
     mutating func insert(_ fingerprint: UInt64, weight: Int) -> Slot {
         let slot: Int32
@@ -154,8 +154,7 @@ struct EvictionQueue {
     static let smallShare = 10
     /// The maximum of the hit counter, as in the paper.
     static let mostUses: UInt8 = 3
-    /// The minimum number of hits of an entry of the small queue that is moved to the main queue instead of being
-    /// evicted.
+    /// The minimum number of hits for moving an entry from the small queue to the main queue instead of evicting it.
     static let usesForMain: UInt8 = 1
     private static let fewestGhosts = 64
 }

@@ -51,7 +51,7 @@ struct CookieRows {
 
     // MARK: Reading
 
-    /// Returns the content. A row that no jar could have written is ignored.
+    /// Returns the content. Ignores rows that no jar could have written.
     ///
     /// - Throws: `damaged` if there are more rows of cookies and deletions than a jar can write.
     func read() throws(DatabaseError) -> CookieJar.Snapshot {

@@ -12,8 +12,7 @@ package enum SQLValue: Sendable, Equatable {
     package static func real(_ value: Double?) -> SQLValue { value.map { .real($0) } ?? .null }
 }
 
-/// A compiled SQL statement that can be run repeatedly with different values. Belongs to the thread of its
-/// ``Database``.
+/// A compiled SQL statement that can be run repeatedly with different values. Not thread-safe, like its ``Database``.
 package final class Statement {
     private let database: Database
     private let handle: OpaquePointer
@@ -72,7 +71,7 @@ package final class Statement {
         case .text(var text):
             text.withUTF8 { bytes in
                 bytes.withMemoryRebound(to: CChar.self) {
-                    // The address of an empty string may be nil, and SQLite would store NULL.
+                    // The address of an empty string may be nil. SQLite would then store NULL.
                     sqlite3_bind_text64(
                         handle, index, $0.baseAddress ?? Statement.nothing, UInt64($0.count), csqlite_transient(),
                         UInt8(SQLITE_UTF8))

@@ -30,8 +30,8 @@ final class FileLock: TokenLock {
             guard descriptor >= 0 else { throw failure(file, errno) }
             var isTaken = false
             defer { if !isTaken { ForkWatch.close(descriptor) } }
-            // The umask may have removed permissions of the owner. Other users must not be able to open and lock the
-            // file.
+            // The mode is set explicitly. The umask may have removed permissions of the owner, and other users must not
+            // be able to open and lock the file.
             var status = stat()
             guard fstat(descriptor, &status) == 0 else { throw failure(file, errno) }
             if status.st_uid == geteuid(), status.st_mode & 0o777 != 0o600 {

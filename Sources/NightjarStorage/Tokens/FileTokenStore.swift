@@ -64,6 +64,6 @@ public struct FileTokenStore: TokenStore {
         static let writing: Int64 = 1
     }
 
-    /// Other clients hold the write lock only while they write to disk.
+    /// The maximum wait for the write lock. Other clients hold it only while they write to disk.
     private static let lockTimeout = Duration.seconds(10)
 }

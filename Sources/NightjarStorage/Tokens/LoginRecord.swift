@@ -8,7 +8,7 @@ import NightjarHTTP
 ///     9   1  encryption: 0 none, 1 AES-256-GCM
 ///     10  2  zero
 ///     12  4  total length
-///     16  8  fingerprint of the key; zero without one
+///     16  8  fingerprint of the key; zero without a key
 ///     24     not encrypted: the fields, padding, and the SHA-256 of all preceding bytes
 ///            encrypted: a nonce, and the encrypted fields and padding;
 ///            the associated data is the preceding bytes and the place of the record

@@ -22,8 +22,7 @@ public struct MockFault: Sendable, Equatable {
     /// The number of body bytes that arrive before the fault. Nil if the fault occurs before the response head.
     public var after: Int?
 
-    /// - Parameter after: the number of body bytes before the fault, for faults on an established connection. Other
-    ///   faults occur before anything is sent.
+    /// - Parameter after: the number of body bytes before the fault. Only for faults on an established connection.
     public init(_ kind: Kind, after: Int? = nil) {
         self.kind = kind
         self.after = after

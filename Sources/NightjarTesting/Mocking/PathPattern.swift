@@ -2,8 +2,8 @@
 /// or `/static/**` for any number of segments. Compared segment by segment after percent-decoding.
 package struct PathPattern: Sendable, Equatable, CustomStringConvertible {
     private enum Segment: Sendable, Equatable {
-        /// The pieces of the segment between its asterisks. An asterisk matches any text. Without one, the only piece
-        /// must match exactly.
+        /// The pieces between the asterisks of a segment. An asterisk matches any text. If there is no asterisk, the
+        /// only piece must match exactly.
         case text([[UInt8]])
         case parameter(String)
         /// Any number of segments.

@@ -14,7 +14,7 @@ extension JSONValue {
 }
 
 extension RecordedBody {
-    /// Applies `change` to the names and strings of JSON, or to a whole text.
+    /// Applies `change` to the names, strings and numbers of JSON, or to a whole text.
     func mapTexts(_ change: (String) -> String) -> RecordedBody {
         switch self {
         case .none, .omitted, .binary: return self

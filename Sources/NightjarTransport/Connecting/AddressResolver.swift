@@ -75,7 +75,7 @@ final class AddressResolver: Resolver, @unchecked Sendable {
         return lookup.futureResult
     }
 
-    /// How long addresses are cached. getaddrinfo returns no TTL. 60 s is curl's default.
+    /// The time for which addresses are cached. getaddrinfo returns no TTL. 60 s is curl's default.
     private static let lifetime = TimeAmount.seconds(60)
     private static let mostKnown = 1024
 

@@ -35,8 +35,8 @@ extension Exchange {
     public var sentBytes: Int { 0 }
 }
 
-/// Receives the events of an exchange, in this order: any number of `informational`, one `head`, any number of `body`,
-/// then `finished`; or `failed` at any point, which is the last event.
+/// Receives the events of an exchange in this order: any number of `informational`, one `head`, any number of `body`,
+/// then `finished`. Instead, `failed` may be called at any point as the last event.
 public protocol ExchangeReceiver: AnyObject {
     /// Called when the request is sent, on a new or a reused connection. Called again if the request is repeated on
     /// another connection. The body is then sent from its beginning.

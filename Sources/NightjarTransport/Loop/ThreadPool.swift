@@ -39,7 +39,7 @@ package final class ThreadPool: @unchecked Sendable {
             do throws(ThreadFailure) {
                 try addThread()
             } catch {
-                // If another thread runs, the work waits for it.
+                // If the pool has another thread, the work waits for that thread.
                 guard threads > 0 else {
                     if mustRun, queue.count < ThreadPool.maximumKept { queue.append(work) }
                     throw error

@@ -43,6 +43,6 @@ final class Connector: @unchecked Sendable {
         ConnectionAttempt(self, connection, timeout: maximumWait).begin()
     }
 
-    /// The default timeout, after which Linux gives up connecting to a silent peer.
+    /// The default timeout. Linux gives up connecting to a silent peer after about the same time.
     private static let longestAttempt = TimeAmount.seconds(130)
 }

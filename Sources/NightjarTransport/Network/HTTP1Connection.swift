@@ -15,14 +15,14 @@ final class HTTP1Connection: ChannelInboundHandler {
     private enum Phase { case connecting, idle, busy, closed }
 
     /// A strong reference, because an unowned reference costs two atomic operations at each use. The transport releases
-    /// the connection when it is closed.
+    /// a connection when the connection is closed.
     private let transport: NetworkTransport
     let host: NetworkTransport.Host
     /// The ticket of the exchange for which the connection was opened.
     let attempt: NetworkTransport.Pool.Ticket
 
     private var phase = Phase.connecting
-    /// The progress of opening, as reported by the connector.
+    /// The progress of opening, as reported by the connection attempt.
     var opening = ConnectionOpening()
     /// Nil until the connection is open.
     private(set) var record: ConnectionRecord?
