@@ -87,8 +87,8 @@ final class ZlibDecoder: LayerDecoder {
     }
 }
 
-/// Decodes `deflate`. The first two bytes determine whether the data is in the zlib format, as RFC 9110 section 8.4.1.2
-/// requires, or raw deflate, which some servers send and browsers accept.
+/// Decodes `deflate`: the zlib format, as RFC 9110 section 8.4.1.2 requires, or raw deflate. Some servers send raw
+/// deflate, and browsers accept it. The first two bytes determine the format.
 final class DeflateDecoder: LayerDecoder {
     private var first: UInt8?
     private var decoder: ZlibDecoder?

@@ -2,9 +2,9 @@ import Glibc
 
 /// Prevents a forked child from using resources of its parent.
 ///
-/// The child closes descriptors with locks. Otherwise it would keep the locks after the parent has ended. The child
-/// does not use databases if the parent was using a database when it forked, because SQLite's records of open files are
-/// then wrong.
+/// The child closes descriptors with locks. Otherwise it would keep the locks after the parent has ended. If the parent
+/// was using a database when it forked, the child uses no databases, because SQLite's records of open files are wrong
+/// there.
 enum ForkWatch {
     private struct State {
         var mutex = pthread_mutex_t()

@@ -72,7 +72,8 @@ public struct SecretServiceTokenStore: TokenStore {
         case CSECRET_NO_KEYRING:
             throw failure("cannot be used: the desktop has no default keyring; create one with its password manager")
         case CSECRET_NO_LIBRARY:
-            throw failure("requires libsecret: \(reason); install the Debian package libsecret-1-0, or use a token file")
+            throw failure(
+                "requires libsecret: \(reason); install the Debian package libsecret-1-0, or use a token file")
         default:
             throw failure(
                 "cannot be used: \(reason); check that a keyring such as gnome-keyring or KWallet is running in this session"

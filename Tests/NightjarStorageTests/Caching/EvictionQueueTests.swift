@@ -141,9 +141,10 @@ import Testing
         }
     }
 
-    /// Requests objects of many sizes with a Zipf distribution, and returns the hit ratios. In some traces, one third
-    /// of the requests is for objects that are requested only once, or there are scans over other objects, or loops
-    /// over slightly more than the capacity.
+    /// Requests objects of many sizes with a Zipf distribution, and returns the hit ratios.
+    ///
+    /// The trace `wonders` also has requests for objects that are requested only once, one third of all requests.
+    /// `scans` also scans other objects. `loop` also loops over slightly more objects than the capacity.
     private func hitRatios(_ trace: Trace, _ alpha: Double, share: Double) -> (lru: Double, own: Double) {
         var random = SeededRandom(seed: 11)
         let count = 5000
