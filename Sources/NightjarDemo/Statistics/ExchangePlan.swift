@@ -14,6 +14,6 @@ struct ExchangePlan {
     /// The key under which requests in flight are counted: the route and, if present, the query parameter `key`.
     var subject: String
 
-    /// True if the request is counted. Requests to paths that begin with `/__` are not counted.
+    /// True if the request is counted. Requests to routes that begin with `/__` are not counted.
     var isObserved: Bool { !route.hasPrefix("/__") }
 }

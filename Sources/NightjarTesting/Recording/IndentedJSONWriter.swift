@@ -3,8 +3,8 @@ import NIOCore
 /// Writes indented JSON: one member or element per line, and a list of up to four short scalars on one line.
 ///
 /// The size of the text is bounded. Indentation grows with the depth and could expand nested arrays of a few megabytes
-/// to gigabytes. A value inside `partLevel` containers is therefore written on one line if its line breaks and
-/// indentation would take more than ``maximumGrowth`` times its compact size.
+/// to gigabytes. A value inside `partLevel` containers is therefore indented only if the white space takes at most
+/// ``maximumGrowth`` times its compact size. Otherwise, the value is written on one line.
 ///
 /// The writer is iterative, so that a deeply nested value cannot exhaust the stack.
 struct IndentedJSONWriter {
