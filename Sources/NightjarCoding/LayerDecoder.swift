@@ -37,7 +37,7 @@ extension ContentCoding {
     }
 
     var truncated: NightjarError {
-        .inBody(.decoding, "the body ends in the middle of its \(name) data; it was truncated")
+        .inBody(.decoding, "the body is truncated: it ends in the middle of its \(name) data")
     }
 
     var outOfMemory: NightjarError {

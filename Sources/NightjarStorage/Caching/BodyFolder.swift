@@ -21,7 +21,7 @@ struct BodyFolder: Sendable {
         guard stat(path, &status) == 0 else { throw DatabaseError(errno: errno, path, doing: "created") }
         guard status.st_mode & S_IFMT == S_IFDIR else { throw DatabaseError(.foreign, path, "is not a folder") }
         guard status.st_uid == geteuid() else {
-            throw DatabaseError(.foreign, path, "belongs to another user (uid \(status.st_uid))")
+            throw DatabaseError(.foreign, path, "belongs to another user (uid \(status.st_uid)); use another folder")
         }
         guard status.st_mode & 0o022 == 0 else {
             throw DatabaseError(.foreign, path, "is writable by other users; run chmod 700 on it")

@@ -76,8 +76,8 @@ final class FileLock: TokenLock {
 
     private static func failure(_ file: PrivateFile, _ code: Int32) -> NightjarError {
         file.failure(
-            "cannot be used: \(String(cString: strerror(code))); it must be in the folder of the file that it protects, which "
-                + "must be writable and on a file system that supports locks", code: code)
+            "cannot be used: \(String(cString: strerror(code))); its folder must be writable, and "
+                + "the file system must support locks", code: code)
     }
 
     /// The maximum number of attempts while other processes replace the lock file.

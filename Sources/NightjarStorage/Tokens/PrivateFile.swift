@@ -87,7 +87,7 @@ package struct PrivateFile: Sendable {
         guard lstat(name, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return nil }
         guard status.st_uid == geteuid() || status.st_uid == 0 else {
             throw failure(
-                "is a symbolic link of another user (uid \(status.st_uid)), who controls its target")
+                "is a symbolic link of another user (uid \(status.st_uid)), who controls its target; use another path")
         }
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
             guard let start = buffer.baseAddress else { return nil }
@@ -143,7 +143,7 @@ package struct PrivateFile: Sendable {
     func check(_ status: stat) throws(NightjarError) {
         guard status.st_mode & S_IFMT == S_IFREG else { throw failure("is not a regular file") }
         guard status.st_uid == geteuid() else {
-            throw failure("belongs to another user (uid \(status.st_uid))")
+            throw failure("belongs to another user (uid \(status.st_uid)); use another path")
         }
         guard status.st_mode & 0o077 == 0 else {
             let mode = String(status.st_mode & 0o777, radix: 8)
