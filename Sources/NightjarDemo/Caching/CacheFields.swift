@@ -64,7 +64,7 @@ struct CacheFields {
         }
     }
 
-    /// Returns a query parameter whose value is sent in a header field.
+    /// Returns the first value of a query parameter. Throws 400 if the value cannot be sent in a header field.
     static func value(_ request: Request, _ name: String) throws(Problem) -> String? {
         try values(request, name).first
     }

@@ -119,7 +119,8 @@ extension APIDescription {
         }
     }
 
-    /// Adds the options of all list styles, except those that change the form of a response (see ``ListQuery``).
+    /// Adds the options that all list styles have in common. ``ListQuery`` also has options that are not described
+    /// here.
     private static func options(_ list: DescribedOperation, size: String = "limit") -> DescribedOperation {
         faults(
             list.query(

@@ -69,7 +69,7 @@ enum BodyPart {
     case end(trailers: HTTPHeaders?)
 }
 
-/// The response to `Expect: 100-continue` (RFC 9110 section 10.1.1).
+/// The reaction to `Expect: 100-continue` (RFC 9110 section 10.1.1).
 enum ContinueResponse {
     case now
     case after(TimeAmount)

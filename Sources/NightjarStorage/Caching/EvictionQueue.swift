@@ -6,7 +6,7 @@
 /// Entries that are used only once pass through the small queue and do not displace others, as they would with LRU. A
 /// hit does not move the entry. It only increments a counter, up to three.
 struct EvictionQueue {
-    /// The index of an entry, valid from ``insert(_:weight:)`` until the entry is evicted or removed. It is then
+    /// The index of an entry, valid from ``insert(_:weight:)`` until the entry is evicted or removed. The index is then
     /// reused.
     typealias Slot = Int
 

@@ -7,7 +7,7 @@ import Synchronization
 /// A hit costs one lock, one lookup and one retain and allocates nothing. ``EvictionQueue`` selects the entries to
 /// evict.
 package final class MemoryCache: Sendable {
-    /// One variant of a response. Immutable: an update or invalidation replaces the entry by a new entry. Holders of
+    /// One variant of a response. Immutable: an update or invalidation replaces the entry with a new entry. Holders of
     /// the old entry may continue to read it.
     package final class Entry: Sendable {
         package let key: CacheKey

@@ -61,7 +61,7 @@ enum StoredRecord {
     }
 
     private static let version: UInt8 = 1
-    /// The maximum size of a record in bytes. Larger headers are not stored.
+    /// The maximum size of a record in bytes. Responses with larger headers are not stored.
     private static let largest = 1 << 20
 
     private struct Writer {

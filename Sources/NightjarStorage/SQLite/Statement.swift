@@ -71,7 +71,7 @@ package final class Statement {
         case .text(var text):
             text.withUTF8 { bytes in
                 bytes.withMemoryRebound(to: CChar.self) {
-                    // The address of an empty string may be nil. SQLite would then store NULL.
+                    // The address of an empty string may be nil, and SQLite stores a nil address as NULL.
                     sqlite3_bind_text64(
                         handle, index, $0.baseAddress ?? Statement.nothing, UInt64($0.count), csqlite_transient(),
                         UInt8(SQLITE_UTF8))

@@ -28,7 +28,7 @@ func cachedResponse(
     return response
 }
 
-/// Returns bytes that are unique for a number and a length.
+/// Returns different bytes for each number and length.
 func cachedBody(_ number: Int, _ count: Int) -> ByteBuffer {
     // The block is repeated. Its position precedes each repetition.
     var random = SeededRandom(seed: UInt64(truncatingIfNeeded: number &* 10_000_000 &+ count))

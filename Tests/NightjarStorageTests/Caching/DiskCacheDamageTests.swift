@@ -267,7 +267,7 @@ import Testing
             #expect(cache.statistics.skipped == 1 && cache.takeNotes().isEmpty)
             cache.invalidate(cacheKey("/"))
             cache.remove(cacheKey("/gone"))
-            // The entry must not be considered valid.
+            // While the invalidation is pending, the entry is not found.
             #expect(cache.find(cacheKey("/")).isEmpty)
             try other.execute("ROLLBACK")
         }

@@ -210,7 +210,7 @@ struct SharedFolder: SimulatedSystem {
         return nil
     }
 
-    /// Once the index is unlocked, every change of a running process is written to it.
+    /// Describes a change of a running process that is lost although the index was unlocked. Nil if there is none.
     var violationAtEnd: String? {
         var copy = self
         copy.isLocked = false
