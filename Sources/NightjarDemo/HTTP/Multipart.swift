@@ -10,7 +10,6 @@ struct MultipartParser {
         let reason: String
     }
 
-    /// The head of a part.
     struct Head {
         let name: String
         let filename: String?

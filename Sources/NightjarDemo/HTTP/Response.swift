@@ -18,7 +18,6 @@ struct Response {
     var interim: [HTTPResponseHead] = []
     /// The Date field. It may differ from the server's time, to test clients with clock differences.
     var date = DateField.now
-    /// The delay before the response.
     var delay: TimeAmount = .zero
     /// True to close the connection after the response even if the client would keep it open.
     var closesConnection = false
@@ -45,7 +44,6 @@ struct Response {
     }
 }
 
-/// The value of the Date field.
 enum DateField {
     case now
     /// The time this many seconds from now.

@@ -1,6 +1,5 @@
 /// A data set that is returned in pages, and the log of its requests. Used only on the server's event loop.
 final class ListSet {
-    /// A page of the set.
     struct Page {
         let ids: [Int]
         /// The index of the first item, counted from the beginning of the selected order.
@@ -10,7 +9,6 @@ final class ListSet {
         let next: ListCursor?
     }
 
-    /// The position of a page.
     enum Position {
         case place(Int)
         case behind(ListCursor)

@@ -23,6 +23,6 @@ enum ListStyle: String, CaseIterable {
         }
     }
 
-    /// The query parameters of all styles that contain the position.
+    /// The query parameters that contain the position, of all styles.
     static let positions = ["page", "offset", "cursor", "starting_after", "token"]
 }

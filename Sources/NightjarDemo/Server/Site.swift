@@ -72,7 +72,6 @@ final class Site {
         states += [table, news] as [any Resettable]
     }
 
-    /// Adds simulated faults.
     private static func addFaults(to router: inout Router, _ states: inout [any Resettable], _ ledger: Ledger) {
         let (limits, flaky, orders) = (Limits(ledger: ledger), Flaky(), Orders(ledger: ledger))
         limits.add(to: &router)

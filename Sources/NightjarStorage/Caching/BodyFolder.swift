@@ -128,7 +128,6 @@ struct BodyFolder: Sendable {
     /// The age in seconds after which temporary files are removed. No download pauses for that long.
     private static let gracePeriod: Int64 = 3600
 
-    /// Returns the names in a folder.
     static func names(in path: String) -> [String] {
         guard let listing = opendir(path) else { return [] }
         defer { closedir(listing) }

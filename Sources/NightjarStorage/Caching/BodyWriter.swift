@@ -109,7 +109,6 @@ package final class BodyWriter: @unchecked Sendable {
         }
     }
 
-    /// Discards the written bytes.
     package func discard() {
         if case .file(let path, let descriptor) = state {
             close(descriptor)

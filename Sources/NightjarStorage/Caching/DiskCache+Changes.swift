@@ -11,13 +11,13 @@ extension DiskCache {
     // nil if the change is still pending, because another process holds the index or the disk fails. `ticket` is the
     // position of the change among the changes of the caller. See `CacheMoment.local`.
 
-    /// Marks all variants of a key: they must be revalidated before they are used.
+    /// Marks all variants of a key as invalidated: they must be revalidated before they are used.
     @discardableResult
     package func invalidate(_ key: CacheKey, ticket: UInt64 = .max) -> Int? {
         change(.invalidateKey(CacheKeyName(DiskNames(key))), ticket)
     }
 
-    /// Marks all responses of a URL, in all partitions.
+    /// Marks all responses of a URL as invalidated, in all partitions.
     @discardableResult
     package func invalidate(url: String, ticket: UInt64 = .max) -> Int? {
         change(.invalidateURL(DiskNames.url(url)), ticket)

@@ -110,7 +110,6 @@ struct DiskEvictionQueue {
         try database.prepare("UPDATE total SET swept = ?").run([.integer(seconds)])
     }
 
-    /// Recomputes the sums.
     func recount() throws(DatabaseError) {
         try database.execute(
             """

@@ -269,7 +269,6 @@ final class DiskIndex {
         }
     }
 
-    /// Removes damaged rows.
     func drop(damaged rows: [Int64]) throws(DatabaseError) {
         try database.transaction { () throws(DatabaseError) in for row in rows { _ = try drop(row) } }
     }

@@ -85,7 +85,6 @@ package final class MemoryCache: Sendable {
         state.withLock { Statistics(entries: $0.queue.count, bytes: $0.queue.weight, evictions: $0.evictions) }
     }
 
-    /// The URLs of the entries.
     var urls: [String] { state.withLock { Array($0.partitions.keys) } }
 
     // MARK: Storing

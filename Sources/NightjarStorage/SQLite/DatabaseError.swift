@@ -4,7 +4,6 @@ import NightjarHTTP
 
 /// An error of a database. ``failure`` is the error for callers of the library.
 package struct DatabaseError: Error, Sendable, CustomStringConvertible {
-    /// The category of the error.
     package enum Cause: Sendable {
         /// The file is not a database, its pages are inconsistent, or SQLite cannot use its tables.
         case damaged
@@ -43,7 +42,6 @@ package struct DatabaseError: Error, Sendable, CustomStringConvertible {
         self.init(Cause(code), path, "cannot be \(what): \(text)", code: code)
     }
 
-    /// Creates an error from an errno value.
     init(errno code: Int32, _ path: String, doing what: String) {
         let cause: Cause =
             switch code {

@@ -142,7 +142,6 @@ package struct MockTable: Sendable {
         return sum
     }
 
-    /// The number of uses of all routes.
     package var totalUses: Int { uses.reduce(0, &+) }
 
     /// Clears the recorded calls and use counts. Each sequence starts again.

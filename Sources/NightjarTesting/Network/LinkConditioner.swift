@@ -15,7 +15,6 @@ package struct LinkConditioner: Sendable {
         package var half: Duration
     }
 
-    /// The point at which a connection breaks.
     package enum Break: Sendable, Equatable {
         case connecting
         /// After the request was sent and before a response arrives.
@@ -36,7 +35,6 @@ package struct LinkConditioner: Sendable {
         random = RepeatableRandom(seed: profile.seed)
     }
 
-    /// Starts an exchange.
     package mutating func begin(to origin: Origin) -> ConnectionPlan {
         // Each exchange draws the same number of random values. Its result therefore does not depend on the results of
         // earlier exchanges.

@@ -82,7 +82,6 @@ final class HTTP1Connection: ChannelInboundHandler {
         if case .tunnelled = host.route, opening.isConnected { Peer(host.origin) } else { host.nearest }
     }
 
-    /// Whether the connection is still being opened.
     var isConnecting: Bool { phase == .connecting }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -173,7 +172,6 @@ final class HTTP1Connection: ChannelInboundHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// Sends the next part of a streamed body.
     func send(_ part: ByteBuffer) {
         guard phase == .busy, let context else { return }
         do throws(NightjarError) {
