@@ -39,7 +39,7 @@ extension TokenStore {
     /// Saves while holding the lock. No other process can save meanwhile.
     func put(_ login: StoredLogin) throws {
         let isSaved = try save(login, replacing: load()?.version)
-        guard isSaved else { throw NightjarError(.script, "another has saved meanwhile") }
+        guard isSaved else { throw NightjarError(.script, "another client has saved a login meanwhile") }
     }
 }
 

@@ -339,6 +339,6 @@ extension TokenStore {
     /// Replaces the stored login.
     func put(_ login: StoredLogin) throws {
         let isSaved = try save(login, replacing: load()?.version)
-        guard isSaved else { throw NightjarError(.storage, "another has saved meanwhile") }
+        guard isSaved else { throw NightjarError(.storage, "another client has saved a login meanwhile") }
     }
 }
