@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The prompt as a person meets it, on a terminal of tmux: Tests/Command/prompt.py NIGHTJAR URL
+"""The prompt on a terminal of tmux: Tests/Command/prompt.py NIGHTJAR URL
 
-What is typed is typed, and screens are compared; nothing sleeps for a while and hopes. URL is the demo API's."""
+Types keys and compares screens. Each step waits for its result. URL is the URL of the demo API."""
 
 import os
 import re
@@ -32,7 +32,7 @@ def check(name, claim, *evidence):
 
 
 class Terminal:
-    """The command in a terminal of its own, 80 columns wide and 40 lines high."""
+    """The command in its own terminal, which has 40 lines."""
 
     count = 0
 
@@ -268,7 +268,7 @@ class SlowServer:
 
 
 class Demo:
-    """A demo API of its own, which can be stopped."""
+    """A separate demo API, which can be stopped."""
 
     def __init__(self):
         environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
@@ -525,12 +525,12 @@ def login(state):
 def colors(state):
     t = session(state, environment=(("NO_COLOR", ""),))
     t.enter("{ a = 1 }")
-    t.expect("colours on a terminal", "\x1b\\[[\\d;]*34m *a", escapes=True)
+    t.expect("colors on a terminal", "\x1b\\[[\\d;]*34m *a", escapes=True)
     t.end()
     t = session(state)
     t.enter("{ a = 1 }")
-    t.expect("a value without colours", r"^\{ a = 1 \}\n>$")
-    check("NO_COLOR disables colours", "\x1b[3" not in t.screen(escapes=True), t.screen(escapes=True))
+    t.expect("a value without colors", r"^\{ a = 1 \}\n>$")
+    check("NO_COLOR disables colors", "\x1b[3" not in t.screen(escapes=True), t.screen(escapes=True))
     t.end()
 
 

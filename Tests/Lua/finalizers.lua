@@ -13,7 +13,7 @@ local function with_finalizers(change, f)
       again()
     end })
   end
-  -- Also if f fails.
+  -- Restores the collector even if f fails.
   local restorer <close> = setmetatable({}, { __close = function()
     runs = false
     collectgarbage("incremental", 200, 100, 13)

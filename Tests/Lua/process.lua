@@ -5,7 +5,7 @@ local check = require "check"
 local test, misuse, fails = testing.test, check.misuse, check.fails
 local run, spawn = nightjar.process.run, nightjar.process.spawn
 
--- Larger than the buffer of a pipe.
+-- A text that is larger than the buffer of a pipe.
 local text = ("0123456789abcdef"):rep(64 * 1024)
 
 test("run returns the output and the status of a program", function(t)

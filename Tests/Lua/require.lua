@@ -4,7 +4,7 @@ local testing = require "nightjar.testing"
 local check = require "check"
 local test, equal, misuse = testing.test, check.equal, check.misuse
 local spawn, sleep = nightjar.spawn, nightjar.sleep
--- Debian's lua5.4 keeps its own require. With it, such a module blocks its task, and the others run.
+-- Debian's lua5.4 keeps its own require. A module that it loads blocks its task while it waits, and other tasks run.
 local is_ours = debug.getinfo(require, "S").what ~= "C"
 local ours = { skip = not is_ours and "the interpreter has its own require" }
 

@@ -299,7 +299,7 @@ test("a task cannot join itself", function()
   end)
 end)
 
--- Each waits by blocking, and the C stack does not grow with them.
+-- Each handler blocks while it waits. The C stack must not grow with their number.
 test("two thousand cancelled tasks have <close> handlers that wait", function(t)
   local tasks, closed = {}, 0
   for index = 1, 2000 do

@@ -57,7 +57,7 @@ static void control(const char *json) {
   nj_client_free(client);
 }
 
-/* The server's counter. */
+/* The server's counter at a JSON Pointer. */
 static int64_t count(const char *pointer) {
   nj_client *client = client_of(nj_config_new());
   nj_request *request = nj_request_new("GET", "/__stats");
@@ -297,7 +297,7 @@ static nj_client *provided(provider *self) {
   return self->client = client_of(config);
 }
 
-/* Blocks. Returns whether the request carried that token. */
+/* Makes a blocking call. Returns whether its request contained the token. */
 static bool echoes(nj_client *client, const char *token) {
   nj_request *request = nj_request_new("GET", "/echo");
   char *body;
@@ -377,7 +377,7 @@ static void done(void *context, nj_task *task, const nj_response *response, cons
   ++*(int *)context;
 }
 
-/* A queue that is never polled, registered before and after one that is polled. */
+/* The provider runs on the polled queue, even if the other queue was used first. */
 static void whoever_polls_is_asked(void) {
   for (int idle = 0; idle < 2; idle++) {
     provider self = {.manner = NOW};
@@ -460,7 +460,7 @@ static void a_forked_child_is_told(void) {
   nj_queue_free(queue);
 }
 
-/* ------------------------------------------------------------------------------------------------ log in by people --- */
+/* -------------------------------------------------------------------------------------------- interactive login --- */
 
 typedef struct person {
   nj_client *browser;

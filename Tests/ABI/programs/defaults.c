@@ -268,7 +268,7 @@ static void numbers_have_their_ranges(void) {
   nj_config_free(config);
 }
 
-/* NULL resets what can be unset, and is refused elsewhere. */
+/* NULL resets an optional value, and is rejected elsewhere. */
 static void null_is_a_value_only_where_it_says(void) {
   nj_config *config = nj_config_new();
   nj_request *request = nj_request_new("GET", "/");
@@ -377,7 +377,7 @@ static void a_login_of_zero_seconds_has_no_limit(void) {
   nj_task *task = nj_client_start_log_in(client, NULL, 0, queue, show, logged_in, &count, NULL);
   while (count == 0 && nj_queue_poll(queue, 10) > 0) continue;
   CHECK(count == 1 && nj_task_is_finished(task));
-  /* Not a call. */
+  /* A login is not a call. */
   CHECK(nj_task_retry(task, NJ_RETRY_STOP, 0) == NJ_INVALID_ARGUMENT);
   nj_task_release(task);
   nj_queue_free(queue);
@@ -445,7 +445,7 @@ static void clients_have_the_documented_defaults(void) {
   char *limits = nj_client_limits_json(client, &length);
   CHECK_TEXT(limits, "[]");
   nj_text_free(limits);
-  /* Nothing is shared, so that each is asked. */
+  /* Calls are not coalesced, so each request is sent. */
   nj_client_mock_reset(client);
   const nj_request *two[2];
   request = nj_request_new("GET", "/slow");
@@ -662,7 +662,7 @@ static void after_fork_old_handles_fail(void) {
     nj_task_cancel(task);
     nj_batch_cancel(batch);
     CHECK(nj_batch_is_finished(batch) && nj_task_is_finished(task) && nj_task_retry(task, NJ_RETRY_STOP, 0) == NJ_FORKED);
-    /* queues, also for what the child has made */
+    /* queues, including those that are used with objects of the child */
     CHECK(nj_queue_poll(queue, -1) == 0 && nj_queue_fd(queue) == -1);
     nj_queue_wake(queue);
     CHECK(nj_config_set_log(config, NJ_LOG_INFO, queue, log_line, NULL) == NJ_FORKED);
@@ -692,7 +692,7 @@ static void after_fork_old_handles_fail(void) {
     own = nj_client_new(config, NULL);
     CHECK(own && get(own, "/ten") == 200);
     nj_client_free(own);
-    /* pagers */
+    /* paginators */
     nj_page *page = NULL;
     CHECK(nj_paginator_next_item(paginator, NULL, NULL, &error) == NJ_NEXT_FAILED && nj_error_kind(error) == NJ_FORKED);
     nj_error_release(error);
@@ -728,7 +728,7 @@ static void after_fork_old_handles_fail(void) {
     nj_paginator_free(paginator), nj_task_release(task), nj_batch_release(batch), nj_client_free(client), nj_queue_free(queue);
     nj_cookies_free(cookies), nj_cache_free(cache), nj_script_free(unused);
     nj_response_release(response), nj_catalog_free(catalog), nj_cookie_list_free(snapshot);
-    /* By another program, so that valgrind does not take for lost what the parent's threads hold. */
+    /* Replaces the process, so that valgrind does not report the memory of the parent's threads as lost. */
     execl("/bin/sh", "sh", "-c", checks_failed ? "exit 1" : "exit 0", (char *)NULL);
     _exit(2);
   }

@@ -1,4 +1,4 @@
-/* Typed reading of JSON responses, texts, schemas and error bodies: nightjar.h against prepared responses. */
+/* Typed reading of JSON responses, texts, schemas and error bodies, with prepared responses. */
 #include "check.h"
 #include <arpa/inet.h>
 #include <limits.h>

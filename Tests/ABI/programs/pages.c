@@ -91,7 +91,7 @@ static void whole_pages(void) {
   CHECK(strstr(nj_page_item(page, 9, &length), "\"id\":10000,") != NULL);
   CHECK(nj_page_item(page, 9, NULL) == nj_page_item(page, 9, NULL));
   CHECK(nj_page_item(page, 10, NULL) == NULL && nj_page_item(page, (size_t)-1, NULL) == NULL);
-  /* A position in the middle of a page, from which another pager continues. */
+  /* A position in the middle of a page, from which another paginator continues. */
   char *state = nj_page_state(page, 4);
   nj_paginator *other = nj_paginator_new(client, request, pagination, state, NULL);
   read_items(other, 5, 25);
@@ -153,7 +153,7 @@ static void custom(void) {
   nj_error_release(error);
   while (nj_paginator_next_page(paginator, &page, NULL) == NJ_NEXT_FOUND) {
     const nj_response *response = nj_page_response(page);
-    const char *cursor = NULL; /* stays so where it is null */
+    const char *cursor = NULL; /* stays NULL if the member is null */
     nj_response_json_string(response, "/next_cursor", &cursor, NULL, NULL);
     const char *items[] = {"cursor", cursor, NULL};
     pages++;
@@ -200,7 +200,7 @@ static void queued(void) {
   CHECK(all.pages == 3 && all.items == 25 && all.failures == 0);
   nj_paginator_free(paginator);
 
-  /* Cancelled and freed before the page arrives. */
+  /* The paginator is cancelled and freed before the page arrives. */
   nj_request_add_query(request, "delay", "3000");
   for (int i = 0; i < 2; i++) {
     tally cut = {0};
@@ -249,7 +249,7 @@ static void hooks(void) {
   }
   CHECK(all.pages == 4 && all.items == 35 && hooked == 8 && elsewhere == 0);
   nj_paginator_free(paginator);
-  /* Freed while a page is prefetched; the client before the pager, and the queue before both. */
+  /* The queue, the client and the paginator are freed in this order while a page is prefetched. */
   paginator = nj_paginator_new(other, request, NULL, NULL, NULL);
   CHECK(nj_paginator_next_item(paginator, NULL, NULL, NULL) == NJ_NEXT_FOUND);
   CHECK(nj_paginator_start_next_page(paginator, queue, page_came, &all) == NJ_OK);

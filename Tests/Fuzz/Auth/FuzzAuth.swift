@@ -6,9 +6,9 @@ import NightjarHTTP
 ///
 /// - Nothing traps, and the amount of parsed data is bounded.
 /// - The credentials for a challenge fit into a header field and never contain the password.
-/// - No wait is negative or shorter than the server requested.
-/// - An authorization code is accepted only with our state, and the page for the browser contains no unescaped input.
-/// - No description or error contains a token, code or password.
+/// - No wait is negative.
+/// - An authorization code is accepted only with the expected state, and the browser page contains no unescaped input.
+/// - No description of a token contains that token, and no error contains a token or password.
 ///
 /// The first byte selects the reader.
 func fuzzAuth(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
@@ -30,7 +30,7 @@ private let hash: DigestAuthentication.Hash = { bytes in
 }
 
 private func challenge(_ input: UnsafeRawBufferPointer) {
-    // As received from the wire, where no field contains forbidden bytes.
+    // Headers rejects forbidden bytes, like the decoder.
     var headers = Headers()
     for line in lines(input) { try? headers.add("WWW-Authenticate", line) }
     let fields = headers.values("WWW-Authenticate")

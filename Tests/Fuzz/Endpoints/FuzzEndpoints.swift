@@ -53,7 +53,7 @@ func fuzzEndpoints(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
 }
 
 private let base = try? RequestURL("https://api.example/v1")
-/// Appended to each text in a cookie or header field, except Host, which is not secret.
+/// Appended to the value of each cookie and header field except Host, which is not secret.
 private let mark = "s3cr3tvalue"
 
 private func parameters(_ text: Slice<UnsafeBufferPointer<UInt8>>, reserved: Bool) -> [Parameter] {
@@ -93,8 +93,8 @@ private func marked(_ member: JSONValue.Member, of operation: Operation) -> JSON
 
 // MARK: Invariants
 
-/// The segments of a template, separated by slashes outside braces: the number of bytes in each, and whether it has a
-/// value.
+/// The segments of a template, which slashes outside of braces separate. Each has a number of literal bytes, and may
+/// have a parameter.
 private func segments(_ template: String) -> [(bytes: Int, hasValue: Bool)] {
     var segments: [(bytes: Int, hasValue: Bool)] = [(0, false)]
     var rest = Array(template.utf8)[...]
@@ -113,7 +113,7 @@ private func segments(_ template: String) -> [(bytes: Int, hasValue: Bool)] {
 
 private func checkPath(_ url: RequestURL, _ operation: Operation) {
     let host = operation.server == nil ? "https://api.example" : "https://other.example"
-    require(url.origin.description == host, "asks \(url.origin)")
+    require(url.origin.description == host, "a request to \(url.origin)")
     require(
         !url.target.utf8.contains { $0 <= 0x20 || $0 >= 0x7F || $0 == UInt8(ascii: "#") }, "a target: \(url.target)")
     let path = url.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2)

@@ -32,7 +32,7 @@ private let names = [
     "access_token", "pw", "jwt", "Private-Key", "db.password", "user[password]",
 ]
 
-/// Must return for any input.
+/// Passes any input to the redaction, which must return.
 private func anything(_ bytes: [UInt8]) {
     let text = String(decoding: bytes, as: UTF8.self)
     _ = Masking.text(text)
@@ -120,5 +120,5 @@ private func shown(_ record: RequestRecord) -> [String] {
 }
 
 private func hides(_ shown: String, _ secret: String, _ text: String) {
-    if shown.contains(secret) { fatalError("a secret came out of \(text): \(shown)") }
+    if shown.contains(secret) { fatalError("a secret of \(text) is shown: \(shown)") }
 }
