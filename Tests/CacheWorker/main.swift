@@ -1,10 +1,10 @@
 // Uses a cache folder in a separate process. Tests kill the process, limit its file size or deny it access.
-//   CacheWorker loop FOLDER BYTES SEED      stores, reads, evicts and invalidates until it is killed; status 1 for a wrong
-//                                           body
+//   CacheWorker loop FOLDER BYTES SEED      stores, reads, evicts and invalidates until it is killed; exits with
+//                                           status 1 if an entry is wrong
 //   CacheWorker fill FOLDER BYTES SEED N    stores N responses, evicts, and prints the cache's statistics
-//   CacheWorker limited FOLDER LIMIT        limits files to LIMIT bytes, or becomes the user `nobody` if LIMIT is `nobody` and
-//                                           it runs as root; stores, reads, and prints the notes of the cache
-//   CacheWorker measure FOLDER              measures a hit, a lookup and a store
+//   CacheWorker limited FOLDER LIMIT        limits files to LIMIT bytes, or becomes the user `nobody` if LIMIT is
+//                                           `nobody` and it runs as root; stores, reads, and prints the cache's notes
+//   CacheWorker measure FOLDER              measures operations of the memory cache and the disk cache
 
 import Glibc
 import NIOCore

@@ -1,5 +1,6 @@
 // Uses a token store in a separate process. Tests kill the process, limit its file size or fork it.
-//   TokenStoreWorker loop KIND PATH          rotates the login until it is killed; status 1 if the store contradicts itself
+//   TokenStoreWorker loop KIND PATH          rotates the login until it is killed; exits with status 1
+//                                            if the store returns a wrong login
 //   TokenStoreWorker hold KIND PATH          takes the lock, reports it, and waits to be killed
 //   TokenStoreWorker fork KIND PATH          like hold, with a forked child that reports what it may do
 //   TokenStoreWorker save KIND PATH LIMIT    saves once, as the user `nobody` if LIMIT is `nobody` and it runs as root,

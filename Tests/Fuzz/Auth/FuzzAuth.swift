@@ -1,8 +1,8 @@
 import NIOCore
 import NightjarHTTP
 
-/// Fuzzes the readers of challenges, token responses, authorization redirects and rate limits. Aborts if an invariant
-/// is violated:
+/// Fuzzes the readers of challenges, token responses, authorization redirects and rate limits. Aborts if one of these
+/// invariants is violated:
 ///
 /// - Nothing traps, and the amount of parsed data is bounded.
 /// - The credentials for a challenge fit into a header field and never contain the password.
@@ -24,13 +24,13 @@ func fuzzAuth(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     return 0
 }
 
-/// Replaces a hash function. Only its arguments matter.
+/// A substitute for a hash function. The result depends only on the length of the input.
 private let hash: DigestAuthentication.Hash = { bytes in
     [UInt8](repeating: UInt8(truncatingIfNeeded: bytes.count), count: 32)
 }
 
 private func challenge(_ input: UnsafeRawBufferPointer) {
-    // Headers rejects forbidden bytes, like the decoder.
+    // `Headers` rejects forbidden bytes, as the decoder does.
     var headers = Headers()
     for line in lines(input) { try? headers.add("WWW-Authenticate", line) }
     let fields = headers.values("WWW-Authenticate")

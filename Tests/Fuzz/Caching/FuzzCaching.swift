@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// Fuzzes the cache rules with header fields of requests and responses. Aborts if an invariant is violated:
+/// Fuzzes the cache rules with header fields of requests and responses. Aborts if one of these invariants is violated:
 ///
 /// - Nothing traps.
 /// - A response is not stored if its request has a plain `no-store`, or if the response has one and no

@@ -2,7 +2,7 @@ import NIOCore
 import NightjarCoding
 import NightjarHTTP
 
-/// Fuzzes the content codings with whole and split input. Aborts if an invariant is violated:
+/// Fuzzes the content codings with whole and split input. Aborts if one of these invariants is violated:
 ///
 /// - The decoder never crashes and never accesses memory outside its buffers (checked by AddressSanitizer).
 /// - Each way to split the input gives the same output, or all fail.

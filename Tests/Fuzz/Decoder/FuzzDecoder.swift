@@ -1,7 +1,7 @@
 import NIOCore
 import NightjarHTTP
 
-/// Fuzzes the response decoder with whole and split input. Aborts if an invariant is violated:
+/// Fuzzes the response decoder with whole and split input. Aborts if one of these invariants is violated:
 ///
 /// - The decoder never crashes and never reads past its input (checked by AddressSanitizer).
 /// - Each way to split the input gives the same output.

@@ -1,10 +1,10 @@
 import NightjarAPI
 import NightjarHTTP
 
-/// Fuzzes the loader of API descriptions. Aborts if an invariant is violated:
+/// Fuzzes the loader of API descriptions. Aborts if one of these invariants is violated:
 ///
 /// - Nothing traps, hangs or uses unbounded memory.
-/// - Loading ends. It requests each document once, and none from another origin.
+/// - Loading ends, and requests each document at most once and none from another origin.
 /// - Operation names are unique and contain no control characters, paths begin with a slash, and servers are URLs.
 /// - Loading the same input twice gives the same result.
 ///

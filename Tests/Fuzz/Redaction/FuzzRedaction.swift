@@ -2,11 +2,11 @@ import NIOCore
 import NightjarHTTP
 import NightjarTesting
 
-/// Fuzzes redaction. Puts a random secret into a place that holds secrets, surrounds it with input, and aborts if an
-/// invariant is violated:
+/// Fuzzes redaction. Puts a random secret into a place that holds secrets and surrounds it with input. Aborts if one of
+/// these invariants is violated:
 ///
 /// - The secret does not appear in a log message, URL, archive entry, curl command or cassette.
-/// - It does not appear in a request that a redirect sends to another origin.
+/// - The secret does not appear in a request that a redirect sends to another origin.
 /// - Nothing traps, hangs or grows without bound.
 ///
 /// The first byte selects the place, the second the name, and the next eight are the secret. The rest surrounds it.

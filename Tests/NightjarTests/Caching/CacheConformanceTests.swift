@@ -125,7 +125,7 @@ import Testing
             Step(request: [("Accept", "b/b")], outcome: .returned(200, "content")))
     ]
 
-    /// `0123456789`, of which bytes 4 to 8 are stored.
+    /// A partial response with bytes 4 to 8 of `0123456789`.
     private static let stored = Step(
         request: [("Range", "bytes=4-8")], status: 206,
         response: hour + tag + [("Content-Range", "bytes 4-8/10")], body: "45678")

@@ -113,11 +113,11 @@ import Testing
 
     // MARK: Lifetimes
 
-    /// Fresh entries are also served on the caller's thread, with a clock that has a resolution of one second.
+    /// The caller's thread also serves fresh entries. It checks only the second of a coarse clock.
     @Test(arguments: [false, true]) func expiredEntryIsNotServed(_ byRequest: Bool) throws {
         let bench = try Bench { _, _ in .init(200, [("Cache-Control", byRequest ? "max-age=600" : "max-age=1")]) }
         let fields = byRequest ? [("Cache-Control", "max-age=1")] : []
-        // Waits until the lifetime will end in the middle of a second of that clock.
+        // Waits for the first half of a second, so that the lifetime ends within a second of that clock.
         func now() -> Double {
             var time = timespec()
             clock_gettime(CLOCK_REALTIME, &time)

@@ -257,7 +257,7 @@ private final class RandomTransport: HTTPTransport, @unchecked Sendable {
     ) -> any Exchange {
         inFlight.add(1, ordering: .relaxed)
         let exchange = RandomExchange(self)
-        // The other exchanges wait for a connection until they are played.
+        // The other exchanges wait for a connection until `play`.
         if random.chance(0.8) { receiver.exchangeStarted(on: nil, isReused: false) }
         let outcome = random.next() % 12
         // Like a network transport, it may fail immediately, but it never responds immediately.

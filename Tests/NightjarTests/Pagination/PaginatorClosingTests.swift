@@ -6,7 +6,7 @@ import Testing
 
 @testable import Nightjar
 
-/// Each request for a page gets one result, even if the paginator or client is closed meanwhile.
+/// Each request for a page gets one result, even if the client or the queue is closed meanwhile.
 @Suite(.timeLimit(.minutes(2))) struct PaginatorClosingTests {
     /// Records the results of each request.
     private final class Responses: Sendable {

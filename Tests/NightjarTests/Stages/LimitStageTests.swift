@@ -97,7 +97,7 @@ import Testing
         try site.start("fetch", Request(.get, "/b"))
         try await eventually("the fetch waits for a slot") { site.api.limitStates().first?.queued == 1 }
         site.transport.respond("/a", 302, [("Location", "/b")], isWhole: false)
-        // Three seconds are less than the timeout of a call in the cache's queue.
+        // Without the release, the call would wait five seconds for the fetch.
         try await site.started(["/a", "/b"], within: .seconds(3))
         site.transport.respond("/b", 200, [("Cache-Control", "max-age=60"), ("Content-Length", "2")], body: "ok")
         #expect(try await site.result("fetch").get().text == "ok")

@@ -30,7 +30,7 @@ import Testing
             default: .end
             }
         }
-        // Provides the part that the first attempt requested after that attempt has ended.
+        // Provides the part that the first attempt requested. That attempt has already ended.
         handlers.rewindBody = { task in task.provide(.bytes(ByteBuffer(string: "stale"))) }
         var request = Request(.put, "/articles/1")
         request.body = .stream(length: nil)

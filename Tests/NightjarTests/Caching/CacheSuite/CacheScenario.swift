@@ -18,7 +18,7 @@ struct CacheScenario: Sendable, CustomTestStringConvertible {
     enum Outcome: Equatable, Sendable {
         /// The stored response is returned, and the server receives nothing.
         case hit
-        /// The stored response is returned at once, and the server receives a request in the background.
+        /// The stored response is returned immediately, and the server receives a request in the background.
         case hitAndRefresh
         /// The server receives nothing, and the caller gets this status and content.
         case returned(Int, String)

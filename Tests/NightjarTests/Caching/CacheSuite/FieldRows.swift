@@ -3,7 +3,7 @@
 // The response fields that are stored, and the fields that a 304 updates.
 
 extension SuiteRow {
-    /// A field of a response and what happens to it.
+    /// A response field, and whether it is stored and updated.
     private struct Field: Sendable {
         enum Storing { case stored, ofConnection }
         enum Updating { case required, forbidden, unspecified }
