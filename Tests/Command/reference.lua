@@ -116,14 +116,14 @@ for name, meta in pairs(debug.getregistry()) do
 end
 samples["nightjar.task"]:join()
 
--- An endpoint with its method, and the fields of its description.
+-- An endpoint has each member of the reference.
 local described = nightjar.client { base_url = origin, endpoints = { one = { path = "/v1/articles", summary = "One" } } }
 for name in pairs(names_of["nightjar.endpoint"]) do
   if described.endpoints.one[name] == nil then complain("nightjar.endpoint.%s is in the reference but does not exist", name) end
 end
 checked["nightjar.endpoint"], checked["nightjar.endpoints"], checked["nightjar.headers"] = true, true, true
 
--- A test function receives a table.
+-- The methods of the argument of a test function.
 local held
 nightjar.testing.test("a test", function(t) held = t end)
 nightjar.testing.run { format = "none" }

@@ -88,7 +88,7 @@ def all_leave(demo):
 
 
 def others(demo):
-    """Different requests are not shared, and writes never are."""
+    """Different requests and writes do not share an exchange."""
     lua(OPEN + """
         local tasks = {}
         for number = 1, 10 do

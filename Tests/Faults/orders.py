@@ -8,7 +8,7 @@ outcome is unknown reports it.
 from demo import LONG, Demo, check, finish, lua
 
 COUNT = 10_000 if LONG else 1000
-# The maximum number of orders that the demo API returns at once.
+# The maximum number of orders that the demo API keeps.
 BATCH = 1000
 
 SCRIPT = """

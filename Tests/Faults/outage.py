@@ -34,7 +34,7 @@ nightjar.sleep(1e6)
 
 
 class Run:
-    """Runs the load and returns what the server saw in each phase."""
+    """The load on the server, and the rate of the requests that the server receives."""
 
     def __init__(self, demo, breaker):
         self.demo = demo
@@ -45,7 +45,7 @@ class Run:
         return sum(count for name, count in self.demo.stats()["requests"].items() if "/v1/" in name)
 
     def rate(self, seconds):
-        """Returns the requests per second that the server sees from now on."""
+        """Returns the requests per second that the server receives during the next `seconds`."""
         first, began = self.requests(), time.monotonic()
         time.sleep(seconds)
         return (self.requests() - first) / (time.monotonic() - began)

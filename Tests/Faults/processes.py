@@ -199,7 +199,7 @@ def kills(demo, kind, seconds, pause, delay):
 
 
 def middle(demo, kind, count, delay):
-    """All processes are killed while the server delays its response: the old token is redeemed, and no process has the new one."""
+    """All processes are killed after the server has redeemed the old token and before it sends the new one."""
     name = f"{PROCESSES} processes with one {kind} store, all killed in an exchange"
     with temporary() as folder:
         before = demo.stats()["auth"]

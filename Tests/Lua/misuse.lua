@@ -1,4 +1,4 @@
--- Every function with every type of value for every argument: the result is a value or a clear error.
+-- Calls every function with every type of value for every argument. The result must be a value or a clear error.
 -- Needs the demo API.
 local nightjar = require "nightjar"
 local testing = require "nightjar.testing"
@@ -87,7 +87,7 @@ local function try(name, ...)
   end
 end
 
--- The calls of log functions print nothing.
+-- Turns the log off, so that calls of log functions print nothing.
 local level = nightjar.log.level()
 testing.before(function() nightjar.log.set_level "off" end)
 testing.after(function() nightjar.log.set_level(level) end)

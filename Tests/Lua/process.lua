@@ -157,7 +157,7 @@ local function is_alive(pid)
   status:close()
   return state ~= "Z"
 end
--- Whether a process with this ID exists, or is a zombie.
+-- Whether a process with this ID exists, even as a zombie.
 local function is_there(pid)
   local status = io.open("/proc/" .. pid .. "/stat")
   return status ~= nil and status:close()

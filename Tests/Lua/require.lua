@@ -187,7 +187,7 @@ test("three hundred tasks wait for modules in chains, which Lua's own require co
   t:equal(sum, 300 // 10 * 55)
 end)
 
--- The interpreter that runs this script. A host program has none.
+-- The interpreter that runs this script, or nil in a host program.
 local interpreter = arg and arg[-1]
 local command = { skip = not (is_ours and interpreter) and "the nightjar command does not run this script" }
 

@@ -35,7 +35,7 @@ function runtime.new(seed)
     return number % 2 == 0 and pool[#pool] or pool[number % #pool + 1]
   end
 
-  -- Runs f unless the program has done enough.
+  -- Runs f unless the program has used its fuel or reached the maximum depth.
   local function limited(f, ...)
     if fuel <= 0 or depth >= DEEPEST then return end
     fuel, depth = fuel - 1, depth + 1

@@ -149,7 +149,7 @@ static void endpoints_are_sent_what_they_name(void) {
   CHECK(nj_client_set_token(client, "oauth", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_OK);
   CHECK(nj_client_set_token(client, "key", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_INVALID_REQUEST);
   CHECK(nj_client_set_token(client, "\xff", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_INVALID_ARGUMENT);
-  CHECK(call(client, request, NULL) == 200); /* Rejected, then refreshed. */
+  CHECK(call(client, request, NULL) == 200); /* The token is rejected and refreshed. */
   nj_request_free(request);
   request = nj_request_new("GET", "/echo");
   CHECK(call(client, request, &body) == 200 && strstr(body, "k1") == NULL && strstr(body, "s1") == NULL);

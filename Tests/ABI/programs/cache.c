@@ -1,4 +1,4 @@
-/* The cache from C: cache DEMO_URL FOLDER. The demo's /cache/{name} responds as its query requests. */
+/* The cache from C: cache DEMO_URL FOLDER. The demo's /cache/{name} responds as the query requests. */
 #include "check.h"
 #include <nightjar.h>
 #include <pthread.h>
@@ -72,7 +72,7 @@ static int cleared(nj_cache *cache) {
   return count_of(status, count);
 }
 
-/* Resets the server's counters, because this program may have run against the same server before. */
+/* Resets a resource, because this program may have run against the same server before. */
 static void forget(nj_client *client, const char *path) { send(client, "DELETE", path); }
 
 static int64_t version(const nj_response *response) {
@@ -200,7 +200,7 @@ static void looks_up_inserts_and_removes(void) {
   CHECK(nj_cache_remove(cache, "/cache/c-hand", NULL, NULL) == NJ_INVALID_URL);
   CHECK(nj_client_cache_get(client, request, &error) == NULL && error == NULL);
 
-  /* An error response can be stored. */
+  /* With freshness information an error response is stored. */
   CHECK(nj_client_cache_put(client, request, 404, headers, NULL, 0, &error) == NJ_OK);
   response = nj_client_cache_get(client, request, &error);
   CHECK(response != NULL && nj_response_status(response) == 404);

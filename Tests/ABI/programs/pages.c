@@ -10,7 +10,7 @@
 static const char *url;
 static nj_client *client;
 
-/* A new list: /v1/lists/{name}/{style}, with the number of its items. */
+/* A request to a new list: /v1/lists/{name}/{style}?count={count}. */
 static nj_request *list_of(const char *style, const char *count, const char *limit) {
   static int sets;
   char target[128];
@@ -126,7 +126,7 @@ static void failing_page(void) {
   nj_error *error = NULL;
   int count = 0;
   while (nj_paginator_next_item(paginator, &item, NULL, &error) == NJ_NEXT_FOUND) count++;
-  /* The page may have been prefetched without a report, and loaded again when it was requested. */
+  /* There is no error if the prefetch of the page failed, and the page was loaded again when it was requested. */
   if (error) {
     CHECK(count == 10 && nj_error_kind(error) == NJ_SERVER);
     nj_error_release(error);
@@ -264,7 +264,7 @@ static void hooks(void) {
 
 static atomic_bool has_returned;
 
-/* A cancel before the page is requested has no effect. */
+/* Cancels repeatedly, because a cancel before the page is requested has no effect. */
 static void *cancel_it(void *paginator) {
   while (!atomic_load(&has_returned)) {
     nj_paginator_cancel(paginator);
