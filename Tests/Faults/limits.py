@@ -139,7 +139,7 @@ def own_rate():
         stats = demo.stats()
         whole = stats["per_second"][1:-1]
         check("a rate of 20 per second is respected", all(15 <= count <= 25 for count in whole[1:]) and whole, stats["per_second"])
-        check("and the burst is respected", stats["requests"]["GET /v1/articles/{id}"] <= 5 + 20 * (seconds + 0.5),
+        check("the burst is respected", stats["requests"]["GET /v1/articles/{id}"] <= 5 + 20 * (seconds + 0.5),
               stats["requests"])
 
 
@@ -159,7 +159,7 @@ def waiting():
     with Demo() as demo:
         lines = lua(WAITING, demo.url)
         refused = [line for line in lines if line.startswith("rate_limited: 3 calls are already waiting")]
-        check("one is sent, three wait, and the others are rejected", lines.count("ok") == 4 and len(refused) == 6
+        check("one call is sent, three calls wait, and the others are rejected", lines.count("ok") == 4 and len(refused) == 6
               and demo.stats()["requests"]["GET /v1/slow"] == 4, lines)
 
 

@@ -132,7 +132,7 @@ def report(name, fleet, expiries, before):
     check(f"{name}: no call fails", not fleet.failures, len(fleet.failures), fleet.failures[:5])
     check(f"{name}: no refresh token is redeemed twice, the login is never revoked",
           seen["refresh_reuses"] == 0 and seen["revoked_families"] == 0, seen)
-    check(f"{name}: {expiries} expiries, as many refreshes", seen["refreshes"] == expiries, seen)
+    check(f"{name}: {expiries} expiries cause as many refreshes", seen["refreshes"] == expiries, seen)
     check(f"{name}: no process logs in again", seen["logins"] == 1, seen)
     return seen
 

@@ -65,7 +65,7 @@ for name, object in pairs {
   functions["compare " .. name] = function(other) return object == other, object < other end
   local meta = debug.getmetatable(object)
   for event, method in pairs(type(meta) == "table" and meta or {}) do
-    -- __gc is called only by the garbage collector. All others can be reached with debug.
+    -- A script can reach the metamethods with debug. __gc and __close would end objects that other calls use.
     if type(method) == "function" and event ~= "__gc" and event ~= "__close" then functions[name .. event] = method end
   end
 end

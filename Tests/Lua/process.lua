@@ -252,7 +252,7 @@ test("after a cancelled read, the descriptor is no longer watched, and the next 
   end):join()
 end)
 
-test("cancelling ends a read that blocks, also after its task has waited for something else within it", function(t)
+test("cancelling a task ends its blocked read, even if a log function has waited during the read", function(t)
   nightjar.spawn(function()
     local child <close> = spawn { "sleep", 100, stdout = "pipe" }
     local logged = 0

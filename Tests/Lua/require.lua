@@ -106,7 +106,7 @@ local function shared()
   return function() return loads end
 end
 
-test("a module that another task is loading is waited for, and loaded once", ours, function(t)
+test("a task waits for a module that another task is loading, and the module is loaded once", ours, function(t)
   local loads = shared()
   local a, b, c = nightjar.all {
     function() return require "shared" end,

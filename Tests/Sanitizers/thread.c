@@ -57,8 +57,8 @@ __attribute__((swiftcall)) void mutex_unlock_slow(__attribute__((swift_context))
 // Accesses to inout values. For a value without members, such as SystemRandomNumberGenerator, generic code passes an
 // address that was never set, and the sanitizer crashes (swiftlang/swift issues 61244 and 66099). The linker's --wrap
 // redirects these calls to this file, which drops calls with an address that the program cannot write. The address is
-// either outside of the application's memory (compiler-rt's tsan_platform.h), or in code and constants, whose shadow
-// the sanitizer has mapped read-only and filled with a marker (MapRodata of tsan_platform_linux.cpp).
+// either outside of the application's memory (compiler-rt's tsan_platform.h), or in code or constants. The sanitizer has
+// mapped the shadow of these read-only and filled it with a marker (MapRodata of tsan_platform_linux.cpp).
 
 void __real___tsan_external_write(void *address, void *caller, void *tag);
 
@@ -85,8 +85,8 @@ void __wrap___tsan_external_write(void *address, void *caller, void *tag) {
 
 // Errors and yields of Lua. Debian builds liblua5.4 with _FORTIFY_SOURCE, so it calls __longjmp_chk, which the
 // sanitizer does not intercept (it intercepts _setjmp, longjmp, _longjmp and siglongjmp). Each jump over our functions
-// would leave them on the sanitizer's call stack of 65536 entries until the stack overflows, which crashes an arbitrary
-// later call. This replacement omits glibc's check that the jump goes up the stack.
+// would leave them on the sanitizer's call stack. When its 65536 entries are full, an arbitrary later call crashes. This
+// replacement omits glibc's check that the jump goes up the stack.
 
 __attribute__((noreturn)) void __longjmp_chk(jmp_buf place, int value);
 __attribute__((noreturn)) void __longjmp_chk(jmp_buf place, int value) { longjmp(place, value); }

@@ -8,8 +8,8 @@ import NightjarHTTP
 /// - Operation names are unique and contain no control characters, paths begin with a slash, and servers are URLs.
 /// - Loading the same input twice gives the same result.
 ///
-/// The first byte selects the location of the documents (files or an origin), whether the name of the first indicates
-/// JSON or YAML, and whether an `openapi` version is prepended to the first. The rest is documents separated by `%`.
+/// The rest of the input is documents separated by `%`. The first byte selects their location (files or an origin),
+/// whether the first document's name indicates JSON or YAML, and whether it begins with an added `openapi` version.
 func fuzzOpenAPI(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, count >= 1 else { return 0 }
     let choice = start[0]

@@ -290,7 +290,7 @@ extension String {
         #expect(bench.requested.count == 4)
     }
 
-    /// A response that was stored for one user was once returned to another (issue 19).
+    /// Each of these fields may contain credentials, so requests with different values must not share a response.
     @Test(arguments: ["X-JWT", "Api_Key", "Auth", "Access_Key", "X-Passwd", "X-PIN", "X-Otp", "SID", "Key"])
     func usersDoNotShareResponsesForAnyCredentialField(name: String) throws {
         let bench = try Bench { _, requested in .init(200, Self.fresh, requested.headers[name] ?? "nobody") }
