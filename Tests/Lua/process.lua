@@ -91,7 +91,7 @@ test("a program that exceeds a time limit or an output limit is killed", functio
   t:truthy(os.time() - began < 30)
 end)
 
-test("many programs run at once", function(t)
+test("many programs run concurrently", function(t)
   local numbers = {}
   for number = 1, 30 do numbers[number] = number end
   local outputs = nightjar.map(numbers, function(number) return run { "echo", number }.stdout end, { concurrency = 10 })

@@ -248,7 +248,7 @@ test("where yielding is not possible, a wait blocks, and other tasks still run",
   t:equal((("ab"):gsub(".", function(letter) sleep(0.001) return letter:upper() end)), "AB")
 end)
 
-test("five thousand tasks run at once", function(t)
+test("five thousand tasks run concurrently", function(t)
   local sum = 0
   local many = {}
   for i = 1, 5000 do many[i] = spawn(function() sleep(0.001) sum = sum + i end) end

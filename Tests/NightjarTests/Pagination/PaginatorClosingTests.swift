@@ -6,7 +6,7 @@ import Testing
 
 @testable import Nightjar
 
-/// Each request for a page gets one result, even if the client or the queue is closed meanwhile.
+/// Each request for a page gets one result, even if the client or the queue is closed before the page arrives.
 @Suite(.timeLimit(.minutes(2))) struct PaginatorClosingTests {
     /// Records the results of each request.
     private final class Responses: Sendable {
@@ -32,7 +32,7 @@ import Testing
         return done
     }
 
-    /// Blocks the loop, so that the messages that are submitted meanwhile arrive as one batch.
+    /// Blocks the loop. Messages that are submitted until its release arrive as one batch.
     private func hold(_ api: Client) -> DispatchSemaphore {
         let (holds, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         api.loop.submit(

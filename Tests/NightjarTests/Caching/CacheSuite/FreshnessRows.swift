@@ -50,7 +50,7 @@ extension SuiteRow {
             "freshness-max-age-s-maxage-private", "5.2.2.10", "a longer s-maxage", control("s-maxage=3600, max-age=1"),
             as: .required, then: wait),
         reuse(
-            "freshness-max-age-s-maxage-private-multiple", "5.2.2.10", "a longer s-maxage in a line of its own",
+            "freshness-max-age-s-maxage-private-multiple", "5.2.2.10", "a longer s-maxage in a separate line",
             control("s-maxage=3600") + second, as: .required, then: wait),
         reuse(
             "freshness-max-age-ignore-quoted", "5.2", "max-age in quotes before the directive",
