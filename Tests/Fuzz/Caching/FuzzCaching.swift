@@ -7,7 +7,7 @@ import NightjarHTTP
 ///   `must-understand`.
 /// - An age is never negative and never decreases. Ages and lifetimes do not exceed 2^31 seconds.
 /// - A range lies within the stored body, and a response from the cache has exactly one Age field.
-/// - An only-if-cached request is never fetched, and a reload never returns a cached response.
+/// - An only-if-cached request is never fetched. Any other reload never returns a cached response.
 /// - An update never changes Content-Length, Content-Encoding or Content-Range.
 ///
 /// The first bytes select the method, status, policy and times. Four sections follow, separated by blank lines: the

@@ -63,7 +63,7 @@ import Testing
         #expect(keys.count == 2 && keys[0] != nil && keys[0] == keys[1])
     }
 
-    /// A server that responds with 429 has not processed the request, so the outcome is known.
+    /// A server that responds with 429 has not processed the request. After a 503, the outcome is unknown.
     @Test func rejectedRequestWasNotProcessed() async throws {
         for (status, isUnknown) in [(429, false), (503, true)] {
             let transport = ScriptedTransport([[.head(status), .end]] + Array(repeating: [.fail(.connect)], count: 2))
