@@ -262,7 +262,7 @@ import Testing
 // MARK: Iteration
 
 extension ListTests {
-    /// Requests all pages in a style, and repeats the requests that fail.
+    /// Requests all pages of a list, and repeats the requests that fail.
     ///
     /// - Returns: the identifiers in the order of arrival.
     private func traversal(_ path: String, _ style: String, _ seen: (CurlResponse) -> Void = { _ in }) throws -> [Int] {

@@ -6,7 +6,7 @@ import Testing
 /// Rows that check RFC 9111 and related RFCs, as observed by the caller and the server. Each row names its section. It
 /// runs with a memory cache, with a disk cache, and with a disk cache that is reopened before each request.
 ///
-/// ``CacheSuiteTests`` covers the behaviors of the public test suite for HTTP caches. These rows cover the rest.
+/// ``CacheSuiteTests`` covers the public test suite for HTTP caches. These rows cover behaviors that the suite lacks.
 @Suite struct CacheConformanceTests {
     typealias Row = CacheScenario
     typealias Step = CacheScenario.Step

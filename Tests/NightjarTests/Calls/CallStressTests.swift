@@ -113,7 +113,7 @@ private final class StressRound: Sendable {
 
     private var inFlight: Int { transport.inFlight.load(ordering: .acquiring) }
 
-    /// Waits for a condition that becomes true when the total timeouts of the calls have expired.
+    /// Waits for a condition that is true at the latest when the calls have timed out.
     private func wait(_ what: @autoclosure () -> String, _ condition: () -> Bool) {
         let end = ContinuousClock.now + .seconds(20)
         while !condition() {

@@ -110,7 +110,7 @@ import Testing
         expectNoSlotsInUse(bench)
     }
 
-    /// The timeout is too close for the rate limit to admit the call, or expires while the call waits.
+    /// The rate limit would admit the call only after its timeout.
     @Test func callWaitingForTheRateLimitReceivesTheStaleResponse() throws {
         let bench = try bench(false, TemporaryDirectory()) {
             $0.limits.rate = RateLimiter.Rate(count: 1, per: .seconds(10))

@@ -55,7 +55,7 @@ final class PausedTransport: HTTPTransport, @unchecked Sendable {
     }
 }
 
-/// Makes a closure sendable that runs only on the loop that created it.
+/// Makes a closure sendable. The closure runs only on the loop that created it.
 private struct OnThisLoop: @unchecked Sendable {
     let run: () -> Void
 }

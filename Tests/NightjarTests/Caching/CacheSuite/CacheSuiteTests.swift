@@ -2,7 +2,7 @@ import Testing
 
 @testable import Nightjar
 
-/// The behaviors that the public test suite for HTTP caches requires of a private cache. Each row runs in each place.
+/// The behaviors that the public test suite for HTTP caches requires of a private cache, for each storage place.
 @Suite struct CacheSuiteTests {
     @Test(arguments: CacheScenario.Place.allCases, SuiteRow.all)
     func rowHolds(_ place: CacheScenario.Place, _ row: SuiteRow) async throws {
