@@ -239,7 +239,7 @@ static void freed_client(void) {
   nj_request_free(held);
 }
 
-/* A queue that is freed inside a callback still delivers a batch without network requests. */
+/* A queue that is freed inside a callback still delivers the events of a batch that sends no requests. */
 typedef struct freeing {
   nj_queue *queue;
   tally local, empty;

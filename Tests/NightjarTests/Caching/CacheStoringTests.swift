@@ -117,7 +117,7 @@ import Testing
     @Test(arguments: [false, true]) func expiredEntryIsNotServed(_ byRequest: Bool) throws {
         let bench = try Bench { _, _ in .init(200, [("Cache-Control", byRequest ? "max-age=600" : "max-age=1")]) }
         let fields = byRequest ? [("Cache-Control", "max-age=1")] : []
-        // Waits for the first half of a second, so that the lifetime ends within a second of that clock.
+        // Stores the entry early in a second, so that its lifetime ends in the middle of a later second.
         func now() -> Double {
             var time = timespec()
             clock_gettime(CLOCK_REALTIME, &time)
