@@ -113,7 +113,7 @@ testing.test("digest authentication proves both sides, and uses the nonce of the
   end
 end)
 
-testing.test("basic credentials, keys and tokens that do not expire are sent as they are", function(t)
+testing.test("basic credentials, keys and tokens that do not expire are sent unchanged", function(t)
   t:equal(client({ type = "basic", user = "demo", password = "secret" }):get("/v1/basic").json.user, "demo")
   t:equal(client({ type = "api_key", key = "demo-key" }):get("/v1/api-key").json["in"], "header")
   t:equal(client({ type = "api_key", key = "demo-key", query = "api_key" }):get("/v1/api-key").json["in"], "query")

@@ -99,7 +99,7 @@ test("the error of a timeout has its phase", function(t)
   end
 end)
 
--- For a client and for a call. nightjar.null selects the client's value or the default.
+-- The limits are disabled for a client and for a call. nightjar.null selects the client's value or the default.
 test("0, false and infinity disable a limit, and nightjar.null in a call does not change the client's", function(t)
   for _, none in ipairs {
     0, 0.0, false, math.huge, { idle = 0, total = 0 }, { idle = false, total = false },

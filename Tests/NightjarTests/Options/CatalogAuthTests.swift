@@ -161,7 +161,7 @@ import Testing
         #expect(!rejection(requiring([many], offered: ["s1"]), secret).contains("more than"))
     }
 
-    /// Issue 19, item 15: secrets are sent to another origin than the API's only if the caller allows it.
+    /// Secrets are sent to another origin than the API's only if the caller allows it.
     @Test func secretsForAnotherOriginRequireAnOption() throws {
         var catalog = catalog([oauth])
         let opted: JSONValue = ["client_id": "i", "client_secret": "s", "token_url": "https://a.test/token"]
