@@ -46,7 +46,7 @@ import Testing
         #expect(peer.failures == [])
     }
 
-    @Test func errorNamesAllAddressesThatFailed() throws {
+    @Test func errorIsAConnectErrorIfEveryAddressFails() throws {
         let error = try failure(client(port: Ports.refused(), ["::1", "127.0.0.1"]), Request(.get, "/"))
         #expect(error.kind == .connect || error.kind == .offline)
         #expect(!error.requestMayHaveBeenProcessed)

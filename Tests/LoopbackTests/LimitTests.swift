@@ -71,10 +71,10 @@ import Testing
         let api = try demo.client(#"{"rate_limit": {"requests": 20, "per": 0.2, "burst": 5}}"#)
         let start = ContinuousClock.now
         let results = await all(api, 25, "/limited?limit=1000&per=1&group=own")
-        let accept = ContinuousClock.now - start
+        let elapsed = ContinuousClock.now - start
         #expect(results.allSatisfy { (try? $0.get().status) == 200 })
         // After the burst of 5 calls, the other 20 start 10 ms apart.
-        #expect(accept >= .milliseconds(190))
+        #expect(elapsed >= .milliseconds(190))
     }
 
     @Test(arguments: ["draft8", "draft7", "x"]) func announcedQuotaIsRespectedBeforeA429(fields: String)

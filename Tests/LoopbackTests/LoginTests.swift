@@ -32,12 +32,12 @@ import Testing
         }
 
         /// Returns a client without credentials.
-        func unknownName() throws -> Client { try client("false") }
+        func clientWithoutCredentials() throws -> Client { try client("false") }
 
         func control(_ json: String) throws {
             var request = Request(.post, "http://127.0.0.1:\(port)/__control", body: json)
             try request.headers.set("Content-Type", "application/json")
-            _ = try unknownName().sendBlocking(request)
+            _ = try clientWithoutCredentials().sendBlocking(request)
         }
 
         var auth: DemoStatistics.Auth { server.statistics.auth }
@@ -144,7 +144,7 @@ import Testing
         try api.logInBlocking { prompt in
             guard case .browser(let url) = prompt else { return }
             // The final status is that of the callback page, to which the authorization server redirects.
-            let status = try? demo.unknownName().sendBlocking(Request(.get, url)).status
+            let status = try? demo.clientWithoutCredentials().sendBlocking(Request(.get, url)).status
             browser.withLock { $0 = status }
         }
         #expect(browser.withLock { $0 } == 200)
@@ -175,7 +175,7 @@ import Testing
                 let port = UInt16(url[place...].prefix { $0.isNumber })
             else { return }
             for _ in 0..<40 { idle.withLock { $0.append(connectToThisMachine(port)) } }
-            _ = try? demo.unknownName().sendBlocking(Request(.get, url))
+            _ = try? demo.clientWithoutCredentials().sendBlocking(Request(.get, url))
         }
         #expect(ContinuousClock.now - began < .seconds(8))
         #expect(try status(api, "/me") == 200)
@@ -209,7 +209,7 @@ import Testing
         try person.logInBlocking { prompt in
             guard case .browser(let url) = prompt else { return }
             page.withLock { $0 = url }
-            _ = try? demo.unknownName().sendBlocking(Request(.get, url))
+            _ = try? demo.clientWithoutCredentials().sendBlocking(Request(.get, url))
         }
         #expect(page.withLock { $0 }.contains("&scope=read+write&"))
         #expect(try status(person, "/me") == 200)
@@ -328,13 +328,13 @@ extension LoginTests.Demo {
     fileprivate func decide(_ code: String, _ allow: Bool) throws -> Int {
         var request = Request(.post, "/oauth/device/decide", body: #"{"user_code":"\#(code)","allow":\#(allow)}"#)
         try request.headers.set("Content-Type", "application/json")
-        return try unknownName().sendBlocking(request).status
+        return try clientWithoutCredentials().sendBlocking(request).status
     }
 
     fileprivate func tokens(_ login: String) throws -> (access: String, refresh: String) {
         var request = Request(.post, "/auth/login", body: login)
         try request.headers.set("Content-Type", "application/json")
-        let json = try JSONValue(parsing: String(buffer: try unknownName().sendBlocking(request).body))
+        let json = try JSONValue(parsing: String(buffer: try clientWithoutCredentials().sendBlocking(request).body))
         guard case .string(let access)? = json["access_token"], case .string(let refresh)? = json["refresh_token"]
         else { throw NightjarError(.decoding, "no tokens") }
         return (access, refresh)

@@ -281,11 +281,11 @@ import Testing
                 "empty=@\(empty);type=application/x-nothing;filename=größe.bin", "http://127.0.0.1:\(peer.port)/",
             ])
         #expect(result.status == 0, "\(result.errors)")
-        let (ours, external) = (peer.requests[0], try #require(peer.requests.last))
+        let (ours, curls) = (peer.requests[0], try #require(peer.requests.last))
         #expect(peer.requests.count == 2)
-        let boundary = try #require(external["content-type"]?.split(separator: "=").last)
-        #expect(external["content-type"] == "multipart/form-data; boundary=\(boundary)")
-        let translated = replacing(external.body, Array(boundary.utf8), with: Array(form.boundary.utf8))
+        let boundary = try #require(curls["content-type"]?.split(separator: "=").last)
+        #expect(curls["content-type"] == "multipart/form-data; boundary=\(boundary)")
+        let translated = replacing(curls.body, Array(boundary.utf8), with: Array(form.boundary.utf8))
         #expect(ours.body == translated)
         #expect(ours["content-length"] == String(ours.body.count))
     }

@@ -59,13 +59,13 @@ import Testing
         try #require(received.count == turns.count)
         for (request, turn) in zip(received, turns) {
             let ours = Comparable(exchange.wire(turn.sent, port: peer.port))
-            var external = Comparable("")
-            external.line = "\(request.method) \(request.target) HTTP/1.1"
-            external.fields = Set(request.headers.map { Comparable.field($0.name, $0.value) }.compactMap { $0 })
-            external.body = String(decoding: request.body, as: UTF8.self)
-            #expect(external.line == ours.line)
-            #expect(external.fields == ours.fields)
-            #expect(external.body == ours.body)
+            var curls = Comparable("")
+            curls.line = "\(request.method) \(request.target) HTTP/1.1"
+            curls.fields = Set(request.headers.map { Comparable.field($0.name, $0.value) }.compactMap { $0 })
+            curls.body = String(decoding: request.body, as: UTF8.self)
+            #expect(curls.line == ours.line)
+            #expect(curls.fields == ours.fields)
+            #expect(curls.body == ours.body)
         }
     }
 

@@ -188,7 +188,7 @@ final class Limit: Stage, @unchecked Sendable {
             perform(releases, gate, call.loop)
         } else {
             gate.waiting[progress.id] = nil
-            perform(gate.machine.refreshFailed(progress.id, now: now), gate, call.loop)
+            perform(gate.machine.removeWaiter(progress.id, now: now), gate, call.loop)
         }
         // A gate that exists only for a requested pause is not needed after the pause.
         if gate.isForServer, gate.machine.isIdle(now: now) { forget(gate) }

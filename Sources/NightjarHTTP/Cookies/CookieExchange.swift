@@ -77,17 +77,17 @@ extension CookieJar.Snapshot {
 
     /// Returns the part of this content that a jar with the content `known` must merge.
     fileprivate func news(for known: CookieJar.Snapshot, keepsSession: Bool) -> CookieJar.Snapshot {
-        var external = Dictionary(known.cookies.map { ($0.identity, $0) }) { $1 }
+        var unmatched = Dictionary(known.cookies.map { ($0.identity, $0) }) { $1 }
         var news = self
         news.cookies.removeAll { own in
-            external.removeValue(forKey: own.identity).map {
+            unmatched.removeValue(forKey: own.identity).map {
                 $0.modified == own.modified && $0.value.isExactly(own.value) && $0.expires == own.expires
                     && $0.created == own.created
             } ?? false
         }
         news.deletions = deletions.filter { known.deletions[$0.key] != $0.value }
         // The file did not accept these cookies because they were deleted. The jar must delete them too.
-        for cookie in external.values where keepsSession || cookie.expires != nil {
+        for cookie in unmatched.values where keepsSession || cookie.expires != nil {
             news.deletions[cookie.identity] = max(deletions[cookie.identity] ?? 0, cookie.modified)
         }
         return news

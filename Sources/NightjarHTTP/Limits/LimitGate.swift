@@ -5,7 +5,7 @@
 ///        ├─────▶ wait ──▶ enter, in order of arrival
 ///        └─────▶ refuse  └──▶ refuse
 ///
-/// Each ID that arrives enters or is refused exactly once, unless ``refreshFailed(_:now:)`` removes it first. Later
+/// Each ID that arrives enters or is refused exactly once, unless ``removeWaiter(_:now:)`` removes it first. Later
 /// events return the releases of waiters, and the caller must carry out each release. Times are nanoseconds of a
 /// monotonic clock.
 ///
@@ -48,7 +48,7 @@ public struct LimitGate: Sendable {
     public enum Arrival: Sendable, Equatable {
         /// Start the exchange, and report its end with ``left(_:_:now:)``.
         case enter(Permit)
-        /// Wait until a ``Release`` contains the ID, or call ``refreshFailed(_:now:)``.
+        /// Wait until a ``Release`` contains the ID, or call ``removeWaiter(_:now:)``.
         case wait
         case refuse(Refusal)
     }
@@ -132,7 +132,7 @@ public struct LimitGate: Sendable {
     }
 
     /// Removes a waiter that was cancelled or has timed out. Does nothing if `id` is not waiting.
-    public mutating func refreshFailed(_ id: ID, now: UInt64) -> [Release] {
+    public mutating func removeWaiter(_ id: ID, now: UInt64) -> [Release] {
         guard line.remove(id) else { return [] }
         return admit(now)
     }

@@ -82,9 +82,9 @@ public struct ErrorBody: Sendable, Equatable {
         }
         if let code, code != text { text += text.isEmpty ? code : " (\(code))" }
         let fields = fields.filter { $0.name != nil || !parts.contains($0.message) }
-        let reported = fields.prefix(3).map { field in (field.name.map { "\($0): " } ?? "") + field.message }
-        if !reported.isEmpty { text += (text.isEmpty ? "" : "; ") + reported.joined(separator: ", ") }
-        if fields.count > reported.count { text += ", and \(fields.count - reported.count) more" }
+        let messages = fields.prefix(3).map { field in (field.name.map { "\($0): " } ?? "") + field.message }
+        if !messages.isEmpty { text += (text.isEmpty ? "" : "; ") + messages.joined(separator: ", ") }
+        if fields.count > messages.count { text += ", and \(fields.count - messages.count) more" }
         return text.isEmpty ? type ?? "" : text
     }
 

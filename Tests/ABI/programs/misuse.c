@@ -138,8 +138,8 @@ static void null_handles_are_answered(void) {
   nj_queue_free(NULL);
 }
 
-static nj_retry_action stop(void *context, nj_task *task, nj_failed_attempt *request) {
-  (void)context, (void)task, (void)request;
+static nj_retry_action stop(void *context, nj_task *task, nj_failed_attempt *attempt) {
+  (void)context, (void)task, (void)attempt;
   return NJ_RETRY_STOP;
 }
 

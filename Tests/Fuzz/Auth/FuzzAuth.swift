@@ -40,7 +40,7 @@ private func challenge(_ input: UnsafeRawBufferPointer) {
         user: "user \"ä\"", password: "s3cret", hashes: [.sha512_256: hash, .sha256: hash, .md5: hash])
     guard let url = try? RequestURL("http://h/a?b") else { return }
     for rounds in 0..<3 {
-        let verdict = login.challenged(challenges, for: url, body: .none, responsePass: rounds)
+        let verdict = login.challenged(challenges, for: url, body: .none, rounds: rounds)
         guard case .respond = verdict else { return }
         var last = ""
         for _ in 0..<2 {
@@ -89,9 +89,9 @@ private func limits(_ input: UnsafeRawBufferPointer, status: Int) {
         switch gate.arrive(UInt64(id), deadline: id % 2 == 0 ? nil : now + 5_000_000_000, now: now + UInt64(id)) {
         case .enter(let permit):
             entered.insert(UInt64(id))
-            var responsePass: LimitGate.Permit? = permit
-            take(gate.received(&responsePass, status: status, headers, now: now + UInt64(id), wallClock: 1e9))
-            take(gate.left(responsePass ?? permit, .succeeded, now: now + UInt64(id)))
+            var current: LimitGate.Permit? = permit
+            take(gate.received(&current, status: status, headers, now: now + UInt64(id), wallClock: 1e9))
+            take(gate.left(current ?? permit, .succeeded, now: now + UInt64(id)))
         case .wait: break
         case .refuse: refused.insert(UInt64(id))
         }

@@ -45,14 +45,14 @@ func fuzzCaching(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     case .callers, .none: break
     }
     updated(then.updated(stored, byNotModified: newer, requested: requested, received: now), stored)
-    let hit = ResponseHead(status: 200, headers: sections[3])
-    if case .updated(let update) = then.meaning(ofHead: hit, for: stored, requested: requested, received: now) {
+    let response = ResponseHead(status: 200, headers: sections[3])
+    if case .updated(let update) = then.meaning(ofHead: response, for: stored, requested: requested, received: now) {
         updated(update, stored)
     }
     if let url = try? RequestURL("http://example.com/a/b") {
-        for other in Invalidation.urls(.post, url, hit) { require(other.origin == url.origin, "another origin") }
+        for other in Invalidation.urls(.post, url, response) { require(other.origin == url.origin, "another origin") }
     }
-    _ = Invalidation.clearsOrigin(hit)
+    _ = Invalidation.clearsOrigin(response)
     return 0
 }
 

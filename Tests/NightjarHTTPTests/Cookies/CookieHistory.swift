@@ -112,12 +112,12 @@ struct CookieHistory {
         for name in SimulatedCookies.names.indices {
             let identity = SimulatedCookies.identity(name)
             let hasSession = changes.contains { $0.name == name && $0.value != nil && $0.expires == nil }
-            let (own, external) = (
+            let (inJar, inFile) = (
                 jar.cookies.first { $0.identity == identity }, file.cookies.first { $0.identity == identity }
             )
-            let isExpiring = [own, external].contains { $0?.isExpired(at: now + 6) ?? false }
-            guard !hasSession, !isExpiring, own?.value != external?.value else { continue }
-            return "cookie \(name) is \(own?.value ?? "missing") and \(external?.value ?? "missing")"
+            let isExpiring = [inJar, inFile].contains { $0?.isExpired(at: now + 6) ?? false }
+            guard !hasSession, !isExpiring, inJar?.value != inFile?.value else { continue }
+            return "cookie \(name) is \(inJar?.value ?? "missing") and \(inFile?.value ?? "missing")"
         }
         return nil
     }

@@ -13,14 +13,14 @@ import Testing
         let everyByte = Array(wire.indices.dropFirst())
         let differing = ([[]] + everyByte.map { [$0] } + [everyByte]).filter { cuts in
             let ours = Transcript.of(wire, cutAt: cuts, to: response.methods, closes: response.closes)
-            let external = Summary.byNIO(wire, cutAt: cuts, to: response.methods, closes: response.closes)
-            return Summary(ours) != external
+            let nio = Summary.byNIO(wire, cutAt: cuts, to: response.methods, closes: response.closes)
+            return Summary(ours) != nio
         }
         let ours = Summary(Transcript.of(wire, to: response.methods, closes: response.closes))
-        let external = Summary.byNIO(wire, cutAt: [], to: response.methods, closes: response.closes)
+        let nio = Summary.byNIO(wire, cutAt: [], to: response.methods, closes: response.closes)
         switch response.nio {
         case .same:
-            #expect(differing.isEmpty, "\(ours) and \(external)")
+            #expect(differing.isEmpty, "\(ours) and \(nio)")
         case .differs(let reason):
             #expect(!differing.isEmpty, "both decoders return \(ours); remove the reason \"\(reason)\"")
         }

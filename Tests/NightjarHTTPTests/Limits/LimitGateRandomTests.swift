@@ -90,7 +90,7 @@ import Testing
             case 8:
                 guard let id = waiting.randomElement(using: &random) else { return }
                 waiting.removeAll { $0 == id }
-                perform(gate.refreshFailed(id, now: now))
+                perform(gate.removeWaiter(id, now: now))
             case 9:
                 var headers = Headers()
                 let number = "\(UInt64.random(in: 0...12, using: &random))"

@@ -76,7 +76,7 @@ extension LimitGate {
         let second = try enter(&gate)
         for id in 1...3 as ClosedRange<UInt64> { #expect(gate.arrive(id, deadline: nil, now: 0) == .wait) }
         #expect(gate.holds == .concurrency && gate.queued == 3 && gate.deadline == nil)
-        #expect(gate.refreshFailed(2, now: 0) == [] && gate.refreshFailed(2, now: 0) == [])
+        #expect(gate.removeWaiter(2, now: 0) == [] && gate.removeWaiter(2, now: 0) == [])
         #expect(reported(gate.left(first, .succeeded, now: 0)) == ["1 concurrency"])
         #expect(reported(gate.left(second, .succeeded, now: 0)) == ["3 concurrency"])
         #expect(gate.inFlight == 2 && !gate.isIdle(now: 0))
@@ -90,7 +90,7 @@ extension LimitGate {
         _ = try enter(&gate)
         #expect(gate.arrive(1, deadline: nil, now: 0) == .wait)
         #expect(gate.arrive(2, deadline: nil, now: 0) == .refuse(.queueIsFull(maximum: 1)))
-        #expect(gate.refreshFailed(1, now: 0) == [])
+        #expect(gate.removeWaiter(1, now: 0) == [])
         #expect(gate.arrive(3, deadline: nil, now: 0) == .wait)
     }
 
@@ -146,9 +146,9 @@ extension LimitGate {
             Issue.record("the call was not admitted")
             return
         }
-        var responsePass: LimitGate.Permit? = permit
-        #expect(reported(gate.received(&responsePass, status: 500, Headers(), now: 8, wallClock: 0)) == [])
-        let released = reported(gate.received(&responsePass, status: 200, Headers(), now: 9, wallClock: 0))
+        var current: LimitGate.Permit? = permit
+        #expect(reported(gate.received(&current, status: 500, Headers(), now: 8, wallClock: 0)) == [])
+        let released = reported(gate.received(&current, status: 200, Headers(), now: 9, wallClock: 0))
         #expect(released == ["1 rate(NightjarHTTP.RateLimiter.Cause.serverPause)"])
         #expect(gate.pausedUntil(now: 9) == nil)
     }

@@ -58,9 +58,9 @@ import Testing
                 var headers = Headers()
                 try headers.add("RateLimit-Policy", "\"a\";q=\(limit);w=\(length / World.second)")
                 try headers.add("RateLimit", "\"a\";r=\(remaining);t=\(reset)")
-                var responsePass: LimitGate.Permit? = permit
-                perform(gate.received(&responsePass, status: 200, headers, now: now, wallClock: 0))
-                perform(gate.left(responsePass ?? permit, .succeeded, now: now))
+                var current: LimitGate.Permit? = permit
+                perform(gate.received(&current, status: 200, headers, now: now, wallClock: 0))
+                perform(gate.left(current ?? permit, .succeeded, now: now))
                 add(.arrives(caller: caller), after: latency() / 10)
             case .timer: perform(gate.timerFired(now: now))
             }

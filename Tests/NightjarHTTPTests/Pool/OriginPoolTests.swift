@@ -1,3 +1,4 @@
+import NightjarTestSupport
 import Testing
 
 @testable import NightjarHTTP
@@ -231,7 +232,7 @@ private typealias Pool = OriginPool<Line, Caller, Int>
 
     /// Checks the invariants with random events.
     @Test func countsHoldForAnyOrderOfEvents() {
-        var random = Xorshift(state: 0x9E37_79B9_7F4A_7C15)
+        var random = SeededRandom(seed: 1)
         var pool = Pool(limit: 3)
         var busy = 0
         var attempts: [Pool.Ticket] = []
@@ -282,15 +283,5 @@ private typealias Pool = OriginPool<Line, Caller, Int>
                 }
             }
         }
-    }
-}
-
-private struct Xorshift {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        return state
     }
 }

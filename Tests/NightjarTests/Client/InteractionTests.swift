@@ -455,16 +455,16 @@ import Testing
         let client = try Client(configuration) { _ in transport }
         let queue = CompletionQueue()
         let held = try client.start(Request(.get, "/held"), on: queue, TaskHandlers { _, _ in })
-        let responded = Atomic<Int>(0)
+        let responseCount = Atomic<Int>(0)
         for _ in 0..<30_000 {
             _ = try client.start(
                 Request(.get, "/next"), on: queue,
                 TaskHandlers { _, result in
-                    if case .success = result { responded.add(1, ordering: .relaxed) }
+                    if case .success = result { responseCount.add(1, ordering: .relaxed) }
                 })
         }
         held.cancel()
-        while responded.load(ordering: .relaxed) < 30_000 { queue.poll(timeout: .seconds(1)) }
+        while responseCount.load(ordering: .relaxed) < 30_000 { queue.poll(timeout: .seconds(1)) }
         #expect(client.limitStates().allSatisfy { $0.inFlight == 0 && $0.queued == 0 })
         client.close()
     }
