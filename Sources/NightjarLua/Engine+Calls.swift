@@ -52,7 +52,7 @@ extension Engine {
             }
         }
         future.task = try client.start(request, on: queue, handlers)
-        future.hold = future.task?.hold
+        future.reservation = future.task?.reservation
         if isFollowed { followed.begin(future) }
         add(future)
         return future

@@ -34,12 +34,12 @@ final class Future: @unchecked Sendable {
     private var progress: TransferProgress?
     /// The instructions for the user of an interactive login.
     private var prompt: LoginPrompt?
-    private var isToPrompt = false
+    private var hasPrompt = false
     /// The part of the request that a sandboxed script sees; nil: the script is not sandboxed or did not make the
     /// request.
     var view: View?
     /// The memory that is counted for the call.
-    var hold: MemoryReservation?
+    var reservation: MemoryReservation?
     /// Cancels the work of an outcome without a task.
     var abandon: (() -> Void)?
     /// The result of blocking work.
@@ -66,7 +66,7 @@ final class Future: @unchecked Sendable {
     init(_ result: Result<Response, NightjarError>, of call: Future?) {
         self.result = result
         view = call?.view
-        hold = call?.hold
+        reservation = call?.reservation
     }
 
     /// The part of a request that a sandboxed script sees.
@@ -93,7 +93,7 @@ final class Future: @unchecked Sendable {
     var isEnded: Bool { task == nil && operation == nil && !isPending }
 
     /// Whether a decision request, a prompt or progress is waiting for the script.
-    var needsCallback: Bool { proposed != nil || retry != nil || isToPrompt || progress != nil }
+    var needsCallback: Bool { proposed != nil || retry != nil || hasPrompt || progress != nil }
 
     func note(_ progress: TransferProgress) { self.progress = progress }
 
@@ -106,20 +106,20 @@ final class Future: @unchecked Sendable {
     }
 
     func show(_ prompt: LoginPrompt) {
-        (self.prompt, isToPrompt) = (prompt, true)
+        (self.prompt, hasPrompt) = (prompt, true)
         forget([NJL_PROMPT_URL, NJL_PROMPT_CODE, NJL_PROMPT_PAGE, NJL_PROMPT_COMPLETE_PAGE])
     }
 
     /// Ends the outcome of a login or logout, which has no response.
     func endLogin(_ end: Result<Void, NightjarError>) {
-        isToPrompt = false
+        hasPrompt = false
         if case .failure(let error) = end { result = .failure(error) }
     }
 
     /// Returns whether the login has a new prompt, and marks the prompt as taken.
     func takePrompt() -> Bool {
-        defer { isToPrompt = false }
-        return isToPrompt
+        defer { hasPrompt = false }
+        return hasPrompt
     }
 
     /// Discards cached texts whose values have changed.

@@ -5,14 +5,14 @@ import Testing
 
 /// Requests through proxies that are scripted peers.
 @Suite struct ProxyTests {
-    private let login = "user:p%40ss@"
+    private let userInfo = "user:p%40ss@"
     private let credentials = "Basic dXNlcjpwQHNz"
 
     @Test func httpRequestHasTheAbsoluteForm() throws {
         let proxy = try ScriptedPeer([
             [.expectRequest, .respond(body: "from afar"), .expectRequest, .respond(body: "2")]
         ])
-        let client = try client(through: "http://\(login)127.0.0.1:\(proxy.port)")
+        let client = try client(through: "http://\(userInfo)127.0.0.1:\(proxy.port)")
         #expect(try client.sendBlocking(Request(.get, "http://origin.test/a?b=c")).text == "from afar")
         #expect(try client.sendBlocking(Request(.get, "http://origin.test/2")).text == "2")
         let request = try #require(proxy.requests.first)
@@ -38,7 +38,7 @@ import Testing
         let proxy = try ScriptedPeer([
             [.expectHead, .send("HTTP/1.1 200 Connection established\r\n\r\n"), .relay(to: origin.port)]
         ])
-        let client = try client(through: "http://\(login)127.0.0.1:\(proxy.port)")
+        let client = try client(through: "http://\(userInfo)127.0.0.1:\(proxy.port)")
         let url = "https://localhost:\(origin.port)"
         #expect(try client.sendBlocking(Request(.get, url + "/")).text == "one")
         #expect(try client.sendBlocking(Request(.get, url + "/2")).text == "two")
@@ -80,7 +80,7 @@ import Testing
     @Test func untrustedProxyReceivesNoRequest() throws {
         let proxy = try ScriptedPeer([[.expectClose]], repeatsLast: true, tls: PeerTLS(.selfSigned))
         for url in ["http://origin.test/", "https://origin.test/"] {
-            let error = try failure(client(through: "https://\(login)localhost:\(proxy.port)"), Request(.get, url))
+            let error = try failure(client(through: "https://\(userInfo)localhost:\(proxy.port)"), Request(.get, url))
             #expect(error.kind == .tls)
             let place = "the proxy https://localhost:\(proxy.port)"
             #expect(error.message.hasPrefix("the certificate of \(place) is not trusted"), "\(error.message)")
@@ -115,7 +115,7 @@ import Testing
         ]
         let proxy = try ScriptedPeer(
             [rejected + [.expectBytes(10), .send(granted), .relay(to: origin.port)]], repeatsLast: true)
-        let client = try client(through: "socks5://\(login)127.0.0.1:\(proxy.port)") {
+        let client = try client(through: "socks5://\(userInfo)127.0.0.1:\(proxy.port)") {
             $0.baseURL = "https://127.0.0.1:\(origin.port)"
         }
         #expect(try client.sendBlocking(Request(.get, "/")).text == "near")
@@ -142,10 +142,10 @@ import Testing
 
     /// Returns the errors of an http request and an https request through a proxy that runs `script`.
     private func errors(
-        _ script: [ScriptedPeer.Step], login: String = "", _ configure: (inout Configuration) -> Void = { _ in }
+        _ script: [ScriptedPeer.Step], userInfo: String = "", _ configure: (inout Configuration) -> Void = { _ in }
     ) throws -> (http: NightjarError, https: NightjarError) {
         let proxy = try ScriptedPeer([script], repeatsLast: true)
-        let client = try client(through: "http://\(login)127.0.0.1:\(proxy.port)", configure)
+        let client = try client(through: "http://\(userInfo)127.0.0.1:\(proxy.port)", configure)
         let http = try failure(client, Request(.get, "http://origin.test/"))
         let https = try failure(client, Request(.get, "https://origin.test/"))
         client.close()
@@ -169,7 +169,7 @@ import Testing
                     " requires authentication, by \"Basic\" (407); add a user name and password to its URL"),
                 "\(error.message)")
         }
-        let known = try errors([.expectRequest, requests], login: login)
+        let known = try errors([.expectRequest, requests], userInfo: userInfo)
         for error in [known.http, known.https] {
             #expect(error.kind == .connect)
             #expect(error.message.hasSuffix(" rejected the user name and password (407)"))
@@ -246,7 +246,7 @@ import Testing
     @Test func unreachableProxyIsNamed() throws {
         let port = try Ports.refused()
         let error = try failure(
-            client(through: "http://\(login)127.0.0.1:\(port)"), Request(.get, "https://origin.test/"))
+            client(through: "http://\(userInfo)127.0.0.1:\(port)"), Request(.get, "https://origin.test/"))
         #expect(error.kind == .connect)
         #expect(
             error.message

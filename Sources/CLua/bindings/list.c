@@ -1,7 +1,7 @@
 /* list.c - paginated lists, created by api:paginate: iteration over items or pages.
  *
  * A list is an object that can be called for the next item, so that a loop can use it directly. All functions that take
- * from a list call njl_list_go. It returns items of the current page, else takes the next page, else waits until the
+ * from a list call njl_list_take. It returns items of the current page, else takes the next page, else waits until the
  * page is loaded. Any number of tasks may take from one list; each item goes to one of them. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
@@ -156,9 +156,9 @@ static void drop_page(lua_State *L, list *self) {
   if (self->deciding != NULL) njl_list_end_deciding(L, self);
 }
 
-int njl_list_came(lua_State *L, int status, lua_KContext context) {
+int njl_list_page_loaded(lua_State *L, int status, lua_KContext context) {
   (void)status;
-  return njl_list_go(L, ((turn *)context)->taking);
+  return njl_list_take(L, ((turn *)context)->taking);
 }
 
 static int await_page(lua_State *L, list *self, taking taking) {
@@ -181,7 +181,7 @@ static int await_page(lua_State *L, list *self, taking taking) {
   mine->wait.needs_tasks = self->is_hooked;
   mine->wait.caller = caller;
   self->host->calls++;
-  return njl_await(L, &mine->wait, njl_list_came);
+  return njl_await(L, &mine->wait, njl_list_page_loaded);
 }
 
 /* --- Returning items and pages --- */
@@ -208,7 +208,7 @@ static int raise_failure(lua_State *L, list *self, page_box *box) {
   return njl_caller_raise(L, -2);
 }
 
-int njl_list_go(lua_State *L, taking taking) {
+int njl_list_take(lua_State *L, taking taking) {
   for (;;) {
     lua_settop(L, TOP);
     list *self = njl_list_check(L);
@@ -267,13 +267,13 @@ int njl_list_go(lua_State *L, taking taking) {
 static int next_item(lua_State *L) {
   njl_list_check(L);
   lua_settop(L, LIST);
-  return njl_list_go(L, AN_ITEM);
+  return njl_list_take(L, AN_ITEM);
 }
 
 static int next_page(lua_State *L) {
   lua_settop(L, 0);
   lua_pushvalue(L, lua_upvalueindex(1));
-  return njl_list_go(L, A_PAGE);
+  return njl_list_take(L, A_PAGE);
 }
 
 /* list:pages() -> an iterator of pages with the fields items, number and response */
@@ -289,7 +289,7 @@ static int take_many(lua_State *L) {
   njl_json_push_array_mark(L);
   lua_setmetatable(L, -2);
   lua_insert(L, RESULT);
-  return njl_list_go(L, MANY);
+  return njl_list_take(L, MANY);
 }
 
 /* list:take(n) -> a list of the next n items, or fewer at the end */

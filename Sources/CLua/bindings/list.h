@@ -63,9 +63,9 @@ void njl_list_end_deciding(lua_State *L, list *self) NJL_RAISES;
 /* Pushes the items of the current page from `first` on, as a table. */
 void njl_list_push_table(lua_State *L, list *self, size_t first) NJL_RAISES;
 /* Takes from the list: returns the results, or waits and continues. */
-int njl_list_go(lua_State *L, taking taking) NJL_YIELDS;
+int njl_list_take(lua_State *L, taking taking) NJL_YIELDS;
 /* Continues after a wait for a page or a decision. */
-int njl_list_came(lua_State *L, int status, lua_KContext context) NJL_YIELDS;
+int njl_list_page_loaded(lua_State *L, int status, lua_KContext context) NJL_YIELDS;
 
 /* list_decision.c */
 /* Waits until the call of the function by another task has ended. */

@@ -52,7 +52,7 @@ int njl_list_await_decision(lua_State *L, list *self, taking taking) {
     lua_rawset(L, -3);
     lua_pop(L, 1);
   }
-  return njl_await(L, &mine->wait, njl_list_came);
+  return njl_await(L, &mine->wait, njl_list_page_loaded);
 }
 
 static int cannot_decide(lua_State *L, int decision_index) {
@@ -106,7 +106,7 @@ static void take_decision(lua_State *L) {
 static int decided(lua_State *L, int status, lua_KContext taking) {
   (void)status;
   take_decision(L);
-  return njl_list_go(L, (enum taking)taking);
+  return njl_list_take(L, (enum taking)taking);
 }
 
 /* Calls the function for the page, once per page. */

@@ -137,7 +137,7 @@ final class InteractiveLogin: ClientOperation, @unchecked Sendable {
                 clientID: server.client.id, scope: server.scope, port: listener.port,
                 random: SecureRandom.bytes(AuthorizationCode.randomByteCount), proof: proof, issuer: server.issuer)
             browser = flow
-            show(.browser(url: try flow.page(at: try issuer.address(of: server.authorizeURL ?? ""))))
+            show(.browser(url: try flow.authorizationURL(at: try issuer.address(of: server.authorizeURL ?? ""))))
         } catch {
             end(.failure(error))
         }

@@ -97,7 +97,7 @@ final class LoginUpdateTask: @unchecked Sendable {
     private func takeLockLater() {
         lockTries += 1
         guard !decisions.isAbandoned else { return perform(decisions.lockFailed(.network)) }
-        guard lockTries < LoginUpdateTask.mostLockTries else {
+        guard lockTries < LoginUpdateTask.maximumLockTries else {
             error = NightjarError(
                 .timeout,
                 "another process has held the lock of the token \(store.name) for more than two "
@@ -114,7 +114,7 @@ final class LoginUpdateTask: @unchecked Sendable {
             case .success(true): perform(decisions.saved(at: WallClock.now(), using: &random))
             case .success(false): perform(decisions.conflicted(afterFailure: tries > 1))
             case .failure(let error):
-                guard isCritical, tries < LoginUpdateTask.mostSaveTries else {
+                guard isCritical, tries < LoginUpdateTask.maximumSaveTries else {
                     self.error = error
                     return perform(decisions.saveFailed())
                 }
@@ -195,10 +195,10 @@ final class LoginUpdateTask: @unchecked Sendable {
     /// The interval between two attempts to take the lock.
     private static let lockInterval = Duration.milliseconds(20)
     /// Two minutes: longer than any token request of the process that holds the lock.
-    private static let mostLockTries = 6000
+    private static let maximumLockTries = 6000
     /// The timeout of one exchange. A later response is lost, and the recorded intent is kept.
     private static let exchangeLimit = Duration.seconds(60)
-    private static let mostSaveTries = 5
+    private static let maximumSaveTries = 5
     /// The wait before a save is retried, multiplied by the number of failed saves.
     private static let saveInterval = Duration.milliseconds(100)
 }

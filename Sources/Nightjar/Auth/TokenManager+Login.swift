@@ -23,7 +23,7 @@ extension TokenManager {
             loop.note(.error, "the login is used but not saved: \(error.message)")
             completion(error)
         }
-        perform(machine.signedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now()))
+        perform(machine.loggedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now()))
     }
 
     /// Obtains a token without a waiting call, unless the store has a valid one.
@@ -46,7 +46,7 @@ extension TokenManager {
                 loop.note(.error, "the login is used but not saved: \(error.message)")
             }
             show(token)
-            perform(machine.signedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now()))
+            perform(machine.loggedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now()))
             completion(.success(()))
         }
     }
@@ -71,7 +71,7 @@ extension TokenManager {
                 code: error?.code ?? 0)
             flush(cache) { _ in completion(failure) }
         }
-        perform(machine.signedOut())
+        perform(machine.loggedOut())
     }
 
     private func flush(_ cache: (any LoginResponses)?, then completion: @escaping (NightjarError?) -> Void) {

@@ -33,7 +33,7 @@ final class TokenManager: @unchecked Sendable {
     private var refreshes = 0
     var updates = PendingLoginUpdates()
     /// When the store was last checked for a login made by another process.
-    private var lastLook: NIODeadline?
+    private var lastStoreCheck: NIODeadline?
     /// The pending decision request to the token provider.
     private var pendingRequest: PendingTokenRequest?
     /// The last call that needed a token.
@@ -57,10 +57,10 @@ final class TokenManager: @unchecked Sendable {
             let stored = StoredLogin(token: token, generation: 1, configured: ConfiguredToken(token).identity)
             _ = try? store.save(stored, replacing: nil)
             hold(token)
-            _ = machine.signedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now())
+            _ = machine.loggedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now())
         } else {
             // The first call loads the store's token, as if the token had expired.
-            _ = machine.signedIn(expiry: .epoch, canRefresh: true, at: now())
+            _ = machine.loggedIn(expiry: .epoch, canRefresh: true, at: now())
         }
     }
 
@@ -81,29 +81,29 @@ final class TokenManager: @unchecked Sendable {
 
     /// Attaches a valid token to a call that is about to be sent, or lets the call wait for one.
     func requestToken(_ call: Call) -> Verdict {
-        if let version = machine.versionAtHand(at: WallClock.now()) {
+        if let version = machine.usableVersion(at: WallClock.now()) {
             return attach(version, call)
         }
         follow(call)
-        lookForLogin()
+        checkStoreForLogin()
         return perform(machine.requestToken(progress(of: call).number, at: now()), caller: call)
     }
 
     /// Attaches the current token to a call, even if the token has expired.
     ///
     /// - Returns: Nil if there is no token.
-    func attachHeld(_ call: Call) -> Verdict? {
+    func attachCurrentToken(_ call: Call) -> Verdict? {
         guard let version = machine.version, field.isPresent else { return nil }
         return attach(version, call)
     }
 
     /// Checks whether another process has logged in again.
-    private func lookForLogin() {
+    private func checkStoreForLogin() {
         guard machine.version == nil, updates.isEmpty, login.store != nil, issuer != nil else { return }
         let now = NIODeadline.now()
-        if let lastLook, now - lastLook < TokenManager.lookInterval { return }
-        lastLook = now
-        _ = machine.signedIn(expiry: .epoch, canRefresh: true, at: self.now())
+        if let lastStoreCheck, now - lastStoreCheck < TokenManager.storeCheckInterval { return }
+        lastStoreCheck = now
+        _ = machine.loggedIn(expiry: .epoch, canRefresh: true, at: self.now())
     }
 
     /// Whether the call was sent with a token or waits for one.
@@ -392,7 +392,7 @@ final class TokenManager: @unchecked Sendable {
         handlerTarget.notify(.run(hook.call), onLoop: hook.runsOnLoop, loop)
     }
 
-    private static let lookInterval = TimeAmount.seconds(1)
+    private static let storeCheckInterval = TimeAmount.seconds(1)
 
     func now() -> TokenRefresh.Moment {
         TokenRefresh.Moment(wall: WallClock.now(), steady: NIODeadline.now().uptimeNanoseconds)

@@ -6,7 +6,7 @@ extension Cache: LoginResponses {
     /// Revalidates a cache entry in the background. If the entry is a redirect, the result is not reported to the
     /// caller, because it is not the response that the caller receives.
     func refresh(_ fetch: CacheFetch, _ stored: StoredResponse, _ progress: Progress, _ call: Call) {
-        guard call.request.method == .get, refreshing.count < Cache.mostRefreshed,
+        guard call.request.method == .get, refreshing.count < Cache.maximumRefreshed,
             refreshing.insert(progress.key).inserted
         else { return }
         do throws(NightjarError) {
@@ -103,5 +103,5 @@ extension Cache: LoginResponses {
     }
 
     /// The maximum number of background revalidations in progress in one client.
-    private static let mostRefreshed = 64
+    private static let maximumRefreshed = 64
 }

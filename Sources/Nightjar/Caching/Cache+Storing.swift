@@ -41,7 +41,7 @@ extension Cache {
             }
         }
         // Calls that waited for this response are sent.
-        if progress.leads {
+        if progress.isLeader {
             release(progress, fetches.notStorable(progress.key, by: progress.member), looking: false)
         }
     }

@@ -68,7 +68,7 @@ final class Cache: Stage, @unchecked Sendable {
             return .proceed
         }
         let key = storage.successors.resolve(facts.key(login: call.loginPartition), call.request.url.origin)
-        if expectsNothing(key, cacheRequest, call) {
+        if skipsLookup(key, cacheRequest, call) {
             call.states[unstorable] = Unstorable(storage.moment)
             return .proceed
         }
@@ -80,13 +80,13 @@ final class Cache: Stage, @unchecked Sendable {
             entries: isCurrent ? storage.memory.find(key).map { .memory($0) } : [], in: storage)
         call.states[states] = progress
         // The lookup on disk reads the changes of other processes.
-        if !isCurrent, lookOnDisk(progress, call) { return .wait }
+        if !isCurrent, lookUpOnDisk(progress, call) { return .wait }
         return begin(progress, call)
     }
 
     /// Whether nothing is stored for the request and its last response could not be stored. If so, the cache only
     /// checks the head of the response, which costs a fifth of a lookup.
-    private func expectsNothing(_ key: CacheKey, _ cacheRequest: CacheRequest, _ call: Call) -> Bool {
+    private func skipsLookup(_ key: CacheKey, _ cacheRequest: CacheRequest, _ call: Call) -> Bool {
         fetches.isKnownNotStorable(key) && cacheRequest.isPlainLookup && !storage.isPersistent
             && call.options.insertion == nil
             && storage.memory.find(key).isEmpty && storage.successors.origin(of: key, call.request.url.origin) == nil
@@ -94,7 +94,7 @@ final class Cache: Stage, @unchecked Sendable {
 
     private func begin(_ progress: Progress, _ call: Call) -> Verdict {
         if let insertion = call.options.insertion { return insertResponse(insertion, progress, call) }
-        return look(progress, call)
+        return decide(progress, call)
     }
 
     func newMember() -> SharedFetches.Member {
@@ -102,7 +102,7 @@ final class Cache: Stage, @unchecked Sendable {
         return lastMember
     }
 
-    func look(_ progress: Progress, _ call: Call) -> Verdict {
+    func decide(_ progress: Progress, _ call: Call) -> Verdict {
         let decision = progress.cacheRequest.decide(among: progress.entries.map(\.response), at: WallClock.now())
         if progress.entries.isEmpty, let verdict = serveByOrigin(of: progress, call) { return verdict }
         switch decision {
@@ -112,7 +112,7 @@ final class Cache: Stage, @unchecked Sendable {
             return serve(hit, progress, call)
         case .validate, .fetch, .refuse: break
         }
-        if !progress.hasQueriedDisk, progress.cacheRequest.policy != .reload, lookOnDisk(progress, call) {
+        if !progress.hasQueriedDisk, progress.cacheRequest.policy != .reload, lookUpOnDisk(progress, call) {
             return .wait
         }
         switch decision {
@@ -129,7 +129,7 @@ final class Cache: Stage, @unchecked Sendable {
     }
 
     /// - Returns: False if there is no disk cache.
-    private func lookOnDisk(_ progress: Progress, _ call: Call) -> Bool {
+    private func lookUpOnDisk(_ progress: Progress, _ call: Call) -> Bool {
         guard storage.isPersistent else { return false }
         progress.hasQueriedDisk = true
         let continuation = OnLoop { [weak self, weak call] (found: (entries: [CachedEntry], isCurrent: Bool)) in
@@ -151,12 +151,12 @@ final class Cache: Stage, @unchecked Sendable {
         }
         guard isShareable(fetch, progress), !progress.hasWaited else { return send(progress, call) }
         switch fetches.join(progress.key, progress.member) {
-        case .isIndependent: return send(progress, call)
-        case .leads:
-            progress.leads = true
+        case .independent: return send(progress, call)
+        case .leader:
+            progress.isLeader = true
             members[progress.member] = call
             return send(progress, call)
-        case .waits:
+        case .waiter:
             progress.isQueued = true
             members[progress.member] = call
             let leaving = OnLoop { [weak self, weak call] (_: Void) in

@@ -38,7 +38,7 @@ extension Cache {
         /// The request to the server, if one is needed.
         var fetch: CacheFetch?
         var isQueued = false
-        var leads = false
+        var isLeader = false
         /// Whether the call has waited for another call. It does not wait again.
         var hasWaited = false
         /// Whether the request to send has already been decided.

@@ -25,7 +25,8 @@ extension Call {
         if refreshed == nil { handlers.body = { _, _ in } }
         let queue = refreshed == nil ? nil : caller.handlers.refreshQueue ?? caller.queue
         let task = ClientTask(
-            request, options.ofSharedExchange, handlers: handlers, queue: queue, client: loop, hold: caller.hold)
+            request, options.ofSharedExchange, handlers: handlers, queue: queue, client: loop,
+            reservation: caller.reservation)
         if let queue, !queue.register(task) { return false }
         if isReported { caller.isRefreshing = true }
         let call = Call(task, on: loop, chain: chain, below: reachedStage - 1)

@@ -47,7 +47,7 @@ final class PartitionSuccessors: Sendable {
         table.withLock { table in
             guard table.ancestors.updateValue(ancestor, forKey: successor) == nil else { return }
             table.order.append(successor)
-            if table.order.count > PartitionSuccessors.most, let oldest = table.order.popFirst() {
+            if table.order.count > PartitionSuccessors.maximum, let oldest = table.order.popFirst() {
                 table.ancestors[oldest] = nil
             }
         }
@@ -55,5 +55,5 @@ final class PartitionSuccessors: Sendable {
 
     /// The maximum number of successors, each of about 200 bytes. A client whose cookie changes with each response
     /// needs only the last few.
-    private static let most = 4096
+    private static let maximum = 4096
 }

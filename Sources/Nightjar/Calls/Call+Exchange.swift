@@ -81,7 +81,7 @@ extension Call: ExchangeReceiver {
         guard state == .receiving else { return }
         guard collectsBody else { return stream(body) }
         do throws(NightjarError) {
-            try content.append(body, maximum: options.maximumBody, countedBy: task.hold)
+            try content.append(body, maximum: options.maximumBody, countedBy: task.reservation)
         } catch {
             ascend(error.mayHaveBeenProcessed, from: entryStage)
         }
@@ -115,7 +115,8 @@ extension Call: ExchangeReceiver {
         record.source = source
         record.redirects = redirects
         record.decisions = decisions
-        let response = Response(head, content.take(), trailers: trailers, record, sent: request, hold: task.hold)
+        let response = Response(
+            head, content.take(), trailers: trailers, record, sent: request, reservation: task.reservation)
         completed = (response, decisions.count)
         ascend(response, from: entryStage)
     }

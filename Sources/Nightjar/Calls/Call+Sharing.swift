@@ -13,7 +13,7 @@ extension Call {
     func branch(completion: @escaping (Result<Response, NightjarError>) -> Void) -> Call {
         let task = ClientTask(
             request, options.ofSharedExchange, handlers: TaskHandlers { _, _ in }, queue: nil, client: loop,
-            hold: task.hold)
+            reservation: task.reservation)
         let call = Call(task, on: loop, chain: chain, below: reachedStage, completion: completion)
         call.branchedFrom = self
         call.limits.idle = limits.idle

@@ -58,7 +58,7 @@ final class Call: @unchecked Sendable {
     /// callback.
     var refreshes: Call?
     /// Posts the completion of the background revalidation, which must follow the completion of this call.
-    private var afterwards: (() -> Void)?
+    private var postRefreshCompletion: (() -> Void)?
     /// The calls that wait for this shared exchange.
     var waiters: (() -> [Call])?
     /// Whether a redirect has led to another origin. Credentials are then never sent again, not even to the first
@@ -76,7 +76,7 @@ final class Call: @unchecked Sendable {
     /// The position of the stage that is running.
     var reachedStage = -1
     /// A verdict that arrived before its stage returned `wait`.
-    private var early: Verdict?
+    private var earlyVerdict: Verdict?
     /// The index of this call in the loop's list.
     var place = 0
     /// The number of exchanges started so far.
@@ -165,7 +165,7 @@ final class Call: @unchecked Sendable {
         // Closing the client ends all calls. The end of one call may resume others, which must not begin.
         guard !loop.isClosing || isInner && branchedFrom == nil else { return }
         state = .preparing
-        early = nil
+        earlyVerdict = nil
         if let refusal = options.confinement?.refusal(of: request.url) { return ascend(refusal, from: first) }
         for link in chain.outgoing where link.position >= first {
             reachedStage = link.position
@@ -220,7 +220,7 @@ final class Call: @unchecked Sendable {
         case .wait:
             endAttempt()
             suspension = (stage, suspension?.responding, suspension?.failing)
-            if let verdict = early.take() { resume(verdict) }
+            if let verdict = earlyVerdict.take() { resume(verdict) }
         }
     }
 
@@ -228,7 +228,7 @@ final class Call: @unchecked Sendable {
     /// error to the next stage. The verdict may arrive before the stage has returned `wait`.
     func resume(_ verdict: Verdict) {
         guard let suspended = suspension else {
-            if state != .finished { early = verdict }
+            if state != .finished { earlyVerdict = verdict }
             return
         }
         suspension = nil
@@ -264,7 +264,7 @@ final class Call: @unchecked Sendable {
     /// Discards the response of the ended exchange.
     private func discardResponse() {
         head = nil
-        content.discard(countedBy: task.hold)
+        content.discard(countedBy: task.reservation)
         collectsBody = task.handlers.body == nil
         decoding = nil
     }
@@ -290,7 +290,7 @@ final class Call: @unchecked Sendable {
     // MARK: Up
 
     func ascend(_ response: Response, from below: Int) {
-        early = nil
+        earlyVerdict = nil
         for link in chain.responded where link.position < below && link.position > above {
             switch link.withStage({ $0.responded(response, self) }) {
             case .proceed: continue
@@ -304,7 +304,7 @@ final class Call: @unchecked Sendable {
     }
 
     func ascend(_ error: NightjarError, from below: Int) {
-        early = nil
+        earlyVerdict = nil
         for link in chain.failed where link.position < below && link.position > above {
             switch link.withStage({ $0.failed(error, self) }) {
             case .proceed: continue
@@ -330,7 +330,7 @@ final class Call: @unchecked Sendable {
         state = .finished
         suspension = nil
         pendingDecision = nil
-        early = nil
+        earlyVerdict = nil
         let finalResult = explained(result)
         for link in chain.ended where link.position > above { link.withStage { $0.ended(finalResult, self) } }
         loop.forget(self)
@@ -341,12 +341,12 @@ final class Call: @unchecked Sendable {
         if let completion { return completion(finalResult) }
         if let call = refreshes.take(), call.state != .finished {
             let (loop, task) = (loop, task)
-            call.afterwards = { loop.post(.finished(task, finalResult), to: task.queue) }
+            call.postRefreshCompletion = { loop.post(.finished(task, finalResult), to: task.queue) }
             return
         }
         if case .failure = finalResult { task.isRefreshing = false }
         loop.post(.finished(task, finalResult), to: task.queue)
-        afterwards.take()?()
+        postRefreshCompletion.take()?()
     }
 
     private func explained(_ result: Result<Response, NightjarError>) -> Result<Response, NightjarError> {

@@ -48,7 +48,7 @@ final class CallOptions: Sendable {
         limits = Limits(
             total: timeouts.total.map { .nanoseconds($0.nanosecondsClamped) },
             idle: timeouts.idle.map { .nanoseconds($0.nanosecondsClamped) })
-        chain = (settings.confinement?.space as? any ChainOwner)?.chain
+        chain = (settings.confinement?.sandboxState as? any ChainOwner)?.chain
     }
 
     /// Durations; nil: unlimited.

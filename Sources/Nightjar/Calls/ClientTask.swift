@@ -67,7 +67,7 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
     let handlers: TaskHandlers
     let queue: CompletionQueue?
     /// Counts the memory held for the task. Nil: it is not counted.
-    package let hold: MemoryReservation?
+    package let reservation: MemoryReservation?
     private let client: ClientLoop
 
     /// The call while it runs. Used on the loop only.
@@ -86,9 +86,9 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
 
     init(
         _ request: PreparedRequest, _ options: CallOptions, handlers: consuming TaskHandlers,
-        queue: CompletionQueue?, client: ClientLoop, hold: MemoryReservation? = nil
+        queue: CompletionQueue?, client: ClientLoop, reservation: MemoryReservation? = nil
     ) {
-        self.hold = hold
+        self.reservation = reservation
         self.request = request
         self.options = options
         self.handlers = handlers
@@ -103,7 +103,7 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
 
     /// Converts the head passed to ``TaskHandlers/head`` to a response without a body.
     public func response(_ head: ResponseHead) -> Response {
-        Response(head, ByteBuffer(), trailers: Headers(), CallRecord(), sent: request, hold: hold)
+        Response(head, ByteBuffer(), trailers: Headers(), CallRecord(), sent: request, reservation: reservation)
     }
 
     /// Ends the call with `cancelled`. Has no effect if the call has ended or was cancelled before.

@@ -210,7 +210,7 @@ public final class CompletionQueue: @unchecked Sendable {
     /// - Returns: The index of the first event that was not run.
     private func run(_ batch: inout [QueueEvent], from first: Int) -> Int {
         var index = first
-        let end = min(batch.count, first + CompletionQueue.mostEvents)
+        let end = min(batch.count, first + CompletionQueue.maximumEvents)
         let latest = end - first > 1 ? CompletionQueue.coarseTime() + CompletionQueue.longestRun : .max
         while index < end {
             // The event is moved out, so that its objects are released now and not with the batch.
@@ -230,7 +230,7 @@ public final class CompletionQueue: @unchecked Sendable {
     }
 
     /// The maximum number of events that one poll runs. Tests of loaded servers deliver some hundred at once.
-    private static let mostEvents = 1024
+    private static let maximumEvents = 1024
     /// The time in nanoseconds after which a poll starts no further event.
     private static let longestRun: Int64 = 10_000_000
 

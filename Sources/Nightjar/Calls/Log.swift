@@ -74,7 +74,7 @@ private final class LogBacklog: Sendable {
 
     func admit(_ bytes: Int) -> Bool {
         state.withLock { state in
-            guard state.lines < LogBacklog.mostLines, state.bytes + bytes <= LogBacklog.mostBytes else {
+            guard state.lines < LogBacklog.maximumLines, state.bytes + bytes <= LogBacklog.maximumBytes else {
                 state.dropped += 1
                 return false
             }
@@ -95,6 +95,6 @@ private final class LogBacklog: Sendable {
         }
     }
 
-    private static let mostLines = 1024
-    private static let mostBytes = 1 << 20
+    private static let maximumLines = 1024
+    private static let maximumBytes = 1 << 20
 }

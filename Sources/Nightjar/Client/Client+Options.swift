@@ -31,23 +31,23 @@ extension Client {
     /// Reserves the memory that a script's call needs from its start.
     ///
     /// - Throws: `too_large` if the call exceeds the script's memory limit.
-    func hold(
+    func reserveMemory(
         _ prepared: PreparedRequest, _ options: CallOptions, isStreamed: Bool
     ) throws(NightjarError) -> MemoryReservation? {
         guard let memory = options.confinement?.memory else { return nil }
-        let hold = MemoryReservation(memory)
+        let reservation = MemoryReservation(memory)
         let body =
             switch prepared.body {
             case .bytes, .multipart: prepared.body.length ?? 0
             case .none, .stream, .file: 0
             }
         let window = isStreamed ? ClientTask.window : 0
-        guard hold.add(Client.callCost + 2 * prepared.wireHead.readableBytes + body + window) else {
+        guard reservation.add(Client.callCost + 2 * prepared.wireHead.readableBytes + body + window) else {
             throw NightjarError(
                 .tooLarge,
                 "the request exceeds the script's memory limit; stream its body or make fewer concurrent calls")
         }
-        return hold
+        return reservation
     }
 
     /// The memory that a call needs in addition to its request and its response, in bytes.

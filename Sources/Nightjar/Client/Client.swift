@@ -55,7 +55,7 @@ public final class Client: Sendable {
     /// The listener number for log messages of the disk cache.
     private let cacheListener: Int?
     /// The first requested origin. Most absolute targets of a client have this origin, so it is parsed only once.
-    let firstOrigin = AtomicLazyReference<KnownOrigin>()
+    let firstOrigin = AtomicLazyReference<CachedOrigin>()
     let repeated = RepeatedRequests()
     /// Queues of finished blocking calls, kept for reuse.
     let blockingQueues = Mutex<[CompletionQueue]>([])
@@ -69,7 +69,7 @@ public final class Client: Sendable {
     package init(
         _ configuration: Configuration, transport: (@Sendable (any EventLoop) -> any HTTPTransport)?
     ) throws(NightjarError) {
-        var configuration = try configuration.knowingItsEndpoints().knowingItsProviders().knowingItsSecrets
+        var configuration = try configuration.loadingOpenAPI().mergingTokenProviders().withSensitiveKeyNames
         catalog = configuration.catalog
         openAPIFolder = configuration.openAPIFolder
         responseValidation = configuration.responseValidation
@@ -209,7 +209,8 @@ public final class Client: Sendable {
         if let group = request.limitGroup, !limitGroups.contains(where: { $0.isExactly(group) }) {
             throw unknown(group: group)
         }
-        let (prepared, options) = try insertion == nil ? made(of: request) : made(of: request, inserting: insertion)
+        let (prepared, options) =
+            try insertion == nil ? preparedCall(of: request) : preparedCall(of: request, inserting: insertion)
         return try makeTask(prepared, options, on: queue, handlers)
     }
 
@@ -217,9 +218,12 @@ public final class Client: Sendable {
         _ prepared: PreparedRequest, _ options: CallOptions, on queue: CompletionQueue?,
         _ handlers: consuming TaskHandlers
     ) throws(NightjarError) -> (ClientTask, Response?) {
-        let hold = try hold(prepared, options, isStreamed: handlers.body != nil)
+        let reservation = try reserveMemory(prepared, options, isStreamed: handlers.body != nil)
         let response = queue == nil ? nil : freshResponse(prepared, options, handlers)
-        return (ClientTask(prepared, options, handlers: handlers, queue: queue, client: loop, hold: hold), response)
+        return (
+            ClientTask(prepared, options, handlers: handlers, queue: queue, client: loop, reservation: reservation),
+            response
+        )
     }
 
     private func freshResponse(

@@ -2,7 +2,7 @@ import NightjarHTTP
 
 /// The separate cookies and cache of a sandboxed script's calls, so that the script can neither read nor change those
 /// of its host. All other stages are shared with the host, so the client's limits count the calls of both.
-final class SandboxSpace: ChainOwner {
+final class SandboxState: ChainOwner {
     let chain: Chain
 
     /// - Parameter cacheBytes: The size of the script's cache in bytes.
@@ -42,7 +42,7 @@ extension Client {
         }
         return Confinement(
             origins: origins + [baseOrigin].compactMap { $0 }, scopes: scopes, isSandbox: true, memory: memory,
-            space: SandboxSpace(self, cacheBytes: cacheBytes))
+            sandboxState: SandboxState(self, cacheBytes: cacheBytes))
     }
 }
 

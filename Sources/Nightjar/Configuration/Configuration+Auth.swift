@@ -68,7 +68,7 @@ extension Configuration {
     /// Returns the configuration with ``tokenProviders`` merged into ``auth``.
     ///
     /// - Throws: `invalid_argument` if ``auth`` is set and has no schemes.
-    func knowingItsProviders() throws(NightjarError) -> Configuration {
+    func mergingTokenProviders() throws(NightjarError) -> Configuration {
         guard !tokenProviders.isEmpty else { return self }
         var schemes = ExactDictionary<Authentication>()
         switch auth {
@@ -94,7 +94,7 @@ extension Configuration {
     }
 
     /// Returns the configuration with the names of its API keys added to the sensitive headers.
-    var knowingItsSecrets: Configuration {
+    var withSensitiveKeyNames: Configuration {
         var configuration = self
         for case .apiKey(let key) in allAuth { configuration.sensitiveHeaders.append(key.sensitiveName) }
         return configuration

@@ -66,7 +66,7 @@ final class CookieWriter: Sendable {
             saved = jar.take(content)
             messages = file.takeNotes().map { (.warning, $0) }
         } catch {
-            let readable = try? file.loadAsItStands()
+            let readable = try? file.loadWithoutLocks()
             guard readable != nil || error.cause == .full || error.cause == .readOnly || error.cause == .busy else {
                 throw error.failure
             }

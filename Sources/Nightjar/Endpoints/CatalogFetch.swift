@@ -77,7 +77,7 @@ extension Client {
 
 extension Catalog {
     /// The catalog with its first server set for each endpoint that has none, for a client without a base URL.
-    fileprivate var atItsServer: Catalog {
+    fileprivate var withServersOfOperations: Catalog {
         guard let server = servers.first else { return self }
         var catalog = self
         for var operation in operations where operation.server == nil {
@@ -152,8 +152,8 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
     /// Requests the documents that the loader needs, or ends the operation if it needs none.
     private func next() {
         guard !hasEnded else { return }
-        let wanted = loader.wanted
-        guard !wanted.isEmpty else {
+        let missing = loader.missing
+        guard !missing.isEmpty else {
             let loader = loader
             return loop.workers.run(
                 "reading the API description",
@@ -162,10 +162,10 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
                 self?.loaded($0)
             }
         }
-        arrived = wanted.filter { !$0.isURL }.map {
+        arrived = missing.filter { !$0.isURL }.map {
             Document(location: $0, content: .success(.file), isNamedByUser: $0 == first)
         }
-        waiting = wanted.filter(\.isURL).reversed()
+        waiting = missing.filter(\.isURL).reversed()
         cancels = []
         guard !waiting.isEmpty else { return read() }
         for _ in 0..<min(CatalogFetch.concurrency, waiting.count) { fetch() }
@@ -275,7 +275,8 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
             } catch {
                 // Without the first document nothing can be loaded. For other missing documents the loader reports an
                 // error where they are used.
-                guard loader.wanted.contains(where: { $0.isExactly(document.location) }), error.kind != .tooLarge else {
+                guard loader.missing.contains(where: { $0.isExactly(document.location) }), error.kind != .tooLarge
+                else {
                     throw error
                 }
                 try loader.failed(error, for: document.location)
@@ -287,7 +288,7 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
     private func loaded(_ result: Result<Catalog, NightjarError>) {
         guard !hasEnded else { return }
         if case .success(let loaded) = result {
-            let placed = client?.template.base == nil ? loaded.atItsServer : loaded
+            let placed = client?.template.base == nil ? loaded.withServersOfOperations : loaded
             catalog.catalog.withLock { $0 = placed }
         }
         end(result.map { _ in () })

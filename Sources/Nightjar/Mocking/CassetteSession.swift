@@ -33,7 +33,7 @@ final class CassetteSession: ExchangeRecorder, @unchecked Sendable {
     init(_ options: CassetteOptions, sensitive: [String]) throws(NightjarError) {
         var options = options
         options.file = try FilePath.absolute(options.file)
-        options.secrets.further += sensitive
+        options.secrets.additionalNames += sensitive
         self.options = options
         saver = Saver(options.file)
         var loaded = Cassette()
@@ -106,7 +106,7 @@ final class CassetteSession: ExchangeRecorder, @unchecked Sendable {
         let written = (try? Cassette([scrubbed]).encoded()).map(\.readableBytes)
         let before = size ?? (try? cassette.encoded()).map(\.readableBytes)
         guard let written, let before, before + written <= CassetteSession.capacity,
-            cassette.exchanges.count < Cassette.mostExchanges
+            cassette.exchanges.count < Cassette.maximumExchanges
         else {
             isFull = true
             return note(

@@ -129,7 +129,7 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
         } else {
             observed.body = nil
         }
-        if observed.pieces.count < RecordingExchange.mostPieces {
+        if observed.pieces.count < RecordingExchange.maximumPieces {
             observed.pieces.append(.init(after: split(), bytes: body.readableBytes))
         }
         receiver?.exchangeReceived(body: body)
@@ -183,5 +183,5 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
     var sentBytes: Int { inner?.sentBytes ?? 0 }
 
     /// The maximum number of pieces of one body. The rest is replayed with the last piece.
-    private static let mostPieces = 10_000
+    private static let maximumPieces = 10_000
 }

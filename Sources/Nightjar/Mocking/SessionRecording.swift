@@ -36,7 +36,7 @@ package final class SessionRecording: Sendable {
 
         mutating func lose(_ step: Int, _ reason: @autoclosure () -> String) {
             guard losses[step] == nil else { return }
-            guard losses.count < SessionRecording.mostLosses else { return discardRemainder(from: step) }
+            guard losses.count < SessionRecording.maximumLosses else { return discardRemainder(from: step) }
             losses[step] = reason()
         }
 
@@ -60,7 +60,7 @@ package final class SessionRecording: Sendable {
     /// Returns the recorder of a client that is created in the current step.
     func recorder(sensitive: [String], isEphemeral: Bool) -> any ExchangeRecorder {
         let place = state.withLock { state in
-            guard state.clients.count < SessionRecording.mostClients else {
+            guard state.clients.count < SessionRecording.maximumClients else {
                 state.discardRemainder(from: state.step)
                 return state.clients.count - 1
             }
@@ -100,7 +100,8 @@ package final class SessionRecording: Sendable {
                 return state.lose(
                     step, "\(exchange.name) has a body that is larger than \(SessionRecording.largestBody >> 20) MiB")
             }
-            guard state.size + size <= SessionRecording.mostBytes, state.entries.count < SessionRecording.mostExchanges
+            guard state.size + size <= SessionRecording.maximumBytes,
+                state.entries.count < SessionRecording.maximumExchanges
             else { return state.discardRemainder(from: step) }
             state.size += size
             state.entries.append(Entry(client: client, step: step, exchange: exchange))
@@ -138,7 +139,7 @@ package final class SessionRecording: Sendable {
             losses[step] = "one of its calls has not finished"
         }
         if let first = state.firstLost {
-            let room = SessionRecording.mostBytes >> 20
+            let room = SessionRecording.maximumBytes >> 20
             for step in steps where step >= first && losses[step] == nil {
                 losses[step] = "the recording of this session is full (\(room) MiB); start another session"
             }
@@ -152,7 +153,7 @@ package final class SessionRecording: Sendable {
             }
         }
         var secrets = secrets
-        secrets.further += state.clients.flatMap(\.sensitive)
+        secrets.additionalNames += state.clients.flatMap(\.sensitive)
         var scrubber = SecretScrubber(secrets, .names(after: 0))
         for literal in literals where !literal.isEmpty { _ = scrubber.name(of: literal) }
         for index in recorded.indices { recorded[index].exchange = scrubber.scrub(recorded[index].exchange) }
@@ -183,14 +184,14 @@ package final class SessionRecording: Sendable {
     /// The maximum size of a recorded body in bytes. Bodies of interactive sessions are usually smaller.
     static let largestBody = 4 << 20
     /// The maximum size of all bodies in bytes, excluding calls in flight.
-    private static let mostBytes = 32 << 20
+    private static let maximumBytes = 32 << 20
     /// The minimum size of a typed secret in bytes. Shorter values are not treated as secrets.
     private static let shortestWord = 3
-    private static let mostExchanges = 10_000
+    private static let maximumExchanges = 10_000
     /// The maximum number of clients. Each client has a thread, so no interactive session creates as many.
-    private static let mostClients = 10_000
+    private static let maximumClients = 10_000
     /// The maximum number of steps with an individual reason.
-    fileprivate static let mostLosses = 10_000
+    fileprivate static let maximumLosses = 10_000
 }
 
 extension ObservedExchange {

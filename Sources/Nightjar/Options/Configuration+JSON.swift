@@ -7,11 +7,11 @@ extension Configuration {
     /// - Throws: `decoding` if the text is not JSON; `invalid_argument` for an unknown name or a wrong type. The
     ///   configuration is then unchanged.
     public mutating func merge(json: UnsafeRawBufferPointer) throws(NightjarError) {
-        self = try Configuration.options.applied(JSONValue(parsing: json), to: self).knowingItsAuth()
+        self = try Configuration.options.applied(JSONValue(parsing: json), to: self).resolvingSchemeAuth()
     }
 
     public mutating func merge(json: String) throws(NightjarError) {
-        self = try Configuration.options.applied(JSONValue(parsing: json), to: self).knowingItsAuth()
+        self = try Configuration.options.applied(JSONValue(parsing: json), to: self).resolvingSchemeAuth()
     }
 
     private static let options = OptionTable<Configuration>(

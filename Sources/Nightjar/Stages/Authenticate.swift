@@ -20,7 +20,9 @@ final class Authenticate: Stage, @unchecked Sendable {
         else { return .proceed }
         // A cached response may be sufficient even if no new token can be obtained. If the request is sent to the
         // server, the server rejects the expired token.
-        if call.options.cache?.ignoresAge == true, !manager.concerns(call), let verdict = manager.attachHeld(call) {
+        if call.options.cache?.ignoresAge == true, !manager.concerns(call),
+            let verdict = manager.attachCurrentToken(call)
+        {
             return verdict
         }
         return manager.requestToken(call)

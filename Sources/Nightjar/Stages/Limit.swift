@@ -281,10 +281,10 @@ final class Limit: Stage, @unchecked Sendable {
         let now = loop.clock.now.uptimeNanoseconds
         let wait = Duration.nanoseconds(Int64(clamping: deadline > now ? deadline - now : 0))
         let scope = gate.scope
-        loop.after(wait) { [self] in rang(scope, deadline, loop) }
+        loop.after(wait) { [self] in timerFired(scope, deadline, loop) }
     }
 
-    private func rang(_ scope: Scope, _ deadline: UInt64, _ loop: ClientLoop) {
+    private func timerFired(_ scope: Scope, _ deadline: UInt64, _ loop: ClientLoop) {
         guard let gate = gates[scope], gate.alarm == deadline else { return }
         gate.alarm = nil
         perform(gate.machine.timerFired(now: loop.clock.now.uptimeNanoseconds), gate, loop)
@@ -318,7 +318,7 @@ extension LimitGate {
     }
 }
 
-extension LimitGate.Hold {
+extension LimitGate.BlockingLimit {
     fileprivate var name: String {
         switch self {
         case .concurrency: "the concurrency limit"

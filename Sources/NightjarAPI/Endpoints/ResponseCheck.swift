@@ -41,11 +41,11 @@ package struct ResponseCheck: Sendable {
 
     /// Completes the check, which may take several seconds.
     ///
-    /// - Parameter isWanted: called repeatedly during the check. If it returns false, the check stops, and the result
+    /// - Parameter isNeeded: called repeatedly during the check. If it returns false, the check stops, and the result
     ///   must be discarded.
-    package mutating func whole(while isWanted: @escaping @Sendable () -> Bool) -> Problems {
-        guard isWanted() else { return Problems() }
-        return problems(JSONSchema.CheckBudget(isWanted: isWanted)) ?? Problems()
+    package mutating func whole(while isNeeded: @escaping @Sendable () -> Bool) -> Problems {
+        guard isNeeded() else { return Problems() }
+        return problems(JSONSchema.CheckBudget(isNeeded: isNeeded)) ?? Problems()
     }
 
     private mutating func problems(_ budget: JSONSchema.CheckBudget) -> Problems? {

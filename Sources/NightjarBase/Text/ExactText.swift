@@ -38,7 +38,7 @@ extension String {
 
     /// Returns true if the bytes of this string sort before the bytes of `other`.
     @inlinable
-    package func isExactly(before other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
+    package func precedesExactly(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 
     /// Hashes the bytes. `hash(into:)` gives all canonically equivalent strings the same hash, and an attacker can
     /// produce any number of equivalent strings.
@@ -83,7 +83,7 @@ public struct ExactDictionary<Value> {
 
     /// All names, sorted by their bytes.
     @inlinable
-    public var names: [String] { values.keys.map(\.text).sorted { $0.isExactly(before: $1) } }
+    public var names: [String] { values.keys.map(\.text).sorted { $0.precedesExactly($1) } }
 
     @discardableResult
     @inlinable

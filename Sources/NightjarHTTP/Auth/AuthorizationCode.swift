@@ -76,7 +76,7 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
     ///
     /// - Parameter endpoint: the server's authorization endpoint. Its query is kept.
     /// - Throws: `invalid_url` if `endpoint` is not a valid URL.
-    public func page(at endpoint: String) throws(NightjarError) -> String {
+    public func authorizationURL(at endpoint: String) throws(NightjarError) -> String {
         let url = try RequestURL(endpoint)
         let query = OAuthRequest.authorizationQuery(
             clientID: clientID, redirect: redirect, scope: scope, state: state, proof: proof)

@@ -31,14 +31,14 @@ public struct DeviceFlow: Sendable {
     private let authorization: DeviceAuthorization
     private var state = State.idle
     private var interval: Duration
-    /// The number of consecutive polls that failed with a temporary error, at most ``mostDoublings``.
+    /// The number of consecutive polls that failed with a temporary error, at most ``maximumDoublings``.
     private var failures = 0
     private var expiry: UInt64 = 0
 
     /// The increase of the interval after `slow_down`. RFC 8628 section 3.5.
     private static let slowdown = Duration.seconds(5)
     /// The maximum number of times the interval is doubled.
-    private static let mostDoublings = 6
+    private static let maximumDoublings = 6
 
     public init(_ authorization: DeviceAuthorization) {
         self.authorization = authorization
@@ -82,7 +82,7 @@ public struct DeviceFlow: Sendable {
             }
         case .failure(let error):
             guard error.isRetryable else { return end(.fail(.failed(error.kind, error.message))) }
-            failures = min(failures + 1, DeviceFlow.mostDoublings)
+            failures = min(failures + 1, DeviceFlow.maximumDoublings)
             return scheduleNextPoll(max(interval * (1 << failures), error.retryAfter ?? .zero), now)
         }
     }

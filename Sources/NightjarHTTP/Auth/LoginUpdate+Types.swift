@@ -3,17 +3,17 @@ extension LoginUpdate {
         /// A call needs another token.
         case refresh
         /// The session has ended. Adopts a login that another client has made after the end.
-        case look(EndedLogin)
+        case adoptLogin(EndedLogin)
         /// The caller logs in without a person. An earlier logout in the store does not prevent this login.
         case logIn
         /// A login has returned this token, which must be saved.
-        case keep(Token)
+        case saveToken(Token)
         case logOut
 
         public var changesLogin: Bool {
             switch self {
-            case .refresh, .look, .logIn: false
-            case .keep, .logOut: true
+            case .refresh, .adoptLogin, .logIn: false
+            case .saveToken, .logOut: true
             }
         }
     }

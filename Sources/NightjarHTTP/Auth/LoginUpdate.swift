@@ -1,11 +1,11 @@
 /// One use of a credential store that clients and processes share: a refresh, a login or a logout.
 ///
-///     refresh, look, logIn:
+///     refresh, adoptLogin, logIn:
 ///       load ──usable token──▶ adopted
 ///        └─▶ lock ─▶ load ──usable token──▶ adopted
 ///                     ├─▶ save the intent ─▶ exchange ─▶ save ─▶ refreshed, or unsaved
 ///                     └─logged out──▶ ended
-///     keep, logOut:
+///     saveToken, logOut:
 ///       load ─▶ save ─▶ refreshed, unsaved or ended
 ///
 /// A save is a compare-and-swap on the version of the record. If another process has saved a record since the load, the
@@ -82,7 +82,7 @@ public struct LoginUpdate: Sendable {
         seen = .version(stored?.version)
         hasLoaded = true
         switch purpose {
-        case .keep(let token):
+        case .saveToken(let token):
             // The token is already in the store: an earlier save was reported as failed but took place. Other clients
             // may have refreshed the token since that save.
             if let stored, stored.lineage == token.lineage { return end(stored.token.map(Outcome.adopted) ?? .ended) }
@@ -90,7 +90,7 @@ public struct LoginUpdate: Sendable {
             let login = UnsavedLogin.Origin.login(before: seen, mayBeStored: false)
             return save(token, lineage: token.lineage ?? random.next(), over: stored, configured: nil, origin: login)
         case .logOut: return end(stored, of: stored?.lineage, using: &random)
-        case .look(let previous):
+        case .adoptLogin(let previous):
             let hasLogin = stored?.token != nil
             func isStored(_ lineages: [UInt64]) -> Bool { stored.map { lineages.contains($0.lineage) } ?? false }
             switch previous {
@@ -155,7 +155,7 @@ public struct LoginUpdate: Sendable {
         switch state {
         case .savingIntent, .savingToken, .savingEnd, .savingRefusal:
             rounds += 1
-            return rounds < LoginUpdate.mostRounds ? load() : storeFailed()
+            return rounds < LoginUpdate.maximumRounds ? load() : storeFailed()
         case .finishing(let failure): return end(.failed(failure))
         case .idle, .loading, .locking, .exchanging, .ended: return unexpected()
         }
@@ -269,7 +269,7 @@ public struct LoginUpdate: Sendable {
         using random: inout some RandomNumberGenerator
     ) -> Action {
         // This client's session has ended, so the client does not log in again by itself.
-        if case .look = purpose { return end(.ended) }
+        if case .adoptLogin = purpose { return end(.ended) }
         if let configured = usable(over: tombstone), configured.token.refresh != refused.token?.refresh,
             configured.token.refresh != held?.refresh
         {
@@ -358,7 +358,7 @@ public struct LoginUpdate: Sendable {
 
     /// Ends the update because the store cannot be read or written. A new login is used without the store.
     private mutating func storeFailed() -> Action {
-        guard case .keep(let token) = purpose else { return end(.failed(.storage)) }
+        guard case .saveToken(let token) = purpose else { return end(.failed(.storage)) }
         return end(.unsaved(UnsavedLogin(token: token, origin: .login(before: seen, mayBeStored: mayBeStored))))
     }
 
@@ -374,5 +374,5 @@ public struct LoginUpdate: Sendable {
 
     /// The number of conflicts after which the update fails. Each conflict means that another process has saved a
     /// record.
-    private static let mostRounds = 16
+    private static let maximumRounds = 16
 }

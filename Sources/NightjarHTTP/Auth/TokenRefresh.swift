@@ -1,6 +1,6 @@
 /// Shares one token refresh among any number of calls whose token has expired or was refused.
 ///
-///     signed out ──signedIn──▶ held ──401, expiry, an earlier failure──▶ refreshing ──succeeded──▶ held, next version
+///     signed out ──loggedIn──▶ held ──401, expiry, an earlier failure──▶ refreshing ──succeeded──▶ held, next version
 ///                                                                          ├──invalid_grant──▶ signed out
 ///                                                                          └──other failure──▶ held, version failed
 ///
@@ -124,14 +124,14 @@ public struct TokenRefresh: Sendable {
     // MARK: The login
 
     /// Handles a token from a login, a store or another process. The results of running refreshes are ignored.
-    public mutating func signedIn(expiry: Timestamp?, canRefresh: Bool, at now: Moment) -> [Action] {
+    public mutating func loggedIn(expiry: Timestamp?, canRefresh: Bool, at now: Moment) -> [Action] {
         settledNumber = lastNumber
         return hold(
             expiry: expiry, canRefresh: canRefresh, mayServe: expiry.map { $0 > now.wall } ?? true, at: now)
     }
 
     /// Handles a logout by the user.
-    public mutating func signedOut() -> [Action] {
+    public mutating func loggedOut() -> [Action] {
         guard held != nil else { return [] }
         return forget()
     }
@@ -142,7 +142,7 @@ public struct TokenRefresh: Sendable {
     /// is no login. A fast path for ``requestToken(_:at:)`` that allocates no array. Inlined, because otherwise an
     /// owner that holds this machine in a class would copy it for the call.
     @inlinable
-    public func versionAtHand(at now: Timestamp) -> Version? {
+    public func usableVersion(at now: Timestamp) -> Version? {
         guard let held, running == nil, held.failure == nil else { return nil }
         if held.canRefresh, let from = held.refreshesFrom, from <= now { return nil }
         return held.version

@@ -24,7 +24,8 @@ public struct TokenSession: Sendable {
     /// Returns the update for a call that needs another token.
     public func update() -> LoginUpdate {
         LoginUpdate(
-            hasEnded ? .look(previous) : .refresh, held: token, configured: hasEnded ? nil : configured, seen: seen,
+            hasEnded ? .adoptLogin(previous) : .refresh, held: token, configured: hasEnded ? nil : configured,
+            seen: seen,
             capabilities)
     }
 
@@ -40,7 +41,7 @@ public struct TokenSession: Sendable {
         changes &+= 1
         hold(token)
         unsaved = nil
-        return LoginUpdate(.keep(token), held: token, configured: nil, seen: seen, capabilities)
+        return LoginUpdate(.saveToken(token), held: token, configured: nil, seen: seen, capabilities)
     }
 
     public mutating func logOut() -> LoginUpdate {
@@ -73,8 +74,8 @@ public struct TokenSession: Sendable {
         guard changes == self.changes else { return false }
         seen = update.seen
         switch (update.purpose, outcome) {
-        case (.keep, .unsaved(let login)): unsaved = login
-        case (.keep, _): unsaved = nil
+        case (.saveToken, .unsaved(let login)): unsaved = login
+        case (.saveToken, _): unsaved = nil
         case (.logOut, .ended): recordEndedLogin()
         case (.logOut, _):
             // The logout could not be saved. A later update must save it.
@@ -83,7 +84,7 @@ public struct TokenSession: Sendable {
             } else {
                 previous = .unknown(endedLineages())
             }
-        case (.look, .ended):
+        case (.adoptLogin, .ended):
             if case .lineages(let lineages, _) = previous {
                 previous = .lineages(lineages, mustEnd: false)
             } else if case .unknown = previous {

@@ -4,7 +4,7 @@ extension CacheRequest {
     /// bytes. Validators beyond these limits are not used.
     private static let largestTagCount = 8
     private static let longestTag = 512
-    private static let ownConditions = ["If-None-Match", "If-Modified-Since", "Range", "If-Range"]
+    private static let conditionalNames = ["If-None-Match", "If-Modified-Since", "Range", "If-Range"]
 
     /// Returns a request for a new response. It makes the caches on the path revalidate too, unless the caller set
     /// Cache-Control.
@@ -27,7 +27,7 @@ extension CacheRequest {
         fetch.removes =
             traits.isEmpty
             ? []
-            : CacheRequest.ownConditions.filter { name in
+            : CacheRequest.conditionalNames.filter { name in
                 !fetch.sets.contains { $0.name == name }
             }
         return fetch

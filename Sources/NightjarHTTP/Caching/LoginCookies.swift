@@ -33,8 +33,8 @@ public enum LoginCookies: Sendable, Equatable {
         case .all: true
         case .named(let names): names.contains { $0.utf8.elementsEqual(name) }
         case .automatic:
-            !LoginCookies.others.contains { $0.utf8.elementsEqual(name) }
-                && !LoginCookies.otherPrefixes.contains { name.starts(with: $0.utf8) }
+            !LoginCookies.unrelatedCookies.contains { $0.utf8.elementsEqual(name) }
+                && !LoginCookies.unrelatedPrefixes.contains { name.starts(with: $0.utf8) }
         }
     }
 
@@ -52,13 +52,13 @@ public enum LoginCookies: Sendable, Equatable {
 
     /// Cookies documented by AWS, Azure, Google Cloud, Cloudflare, Akamai, DataDome and Google Analytics. Some of them
     /// change with every response.
-    private static let others = [
+    private static let unrelatedCookies = [
         "AWSALB", "AWSALBCORS", "AWSALBTG", "AWSALBTGCORS", "AWSELB", "AWSELBCORS", "ARRAffinity",
         "ARRAffinitySameSite", "GCLB", "__cf_bm", "_cfuvid", "__cflb", "cf_clearance", "ak_bmsc", "bm_sv", "bm_sz",
         "_abck", "datadome", "_ga", "_gid", "_gat",
     ]
     /// Prefixes of cookies of F5 BIG-IP, Imperva and Google Analytics.
-    private static let otherPrefixes = ["BIGipServer", "incap_ses_", "visid_incap_", "nlbi_", "_ga_"]
+    private static let unrelatedPrefixes = ["BIGipServer", "incap_ses_", "visid_incap_", "nlbi_", "_ga_"]
 }
 
 /// How the cookies of a response change the cookies that its request carried.

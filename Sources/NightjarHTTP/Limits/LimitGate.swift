@@ -38,7 +38,7 @@ public struct LimitGate: Sendable {
     }
 
     /// The limit that prevents the first waiter from starting.
-    public enum Hold: Sendable, Equatable {
+    public enum BlockingLimit: Sendable, Equatable {
         case concurrency
         case rate(RateLimiter.Cause)
         /// The circuit breaker, whose probe has not completed.
@@ -55,7 +55,7 @@ public struct LimitGate: Sendable {
 
     public enum Release: Sendable, Equatable {
         /// - Parameter after: the last limit for which the exchange waited.
-        case enter(ID, Permit, after: Hold)
+        case enter(ID, Permit, after: BlockingLimit)
         case refuse(ID, Refusal)
     }
 
@@ -63,9 +63,9 @@ public struct LimitGate: Sendable {
     private let settings: Settings
     private var limiter: RateLimiter
     private var breaker: CircuitBreaker?
-    private var line = WaitQueue()
+    private var queue = WaitQueue()
     /// The limit that prevents the first waiter from starting.
-    private var hold = Hold.concurrency
+    private var lastBlockingLimit = BlockingLimit.concurrency
     /// The value of `limiter.serverAdmits` when the deadlines of all waiters were last checked against it.
     private var evaluated: UInt64 = 0
 
@@ -77,8 +77,8 @@ public struct LimitGate: Sendable {
 
     // MARK: State
 
-    public var queued: Int { line.count }
-    public var holds: Hold? { line.isEmpty ? nil : hold }
+    public var queued: Int { queue.count }
+    public var blockingLimit: BlockingLimit? { queue.isEmpty ? nil : lastBlockingLimit }
     public var circuit: CircuitBreaker.Visible { breaker?.visible ?? .closed }
 
     /// Returns the end of the pause that the server requested, or nil if the server has requested none.
@@ -86,13 +86,13 @@ public struct LimitGate: Sendable {
 
     /// The time at which ``timerFired(now:)`` must be called next. Nil if no timer is needed.
     public var deadline: UInt64? {
-        guard !line.isEmpty, case .rate = hold else { return nil }
+        guard !queue.isEmpty, case .rate = lastBlockingLimit else { return nil }
         return limiter.admits
     }
 
     /// Returns true if the gate behaves like a new gate, so the owner may drop it.
     public func isIdle(now: UInt64) -> Bool {
-        inFlight == 0 && line.isEmpty && limiter.isIdle(now: now) && breaker?.isIdle(now: now) ?? true
+        inFlight == 0 && queue.isEmpty && limiter.isIdle(now: now) && breaker?.isIdle(now: now) ?? true
     }
 
     // MARK: Events
@@ -107,15 +107,15 @@ public struct LimitGate: Sendable {
         if let wait = breaker?.refusal(now: now) { return .refuse(.circuitIsOpen(retryAfter: wait)) }
         if ignoresPause, let permit = passDuringPause(now) { return .enter(permit) }
         let reason = blocks(now)
-        if line.isEmpty, reason == nil { return .enter(permit(now)) }
+        if queue.isEmpty, reason == nil { return .enter(permit(now)) }
         if let wait = longWait(now) { return .refuse(.serverRequestedLongWait(wait)) }
-        if let wait = limiter.futileWait(place: line.count, deadline: deadline, now: now) {
+        if let wait = limiter.futileWait(place: queue.count, deadline: deadline, now: now) {
             return .refuse(.pastDeadline(wait))
         }
         let maximum = max(settings.maximumQueued, 0)
-        guard line.count < maximum else { return .refuse(.queueIsFull(maximum: maximum)) }
-        if line.isEmpty, let reason { hold = reason }
-        line.append(id, deadline: deadline)
+        guard queue.count < maximum else { return .refuse(.queueIsFull(maximum: maximum)) }
+        if queue.isEmpty, let reason { lastBlockingLimit = reason }
+        queue.append(id, deadline: deadline)
         return .wait
     }
 
@@ -126,14 +126,14 @@ public struct LimitGate: Sendable {
         if !permit.hasResponse { limiter.settled(isCounted: false) }
         if let own = permit.breaker { breaker?.ended(own, ending, now: now) }
         if circuit == .open, let wait = breaker?.refusal(now: now) {
-            return line.removeAll { _, _ in true }.map { .refuse($0.id, .circuitIsOpen(retryAfter: wait)) }
+            return queue.removeAll { _, _ in true }.map { .refuse($0.id, .circuitIsOpen(retryAfter: wait)) }
         }
         return admit(now)
     }
 
     /// Removes a waiter that was cancelled or has timed out. Does nothing if `id` is not waiting.
     public mutating func removeWaiter(_ id: ID, now: UInt64) -> [Release] {
-        guard line.remove(id) else { return [] }
+        guard queue.remove(id) else { return [] }
         return admit(now)
     }
 
@@ -166,19 +166,19 @@ public struct LimitGate: Sendable {
 
     private mutating func admit(_ now: UInt64) -> [Release] {
         var releases: [Release] = []
-        while let waiter = line.first {
+        while let waiter = queue.first {
             if let reason = blocks(now) {
-                hold = reason
-                return releases + refuseWhoWaitsForNothing(now)
+                lastBlockingLimit = reason
+                return releases + refuseFutileWaiters(now)
             }
-            line.removeFirst()
-            releases.append(.enter(waiter.id, permit(now), after: hold))
+            queue.removeFirst()
+            releases.append(.enter(waiter.id, permit(now), after: lastBlockingLimit))
         }
         return releases
     }
 
     /// Returns the limit that prevents the next exchange from starting, or nil if no limit does.
-    private func blocks(_ now: UInt64) -> Hold? {
+    private func blocks(_ now: UInt64) -> BlockingLimit? {
         if let limit = settings.concurrency, inFlight >= max(limit, 1) { return .concurrency }
         if breaker?.refusal(now: now) != nil { return .probe }
         return limiter.admits > now ? .rate(limiter.cause) : nil
@@ -200,15 +200,15 @@ public struct LimitGate: Sendable {
     }
 
     /// Refuses waiters that cannot start before their deadline, if the server's limit has changed since the last check.
-    private mutating func refuseWhoWaitsForNothing(_ now: UInt64) -> [Release] {
+    private mutating func refuseFutileWaiters(_ now: UInt64) -> [Release] {
         guard limiter.serverAdmits != evaluated else { return [] }
         evaluated = limiter.serverAdmits
         if let wait = longWait(now) {
-            return line.removeAll { _, _ in true }.map { .refuse($0.id, .serverRequestedLongWait(wait)) }
+            return queue.removeAll { _, _ in true }.map { .refuse($0.id, .serverRequestedLongWait(wait)) }
         }
         let limiter = limiter
         var waits: [Duration] = []
-        let refused = line.removeAll { place, waiter in
+        let refused = queue.removeAll { place, waiter in
             guard let wait = limiter.futileWait(place: place, deadline: waiter.deadline, now: now) else { return false }
             waits.append(wait)
             return true

@@ -122,7 +122,7 @@ public struct ConnectTunnel: Sendable {
                 .connect, "the proxy \(proxy) did not open a tunnel to \(target.authority): it responded \(status)",
                 code: Int32(head.status))
         }
-        let error = proxy.loginRequired(by: head.headers)
+        let error = proxy.authenticationRequired(by: head.headers)
         return fail(error.kind, error.message, code: error.code)
     }
 

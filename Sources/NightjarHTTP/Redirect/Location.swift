@@ -77,11 +77,11 @@ extension Location.Subject {
         let (isTLS, afterScheme) = try scheme(reference, base: base)
         let rest = UnsafeRawBufferPointer(rebasing: reference[afterScheme...])
         guard rest.starts(with: "//".utf8) else {
-            return (base.origin, try target(rest, behind: base))
+            return (base.origin, try target(rest, base: base))
         }
         let authority = URLResolution.authority(rest, from: 2)
         let pathAndQuery = UnsafeRawBufferPointer(rebasing: rest[(2 + authority.count)...])
-        return (try origin(authority, isTLS: isTLS, base: base.origin), try target(pathAndQuery, behind: nil))
+        return (try origin(authority, isTLS: isTLS, base: base.origin), try target(pathAndQuery, base: nil))
     }
 
     /// Returns true if the target is https, and the offset after the scheme and its colon. The offset is 0 if the
@@ -127,7 +127,7 @@ extension Location.Subject {
     ///
     /// - Parameter base: the URL with which a relative path is merged (section 5.2.3). Nil if the reference has an
     ///   authority.
-    private func target(_ text: UnsafeRawBufferPointer, behind base: RequestURL?) throws(NightjarError) -> String {
+    private func target(_ text: UnsafeRawBufferPointer, base base: RequestURL?) throws(NightjarError) -> String {
         let slash = UInt8(ascii: "/")
         let path = text.prefix { $0 != UInt8(ascii: "?") }
         let query = text[path.endIndex...]

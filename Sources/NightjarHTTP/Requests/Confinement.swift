@@ -15,13 +15,13 @@ package final class Confinement: Sendable {
 
     /// The cookies and cache of the calls, separate from those of the client. Nil if the calls use those of the client.
     /// Opaque to this module.
-    package let space: (any AnyObject & Sendable)?
+    package let sandboxState: (any AnyObject & Sendable)?
 
     package init(
         origins: [Origin]?, scopes: [(origin: Origin, scope: PathScope)] = [], isSandbox: Bool = false,
-        memory: (any MemoryAccount)? = nil, space: (any AnyObject & Sendable)? = nil
+        memory: (any MemoryAccount)? = nil, sandboxState: (any AnyObject & Sendable)? = nil
     ) {
-        self.space = space
+        self.sandboxState = sandboxState
         self.origins = origins.map { Set($0) }
         self.scopes = scopes
         self.isSandbox = isSandbox
@@ -166,7 +166,7 @@ package enum RoutingField {
         "x-rewrite-url", "x-http-method-override", "x-http-method", "x-method-override",
     ]
 
-    static func isOne(_ name: UnsafeRawBufferPointer) -> Bool {
+    static func contains(_ name: UnsafeRawBufferPointer) -> Bool {
         switch ASCII.lowercase(name.first ?? 0) {
         case UInt8(ascii: "h"), UInt8(ascii: "f"), UInt8(ascii: "x"):
             names.contains { ASCII.equalIgnoringCase(name, $0.utf8) }

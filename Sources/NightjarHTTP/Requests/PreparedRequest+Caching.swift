@@ -32,7 +32,7 @@ extension PreparedRequest {
     /// Returns true if a server may select its response by this field. Returns false for a Host field that equals the
     /// URL's host, because the URL is part of the cache key.
     private func isRouting(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
-        guard RoutingField.isOne(name) else { return false }
+        guard RoutingField.contains(name) else { return false }
         return !(ASCII.isCaseless(name, "host") && name.count == 4 && value.elementsEqual(origin.hostField.utf8))
     }
 

@@ -144,7 +144,7 @@ public struct Timeouts: Sendable, Equatable {
     }
 
     private static func limit(_ length: Duration?) -> Duration? {
-        guard let length, length > .zero, length <= .seconds(Duration.mostSeconds) else { return nil }
+        guard let length, length > .zero, length <= .seconds(Duration.maximumSeconds) else { return nil }
         return length
     }
 

@@ -56,7 +56,7 @@ public final class Response: Sendable {
     var sent: PreparedRequest? { if case .request(let request) = requestReference { request } else { nil } }
     private let requestReference: RequestReference
     /// Counts the memory of the body. Nil if the memory is not counted.
-    package let hold: MemoryReservation?
+    package let reservation: MemoryReservation?
 
     private enum RequestReference: Sendable {
         case request(PreparedRequest)
@@ -72,7 +72,7 @@ public final class Response: Sendable {
         head: ResponseHead, body: consuming ByteBuffer, trailers: Headers = Headers(),
         url: @autoclosure () -> RequestURL, sent: PreparedRequest? = nil
     ) {
-        hold = nil
+        reservation = nil
         self.head = head
         self.body = Response.terminated(body)
         self.trailers = trailers
@@ -82,12 +82,12 @@ public final class Response: Sendable {
 
     /// Creates the response of a call.
     ///
-    /// - Parameter hold: counts the memory of the body.
+    /// - Parameter reservation: counts the memory of the body.
     package init(
         _ head: ResponseHead, _ body: consuming ByteBuffer, trailers: Headers, _ record: CallRecord,
-        sent: PreparedRequest, hold: MemoryReservation? = nil
+        sent: PreparedRequest, reservation: MemoryReservation? = nil
     ) {
-        self.hold = hold
+        self.reservation = reservation
         self.head = head
         self.body = Response.terminated(body)
         self.trailers = trailers
@@ -97,7 +97,7 @@ public final class Response: Sendable {
 
     /// Creates a copy with another body and record.
     private init(_ other: Response, body: ByteBuffer, _ record: CallRecord) {
-        hold = other.hold
+        reservation = other.reservation
         head = other.head
         self.body = body
         trailers = other.trailers

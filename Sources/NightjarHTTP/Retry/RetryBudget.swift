@@ -18,15 +18,15 @@ public struct RetryBudget: Sendable {
     }
 
     /// The maximum of each setting. Products of two settings do not overflow.
-    private static let most = 1_000_000
+    private static let maximum = 1_000_000
 
     private let costOfRetry: Int
     private let capacity: Int
     private var balance: Int
 
     public init(_ settings: Settings = Settings()) {
-        costOfRetry = min(max(settings.successesPerRetry, 1), RetryBudget.most)
-        capacity = min(max(settings.reserve, 0), RetryBudget.most) * costOfRetry
+        costOfRetry = min(max(settings.successesPerRetry, 1), RetryBudget.maximum)
+        capacity = min(max(settings.reserve, 0), RetryBudget.maximum) * costOfRetry
         balance = capacity
     }
 
@@ -47,7 +47,7 @@ public struct RetryBudget: Sendable {
     ///
     /// - Parameter retries: the number of retries charged for the call, usually 0.
     public mutating func succeeded(retries: Int) {
-        let returned = min(max(retries, 0), RetryBudget.most) * costOfRetry
+        let returned = min(max(retries, 0), RetryBudget.maximum) * costOfRetry
         balance = min(balance + returned + 1, capacity)
     }
 }

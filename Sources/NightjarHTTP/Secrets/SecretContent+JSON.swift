@@ -69,7 +69,7 @@ extension SecretContent {
             let text = plain(bytes[at..<end])
             if colon < bytes.count, bytes[colon] == UInt8(ascii: ":") {
                 let value = skippingBlanks(bytes, from: colon + 1)
-                let next = secrets.isAboutSecret(name: text) ? endOfValue(bytes, from: value) : value
+                let next = secrets.describesSecret(name: text) ? endOfValue(bytes, from: value) : value
                 result += bytes[at..<next]
                 at = next
                 continue

@@ -7,11 +7,11 @@ package protocol SecretReplacing {
     /// True if a secret object or array is replaced as a whole. False if each string in it is replaced.
     var replacesWhole: Bool { get }
     /// Returns true if a member of a secret object only describes the secret, such as `expires_in`.
-    func isAboutSecret(name: [UInt8]) -> Bool
+    func describesSecret(name: [UInt8]) -> Bool
 }
 
 extension SecretReplacing {
-    func isAboutSecret(name: [UInt8]) -> Bool { false }
+    func describesSecret(name: [UInt8]) -> Bool { false }
 }
 
 /// Finds secrets in a body by their names, and returns the body with replacements.

@@ -23,7 +23,8 @@ public struct JSONSchema: Sendable {
     public init(_ schema: JSONValue) throws(NightjarError) {
         let place = SchemaPlace(document: "", pointer: JSONPointer())
         var work = JSONSchemaReader.maximumWork
-        (arena, root) = try JSONSchemaReader.read(schema, at: place, in: OwnSchemas(root: schema), nil, work: &work)
+        (arena, root) = try JSONSchemaReader.read(
+            schema, at: place, in: SelfContainedSchema(root: schema), nil, work: &work)
     }
 
     /// Reads a schema written by the caller.
@@ -60,11 +61,11 @@ public struct JSONSchema: Sendable {
         package var maximumSteps: Int?
         /// Called repeatedly during the check. If the closure returns false, the check ends as if it had exceeded its
         /// limit.
-        package var isWanted: (@Sendable () -> Bool)?
+        package var isNeeded: (@Sendable () -> Bool)?
 
-        package init(maximumSteps: Int? = nil, isWanted: (@Sendable () -> Bool)? = nil) {
+        package init(maximumSteps: Int? = nil, isNeeded: (@Sendable () -> Bool)? = nil) {
             self.maximumSteps = maximumSteps
-            self.isWanted = isWanted
+            self.isNeeded = isNeeded
         }
     }
 
@@ -76,7 +77,7 @@ public struct JSONSchema: Sendable {
     ) throws(Unfinished) -> JSONMismatch? {
         let steps = budget.maximumSteps ?? JSONSchemaChecker.steps(for: document)
         var checker = JSONSchemaChecker(arena, use, maximumSteps: steps)
-        checker.isWanted = budget.isWanted
+        checker.isNeeded = budget.isNeeded
         let mismatch = checker.mismatch(of: document, root)
         if budget.maximumSteps != nil, checker.isExhausted { throw Unfinished() }
         return mismatch
@@ -91,7 +92,7 @@ public struct JSONSchema: Sendable {
 }
 
 /// The source of a schema that refers only to itself.
-private final class OwnSchemas: SchemaSource {
+private final class SelfContainedSchema: SchemaSource {
     /// The place of each `$anchor` in the schema.
     private final class Anchors: Sendable {
         let places: ExactDictionary<JSONPointer>
@@ -151,7 +152,7 @@ extension JSONPointer {
                     guard case .string(let anchor) = member.value, anchors[anchor] == nil else { continue }
                     anchors[anchor] = JSONPointer(tokens: tokens)
                 }
-                for member in members where !JSONPointer.wordsWithValues.contains(member.name) {
+                for member in members where !JSONPointer.keywordsWithData.contains(member.name) {
                     work.append((member.value, tokens + [member.name]))
                 }
             case .array(let elements):
@@ -163,5 +164,5 @@ extension JSONPointer {
     }
 
     /// Keywords whose values are data. An `$anchor` in data is not an anchor.
-    private static let wordsWithValues: Set<String> = ["enum", "const", "default", "example", "examples"]
+    private static let keywordsWithData: Set<String> = ["enum", "const", "default", "example", "examples"]
 }

@@ -30,7 +30,7 @@ extension JSONSchemaChecker {
     }
 
     /// Rewords the failure so that it describes a member's name instead of its value.
-    mutating func nameTheName() {
+    mutating func describeMemberName() {
         guard let mismatch = failure?.mismatch else { return }
         failure?.types = nil
         failure?.values = nil

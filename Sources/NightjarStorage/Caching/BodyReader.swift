@@ -119,9 +119,9 @@ struct VerifiedBodies {
 
     mutating func add(_ mark: Mark, as content: [UInt8]) {
         // When the table is full, all marks are dropped, and files are verified again.
-        if marks.count >= VerifiedBodies.most { marks.removeAll(keepingCapacity: true) }
+        if marks.count >= VerifiedBodies.maximum { marks.removeAll(keepingCapacity: true) }
         marks[mark] = content
     }
 
-    private static let most = 4096
+    private static let maximum = 4096
 }

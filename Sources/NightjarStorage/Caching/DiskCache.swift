@@ -82,7 +82,7 @@ package final class DiskCache: Sendable {
     /// - Returns: nil if the body cannot be read. Entries with a missing or damaged body are removed.
     package func open(_ entry: DiskEntry) -> BodyReader? {
         let reader = entry.inline.map { openInline($0, entry) } ?? openFile(entry)
-        if reader != nil, entry.uses < Int64(EvictionQueue.mostUses) { count(entry.row) }
+        if reader != nil, entry.uses < Int64(EvictionQueue.maximumUses) { count(entry.row) }
         return reader
     }
 
@@ -137,7 +137,7 @@ package final class DiskCache: Sendable {
     private func count(_ row: Int64) {
         writeUses { uses in
             uses[row, default: 0] += 1
-            return uses.count >= DiskCache.mostUncounted
+            return uses.count >= DiskCache.maximumUncounted
         }
     }
 
@@ -183,7 +183,7 @@ package final class DiskCache: Sendable {
             guard response.contentLength <= limit else { return nil }
             let entry = try index.put(key, response, shown: displayURL, body, since: moment)
             // The disk has space again, so the next lack of space is reported again.
-            state.said.remove(.full)
+            state.reportedCauses.remove(.full)
             return entry
         }
     }
@@ -213,7 +213,7 @@ package final class DiskCache: Sendable {
     @discardableResult
     package func evict(now: Timestamp) -> Int {
         var count = 0
-        for _ in 0..<DiskCache.mostBatches {
+        for _ in 0..<DiskCache.maximumBatches {
             // One batch per transaction, so that other processes can access the index in between.
             let removed = use(nil as Int?) { (index, state) throws(DatabaseError) in
                 guard let removed = try index.evict(counting: state.uses) else { return nil }
@@ -230,7 +230,7 @@ package final class DiskCache: Sendable {
     }
 
     func shrink() {
-        for _ in 0..<DiskCache.mostBatches {
+        for _ in 0..<DiskCache.maximumBatches {
             guard use(false, { (index, _) throws(DatabaseError) in try index.shrink() }) else { return }
         }
     }
@@ -250,7 +250,7 @@ package final class DiskCache: Sendable {
         let bytes: (Int, Int)? = use(nil) { (index, _) throws(DatabaseError) in
             (
                 Int(clamping: try index.database.number("SELECT count(*) FROM entry")),
-                Int(clamping: try index.line.total().bytes)
+                Int(clamping: try index.evictionQueue.total().bytes)
             )
         }
         return state.withLock { state in
@@ -387,10 +387,10 @@ package final class DiskCache: Sendable {
     /// The largest body in bytes that is read, verified and returned in one step.
     private static let largestAtOnce = 256 << 10
     /// The number of entries with unwritten hits at which the hits are written.
-    private static let mostUncounted = 64
-    static let mostPending = 256
+    private static let maximumUncounted = 64
+    static let maximumPending = 256
     /// The maximum number of batches of one eviction. Not reached in practice.
-    private static let mostBatches = 10_000
+    private static let maximumBatches = 10_000
     /// The time before the next attempt to use a folder that could not be used.
     private static let compactionInterval = Duration.seconds(30)
 }

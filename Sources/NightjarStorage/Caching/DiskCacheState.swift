@@ -19,7 +19,7 @@ struct DiskCacheState: @unchecked Sendable {
     /// The error of the last operation or opening that failed, until an operation succeeds.
     var lastError: DatabaseError?
     /// Changes to write before the next lookup. Too many changes are replaced by the removal of all entries.
-    var pending = PendingChanges<PendingChange>(capacity: DiskCache.mostPending) { _, last in
+    var pending = PendingChanges<PendingChange>(capacity: DiskCache.maximumPending) { _, last in
         PendingChange(change: .removeAll, ticket: last.ticket)
     }
     /// The number of entries that pending changes have removed since this number was last read.
@@ -31,7 +31,7 @@ struct DiskCacheState: @unchecked Sendable {
     var damaged = 0
     var skipped = 0
     var notes: [String] = []
-    var said: Set<DatabaseError.Cause> = []
+    var reportedCauses: Set<DatabaseError.Cause> = []
 
     mutating func succeeded() {
         guard lastError != nil || skipsLockUntil != nil else { return }
@@ -45,7 +45,7 @@ struct DiskCacheState: @unchecked Sendable {
             skipped += 1
             return
         }
-        guard said.insert(error.cause).inserted || error.cause == .damaged && notes.count < 8 else { return }
+        guard reportedCauses.insert(error.cause).inserted || error.cause == .damaged && notes.count < 8 else { return }
         let consequence =
             switch error.cause {
             case .damaged: "is recreated"

@@ -41,7 +41,7 @@ struct DiskEvictionQueue {
         move = try database.prepare(
             "UPDATE entry SET main = 1, position = ?2, uses = ?3 WHERE id = ?1")
         countUse = try database.prepare(
-            "UPDATE entry SET uses = min(uses + ?2, \(EvictionQueue.mostUses)) WHERE id = ?1")
+            "UPDATE entry SET uses = min(uses + ?2, \(EvictionQueue.maximumUses)) WHERE id = ?1")
         totals = try database.prepare("SELECT small, main, swept FROM total WHERE one = 1")
         addTotals = try database.prepare("UPDATE total SET small = small + ?, main = main + ? WHERE one = 1")
         takeGhost = try database.prepare("DELETE FROM ghost WHERE name = ? RETURNING name")
@@ -76,7 +76,7 @@ struct DiskEvictionQueue {
         let bytes = try database.prepare("SELECT bytes FROM entry WHERE id = ?").first([.integer(candidate.row)]) {
             DiskEvictionQueue.plausible($0.integer(0))
         }
-        let uses = candidate.isMain ? max(0, min(candidate.uses, Int64(EvictionQueue.mostUses)) - 1) : 0
+        let uses = candidate.isMain ? max(0, min(candidate.uses, Int64(EvictionQueue.maximumUses)) - 1) : 0
         try move.run([.integer(candidate.row), .integer(nextPosition(isMain: true)), .integer(uses)])
         guard !candidate.isMain, let bytes else { return }
         try add(-bytes, isMain: false)

@@ -27,10 +27,10 @@ extension DiskIndex {
             // A time of the last sweep in the future means that the clock was set back.
             total.swept > now.seconds || now.seconds - total.swept >= DiskIndex.sweepInterval
         }
-        guard try isDue(line.total()) else { return false }
+        guard try isDue(evictionQueue.total()) else { return false }
         return try database.transaction { () throws(DatabaseError) -> Bool in
-            guard try isDue(line.total()) else { return false }
-            try line.setSwept(now.seconds)
+            guard try isDue(evictionQueue.total()) else { return false }
+            try evictionQueue.setSwept(now.seconds)
             return true
         }
     }
@@ -62,7 +62,7 @@ extension DiskIndex {
         try database.transaction { () throws(DatabaseError) in
             for row in try entries.withoutContent() { _ = try drop(row) }
             for hash in try entries.contents("hash NOT IN (SELECT content FROM entry)") { try release(hash) }
-            try line.recount()
+            try evictionQueue.recount()
         }
     }
 

@@ -46,7 +46,7 @@ final class DiskIndex {
     let bodies: BodyFolder
     let maximumBytes: Int
     let entries: DiskEntryRows
-    let line: DiskEvictionQueue
+    let evictionQueue: DiskEvictionQueue
     let changes: DiskChanges
     /// Identifies the cache object that uses this index. Unique among processes.
     private let writer: Int64
@@ -65,7 +65,7 @@ final class DiskIndex {
         // Commits do not wait for the disk: the write-ahead log is synced only when it is copied into the file.
         try database.execute("PRAGMA synchronous = NORMAL; PRAGMA secure_delete = FAST")
         entries = try DiskEntryRows(database)
-        line = try DiskEvictionQueue(database)
+        evictionQueue = try DiskEvictionQueue(database)
         changes = try DiskChanges(database)
     }
 
@@ -123,12 +123,12 @@ final class DiskIndex {
                 response.isInvalidated = true
             case .refused: return nil
             }
-            var place = try line.placeForNew(names.key, variant)
+            var place = try evictionQueue.placeForNew(names.key, variant)
             if let previous {
                 // The new entry keeps the queue place and the hits of the entry that it replaces.
                 place = try drop(previous.id) ?? place
             }
-            if try entries.count(names.key) >= DiskIndex.mostVariants, let oldest = try entries.oldest(names.key) {
+            if try entries.count(names.key) >= DiskIndex.maximumVariants, let oldest = try entries.oldest(names.key) {
                 _ = try drop(oldest)
             }
             if let file = body.file {
@@ -145,8 +145,8 @@ final class DiskIndex {
                 DiskEntryRows.NewEntry(
                     names: names, variant: variant, shown: shown, head: head, content: body.hash, digest: seal.digest,
                     valid: response.isInvalidated ? 0 : seal.valid, bytes: bytes, place: place))
-            try line.add(bytes, isMain: place.isMain)
-            try evictIfForgotten()
+            try evictionQueue.add(bytes, isMain: place.isMain)
+            try evictIfOverdue()
             return DiskEntry(
                 key: key, response: response, row: row, digest: seal.digest, content: body.hash, inline: body.inline,
                 uses: 0)
@@ -175,8 +175,8 @@ final class DiskIndex {
             let bytes = DiskIndex.weight(head, row.shown, response)
             let seal = DiskNames.seal(names, variant: variant, shown: row.shown, head: head, content: entry.content)
             try entries.update(entry.row, head, seal.digest, response.isInvalidated ? 0 : seal.valid, bytes)
-            try line.add(Int64(bytes) - row.bytes, isMain: row.isMain)
-            try evictIfForgotten()
+            try evictionQueue.add(Int64(bytes) - row.bytes, isMain: row.isMain)
+            try evictIfOverdue()
             return DiskEntry(
                 key: entry.key, response: response, row: entry.row, digest: seal.digest, content: entry.content,
                 inline: entry.inline, uses: entry.uses)
@@ -186,14 +186,14 @@ final class DiskIndex {
     /// Adds hits to the counters of entries.
     func use(_ rows: [Int64: Int]) throws(DatabaseError) {
         try database.transaction { () throws(DatabaseError) in
-            for (row, count) in rows { try line.use(row, count) }
+            for (row, count) in rows { try evictionQueue.use(row, count) }
         }
     }
 
     /// Evicts some entries if the cache is more than a quarter over its limit because the owner has not called
     /// ``evict(counting:)``.
-    private func evictIfForgotten() throws(DatabaseError) {
-        if try line.total().bytes > maximumBytes + maximumBytes / 4 { _ = try evictSome() }
+    private func evictIfOverdue() throws(DatabaseError) {
+        if try evictionQueue.total().bytes > maximumBytes + maximumBytes / 4 { _ = try evictSome() }
     }
 
     private func verdict(_ names: DiskNames, since moment: CacheMoment?) throws(DatabaseError) -> StoreVerdict {
@@ -263,7 +263,7 @@ final class DiskIndex {
             let count = try database.number("SELECT count(*) FROM entry")
             for hash in try entries.contents("body IS NULL") { bodies.remove(hash) }
             try database.execute("DELETE FROM entry; DELETE FROM content; DELETE FROM ghost")
-            try line.setTotal(small: 0, main: 0)
+            try evictionQueue.setTotal(small: 0, main: 0)
             try changes.add(.removeAll, by: writer, ticket: ticket)
             return Int(clamping: count)
         }
@@ -285,7 +285,7 @@ final class DiskIndex {
     func drop(_ row: Int64) throws(DatabaseError) -> DiskEvictionQueue.Place? {
         guard let (content, bytes, place) = try entries.remove(row) else { return nil }
         mayShrink = true
-        try line.add(-bytes, isMain: place.isMain)
+        try evictionQueue.add(-bytes, isMain: place.isMain)
         try release(content)
         return place
     }
@@ -302,22 +302,22 @@ final class DiskIndex {
     private func evictSome() throws(DatabaseError) -> Int {
         var removed = 0
         for _ in 0..<DiskIndex.batch * 4 where removed < DiskIndex.batch {
-            let total = try line.total()
+            let total = try evictionQueue.total()
             guard total.bytes > maximumBytes - maximumBytes / DiskIndex.slack else { break }
             let isSmall = total.small > maximumBytes / EvictionQueue.smallShare
-            var candidate = try line.oldest(isMain: !isSmall)
-            if candidate == nil { candidate = try line.oldest(isMain: isSmall) }
+            var candidate = try evictionQueue.oldest(isMain: !isSmall)
+            if candidate == nil { candidate = try evictionQueue.oldest(isMain: isSmall) }
             guard let candidate else {
                 // There are no entries although the sum is not 0, so the sum is recomputed.
-                try line.recount()
+                try evictionQueue.recount()
                 break
             }
             let isRetained = candidate.uses >= (candidate.isMain ? 1 : Int64(EvictionQueue.usesForMain))
             if isRetained {
-                try line.moveToMain(candidate)
+                try evictionQueue.moveToMain(candidate)
             } else {
                 _ = try drop(candidate.row)
-                if !candidate.isMain { try line.remember(candidate) }
+                if !candidate.isMain { try evictionQueue.remember(candidate) }
                 removed += 1
             }
         }
@@ -328,11 +328,11 @@ final class DiskIndex {
     ///
     /// - Returns: the number of evicted entries; nil if the cache is within its limit.
     func evict(counting uses: [Int64: Int]) throws(DatabaseError) -> Int? {
-        guard try line.total().bytes > maximumBytes else { return nil }
+        guard try evictionQueue.total().bytes > maximumBytes else { return nil }
         return try database.transaction { () throws(DatabaseError) -> Int in
-            for (row, count) in uses { try line.use(row, count) }
+            for (row, count) in uses { try evictionQueue.use(row, count) }
             let removed = try evictSome()
-            try line.forgetGhosts()
+            try evictionQueue.forgetGhosts()
             return removed
         }
     }
@@ -350,7 +350,7 @@ final class DiskIndex {
     private static let batch = 64
     /// An eviction additionally frees one 64th of the limit, so that not every write evicts.
     private static let slack = 64
-    private static let mostVariants = MemoryCache.mostVariants
+    private static let maximumVariants = MemoryCache.maximumVariants
     /// The approximate size in bytes of a row's fixed columns and of its entries in the SQL indexes.
     private static let overhead = 512
 }

@@ -67,7 +67,7 @@ struct EvictionQueue {
 
     @inline(__always)
     mutating func touch(_ slot: Slot) {
-        if nodes[slot].uses < EvictionQueue.mostUses { nodes[slot].uses += 1 }
+        if nodes[slot].uses < EvictionQueue.maximumUses { nodes[slot].uses += 1 }
     }
 
     /// Removes an entry. Its fingerprint is not remembered, because the entry was not evicted.
@@ -153,7 +153,7 @@ struct EvictionQueue {
     /// One tenth of the capacity is for new entries, as in the paper.
     static let smallShare = 10
     /// The maximum of the hit counter, as in the paper.
-    static let mostUses: UInt8 = 3
+    static let maximumUses: UInt8 = 3
     /// The minimum number of hits for moving an entry from the small queue to the main queue instead of evicting it.
     static let usesForMain: UInt8 = 1
     private static let fewestGhosts = 64

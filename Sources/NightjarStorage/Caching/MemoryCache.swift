@@ -106,7 +106,7 @@ package final class MemoryCache: Sendable {
             if let same { removed.append(state.remove(same)) }
             guard fits else { return (nil, removed) }
             let count = others.count - (same == nil ? 0 : 1)
-            if count >= MemoryCache.mostVariants, let oldest = others.first(where: { $0 !== same }) {
+            if count >= MemoryCache.maximumVariants, let oldest = others.first(where: { $0 !== same }) {
                 removed.append(state.remove(oldest))
             }
             let slot = state.queue.insert(MemoryCache.fingerprint(key, response), weight: weight)
@@ -209,7 +209,7 @@ package final class MemoryCache: Sendable {
     private static let largestShare = 8
     /// The maximum number of variants of one key. If `Vary` names a header with many values, almost every request adds
     /// a variant.
-    static let mostVariants = 32
+    static let maximumVariants = 32
     /// The approximate size in bytes of an entry's objects and its places in the tables.
     private static let overhead = 640
 

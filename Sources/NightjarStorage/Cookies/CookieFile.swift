@@ -54,8 +54,8 @@ package final class CookieFile {
     }
 
     /// Returns the cookies of a file that this process cannot write.
-    package func loadAsItStands() throws(DatabaseError) -> CookieJar.Snapshot {
-        let database = try DatabaseFile.openAsItStands(path, CookieRows.schema)
+    package func loadWithoutLocks() throws(DatabaseError) -> CookieJar.Snapshot {
+        let database = try DatabaseFile.openWithoutLocks(path, CookieRows.schema)
         return decisions.visible(try CookieRows(database).read())
     }
 

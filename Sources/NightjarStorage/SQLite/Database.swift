@@ -14,11 +14,11 @@ package final class Database {
     ///
     /// - Parameters:
     ///   - lockTimeout: seconds that one statement waits for other processes.
-    ///   - asItStands: opens the file read-only and without locks, for files that this process may only read.
-    convenience init(existing path: String, lockTimeout: Double, asItStands: Bool = false) throws(DatabaseError) {
+    ///   - withoutLocks: opens the file read-only and without locks, for files that this process may only read.
+    convenience init(existing path: String, lockTimeout: Double, withoutLocks: Bool = false) throws(DatabaseError) {
         try self.init(
-            path, as: asItStands ? Database.immutableURI(path) : path,
-            asItStands ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE, lockTimeout: lockTimeout)
+            path, as: withoutLocks ? Database.immutableURI(path) : path,
+            withoutLocks ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE, lockTimeout: lockTimeout)
     }
 
     /// Creates a database in memory.
@@ -145,7 +145,7 @@ package final class Database {
                 "SELECT type || ' ' || name || ' ' || sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY 1"
             ).each {
                 objects.append($0.text(0) ?? "")
-                return objects.count < Database.mostObjects
+                return objects.count < Database.maximumObjects
             }
             return objects
         }
@@ -158,7 +158,7 @@ package final class Database {
     }
 
     /// The maximum number of objects that are read: more than any schema of this library has.
-    private static let mostObjects = 1000
+    private static let maximumObjects = 1000
 
     // MARK: Changes by other connections
 

@@ -85,9 +85,9 @@ package enum DatabaseFile {
     }
 
     /// Opens an existing file read-only and without locks.
-    package static func openAsItStands(_ path: String, _ schema: DatabaseSchema) throws(DatabaseError) -> Database {
+    package static func openWithoutLocks(_ path: String, _ schema: DatabaseSchema) throws(DatabaseError) -> Database {
         try checkOwner(path, orRoot: true)
-        let database = try Database(existing: path, lockTimeout: 0, asItStands: true)
+        let database = try Database(existing: path, lockTimeout: 0, withoutLocks: true)
         guard try isCurrent(database, schema) else { throw DatabaseError(.foreign, path, "is empty") }
         return database
     }

@@ -25,7 +25,7 @@ final class FileLock: TokenLock {
     /// - Returns: nil while another client holds the lock.
     static func take(_ path: String, byte: Int64) throws(NightjarError) -> FileLock? {
         let file = PrivateFile(path, "lock file")
-        for _ in 0..<mostReplacements {
+        for _ in 0..<maximumReplacements {
             let descriptor = ForkWatch.open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0o600)
             guard descriptor >= 0 else { throw failure(file, errno) }
             var isTaken = false
@@ -81,5 +81,5 @@ final class FileLock: TokenLock {
     }
 
     /// The maximum number of attempts while other processes replace the lock file.
-    private static let mostReplacements = 4
+    private static let maximumReplacements = 4
 }

@@ -63,7 +63,7 @@ package struct PrivateFile: Sendable {
                 .invalidArgument, "the path of a \(kind) must not be empty, end with a slash or contain a NUL")
         }
         var name = path
-        for _ in 0..<PrivateFile.mostLinks {
+        for _ in 0..<PrivateFile.maximumLinks {
             guard let target = try link(name) else {
                 let (folder, last) = PrivateFile.split(name)
                 guard let resolved = realpath(folder, nil) else { throw failure(errno: errno, doing: "found") }
@@ -77,7 +77,7 @@ package struct PrivateFile: Sendable {
     }
 
     /// The maximum number of symbolic links to follow, the same as Linux's limit for a path.
-    private static let mostLinks = 40
+    private static let maximumLinks = 40
 
     /// Returns the target of the symbolic link `name`, or nil if `name` is not a symbolic link.
     ///

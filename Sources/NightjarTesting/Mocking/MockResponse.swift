@@ -79,7 +79,7 @@ public struct MockResponse: Sendable {
         if let bytes = fault?.after { rest = rest.readSlice(length: min(bytes, rest.readableBytes)) ?? rest }
         let size = max(pieces ?? rate.map { max($0 / 10, 1) } ?? rest.readableBytes, 1)
         // Limits the number of pieces of a large body.
-        let least = max(rest.readableBytes / MockResponse.mostPieces, 1)
+        let least = max(rest.readableBytes / MockResponse.maximumPieces, 1)
         var parts: [ByteBuffer] = []
         while rest.readableBytes > 0, let part = rest.readSlice(length: min(max(size, least), rest.readableBytes)) {
             parts.append(part)
@@ -93,5 +93,5 @@ public struct MockResponse: Sendable {
     }
 
     /// The maximum number of pieces of one response. Each piece needs a timer.
-    private static let mostPieces = 100_000
+    private static let maximumPieces = 100_000
 }

@@ -25,9 +25,9 @@ package struct MockTable: Sendable {
     private var unmatched = 0
 
     package init(_ routes: [MockRoute], passesUnmatched: Bool = false) throws(NightjarError) {
-        guard routes.count <= MockTable.mostRoutes else {
+        guard routes.count <= MockTable.maximumRoutes else {
             throw NightjarError(
-                .invalidArgument, "the mock has \(routes.count) routes; the maximum is \(MockTable.mostRoutes)")
+                .invalidArgument, "the mock has \(routes.count) routes; the maximum is \(MockTable.maximumRoutes)")
         }
         for route in routes {
             if case .sequence(let responses) = route.responses, responses.isEmpty {
@@ -41,9 +41,9 @@ package struct MockTable: Sendable {
 
     /// The maximum number of routes of one mock. Each call may be compared with all routes. A typical mock has tens of
     /// routes.
-    static let mostRoutes = 10_000
+    static let maximumRoutes = 10_000
     /// The maximum number of requests that are kept for inspection.
-    static let mostCalls = 1000
+    static let maximumCalls = 1000
 
     /// Selects the response to a request and counts the use.
     package mutating func choose(_ request: ArrivedRequest, base: RequestURL?) -> Choice {
@@ -89,10 +89,10 @@ package struct MockTable: Sendable {
     }
 
     private mutating func note(_ request: ArrivedRequest, _ route: Int?) {
-        if calls.count == MockTable.mostCalls {
+        if calls.count == MockTable.maximumCalls {
             // Dropped in blocks, so that not every call moves the whole array.
-            calls.removeFirst(MockTable.mostCalls / 10)
-            droppedCalls += MockTable.mostCalls / 10
+            calls.removeFirst(MockTable.maximumCalls / 10)
+            droppedCalls += MockTable.maximumCalls / 10
         }
         calls.append(Call(request: request, route: route))
     }

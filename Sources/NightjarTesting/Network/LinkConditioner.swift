@@ -48,7 +48,7 @@ package struct LinkConditioner: Sendable {
         if !known.contains(origin) { opening = origin.isTLS ? latency + latency : latency }
         // When the limit is reached, all origins are removed. The next exchange with each origin opens a new
         // connection.
-        if known.count >= LinkConditioner.mostOrigins { known = [] }
+        if known.count >= LinkConditioner.maximumOrigins { known = [] }
         if breaks == nil { known.insert(origin) } else { known.remove(origin) }
         return ConnectionPlan(breaks: breaks, opening: opening, half: latency / 2)
     }
@@ -78,5 +78,5 @@ package struct LinkConditioner: Sendable {
     /// The maximum transmission time: 100 years in nanoseconds. Prevents an overflow for gigabytes at one byte per
     /// second.
     private static let longest = 3.15e18
-    private static let mostOrigins = 10_000
+    private static let maximumOrigins = 10_000
 }

@@ -17,9 +17,9 @@ extension Cassette {
                 "unsupported cassette version \(number); this library reads version \(Cassette.version)")
         }
         let list = try file.needed("exchanges", in: members).elements()
-        guard list.count <= Cassette.mostExchanges else {
+        guard list.count <= Cassette.maximumExchanges else {
             throw NightjarError(
-                .decoding, "the cassette has \(list.count) exchanges; the maximum is \(Cassette.mostExchanges)")
+                .decoding, "the cassette has \(list.count) exchanges; the maximum is \(Cassette.maximumExchanges)")
         }
         for node in list { exchanges.append(try RecordedExchange(node)) }
     }

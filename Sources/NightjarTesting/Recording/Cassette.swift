@@ -27,7 +27,7 @@ package struct Cassette: Sendable, Equatable {
 
     /// The largest file that is read, in bytes.
     package static let largestFile = 256 << 20
-    package static let mostExchanges = 100_000
+    package static let maximumExchanges = 100_000
     /// The largest body that is stored, in bytes.
     package static let largestBody = 16 << 20
 

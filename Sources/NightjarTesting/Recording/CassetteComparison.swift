@@ -49,7 +49,7 @@ public struct CassetteComparison: Sendable {
             }
             .map { String(Substring($0)) }
         return Key(
-            method: request.method.name, place: place, query: items.sorted { $0.isExactly(before: $1) },
+            method: request.method.name, place: place, query: items.sorted { $0.precedesExactly($1) },
             headers: headers.map { "\($0): \(request.headers.values($0).joined(separator: ", "))" },
             body: ignoresBody ? nil : body(of: request))
     }
@@ -67,7 +67,7 @@ public struct CassetteComparison: Sendable {
             }
             if type?.essence == FormEncoding.contentType {
                 return text.utf8.split(separator: UInt8(ascii: "&")).map { String(Substring($0)) }
-                    .sorted { $0.isExactly(before: $1) }.joined(separator: "&")
+                    .sorted { $0.precedesExactly($1) }.joined(separator: "&")
             }
             return CassetteComparison.plain(text, type)
         }
@@ -164,7 +164,7 @@ extension JSONValue {
         case .object(let members):
             return .object(
                 members.map { .init($0.name, $0.value.sorted(depth: depth + 1)) }.sorted {
-                    $0.name.isExactly(before: $1.name)
+                    $0.name.precedesExactly($1.name)
                 })
         case .array(let elements): return .array(elements.map { $0.sorted(depth: depth + 1) })
         case .number(let number): return Int64(exactly: number).map(JSONValue.integer) ?? self

@@ -80,7 +80,7 @@ package struct CassettePlayer: Sendable {
     private func unmatched(_ request: ArrivedRequest, _ live: CassetteComparison.Key) -> NightjarError {
         let what = "the cassette \(quoted(file)) has no exchange for \(request.method) \(request.url.redacted)"
         var nearest: (index: Int, similarity: Int, text: String)?
-        for (index, key) in keys.enumerated().prefix(CassettePlayer.mostCompared) {
+        for (index, key) in keys.enumerated().prefix(CassettePlayer.maximumCompared) {
             guard let (similarity, text) = CassetteComparison.difference(key, live) else { continue }
             if nearest.map({ $0.similarity < similarity }) ?? true { nearest = (index, similarity, text) }
         }
@@ -93,7 +93,7 @@ package struct CassettePlayer: Sendable {
     }
 
     /// The maximum number of exchanges that are compared to build a message.
-    private static let mostCompared = 1000
+    private static let maximumCompared = 1000
 }
 
 extension RecordedExchange.Request {

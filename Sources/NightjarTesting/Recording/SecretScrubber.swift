@@ -36,7 +36,7 @@ package struct SecretScrubber: Sendable {
     /// secrets would match other texts by chance.
     package static let shortest = 6
     /// The maximum number of secrets that are replaced everywhere. Each secret costs a search of each body.
-    private static let mostSeen = 500
+    private static let maximumSeen = 500
 
     // MARK: Messages
 
@@ -85,7 +85,7 @@ package struct SecretScrubber: Sendable {
     }
 
     private func isLogin(_ exchange: RecordedExchange) -> Bool {
-        func reports(_ body: RecordedBody, _ type: String?) -> Bool {
+        func containsLogin(_ body: RecordedBody, _ type: String?) -> Bool {
             switch body {
             case .json(.object(let members)): return members.contains { CassetteSecrets.isLogin($0.name[...].utf8) }
             case .text(let text) where MediaType(type ?? "")?.essence == FormEncoding.contentType:
@@ -93,8 +93,8 @@ package struct SecretScrubber: Sendable {
             default: return false
             }
         }
-        return reports(exchange.request.body, exchange.request.headers["Content-Type"])
-            || reports(exchange.response?.body ?? .none, exchange.response?.headers["Content-Type"])
+        return containsLogin(exchange.request.body, exchange.request.headers["Content-Type"])
+            || containsLogin(exchange.response?.body ?? .none, exchange.response?.headers["Content-Type"])
     }
 
     // MARK: Parts
@@ -161,7 +161,7 @@ package struct SecretScrubber: Sendable {
         let name = text.prefix { $0 != UInt8(ascii: "=") }
         guard name.endIndex < text.endIndex,
             names.isSecret(queryItem: name)
-                || Masking.hasSecret(text[name.endIndex...].dropFirst(), sensitive: names.further)
+                || Masking.hasSecret(text[name.endIndex...].dropFirst(), sensitive: names.additionalNames)
         else { return String(Substring(text)) }
         let value = FormEncoding.decode(text).first?.value ?? ""
         return value.isEmpty ? String(Substring(text)) : Substring(name) + "=" + replace(value)
@@ -198,7 +198,7 @@ package struct SecretScrubber: Sendable {
                 members.map { member in
                     let isSecret =
                         names.isSecret(member: member.name.utf8, inLogin: inLogin)
-                        || inSecret && !CassetteSecrets.isAboutSecret(member.name.utf8)
+                        || inSecret && !CassetteSecrets.describesSecret(member.name.utf8)
                     if isSecret, let number = member.value.numberText {
                         return inSecret ? member : .init(member.name, .string(replace(number)))
                     }
@@ -235,7 +235,7 @@ package struct SecretScrubber: Sendable {
     /// Each secret and its replacement. Secrets that are replaced everywhere come first.
     package var replaced: [(secret: String, name: String, isEverywhere: Bool)] {
         let everywhere = ExactSet(seen.lazy.map(\.secret))
-        let others = known.all.filter { !everywhere.contains($0.name) }.sorted { $0.name.isExactly(before: $1.name) }
+        let others = known.all.filter { !everywhere.contains($0.name) }.sorted { $0.name.precedesExactly($1.name) }
         return seen.map { ($0.secret, $0.name, true) } + others.map { ($0.name, $0.value, false) }
     }
 
@@ -285,7 +285,9 @@ package struct SecretScrubber: Sendable {
         // secrets.
         let core = secret.utf8.reversed().drop { $0 &- UInt8(ascii: "0") < 10 }.reversed()
         let isPartOfName = !core.isEmpty && SecretScrubber.prefix.contains(String(decoding: Array(core), as: UTF8.self))
-        if seen.count < SecretScrubber.mostSeen, always || secret.utf8.count >= SecretScrubber.shortest, !isPartOfName {
+        if seen.count < SecretScrubber.maximumSeen, always || secret.utf8.count >= SecretScrubber.shortest,
+            !isPartOfName
+        {
             seen.append((secret, name))
         }
         return name
@@ -317,6 +319,6 @@ package struct SecretScrubber: Sendable {
 extension SecretScrubber: SecretReplacing {
     package var replacesWhole: Bool { false }
     package func isSecret(name: [UInt8]) -> Bool { names.isSecret(member: name, inLogin: inLogin) }
-    package func isAboutSecret(name: [UInt8]) -> Bool { CassetteSecrets.isAboutSecret(name) }
+    package func describesSecret(name: [UInt8]) -> Bool { CassetteSecrets.describesSecret(name) }
     package mutating func replacement(for secret: String) -> String? { replace(secret) }
 }

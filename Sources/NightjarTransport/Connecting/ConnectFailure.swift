@@ -21,9 +21,13 @@ enum ConnectFailure {
         switch error {
         case let error as NightjarError: error
         case let error as NIOConnectionError: describe(error, peer)
-        case let error as IOError: refused(error, peer)
+        case let error as IOError: systemError(error, peer)
         case let error as ChannelError:
-            if case .connectTimeout(let maximumWait) = error { silent(peer, maximumWait) } else { other(error, peer) }
+            if case .connectTimeout(let maximumWait) = error {
+                connectTimedOut(peer, maximumWait)
+            } else {
+                other(error, peer)
+            }
         case nil:
             NightjarError(
                 peer.isTLS ? .tls : .connect,
@@ -49,7 +53,7 @@ enum ConnectFailure {
             phase: .dns, code: failure?.code ?? 0)
     }
 
-    private static func silent(_ peer: Peer, _ maximumWait: TimeAmount) -> NightjarError {
+    private static func connectTimedOut(_ peer: Peer, _ maximumWait: TimeAmount) -> NightjarError {
         NightjarError(
             .timeout,
             "connecting to \(peer.place)\(peer.purpose) timed out after \(seconds(maximumWait)); raise timeout.connect",
@@ -67,7 +71,7 @@ enum ConnectFailure {
         return notFound(peer.host, error.dnsAError ?? error.dnsAAAAError, purpose: peer.isProxy ? " of the proxy" : "")
     }
 
-    private static func refused(_ error: IOError, _ peer: Peer) -> NightjarError {
+    private static func systemError(_ error: IOError, _ peer: Peer) -> NightjarError {
         let reason = String(cString: strerror(error.errnoCode))
         return NightjarError(
             error.errnoCode == ENETUNREACH || error.errnoCode == ENETDOWN ? .offline : .connect,

@@ -37,7 +37,7 @@ public final class LoopbackListener: @unchecked Sendable {
             .serverChannelOption(.backlog, value: 64)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    connections.enter(channel)
+                    connections.add(channel)
                     try channel.pipeline.syncOperations.addHandler(BrowserConnection(handler))
                 }
             }
@@ -64,13 +64,13 @@ private final class BrowserConnections: @unchecked Sendable {
     /// The open connections, oldest first.
     private var channels: [any Channel] = []
 
-    func enter(_ channel: any Channel) {
-        if channels.count >= BrowserConnections.most { channels.removeFirst().close(promise: nil) }
+    func add(_ channel: any Channel) {
+        if channels.count >= BrowserConnections.maximum { channels.removeFirst().close(promise: nil) }
         channels.append(channel)
         channel.closeFuture.whenComplete { _ in self.channels.removeAll { $0 === channel } }
     }
 
-    private static let most = 32
+    private static let maximum = 32
 }
 
 /// Reads the head of one request and responds. Only the request line is used.

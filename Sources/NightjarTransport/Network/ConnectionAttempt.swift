@@ -87,7 +87,7 @@ final class ConnectionAttempt {
 
     private func opened(_ channel: any Channel) {
         guard connection.isConnecting else { return channel.close(promise: nil) }
-        connection.way = channel
+        connection.channel = channel
         do {
             switch route {
             case .direct, .socket:

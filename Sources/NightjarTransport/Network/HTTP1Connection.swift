@@ -43,7 +43,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     /// The channel's error, which is reported before the channel closes.
     private var cause: (any Error)?
     /// The channel while the connection is being opened. This handler may not be in it yet.
-    var way: (any Channel)?
+    var channel: (any Channel)?
     /// Fires if the connection does not open in time.
     var connectTimer: Scheduled<Void>?
 
@@ -60,7 +60,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     func opened(_ socket: SocketHandle? = nil) {
         guard phase == .connecting else { return }
         self.socket = socket
-        way = nil
+        channel = nil
         phase = .idle
         record = opening.finished(context?.channel.remoteAddress)
         connectTimer?.cancel()
@@ -73,7 +73,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         phase = .closed
         connectTimer?.cancel()
         connectTimer = nil
-        way.take()?.close(promise: nil)
+        channel.take()?.close(promise: nil)
         transport.connectFailed(self, error)
     }
 

@@ -29,6 +29,8 @@ final class TransportHost {
 
     /// Throws `connect` if the forwarding proxy, not the origin, requires authentication.
     func checkProxy(_ head: ResponseHead) throws(NightjarError) {
-        if head.status == 407, case .forwarded(let proxy) = route { throw proxy.loginRequired(by: head.headers) }
+        if head.status == 407, case .forwarded(let proxy) = route {
+            throw proxy.authenticationRequired(by: head.headers)
+        }
     }
 }

@@ -13,7 +13,7 @@ func fuzzCassette(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
         return 0
     }
     require(read(cassette) == cassette, "the written text is parsed differently")
-    var scrubber = SecretScrubber(CassetteSecrets(further: ["x-key"]), .names(after: 0))
+    var scrubber = SecretScrubber(CassetteSecrets(additionalNames: ["x-key"]), .names(after: 0))
     let scrubbed = Cassette(cassette.exchanges.map { scrubber.scrub($0) })
     require(read(scrubbed) != nil, "the scrubbed recording is not a cassette")
     for exchange in scrubbed.exchanges {

@@ -40,7 +40,7 @@ private func load(_ name: String, _ documents: [[UInt8]]) -> Catalog? {
     var loader = CatalogLoader(name)
     var next = 0
     var requested: Set<String> = []
-    while let wanted = loader.wanted.first {
+    while let wanted = loader.missing.first {
         require(requested.insert(wanted).inserted, "\(wanted) is requested twice")
         require(wanted.hasPrefix("/") == name.hasPrefix("/"), "a document at \(wanted)")
         require(
@@ -58,7 +58,7 @@ private func load(_ name: String, _ documents: [[UInt8]]) -> Catalog? {
             require(!error.message.isEmpty, "no message")
             return nil
         }
-        require(!loader.wanted.contains(wanted), "\(wanted) is still wanted")
+        require(!loader.missing.contains(wanted), "\(wanted) is still wanted")
     }
     return try? loader.catalog()
 }

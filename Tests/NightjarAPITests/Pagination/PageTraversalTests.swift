@@ -206,9 +206,9 @@ import Testing
 
     @Test func keysAreStoredAsSixteenBytes() {
         var set = FingerprintSet()
-        let prints = (0..<50_000).map { FingerprintSet.Fingerprint(Array(String($0).utf8)) }
-        for print in prints where !set.insert(print) { Issue.record("false positive") }
-        for print in prints where set.insert(print) || !set.contains(print) { Issue.record("false negative") }
+        let fingerprints = (0..<50_000).map { FingerprintSet.Fingerprint(Array(String($0).utf8)) }
+        for print in fingerprints where !set.insert(print) { Issue.record("false positive") }
+        for print in fingerprints where set.insert(print) || !set.contains(print) { Issue.record("false negative") }
         #expect(set.count == 50_000)
     }
 

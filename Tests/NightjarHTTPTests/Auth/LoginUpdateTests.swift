@@ -147,7 +147,7 @@ import Testing
     /// The store could not be read when bob's login was set, so bob's login must not replace the stored one.
     @Test func unsavedLoginDoesNotReplaceAnUnseenOne() throws {
         var random = SeededRandom(seed: 3)
-        var keeping = update(.keep(bob), held: bob)
+        var keeping = update(.saveToken(bob), held: bob)
         #expect(keeping.begin(unsaved: nil) == .load)
         guard case .end(.unsaved(let unsaved)) = keeping.loadFailed() else {
             Issue.record("the login is not reported as unsaved")

@@ -6,7 +6,7 @@ import NightjarTestSupport
 struct SimulatedClient {
     enum Kind: Equatable {
         case refresh(TokenRefresh.Refresh)
-        case logIn, keep, logOut
+        case logIn, saveToken, logOut
     }
 
     struct TokenUpdate {
@@ -55,12 +55,12 @@ struct SimulatedClient {
         settings.refreshLimit = .max
         machine = TokenRefresh(settings, isShared: true)
         session = TokenSession(configured: configured.map { ConfiguredToken(token: $0, identity: 1) }, capabilities)
-        _ = machine.signedIn(expiry: .epoch, canRefresh: true, at: TokenRefresh.Moment(wall: .epoch, steady: 0))
+        _ = machine.loggedIn(expiry: .epoch, canRefresh: true, at: TokenRefresh.Moment(wall: .epoch, steady: 0))
     }
 
     func keeps(_ lineage: UInt64) -> Bool {
         updates.contains {
-            if case .keep(let token) = $0.update.decisions.purpose { token.lineage == lineage } else { false }
+            if case .saveToken(let token) = $0.update.decisions.purpose { token.lineage == lineage } else { false }
         }
     }
 
@@ -68,7 +68,7 @@ struct SimulatedClient {
 
     mutating func call(_ system: inout TokenStoreSystem) {
         if machine.version == nil, updates.isEmpty {
-            _ = machine.signedIn(expiry: .epoch, canRefresh: true, at: system.now)
+            _ = machine.loggedIn(expiry: .epoch, canRefresh: true, at: system.now)
         }
         lastCall += 1
         perform(machine.requestToken(lastCall, at: system.now), &system)
@@ -81,8 +81,8 @@ struct SimulatedClient {
         }
         loggedOut = nil
         overtake()
-        begin(decisions, .keep, &system)
-        perform(machine.signedIn(expiry: nil, canRefresh: canRefreshLogin(token), at: system.now), &system)
+        begin(decisions, .saveToken, &system)
+        perform(machine.loggedIn(expiry: nil, canRefresh: canRefreshLogin(token), at: system.now), &system)
     }
 
     mutating func logIn(_ system: inout TokenStoreSystem) { begin(session.logIn(), .logIn, &system) }
@@ -92,7 +92,7 @@ struct SimulatedClient {
         loggedOut = system.stepNumber
         overtake()
         begin(decisions, .logOut, &system)
-        perform(machine.signedOut(), &system)
+        perform(machine.loggedOut(), &system)
     }
 
     mutating func timeOut(_ system: inout TokenStoreSystem) { perform(machine.timerFired(at: system.now), &system) }
@@ -172,7 +172,7 @@ struct SimulatedClient {
         if system.lockHolder == index, update.holdsLock { system.lockHolder = nil }
         updates.removeAll { $0.id == id }
         queue.remove(id)
-        if case .keep(let token) = update.decisions.purpose { system.complete(token.lineage) }
+        if case .saveToken(let token) = update.decisions.purpose { system.complete(token.lineage) }
         if case .unsaved(let login) = outcome, system.logins[login.lineage] == nil {
             system.logins[login.lineage] = TokenStoreSystem.Login(
                 invoked: system.stepNumber, completed: system.stepNumber)
@@ -183,8 +183,8 @@ struct SimulatedClient {
             case .logIn:
                 guard let token = session.take(outcome) else { break }
                 loggedOut = nil
-                perform(machine.signedIn(expiry: nil, canRefresh: canRefreshLogin(token), at: system.now), &system)
-            case .keep, .logOut: break
+                perform(machine.loggedIn(expiry: nil, canRefresh: canRefreshLogin(token), at: system.now), &system)
+            case .saveToken, .logOut: break
             }
         }
         beginNext(&system)

@@ -67,8 +67,8 @@ import Testing
             case 0:
                 logins += 1
                 let end = try TokenRefreshTests.expiry(seconds + 100)
-                perform(machine.signedIn(expiry: end, canRefresh: true, at: now))
-            case 1 where Bool.random(using: &random): perform(machine.signedOut())
+                perform(machine.loggedIn(expiry: end, canRefresh: true, at: now))
+            case 1 where Bool.random(using: &random): perform(machine.loggedOut())
             case 2...4: seconds += Int64.random(in: 0...20, using: &random)
             case 5: perform(machine.timerFired(at: now))
             case 6...10:

@@ -54,7 +54,7 @@ struct CacheConversation: Sendable {
     }
 
     /// `store`, or the reason why the response is not stored.
-    var storabilityWord: String {
+    var storabilitySummary: String {
         switch storability(policy: policy) {
         case .store: "store"
         case .refuse(let reason): "\(reason)"
@@ -73,14 +73,14 @@ struct CacheConversation: Sendable {
 
     /// The decision for the later request, such as `fresh`, `swr+refresh`, `validate:stale`, `fetch:uri-miss` or
     /// `refuse`. A status that differs from the stored one follows, as in `fresh 304`.
-    var word: String { decision.word }
+    var summary: String { decision.summary }
 }
 
 extension CacheDecision {
-    var word: String {
+    var summary: String {
         switch self {
-        case .hit(let hit): hit.word
-        case .hitAndRevalidate(let hit, _): hit.word + "+refresh"
+        case .hit(let hit): hit.summary
+        case .hitAndRevalidate(let hit, _): hit.summary + "+refresh"
         case .validate(let fetch): "validate:" + fetch.because.rawValue
         case .fetch(let fetch): "fetch:" + fetch.because.rawValue
         case .refuse: "refuse"
@@ -96,7 +96,7 @@ extension CacheDecision {
 }
 
 extension CacheHit {
-    var word: String {
+    var summary: String {
         let reason =
             switch because {
             case .fresh: "fresh"

@@ -35,21 +35,21 @@ import Testing
         conversation.response = tagged(("Cache-Control", "max-age=3600, stale-while-revalidate=9999999"), ("Age", "5"))
         for after in [-2, -3600, -86_400 * 365, -1_700_000_000] as [Int64] {
             conversation.after = after
-            #expect(conversation.word == Self.stale, "\(after)")
+            #expect(conversation.summary == Self.stale, "\(after)")
             let freshness = conversation.stored?.freshness
             #expect(freshness?.age(at: CacheConversation.moment(after)) == 5)
             #expect(freshness?.isFresh(at: CacheConversation.moment(after)) == false)
         }
         conversation.after = -1
-        #expect(conversation.word == "fresh", "within the clock tolerance")
+        #expect(conversation.summary == "fresh", "within the clock tolerance")
         conversation.after = -3600
         conversation.policy = .cacheElseLoad
-        #expect(conversation.word == "any-age")
+        #expect(conversation.summary == "any-age")
         conversation.policy = .protocol
         conversation.then = [("Cache-Control", "max-stale=100000")]
-        #expect(conversation.word == Self.stale, "the time since the response expired is unknown")
+        #expect(conversation.summary == Self.stale, "the time since the response expired is unknown")
         conversation.then = [("Cache-Control", "max-stale")]
-        #expect(conversation.word == "max-stale")
+        #expect(conversation.summary == "max-stale")
     }
 
     @Test func ageIsMonotonicAndBounded() {

@@ -24,8 +24,8 @@ import Testing
     @Test(arguments: rows)
     func rowHolds(_ row: Row) {
         switch row.input {
-        case .storability(let conversation): #expect(conversation.storabilityWord == row.expected)
-        case .decision(let conversation): #expect(conversation.word == row.expected)
+        case .storability(let conversation): #expect(conversation.storabilitySummary == row.expected)
+        case .decision(let conversation): #expect(conversation.summary == row.expected)
         }
     }
 

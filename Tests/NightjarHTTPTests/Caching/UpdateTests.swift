@@ -75,7 +75,8 @@ import Testing
             received: CacheConversation.start)
         #expect(!update.response.isInvalidated)
         #expect(
-            CacheConversation.request([]).decide(among: [update.response], at: CacheConversation.start).word == "fresh")
+            CacheConversation.request([]).decide(among: [update.response], at: CacheConversation.start).summary
+                == "fresh")
     }
 
     @Test func validationWithNoStoreRemovesTheResponse() throws {

@@ -141,7 +141,7 @@ import Testing
                 continue
             }
             let hit = request.hit(with: stored, index: 0, at: CacheConversation.moment(1), because: .validated)
-            #expect(hit.word == expected)
+            #expect(hit.summary == expected)
             #expect(!hit.isStale)
         }
     }

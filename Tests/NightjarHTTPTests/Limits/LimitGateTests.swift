@@ -63,7 +63,7 @@ extension LimitGate {
     @Test func withoutLimitsAllCallsStart() throws {
         var gate = gate { _ in }
         let passes = try (0..<1000).map { try enter(&gate, $0) }
-        #expect(gate.inFlight == 1000 && gate.deadline == nil && gate.holds == nil)
+        #expect(gate.inFlight == 1000 && gate.deadline == nil && gate.blockingLimit == nil)
         for permit in passes { #expect(gate.left(permit, .failed, now: 1) == []) }
         #expect(gate.isIdle(now: 1))
     }
@@ -75,7 +75,7 @@ extension LimitGate {
         let first = try enter(&gate)
         let second = try enter(&gate)
         for id in 1...3 as ClosedRange<UInt64> { #expect(gate.arrive(id, deadline: nil, now: 0) == .wait) }
-        #expect(gate.holds == .concurrency && gate.queued == 3 && gate.deadline == nil)
+        #expect(gate.blockingLimit == .concurrency && gate.queued == 3 && gate.deadline == nil)
         #expect(gate.removeWaiter(2, now: 0) == [] && gate.removeWaiter(2, now: 0) == [])
         #expect(reported(gate.left(first, .succeeded, now: 0)) == ["1 concurrency"])
         #expect(reported(gate.left(second, .succeeded, now: 0)) == ["3 concurrency"])
@@ -100,7 +100,7 @@ extension LimitGate {
         var gate = try gate { $0.rate = try #require(RateLimiter.Rate(count: 2, per: .seconds(2), burst: 1)) }
         _ = try enter(&gate)
         for id in 1...2 as ClosedRange<UInt64> { #expect(gate.arrive(id, deadline: nil, now: 0) == .wait) }
-        #expect(gate.deadline == Self.second && gate.holds == .rate(.ownRate))
+        #expect(gate.deadline == Self.second && gate.blockingLimit == .rate(.ownRate))
         #expect(gate.timerFired(now: Self.second - 1) == [])
         #expect(reported(gate.timerFired(now: Self.second)) == ["1 rate(NightjarHTTP.RateLimiter.Cause.ownRate)"])
         #expect(gate.deadline == 2 * Self.second)
@@ -129,7 +129,7 @@ extension LimitGate {
         #expect(
             gate.received(status: 429, fields, now: 0, wallClock: 0) == [.refuse(1, .pastDeadline(.seconds(3)))])
         #expect(gate.left(permit, .succeeded, now: 0) == [])
-        #expect(gate.pausedUntil(now: 0) == 3 * Self.second && gate.holds == .rate(.serverPause))
+        #expect(gate.pausedUntil(now: 0) == 3 * Self.second && gate.blockingLimit == .rate(.serverPause))
         #expect(gate.arrive(3, deadline: nil, now: Self.second) == .wait)
         #expect(gate.deadline == 3 * Self.second && !gate.isIdle(now: 0))
         #expect(
@@ -182,7 +182,7 @@ extension LimitGate {
         #expect(gate.left(try #require(permit), .succeeded, now: 0) == [])
         _ = try enter(&gate)
         #expect(gate.arrive(1, deadline: nil, now: 0) == .wait)
-        #expect(gate.holds == .rate(.serverCount) && gate.deadline == 30 * Self.second)
+        #expect(gate.blockingLimit == .rate(.serverCount) && gate.deadline == 30 * Self.second)
     }
 
     /// The remaining count in a response head already includes this exchange, although its body is still in flight.
@@ -194,7 +194,7 @@ extension LimitGate {
         #expect(gate.received(&stream, status: 200, fields, now: 0, wallClock: 0) == [])
         #expect(gate.arrive(1, deadline: nil, now: 0) == .wait)
         // The server may have counted the failed request, so the last remaining request may be used up.
-        #expect(gate.left(other, .failed, now: 0) == [] && gate.holds == .rate(.serverCount))
+        #expect(gate.left(other, .failed, now: 0) == [] && gate.blockingLimit == .rate(.serverCount))
         #expect(
             reported(gate.timerFired(now: 30 * Self.second)) == ["1 rate(NightjarHTTP.RateLimiter.Cause.serverCount)"])
         #expect(gate.left(try #require(stream), .succeeded, now: 30 * Self.second) == [])
@@ -252,7 +252,7 @@ extension LimitGate {
             Issue.record("\(released)")
             return
         }
-        #expect(probe.isProbe && gate.holds == .probe && gate.deadline == nil)
+        #expect(probe.isProbe && gate.blockingLimit == .probe && gate.deadline == nil)
         let reported = reported(gate.left(probe, ending, now: now))
         switch ending {
         case .succeeded: #expect(reported == ["2 probe", "3 probe"])

@@ -3,13 +3,13 @@ import Testing
 
 @testable import NightjarHTTP
 
-private final class Line {}
+private final class FakeConnection {}
 private final class Caller {}
-private typealias Pool = OriginPool<Line, Caller, Int>
+private typealias Pool = OriginPool<FakeConnection, Caller, Int>
 
 @Suite struct OriginPoolTests {
     /// Connects for a caller and parks the connection.
-    private func parked(_ pool: inout Pool, _ line: Line, now: Int) {
+    private func parked(_ pool: inout Pool, _ connection: FakeConnection, now: Int) {
         guard case .connect = pool.acquire(Caller()), case .assign = pool.connected() else {
             Issue.record("expected a new connection")
             return
@@ -18,13 +18,13 @@ private typealias Pool = OriginPool<Line, Caller, Int>
             Issue.record("expected the connection to be parked")
             return
         }
-        pool.park(line, now: now)
+        pool.park(connection, now: now)
     }
 
     @Test func mostRecentlyUsedConnectionIsReusedFirst() {
         var pool = Pool(limit: 4)
-        let old = Line()
-        let young = Line()
+        let old = FakeConnection()
+        let young = FakeConnection()
         guard case .connect = pool.acquire(Caller()), case .connect = pool.acquire(Caller()) else {
             Issue.record("expected two new connections")
             return
@@ -181,16 +181,16 @@ private typealias Pool = OriginPool<Line, Caller, Int>
 
     @Test func oldestConnectionsExpireFirst() {
         var pool = Pool(limit: 4)
-        let lines = [Line(), Line(), Line()]
-        for _ in lines { _ = pool.acquire(Caller()) }
-        for _ in lines { _ = pool.connected() }
-        for (moment, line) in lines.enumerated() {
+        let connections = [FakeConnection(), FakeConnection(), FakeConnection()]
+        for _ in connections { _ = pool.acquire(Caller()) }
+        for _ in connections { _ = pool.connected() }
+        for (moment, connection) in connections.enumerated() {
             _ = pool.released()
-            pool.park(line, now: moment)
+            pool.park(connection, now: moment)
         }
         #expect(pool.oldestIdle == 0)
         let expired = pool.expire(idleSince: 1)
-        #expect(expired.map(ObjectIdentifier.init) == lines.prefix(2).map(ObjectIdentifier.init))
+        #expect(expired.map(ObjectIdentifier.init) == connections.prefix(2).map(ObjectIdentifier.init))
         #expect(pool.openCount == 1)
         #expect(pool.oldestIdle == 2)
     }
@@ -208,7 +208,7 @@ private typealias Pool = OriginPool<Line, Caller, Int>
 
     @Test func freshConnectionIgnoresIdleOnes() {
         var pool = Pool(limit: 2)
-        parked(&pool, Line(), now: 0)
+        parked(&pool, FakeConnection(), now: 0)
         guard case .connect = pool.acquire(Caller(), fresh: true) else {
             Issue.record("expected a new connection")
             return
@@ -217,7 +217,7 @@ private typealias Pool = OriginPool<Line, Caller, Int>
 
     @Test func freshConnectionReplacesAnIdleOneAtTheLimit() {
         var pool = Pool(limit: 1)
-        let stale = Line()
+        let stale = FakeConnection()
         parked(&pool, stale, now: 0)
         let caller = Caller()
         guard case .wait = pool.acquire(caller, fresh: true) else {
@@ -237,14 +237,14 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         var busy = 0
         var attempts: [Pool.Ticket] = []
         var tickets: [Pool.Ticket] = []
-        var parked: [Line] = []
+        var parked: [FakeConnection] = []
         for step in 0..<20_000 {
             switch random.next() % 7 {
             case 0, 1:
                 switch pool.acquire(Caller()) {
-                case .use(let line):
+                case .use(let connection):
                     let youngest = parked.popLast()
-                    #expect(line === youngest)
+                    #expect(connection === youngest)
                     busy += 1
                 case .connect(let ticket):
                     attempts.append(ticket)
@@ -277,9 +277,9 @@ private typealias Pool = OriginPool<Line, Caller, Int>
                 switch placed {
                 case .assign: busy += 1
                 case .park:
-                    let line = Line()
-                    pool.park(line, now: step)
-                    parked.append(line)
+                    let connection = FakeConnection()
+                    pool.park(connection, now: step)
+                    parked.append(connection)
                 }
             }
         }

@@ -222,8 +222,8 @@ struct SharedFolder: SimulatedSystem {
             copy.settle(number)
         }
         if let violation = copy.violation { return violation }
-        let unexpired = Set(processes.map(\.writer))
-        let lost = copy.promises.first { $0.reached == nil && !$0.isAbandoned && unexpired.contains($0.writer) }
+        let runningWriters = Set(processes.map(\.writer))
+        let lost = copy.promises.first { $0.reached == nil && !$0.isAbandoned && runningWriters.contains($0.writer) }
         return lost.map { "the change \($0.scope) of process \($0.writer) is lost" }
     }
 

@@ -68,7 +68,7 @@ import Testing
         chmod(path, 0o666)
         let open = { _ = try Program(self.path) }
         #expect(throws: DatabaseError.self, performing: open)
-        #expect(throws: DatabaseError.self) { _ = try CookieFile(path).loadAsItStands() }
+        #expect(throws: DatabaseError.self) { _ = try CookieFile(path).loadWithoutLocks() }
         // A file that other users can only read is made private.
         chmod(path, 0o644)
         try open()

@@ -32,7 +32,7 @@ import Testing
         #expect(try store.load() == exampleLogin())
     }
 
-    @Test(arguments: TokenStoreKind.withLifetime) func otherStoreOfTheSameNameLoadsIt(_ kind: TokenStoreKind) throws {
+    @Test(arguments: TokenStoreKind.persistent) func otherStoreOfTheSameNameLoadsIt(_ kind: TokenStoreKind) throws {
         try kind.store(path).put(exampleLogin())
         #expect(try kind.store(path).load() == exampleLogin())
     }

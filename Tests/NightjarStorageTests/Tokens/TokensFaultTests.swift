@@ -15,7 +15,7 @@ import Testing
     }
 
     /// Four processes rotate one login, and every few milliseconds one of them is killed.
-    @Test(arguments: TokenStoreKind.withLifetime) func killedProcessesLeaveACompleteLogin(_ kind: TokenStoreKind)
+    @Test(arguments: TokenStoreKind.persistent) func killedProcessesLeaveACompleteLogin(_ kind: TokenStoreKind)
         throws
     {
         var random = SeededRandom(seed: 3)
@@ -58,7 +58,7 @@ import Testing
         lock.unlock()
     }
 
-    @Test(arguments: TokenStoreKind.withLifetime) func lockEndsWithItsProcess(_ kind: TokenStoreKind) throws {
+    @Test(arguments: TokenStoreKind.persistent) func lockEndsWithItsProcess(_ kind: TokenStoreKind) throws {
         let store = kind.store(path)
         let workers = TokenStoreWorkers()
         let output = folder.file("output")
@@ -71,7 +71,7 @@ import Testing
 
     /// A process forks while it holds the lock. The child does not own the lock, and does not keep it after the parent
     /// has ended.
-    @Test(arguments: TokenStoreKind.withLifetime) func forkedChildDoesNotHaveTheLock(_ kind: TokenStoreKind) throws {
+    @Test(arguments: TokenStoreKind.persistent) func forkedChildDoesNotHaveTheLock(_ kind: TokenStoreKind) throws {
         let store = kind.store(path)
         try store.put(exampleLogin(3))
         let workers = TokenStoreWorkers()
@@ -90,8 +90,7 @@ import Testing
         #expect(kill(child, 0) == 0)
     }
 
-    @Test(arguments: TokenStoreKind.withLifetime) func fullDiskIsAnErrorAndKeepsTheLogin(_ kind: TokenStoreKind) throws
-    {
+    @Test(arguments: TokenStoreKind.persistent) func fullDiskIsAnErrorAndKeepsTheLogin(_ kind: TokenStoreKind) throws {
         let store = kind.store(path)
         try store.put(exampleLogin(3))
         for limit in ["1000", "2000", "4000"] {
@@ -105,7 +104,7 @@ import Testing
         try store.put(exampleLogin(4))
     }
 
-    @Test(arguments: TokenStoreKind.withLifetime) func readOnlyFolderIsAnError(_ kind: TokenStoreKind)
+    @Test(arguments: TokenStoreKind.persistent) func readOnlyFolderIsAnError(_ kind: TokenStoreKind)
         throws
     {
         let store = kind.store(path)

@@ -7,7 +7,7 @@ import NightjarTestSupport
 enum TokenStoreKind: String, CaseIterable {
     case memory, file, encrypted, sqlite
 
-    static let withLifetime: [TokenStoreKind] = [.file, .encrypted, .sqlite]
+    static let persistent: [TokenStoreKind] = [.file, .encrypted, .sqlite]
 
     func store(_ path: String) -> any TokenStore {
         switch self {

@@ -143,7 +143,7 @@ import Testing
 
         var configuration = Configuration()
         try configuration.merge(json: #"{"openapi": "\#(path)", "endpoints": {"home": {"path": "/"}}}"#)
-        let known = try configuration.knowingItsEndpoints()
+        let known = try configuration.loadingOpenAPI()
         #expect(known.catalog?.operations.map(\.name) == ["item", "home"])
         #expect(known.baseURL == "https://files.test/v2")
         let api = try client(ScriptedTransport([]))

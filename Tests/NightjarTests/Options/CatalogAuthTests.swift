@@ -242,7 +242,7 @@ import Testing
             Issue.record("no bearer")
             return
         }
-        let known = try configuration.knowingItsEndpoints()
+        let known = try configuration.loadingOpenAPI()
         #expect(known.baseURL == "http://api.test/v2")
     }
 }

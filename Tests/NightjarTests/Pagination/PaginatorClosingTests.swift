@@ -12,10 +12,10 @@ import Testing
     private final class Responses: Sendable {
         private let all = Mutex<[Int: [ErrorKind?]]>([:])
 
-        func add(_ result: Result<Page?, NightjarError>, to ask: Int) {
+        func add(_ result: Result<Page?, NightjarError>, to request: Int) {
             all.withLock { all in
-                guard case .failure(let error) = result else { return all[ask, default: []].append(nil) }
-                all[ask, default: []].append(error.kind)
+                guard case .failure(let error) = result else { return all[request, default: []].append(nil) }
+                all[request, default: []].append(error.kind)
             }
         }
 
@@ -69,7 +69,7 @@ import Testing
         let queue = onQueue ? CompletionQueue() : nil
         let responses = Responses()
         let release = hold(api)
-        for ask in 0..<3 { paginator.nextPage(on: queue) { responses.add($0, to: ask) } }
+        for request in 0..<3 { paginator.nextPage(on: queue) { responses.add($0, to: request) } }
         let closing = beginClosing(api)
         release.signal()
         closing.wait()
@@ -101,7 +101,9 @@ import Testing
             let queue = CompletionQueue()
             let responses = Responses()
             let requester = onThread {
-                for ask in 0..<4 { paginator.nextPage(on: ask == 3 ? nil : queue) { responses.add($0, to: ask) } }
+                for request in 0..<4 {
+                    paginator.nextPage(on: request == 3 ? nil : queue) { responses.add($0, to: request) }
+                }
             }
             let closing = onThread { api.close() }
             if round.isMultiple(of: 2) { queue.poll(timeout: .zero) }
