@@ -18,13 +18,13 @@ import Testing
                 return try NetworkTransport(loop: loop, configuration: transport) { _, _ in targets }
             } catch {
                 Issue.record("creating the transport failed: \(error)")
-                return Nothing()
+                return SilentTransport()
             }
         }
     }
 
-    private final class Nothing: HTTPTransport {
-        final class Silence: Exchange {
+    private final class SilentTransport: HTTPTransport {
+        final class SilentExchange: Exchange {
             func cancel() {}
             func pause() {}
             func resume() {}
@@ -33,7 +33,7 @@ import Testing
         }
         func begin(
             _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
-        ) -> any Exchange { Silence() }
+        ) -> any Exchange { SilentExchange() }
         func shutDown() {}
     }
 

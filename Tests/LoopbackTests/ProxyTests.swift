@@ -42,10 +42,10 @@ import Testing
         let url = "https://localhost:\(origin.port)"
         #expect(try client.sendBlocking(Request(.get, url + "/")).text == "one")
         #expect(try client.sendBlocking(Request(.get, url + "/2")).text == "two")
-        let requested =
+        let connectHead =
             "CONNECT localhost:\(origin.port) HTTP/1.1\r\nHost: localhost:\(origin.port)\r\n"
             + "Proxy-Authorization: \(credentials)\r\nUser-Agent: nightjar/0.1.0\r\n\r\n"
-        #expect(String(decoding: proxy.received(0).prefix(requested.utf8.count), as: UTF8.self) == requested)
+        #expect(String(decoding: proxy.received(0).prefix(connectHead.utf8.count), as: UTF8.self) == connectHead)
         #expect(origin.requests.first?.target == "/")
         #expect(origin.requests.first?["proxy-authorization"] == nil)
         #expect(origin.handshake(0)?.serverName == "localhost")

@@ -60,7 +60,7 @@ int njl_refreshed(lua_State *L) {
 
 /* --- on_refresh --- */
 
-static int reported(lua_State *L, int status, lua_KContext context) {
+static int after_on_refresh(lua_State *L, int status, lua_KContext context) {
   (void)L, (void)status, (void)context;
   return 0;
 }
@@ -72,7 +72,7 @@ static int report(lua_State *L, int status, lua_KContext context) {
   lua_pushvalue(L, 1);
   int count = push_fresh(L, 2);
   if (count == 1 && lua_isnil(L, -1)) return 0;
-  lua_callk(L, count, 0, 0, reported);
+  lua_callk(L, count, 0, 0, after_on_refresh);
   return 0;
 }
 

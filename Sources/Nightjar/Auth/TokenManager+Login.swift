@@ -11,7 +11,7 @@ extension TokenManager {
         var random = SystemRandomNumberGenerator()
         let keeping = session.setToken(token, using: &random)
         updates.overtake()
-        if let token = session.token { show(token) }
+        if let token = session.token { use(token) }
         // It is not a failure if a later login or logout replaces this login.
         begin(keeping, overtaken: { completion(nil) }) { [self] outcome, error, _ in
             guard case .unsaved = outcome else { return completion(nil) }
@@ -45,7 +45,7 @@ extension TokenManager {
             if case .unsaved = outcome, let error {
                 loop.note(.error, "the login is used but not saved: \(error.message)")
             }
-            show(token)
+            use(token)
             perform(machine.loggedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now()))
             completion(.success(()))
         }

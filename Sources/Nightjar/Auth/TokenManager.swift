@@ -340,18 +340,18 @@ final class TokenManager: @unchecked Sendable {
         let actions = machine.succeeded(
             refresh, expiry: token.expiry, canRefresh: canRefreshLogin(token), wasExchanged: wasExchanged, at: now())
         // The machine may have changed to another login, or to none.
-        if machine.version != before, let token = session.take(outcome) { show(token) }
+        if machine.version != before, let token = session.take(outcome) { use(token) }
         perform(actions)
     }
 
     /// Uses a token that does not come from the store.
     private func hold(_ token: Token) {
         session.hold(token)
-        show(token)
+        use(token)
     }
 
     /// Makes later requests carry this token.
-    func show(_ token: Token) {
+    func use(_ token: Token) {
         field.set(token)
         if partitions.use(token) { responses?.loginChanged() }
         failure = nil

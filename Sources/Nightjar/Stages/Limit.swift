@@ -322,8 +322,8 @@ extension LimitGate.BlockingLimit {
     fileprivate var name: String {
         switch self {
         case .concurrency: "the concurrency limit"
-        case .rate(.ownRate): "the rate limit"
-        case .rate(.serverCount): "the server's rate limit"
+        case .rate(.configuredRate): "the rate limit"
+        case .rate(.serverQuota): "the server's rate limit"
         case .rate(.serverPause): "the pause requested by the server (Retry-After)"
         case .probe: "the probe of the circuit"
         }

@@ -56,7 +56,7 @@ final class Validate: Stage, @unchecked Sendable {
             call.decide(.mismatched(problem: error.message))
             call.note(.warning, "\(call.request.method) \(call.request.url.redacted): \(error.message)")
         }
-        return problems.wanted.map(Verdict.fail) ?? .proceed
+        return problems.requested.map(Verdict.fail) ?? .proceed
     }
 
     /// Logs a warning once for each endpoint.

@@ -48,8 +48,8 @@ struct DigestChallenge: Sendable, Equatable {
             guard algorithm == .md5, !isSession else { return nil }
             protection = nil
         }
-        isStale = challenge.says("stale")
-        hashesUser = challenge.says("userhash")
+        isStale = challenge.hasFlag("stale")
+        hashesUser = challenge.hasFlag("userhash")
         domain = (challenge["domain"] ?? "").split(separator: " ")
     }
 
@@ -58,7 +58,7 @@ struct DigestChallenge: Sendable, Equatable {
 }
 
 extension Challenge {
-    fileprivate func says(_ name: String) -> Bool {
+    fileprivate func hasFlag(_ name: String) -> Bool {
         self[name].map { ASCII.equalIgnoringCase($0.utf8, "true".utf8) } ?? false
     }
 }

@@ -43,7 +43,7 @@ public struct ExpectContinue: Sendable {
     }
 
     /// True if the body may be sent now.
-    public var letsBodyPass: Bool { state == .sentContinue || state == .released }
+    public var allowsBody: Bool { state == .sentContinue || state == .released }
 
     /// Reports that the request head with `Expect: 100-continue` was sent.
     public mutating func headSent() -> Action {

@@ -9,9 +9,9 @@ public struct RateLimiter: Sendable {
     /// The reason why a request waits.
     public enum Cause: Sendable, Equatable {
         /// The configured rate.
-        case ownRate
+        case configuredRate
         /// The remaining count that the server reported: few or no requests are left.
-        case serverCount
+        case serverQuota
         /// A pause that the server requested.
         case serverPause
     }
@@ -160,8 +160,8 @@ public struct RateLimiter: Sendable {
     /// The limit that determines ``admits``.
     public var cause: Cause {
         let windowAdmits = windowAdmits(inFlight)
-        if bucketAdmits > max(pausedUntil, windowAdmits) { return .ownRate }
-        return pausedUntil >= windowAdmits ? .serverPause : .serverCount
+        if bucketAdmits > max(pausedUntil, windowAdmits) { return .configuredRate }
+        return pausedUntil >= windowAdmits ? .serverPause : .serverQuota
     }
 
     /// Estimates the time at which a queued request can be sent. Assumes that no other waiter is cancelled and that the

@@ -66,8 +66,8 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
     @usableFromInline var connecting = 0
     @usableFromInline var waiting = 0
     @usableFromInline var idle = Deque<Idle>()
-    @usableFromInline var line = Deque<Waiter?>()
-    /// The ticket number of the first position in `line`.
+    @usableFromInline var queue = Deque<Waiter?>()
+    /// The ticket number of the first position in `queue`.
     @usableFromInline var firstNumber = 0
 
     @inlinable
@@ -174,16 +174,16 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
 
     @inlinable
     mutating func enqueue(_ waiter: Waiter) -> Ticket {
-        line.append(waiter)
+        queue.append(waiter)
         waiting += 1
-        return Ticket(number: firstNumber + line.count - 1)
+        return Ticket(number: firstNumber + queue.count - 1)
     }
 
     @inlinable
     mutating func take(_ ticket: Ticket) -> Waiter? {
         let index = ticket.number - firstNumber
-        guard line.indices.contains(index), let waiter = line[index] else { return nil }
-        line[index] = nil
+        guard queue.indices.contains(index), let waiter = queue[index] else { return nil }
+        queue[index] = nil
         waiting -= 1
         dropEmptyPlaces()
         return waiter
@@ -191,15 +191,15 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
 
     @inlinable
     mutating func dropEmptyPlaces() {
-        while let first = line.first, first == nil {
-            line.removeFirst()
+        while let first = queue.first, first == nil {
+            queue.removeFirst()
             firstNumber += 1
         }
     }
 
     @inlinable
     mutating func place() -> Placed {
-        guard let first = line.popFirst(), let waiter = first else { return .park }
+        guard let first = queue.popFirst(), let waiter = first else { return .park }
         firstNumber += 1
         waiting -= 1
         dropEmptyPlaces()
@@ -212,7 +212,7 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
     mutating func nextAttempt() -> Attempt? {
         guard waiting > connecting, open < limit else { return nil }
         var before = connecting
-        for (index, place) in line.enumerated() {
+        for (index, place) in queue.enumerated() {
             guard let waiter = place else { continue }
             guard before == 0 else {
                 before -= 1

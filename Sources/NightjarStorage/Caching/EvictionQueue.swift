@@ -21,7 +21,7 @@ struct EvictionQueue {
         var isMain = false
     }
 
-    private struct Line {
+    private struct LinkedList {
         var newest: Int32 = none
         var oldest: Int32 = none
         var weight = 0
@@ -32,8 +32,8 @@ struct EvictionQueue {
     private(set) var count = 0
     private var nodes: [Node] = []
     private var free = none
-    private var small = Line()
-    private var main = Line()
+    private var small = LinkedList()
+    private var main = LinkedList()
     private var ghosts = GhostList()
     private let smallCapacity: Int
 

@@ -79,7 +79,7 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     /// The peer of the current step: a proxy until its tunnel is open, then the origin.
     private var stepPeer: Peer {
-        if case .tunnelled = host.route, opening.isConnected { Peer(host.origin) } else { host.nearest }
+        if case .tunnelled = host.route, opening.isConnected { Peer(host.origin) } else { host.firstHop }
     }
 
     var isConnecting: Bool { phase == .connecting }
@@ -148,7 +148,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         // Written data must be flushed, or the channel never becomes writable again.
         var isUnflushed = false
         defer { if isUnflushed { context.flush() } }
-        while phase == .busy, !requestIsComplete, expectation?.letsBodyPass ?? true, context.channel.isWritable {
+        while phase == .busy, !requestIsComplete, expectation?.allowsBody ?? true, context.channel.isWritable {
             switch outgoing?.next() ?? .complete {
             case .write(let part):
                 context.write(wrapOutboundOut(part), promise: nil)

@@ -14,7 +14,7 @@ final class TransportHost {
     }
 
     /// The peer to which a connection's socket is connected: the origin, a proxy or a Unix socket.
-    var nearest: Peer {
+    var firstHop: Peer {
         switch route {
         case .direct: Peer(origin)
         case .socket(let socket): Peer(socket, for: origin)

@@ -158,10 +158,10 @@ import Testing
                 held.append(domain)
                 index.insert(name: "n", domain: domain)
             }
-            let requested = domains[Int(random.next() % UInt64(domains.count))]
-            let expected = Set(held.filter { $0.hasSuffix("." + requested) })
-            #expect(Set(index.domains(below: requested, name: "n").map(String.init)) == expected)
-            #expect(Array(index.domains(below: requested, name: "other")).isEmpty)
+            let parent = domains[Int(random.next() % UInt64(domains.count))]
+            let expected = Set(held.filter { $0.hasSuffix("." + parent) })
+            #expect(Set(index.domains(below: parent, name: "n").map(String.init)) == expected)
+            #expect(Array(index.domains(below: parent, name: "other")).isEmpty)
         }
     }
 }

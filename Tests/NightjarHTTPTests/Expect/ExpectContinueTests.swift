@@ -83,13 +83,13 @@ import Testing
 
     @Test func bodyIsSentOnlyAfterPermission() {
         var machine = ExpectContinue(continueTimeout: .milliseconds(5), bodyIsReplayable: true)
-        #expect(!machine.letsBodyPass)
+        #expect(!machine.allowsBody)
         #expect(machine.headSent() == .startTimer(.milliseconds(5)))
-        #expect(!machine.letsBodyPass)
+        #expect(!machine.allowsBody)
         _ = machine.timerFired()
-        #expect(machine.letsBodyPass)
+        #expect(machine.allowsBody)
         _ = machine.received(status: 417)
-        #expect(!machine.letsBodyPass)
+        #expect(!machine.allowsBody)
     }
 
     @Test func onlyLargeContentUsesExpect() {

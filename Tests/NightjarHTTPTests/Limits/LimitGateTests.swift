@@ -100,9 +100,10 @@ extension LimitGate {
         var gate = try gate { $0.rate = try #require(RateLimiter.Rate(count: 2, per: .seconds(2), burst: 1)) }
         _ = try enter(&gate)
         for id in 1...2 as ClosedRange<UInt64> { #expect(gate.arrive(id, deadline: nil, now: 0) == .wait) }
-        #expect(gate.deadline == Self.second && gate.blockingLimit == .rate(.ownRate))
+        #expect(gate.deadline == Self.second && gate.blockingLimit == .rate(.configuredRate))
         #expect(gate.timerFired(now: Self.second - 1) == [])
-        #expect(reported(gate.timerFired(now: Self.second)) == ["1 rate(NightjarHTTP.RateLimiter.Cause.ownRate)"])
+        #expect(
+            reported(gate.timerFired(now: Self.second)) == ["1 rate(NightjarHTTP.RateLimiter.Cause.configuredRate)"])
         #expect(gate.deadline == 2 * Self.second)
         #expect(gate.timerFired(now: 2 * Self.second).count == 1)
         #expect(gate.deadline == nil)
@@ -182,7 +183,7 @@ extension LimitGate {
         #expect(gate.left(try #require(permit), .succeeded, now: 0) == [])
         _ = try enter(&gate)
         #expect(gate.arrive(1, deadline: nil, now: 0) == .wait)
-        #expect(gate.blockingLimit == .rate(.serverCount) && gate.deadline == 30 * Self.second)
+        #expect(gate.blockingLimit == .rate(.serverQuota) && gate.deadline == 30 * Self.second)
     }
 
     /// The remaining count in a response head already includes this exchange, although its body is still in flight.
@@ -194,9 +195,9 @@ extension LimitGate {
         #expect(gate.received(&stream, status: 200, fields, now: 0, wallClock: 0) == [])
         #expect(gate.arrive(1, deadline: nil, now: 0) == .wait)
         // The server may have counted the failed request, so the last remaining request may be used up.
-        #expect(gate.left(other, .failed, now: 0) == [] && gate.blockingLimit == .rate(.serverCount))
+        #expect(gate.left(other, .failed, now: 0) == [] && gate.blockingLimit == .rate(.serverQuota))
         #expect(
-            reported(gate.timerFired(now: 30 * Self.second)) == ["1 rate(NightjarHTTP.RateLimiter.Cause.serverCount)"])
+            reported(gate.timerFired(now: 30 * Self.second)) == ["1 rate(NightjarHTTP.RateLimiter.Cause.serverQuota)"])
         #expect(gate.left(try #require(stream), .succeeded, now: 30 * Self.second) == [])
         #expect(gate.inFlight == 1)
     }

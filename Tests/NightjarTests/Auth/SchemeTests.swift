@@ -28,15 +28,15 @@ import Testing
         ScriptedTransport(Array(repeating: done, count: count))
     }
 
-    private func operation(_ ways: [SecurityRequirement]?, _ path: String = "/a") -> NightjarAPI.Operation {
+    private func operation(_ alternatives: [SecurityRequirement]?, _ path: String = "/a") -> NightjarAPI.Operation {
         var operation = Operation("read", .get, path)
-        operation.security = ways
-        operation.requiresAuth = ways.flatMap(SecurityRequirement.requiresAuth)
+        operation.security = alternatives
+        operation.requiresAuth = alternatives.flatMap(SecurityRequirement.requiresAuth)
         return operation
     }
 
-    private func send(_ api: Client, _ ways: [SecurityRequirement]?, _ path: String = "/a") throws {
-        _ = try api.sendBlocking(Endpoint<NightjarHTTP.Response>(operation(ways, path)))
+    private func send(_ api: Client, _ alternatives: [SecurityRequirement]?, _ path: String = "/a") throws {
+        _ = try api.sendBlocking(Endpoint<NightjarHTTP.Response>(operation(alternatives, path)))
     }
 
     /// The target and credentials of each request.
