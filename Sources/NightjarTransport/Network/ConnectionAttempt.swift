@@ -80,7 +80,7 @@ final class ConnectionAttempt {
             switch result {
             case .success(let channel): opened(channel)
             case .failure(let error):
-                connection.connectFailed(ConnectFailure.describe(error, connection.host.firstHop))
+                connection.connectFailed(ConnectFailure.describe(error, connection.host.connectedPeer))
             }
         }
     }
@@ -94,11 +94,11 @@ final class ConnectionAttempt {
                 try finish(channel, isSecured: false)
             case .forwarded(let proxy):
                 connection.opening.connected(after: lookUp, usesTLS: proxy.kind == .https)
-                if proxy.kind == .https { try secure(channel, connection.host.firstHop) }
+                if proxy.kind == .https { try secure(channel, connection.host.connectedPeer) }
                 try channel.pipeline.syncOperations.addHandler(connection)
                 if proxy.kind != .https { connection.opened(SocketHandle(channel)) }
             case .tunnelled(let proxy):
-                if proxy.kind == .https { try secure(channel, connection.host.firstHop) }
+                if proxy.kind == .https { try secure(channel, connection.host.connectedPeer) }
                 try requestTunnel(channel, proxy)
             }
         } catch {
@@ -116,7 +116,7 @@ final class ConnectionAttempt {
         case .socks5, .socks5h:
             machine = .socks(SOCKS5(to: origin, address: addresses.popFirst()?.ipAddress, through: proxy))
         }
-        let handshake = TunnelHandshake(machine, with: connection.host.firstHop) { [self] result in
+        let handshake = TunnelHandshake(machine, with: connection.host.connectedPeer) { [self] result in
             do throws(NightjarError) {
                 try result.get()
                 guard connection.isConnecting else { return }
@@ -157,7 +157,7 @@ final class ConnectionAttempt {
     }
 
     private func fail(_ error: any Error, _ channel: any Channel) {
-        connection.connectFailed(ConnectFailure.describe(error, connection.host.firstHop))
+        connection.connectFailed(ConnectFailure.describe(error, connection.host.connectedPeer))
         channel.close(promise: nil)
     }
 }

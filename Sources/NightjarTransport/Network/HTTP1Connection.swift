@@ -79,7 +79,7 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     /// The peer of the current step: a proxy until its tunnel is open, then the origin.
     private var stepPeer: Peer {
-        if case .tunnelled = host.route, opening.isConnected { Peer(host.origin) } else { host.firstHop }
+        if case .tunnelled = host.route, opening.isConnected { Peer(host.origin) } else { host.connectedPeer }
     }
 
     var isConnecting: Bool { phase == .connecting }

@@ -14,7 +14,7 @@ final class TransportHost {
     }
 
     /// The peer to which a connection's socket is connected: the origin, a proxy or a Unix socket.
-    var firstHop: Peer {
+    var connectedPeer: Peer {
         switch route {
         case .direct: Peer(origin)
         case .socket(let socket): Peer(socket, for: origin)
