@@ -3,8 +3,8 @@ import NIOCore
 import Nightjar
 import NightjarHandles
 
-/// A response body that is streamed to a script. Holds the received parts until the script reads them; the task's
-/// window limits their size. Belongs to the thread that runs the Lua state.
+/// A response body that is streamed to a script. Holds the received parts until the script reads them. The task's
+/// window limits their total size. Belongs to the thread that runs the Lua state.
 final class IncomingBody: @unchecked Sendable {
     enum Part {
         case bytes(ByteBuffer)
@@ -85,7 +85,7 @@ final class OutgoingBody: @unchecked Sendable {
         (isEnded, isRequested, isToBegin) = (false, false, restarts)
     }
 
-    /// Returns whether the script must start the body now.
+    /// Returns true once for each attempt: the script must then start the body.
     func begin() -> Bool {
         defer { isToBegin = false }
         return isToBegin
@@ -102,7 +102,7 @@ final class OutgoingBody: @unchecked Sendable {
         return .later
     }
 
-    /// Reserves memory for a part, and releases that of the previous part.
+    /// Reserves memory for a part and releases the memory of the previous part.
     ///
     /// - Returns: false if the part exceeds the memory limit.
     func count(_ bytes: Int, in hold: MemoryReservation?) -> Bool {

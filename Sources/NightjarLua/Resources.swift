@@ -2,7 +2,7 @@ import Glibc
 import Nightjar
 import Synchronization
 
-/// A system resource that a script holds. It is released by ``close()`` or when its last owner releases the object.
+/// A system resource that a script holds. It is released by ``close()``, or when its last owner releases this object.
 class Resource: @unchecked Sendable {
     func close() {}
 }
@@ -121,7 +121,7 @@ final class Temporaries: Sendable {
     func make(
         isFolder: Bool, in folder: FilePath, prefix: [UInt8], suffix: [UInt8]
     ) throws(NightjarError) -> Temporary {
-        // Created under the lock, so that ``removeAll()``, possibly the last action of the process, removes it too.
+        // Created under the lock, so that ``removeAll()`` cannot miss it: the process may end after ``removeAll()``.
         try state.withLock { state throws(NightjarError) in
             guard !state.isClosed else {
                 throw NightjarError(.closed, "temporary files cannot be created: the script is ending")

@@ -4,8 +4,8 @@
 
 #include "njl_types.h"
 
-/* Makes the library leave the process's signal dispositions unchanged. For host processes that rely on their
- * dispositions. */
+/* Preserves the process's disposition of SIGPIPE, which SwiftNIO otherwise ignores. For stock interpreters that load
+ * the library. */
 void njl_keep_signals(void);
 
 /* Returns NULL if out of memory. */

@@ -48,8 +48,8 @@ bool njl_pages_begin(njl_pages *pages, njl_bytes state, njl_future **error);
 /* Returns the position after `consumed` items of the page taken last, or the start of the list if no page was taken.
  * Owned by the caller. */
 njl_text *njl_pages_state(const njl_pages *pages, size_t consumed);
-/* Returns a description of how the pagination style of the list was detected; empty if the style was set. Owned by the
- * caller. */
+/* Returns a description of how the list's pagination style was detected, owned by the caller. The text is empty if the
+ * style was set. */
 njl_text *njl_pages_explanation(const njl_pages *pages);
 
 int64_t njl_page_number(const njl_page *page);
