@@ -43,7 +43,7 @@ struct njl_host {
   njl_wait *timers;    /* root of the heap */
   njl_clock *clock;    /* the virtual clock of the timers; NULL: real time */
   size_t calls;        /* in flight */
-  size_t listeners;    /* the last number given to a client or to a caller of subrequest.c */
+  size_t listeners;    /* the last number that njl_number returned */
   size_t subrequests;  /* number of tasks that make calls for subrequest.c */
   /* Functions that each turn of the loop calls. The named file sets its function on first use; NULL: not set yet. */
   void (*ask_logins)(lua_State *L, njl_host *host); /* login.c; set with the first listener */

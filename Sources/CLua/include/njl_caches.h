@@ -17,8 +17,8 @@ bool njl_client_remove_cached(njl_client *client, const njl_request *request, bo
 /* Removes all cache entries and sets `*count` to their number. Returns false and sets `*error` if entries on disk could
  * not be removed. */
 bool njl_cache_clear(njl_cache *cache, size_t *count, njl_future **error);
-/* Waits until all pending changes are written to disk. Returns false and sets `*error` if a change could not be
- * written. */
+/* Waits until all pending changes are written to disk. Returns false and sets `*error` if an invalidation or a removal
+ * could not be written. */
 bool njl_cache_flush(njl_cache *cache, njl_future **error);
 
 typedef struct njl_cache_statistics {
