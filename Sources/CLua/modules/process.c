@@ -1,4 +1,4 @@
-/* process.c - child processes as objects of Lua: start, wait, end.
+/* process.c - the C part of nightjar.process: starts child processes, waits for them and ends them.
  *
  *   child, input, output, errors = spawn(arguments, environment, folder, input, output, errors)
  *
@@ -167,8 +167,8 @@ static int set_actions(posix_spawn_file_actions_t *actions, const int ends[3], c
   return code;
 }
 
-/* Makes the child start with all signals unblocked and with the default action of SIGPIPE, because SwiftNIO may have
- * set SIGPIPE to be ignored. */
+/* Makes the child start with all signals unblocked and with the default action of SIGPIPE, which SwiftNIO may have
+ * changed. */
 static int set_signals(posix_spawnattr_t *attributes) {
   sigset_t none, reset;
   sigemptyset(&none);

@@ -1,6 +1,6 @@
 /* bounded_table.c - the table library for sandboxed scripts. Each element counts as one instruction, because a __len
- * can return any number of elements and a sort may compare with a C function. Otherwise the functions behave as
- * Lua's manual describes. */
+ * metamethod can return any length and a sort may compare with a C function. Otherwise the functions behave as Lua's
+ * manual describes. */
 #include <limits.h>
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>

@@ -36,7 +36,7 @@ static int open_state(lua_State *L) {
   script->host = njl_host_open(L);
   script->host->is_sandboxed = script->options.is_sandboxed;
   if (script->options.is_sandboxed) njl_open_sandbox(L, script->host);
-  njl_open_coroutine(L); /* Limits and interrupts check each resume. */
+  njl_open_coroutine(L); /* Each resume then checks limits and interrupts. */
   if (script->options.is_sandboxed) {
     open_library(L, "nightjar", luaopen_nightjar);
   } else {

@@ -116,7 +116,7 @@ local Receiving = {
   end,
 }
 
--- Waits at all of the channels. Returns false if the deadline passed first.
+-- Waits until one of the channels wakes the turn. Returns false if the deadline passed first.
 local function wait_at(turn, deadline)
   for index, self in ipairs(turn.channels) do
     unlink(turn[index])
