@@ -51,8 +51,8 @@ typedef struct njs_failure {
 njs_parser *njs_parser_new(void);
 void njs_parser_free(njs_parser *parser);
 
-/* The memory that a parser uses for each byte of the longest text parsed: tape 8, strings 5/3, positions 4, and
- * during parsing one or two copies. */
+/* The memory, in bytes, that a parser uses for each byte of the longest text parsed: tape 8, strings 5/3, positions 4,
+ * and during parsing one or two copies of the text. */
 #define NJS_MEMORY_FOR_A_BYTE 16
 
 /* Releases the parser's memory if it exceeds what a text of `kept` bytes needs; borrowed data then becomes invalid.
