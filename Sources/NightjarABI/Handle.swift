@@ -3,7 +3,7 @@ import Glibc
 import Nightjar
 import NightjarHandles
 
-/// Converts a C string. Returns nil for NULL and for invalid UTF-8.
+/// Converts a C string. Returns nil for NULL, for invalid UTF-8, and if there is not enough memory.
 func text(_ pointer: UnsafePointer<CChar>?) -> String? {
     pointer.flatMap { CheckedMemory.isAvailable(strlen($0)) ? String(validatingCString: $0) : nil }
 }

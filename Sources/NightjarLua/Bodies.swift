@@ -62,11 +62,11 @@ final class IncomingBody: @unchecked Sendable {
 final class OutgoingBody: @unchecked Sendable {
     private var rest = ByteBuffer()
     private var isEnded = false
-    /// The number of bytes that the transport asked for.
+    /// The number of bytes that the transport requested.
     private var wanted = 0
     /// Whether the transport is waiting for a part from the script.
     private(set) var isRequested = false
-    /// Whether the script has yet to start the body for this attempt. Parts that the script provides before it starts
+    /// Whether the script has not started the body for this attempt. Parts that the script provides before the start
     /// belong to a previous attempt and are discarded.
     private var isToBegin: Bool
     private let restarts: Bool

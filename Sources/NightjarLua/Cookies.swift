@@ -5,7 +5,7 @@ import NightjarHandles
 
 // Script access to a client's cookies.
 
-/// Texts that C borrows, concatenated in one block that does not move.
+/// Texts that C borrows, concatenated in one block.
 private final class BorrowedTexts: @unchecked Sendable {
     private var content: ContiguousArray<CChar> = []
 

@@ -137,8 +137,8 @@ final class Pages: @unchecked Sendable {
 
     /// Returns the state after `consumed` items of the page taken last.
     ///
-    /// The paginator's own state is used only at the end of the list. Before, the paginator may already have loaded a
-    /// page that the script has not taken.
+    /// The paginator's own state is used only at the end of the list. Before the end, the paginator may already have
+    /// loaded a page that the script has not taken.
     func state(consumed: Int) -> String { current?.state(consumed: consumed) ?? (hasEnded ? paginator.state : start) }
 }
 

@@ -121,7 +121,7 @@ final class Temporaries: Sendable {
     func make(
         isFolder: Bool, in folder: FilePath, prefix: [UInt8], suffix: [UInt8]
     ) throws(NightjarError) -> Temporary {
-        // Created under the lock, so that ``removeAll()`` cannot miss it: the process may end after ``removeAll()``.
+        // The file is created under the lock, so that ``removeAll()`` cannot miss it.
         try state.withLock { state throws(NightjarError) in
             guard !state.isClosed else {
                 throw NightjarError(.closed, "temporary files cannot be created: the script is ending")

@@ -261,7 +261,7 @@ static int verb(lua_State *L) {
   njl_bytes method = request.method, target = request.target;
   njl_read_options(L, lua_isnil(L, 3) ? 0 : 3, name, !self->host->is_sandboxed, &request);
   if (request.method.data != method.data) {
-    return luaL_error(L, "%s: the method is %s; use request for others", name, method.data);
+    return luaL_error(L, "%s: the method is %s; use request for other methods", name, method.data);
   }
   if (request.target.data != target.data) {
     return luaL_error(L, "%s: path must be the first argument, not an option", name);

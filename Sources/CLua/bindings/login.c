@@ -1,4 +1,4 @@
-/* login.c - a client's tokens: token functions and login_required functions of the script, set_token, log_out and
+/* login.c - a client's tokens: token functions and on_login_required functions of the script, set_token, log_out and
  * log_in. Also runs the functions of mocks.
  *
  * Each function call runs in a child of the root task. All waiting calls share the token: cancelling one of the calls

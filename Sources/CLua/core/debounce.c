@@ -156,7 +156,7 @@ static int cancel(lua_State *L) {
   return 0;
 }
 
-/* f:flush() -> the task of the pending call, which runs now; nil if nothing was pending. */
+/* f:flush() -> a new task that makes the pending call without further delay; nil if no call was pending. */
 static int flush(lua_State *L) {
   limiter *self = check_limiter(L);
   lua_settop(L, 1);
@@ -165,7 +165,7 @@ static int flush(lua_State *L) {
     return 1;
   }
   njl_task *pending = self->pending;
-  lua_getiuservalue(L, 1, PENDING); /* Stays on the stack, because finalizers may release the task. */
+  lua_getiuservalue(L, 1, PENDING); /* Keeps the pending task alive while finalizers run. */
   int count = push_call(L, self);
   njl_task_spawn(L, self->host, count);
   njl_task_cancel(pending);

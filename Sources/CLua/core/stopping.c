@@ -105,7 +105,7 @@ void njl_arm_stopped(njl_host *host, lua_State *L) {
 
 void njl_disarm(lua_State *L) { lua_sethook(L, NULL, 0, 0); }
 
-/* Does nothing. As the hook of a coroutine, it marks that the coroutine failed because the host was stopped. */
+/* Does nothing. A coroutine with this hook failed while the host was stopped. */
 static void no_hook(lua_State *L, lua_Debug *record) { (void)L, (void)record; }
 
 void njl_abandon(lua_State *L) { lua_sethook(L, no_hook, LUA_MASKCOUNT, INT_MAX); }

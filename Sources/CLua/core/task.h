@@ -35,7 +35,7 @@ struct njl_task {
   njl_subrequest *subrequest; /* the subrequest that the task handles (subrequest.c); released when the task ends */
   njl_state_of_task state;
   int status;    /* a Lua status, or NJL_WAS_CANCELLED */
-  int results;   /* before the first resume, the number of arguments on the thread; after the end, of results */
+  int results;   /* the number of results; before the first resume, of the arguments on the thread */
   bool is_ready; /* in the ready list */
   bool is_cancelled;
   bool is_closing;  /* its <close> variables are being closed; they may wait although the task is cancelled */

@@ -17,7 +17,7 @@
 #include "njl_future.h"
 #include "njl_work.h"
 
-/* The value that the host yields. It distinguishes the yields of the host from those of a script. */
+/* The value that the host yields. It distinguishes the yields of the host from the yields of a script. */
 static char token;
 
 void njl_push_token(lua_State *L) { lua_pushlightuserdata(L, &token); }

@@ -5,8 +5,8 @@
 #include "njl_mocks.h"
 #include "njl_types.h"
 
-/* Selects the events of a client that `engine` receives in addition to the ends of the client's calls, and the number
- * under which these events arrive. */
+/* The events of a client that `engine` receives in addition to the ends of the client's calls. The events arrive under
+ * `number`. */
 typedef struct njl_listener {
   int64_t number;
   int level;             /* receives log lines up to this level; 0: none */

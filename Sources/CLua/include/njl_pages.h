@@ -13,7 +13,7 @@ typedef struct njl_page njl_page;
 
 /* Creates a list. `options` is a JSON object of the schema of nj_pagination_merge_json. The list continues at the
  * position `state`, or starts at the beginning if `state` has no `data`. `seconds` limits the time for the whole list;
- * negative: no limit apart from those of each call. `caller` is the number under which subrequests arrive; 0: the
+ * negative: only each call has a limit. `caller` is the number under which subrequests arrive; 0: the
  * client sends its requests itself. Returns NULL and sets `*error` on failure. */
 njl_pages *njl_pages_new(njl_engine *engine, njl_client *client, const njl_request *request, njl_bytes options,
                          njl_bytes state, double seconds, int64_t caller, njl_future **error);

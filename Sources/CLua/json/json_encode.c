@@ -117,7 +117,7 @@ static lua_Integer check_array(njl_json_writer *w, int slot) {
   return count;
 }
 
-/* Pushes the names of the table on top, sorted. */
+/* Pushes the sorted names of the table on top. Returns their number. */
 static lua_Integer collect_names(njl_json_writer *w, int slot) {
   lua_State *L = w->L;
   size_t first = w->s->names.count;

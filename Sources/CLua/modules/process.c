@@ -37,7 +37,7 @@
 
 extern char **environ;
 
-/* Registry key of a table whose weak keys are the processes of the state, including ended ones. */
+/* Registry key of a table whose weak keys are the processes of the state, including ended processes. */
 static const char children_key = 0;
 
 static njl_child *check_child(lua_State *L) { return njl_check(L, 1, NJL_PROCESS); }

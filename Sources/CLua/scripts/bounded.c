@@ -1,8 +1,7 @@
 /* bounded.c - functions of the base and utf8 libraries for sandboxed scripts.
  *
  * The hook counts instructions, and a call of a C function is one instruction, however long it takes. These functions
- * therefore count their work themselves. They behave like Lua's own functions, and call them where their work is
- * bounded. */
+ * therefore count their work themselves. They behave like Lua's own functions. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <lua5.4/lualib.h>
@@ -54,7 +53,7 @@ static int codes(lua_State *L) {
 
 /* --- xpcall --- */
 
-/* Calls the script's handler, upvalue 2, with the hook on. Does not call it if the host was stopped. */
+/* Calls the script's handler, upvalue 2, unless the host was stopped. */
 static int handle(lua_State *L) {
   if (atomic_load(&njl_host_of(L)->is_stopped)) return 1;
   lua_settop(L, 1);

@@ -147,7 +147,7 @@ static int unpack(lua_State *L) {
 
 /* --- Sorting --- */
 
-/* Compares by the C function in upvalue 2, or by < if it is nil. */
+/* Compares with the C function in upvalue 2, or with < if the upvalue is nil. */
 static int compare(lua_State *L) {
   njl_spend(L, njl_host_of(L), 1);
   lua_settop(L, 2);

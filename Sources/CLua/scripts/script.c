@@ -211,7 +211,7 @@ njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes t
   script->host->is_session = script->host->attends = false;
   script->host->foreground = NULL;
   script->host->script = NULL;
-  script->host->limit = NJL_NEVER; /* Not before: describing an error may run the script's code. */
+  script->host->limit = NJL_NEVER; /* Reset only here: describing an error may run the script's code. */
   lua_settop(L, 0);
   *message = job.message;
   return job.status;

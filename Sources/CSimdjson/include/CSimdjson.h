@@ -72,8 +72,8 @@ typedef struct njs_findings {
 } njs_findings;
 
 /* Checks the grammar of RFC 8259 byte by byte: slower than parsing, but it determines the position of an error. Also
- * called by njs_parse for invalid texts. `on_long_integer`, which may be NULL, is called with the end offset of each
- * integer that `long_integers` counts. */
+ * called by njs_parse for texts that simdjson rejects. `on_long_integer` may be NULL. It is called with the end offset
+ * of each integer that `long_integers` counts. */
 njs_status njs_validate(const char *bytes, size_t length, njs_failure *failure, njs_findings *findings,
                         void (*on_long_integer)(void *context, size_t end), void *context);
 
