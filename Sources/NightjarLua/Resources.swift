@@ -145,7 +145,7 @@ final class Temporaries: Sendable {
         _ = try? path.remove(isRecursive: true)
     }
 
-    /// Removes all files and folders. No more can be created afterwards.
+    /// Removes all files and folders. No files or folders can be created afterwards.
     func removeAll() {
         guard owner == getpid() else { return }
         let left = state.withLock { state in

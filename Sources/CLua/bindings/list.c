@@ -79,8 +79,8 @@ void njl_list_open(lua_State *L, int index, njl_pages *pages) {
 
 /* --- Taking from a list --- */
 
-/* Pushes the item at self->next and then advances. Returns false if a finalizer took from the list meanwhile; the
- * pushed value must then be discarded. */
+/* Pushes the item at self->next and increments self->next. Returns false if a finalizer took from the list meanwhile;
+ * the pushed value must then be discarded. */
 static bool push_item(lua_State *L, list *self) {
   page_box *page = self->page;
   size_t index = self->next;

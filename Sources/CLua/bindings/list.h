@@ -32,7 +32,7 @@ typedef struct list {
   bool is_hooked;     /* tasks make its requests, through the client's hooks */
   bool is_decided;    /* the function has decided how the list continues after `page`, or there is no function */
   bool is_given;      /* `page` was returned by pages(); a page without items is returned once */
-  decision *deciding; /* the function is running for `page`; NULL: it is not */
+  decision *deciding; /* the call of the function for `page` that is running; NULL: none */
 } list;
 
 /* One call of the `next` function. The user value is the list. After the call has ended, even with an error, another

@@ -131,7 +131,7 @@ int njl_paginate(lua_State *L) {
   njl_pages *pages = njl_pages_new(host->engine, njl_check_client(L), &request, options, start.state, start.seconds,
                                    caller, &error->wait.call);
   if (pages == NULL) {
-    lua_settop(L, 8); /* the error */
+    lua_settop(L, 8); /* The error is at index 8. */
     return lua_error(L);
   }
   njl_list_open(L, 4, pages);

@@ -125,11 +125,11 @@ static int go(lua_State *L, int arguments, lua_KContext context) {
     lua_xmove(L, co, arguments);
     lua_State *outer = host->running;
     bool outer_yields = host->yields;
-    /* Waits in the coroutine may yield through here only if this code may yield. */
+    /* Waits in the coroutine may yield through this function only if the function itself may yield. */
     bool yields = outer_yields && L == outer && lua_isyieldable(L);
     host->running = co;
     host->yields = yields;
-    /* After `running` was set, so that a signal in between is not lost. */
+    /* This call must follow the assignment to `running`. Otherwise a signal between the two would be lost. */
     njl_charge(host, lua_status(co) == LUA_OK ? NJL_START_CHARGE : 0);
     int status = LUA_OK;
     if (!njl_is_stopped(host)) status = lua_resume(co, L, arguments, &results);

@@ -1,15 +1,15 @@
 /* cycle.c - detects circular waits that involve the pages of a list or the load of a document.
  *
- * For the loop, a page or a document is a call in flight. If its client has before or after hooks, a task makes this
+ * For the loop, a page or a document is a call in flight. If the client has before or after hooks, a task makes this
  * call: a subrequest (subrequest.c). If a hook of the subrequest waits for a task that waits for the page, neither
  * task can ever finish, and the loop does not notice. Before the loop sleeps, it therefore searches all subrequests
- * with a waiting hook. The search follows the waits from task to task. If it finds no task that can continue, the
- * hook's wait ends with an error.
+ * with a waiting hook. The search follows the waits from task to task. If the search finds no task that can continue,
+ * the hook's wait ends with an error.
  *
  * The search ignores actions from outside of the cycle that could end it, such as closing the list. In all other
  * cases of doubt, the tasks continue to wait. A task can continue if it is ready, waits for a deadline, or waits for
- * its own call. A task that waits at a gate (channels, require) or for the function that decides how a list continues
- * can continue as long as any task of the state can. */
+ * its own call. A task may also wait at a gate (channels, require), or for the function that decides how a list
+ * continues. Such a task can continue as long as any task of the state can. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <stdio.h>

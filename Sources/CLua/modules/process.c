@@ -3,8 +3,8 @@
  *   child, input, output, errors = spawn(arguments, environment, folder, input, output, errors)
  *
  * `arguments` is a list that starts with the program's name or path. `environment` is a list of "NAME=value", or nil
- * for the current one. `input`, `output` and `errors` are "pipe" (the other end is returned), "null", "inherit" or,
- * for errors only, "output".
+ * for the current environment. `input`, `output` and `errors` are "pipe" (the other end is returned), "null", "inherit"
+ * or, for errors only, "output".
  *
  *   child:wait() -> the exit status; or nil and the number of the signal that ended the child; or nil and nil if the
  *                   status is unknown

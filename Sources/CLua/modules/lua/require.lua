@@ -26,7 +26,7 @@ local function circle(record)
   while task do
     local at = innermost[task]
     while at do
-      -- If the task spawned the task below before it began to load the module, loading does not depend on that task.
+      -- Loading depends on the task below only if that task was spawned after the loading began.
       if below > at.since then
         mine[at] = true
         insert(inward, 1, at)
