@@ -1,5 +1,5 @@
 -- nightjar check: checks the syntax of scripts and their use of Nightjar's fields and options, without running them.
--- Reports only definite errors. Some mistakes are not found.
+-- Reports only definite errors, so that no finding is wrong. Not every mistake is found.
 local nightjar = require "nightjar"
 local commands = require "nightjar.command.commands"
 local hints = require "nightjar.command.hints"
@@ -31,9 +31,8 @@ end
 
 -- --- Syntax ---
 
--- Converts an error of load to a finding. The error contains a line and the text near the error, but no column. To find
--- the column, the script is truncated after each occurrence of this text in the line, until load fails with the same
--- message.
+-- Converts an error of load to a finding. The error contains a line and the text near the error, but no column. The
+-- column is that of the first occurrence of this text at which the truncated script fails with the same message.
 local function syntax_finding(source, message, name)
   local reported = message:sub(#name + 2)
   local line = math.tointeger(tonumber(reported:match "^%d+")) or 1

@@ -1,4 +1,4 @@
--- Suggestions for fixing an error, of one sentence each.
+-- Suggests how to fix an error, in one sentence.
 local hints = {}
 
 -- The hints at the prompt and in scripts, by the kind of the error.
@@ -7,18 +7,18 @@ local by_kind = {
   invalid_url = "check the URL: http or https, a host, and no character that must be written as %XX",
   invalid_request = "nothing was sent: change the header, body or method that the message names",
   offline = "the machine has no network: check the connection, then call again",
-  dns = "check the spelling of the host name; names in a private network need its DNS server",
+  dns = "check the spelling of the host name; a name of your own network needs its resolver",
   connect = "check host and port, and whether the server runs; nightjar demo serves an API to try with",
-  tls = "to trust your own certificate authority, set tls = { ca_file = ... }; do not disable verification",
+  tls = "for a certificate authority of your own set tls = { ca_file = ... }; do not switch verification off",
   pin_mismatch = "the server's key is not one of the pinned keys: the connection is intercepted, or the pins are old",
   timeout = "raise the timeout that expired: timeout = { connect =, idle =, total = } of the client or the call",
-  connection_lost = "call again; if err.may_have_been_processed is true, first find out whether the server processed the request",
+  connection_lost = "call again; if err.may_have_been_processed is true, find out first whether the server has acted",
   protocol = "the server's response is not HTTP: check that it is a web server, and whether it expects http or https",
   too_large = "raise max_body of the client, or read the body in parts: stream = true and res:chunks()",
   no_memory = "read the body in parts (stream = true and res:chunks()), or give the process more memory",
   unauthorized = "log in: auth = { type = ... } of the client, api:set_token{ ... } or api:log_in()",
   forbidden = "the login is valid but lacks a permission: ask for it, or use another login",
-  not_found = "check the path; api.endpoints lists the paths of the API description",
+  not_found = "check the path; api.endpoints lists those of the API description",
   rate_limited = "wait for err.retry_after seconds, or set rate_limit = true of the client",
   client = "read err.details and err.response: they describe what the server did not accept",
   server = "the server has failed: err.response is its response; wait, then call again",
@@ -35,8 +35,8 @@ local for_command = {
   invalid_url = by_kind.invalid_url, offline = "the machine has no network: check the connection", dns = by_kind.dns,
   invalid_request = "nothing was sent: change the header, field or method that the message names",
   connect = by_kind.connect, protocol = by_kind.protocol, forbidden = by_kind.forbidden, storage = by_kind.storage,
-  tls = "to trust your own certificate authority, use --ca-file FILE",
-  timeout = "use a longer --timeout SECONDS, or 0 for no limit",
+  tls = "for a certificate authority of your own give --ca-file FILE",
+  timeout = "give a longer --timeout SECONDS; 0 is no limit",
   connection_lost = "--retry N repeats requests that are safe to repeat; a write may have been processed",
   too_large = "write the body to a file with --download FILE, or as it arrives with --stream",
   no_memory = "write the body to a file with --download FILE, or as it arrives with --stream",
@@ -53,9 +53,9 @@ local by_phase = {
   total = "raise timeout = { total = seconds } of the client or the call, or stream a large response",
 }
 
--- Advice in the messages of the library, and the corresponding advice for the command.
+-- Options of the library in messages, and the corresponding flags of the command.
 local flags = {
-  { "raise timeout%.total, or set it to 0", "use a longer --timeout, or --timeout 0" },
+  { "raise timeout%.total, or set it to 0", "give a longer --timeout, or --timeout 0" },
   { "raise timeout%.idle, or set it to 0", "set timeout.idle in a profile" },
   { "raise max_body[^;]*", "write it to a file with --download FILE" },
   { "raise retry%.max_wait", "set retry.max_wait in a profile" },

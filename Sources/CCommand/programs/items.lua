@@ -4,7 +4,7 @@ local nightjar = require "nightjar"
 
 local items = {}
 
--- In search order: each separator comes before its own prefixes.
+-- A longer separator precedes each separator with which it begins.
 local separators = { ":=@", "==@", "=@", ":@", ":=", "==", "=", ":", "@" }
 
 -- The maximum list index, and the maximum nesting depth of fields.
@@ -21,8 +21,8 @@ function items.is_usage(err) return getmetatable(err) == Usage end
 
 -- --- Words ---
 
--- Splits an item into name, separator and the rest. A backslash before : = @ or ; is removed, and the character is
--- taken literally. Other backslashes are kept, because path_of interprets them.
+-- Splits an item into name, separator and the rest. A backslash before a separator's character is removed, and the
+-- character is taken literally; other backslashes are kept for the brackets.
 local function split(word)
   local name, position = {}, 1
   while position <= #word do
@@ -138,8 +138,7 @@ local function path_of(name)
   return steps
 end
 
--- A node of the body: an object is { names, values } and keeps the order of its names; a list is { list, length }; a
--- JSON text is { text }.
+-- Objects keep the order of their names: { names, values }; lists are { list, length }; a JSON text is { text }.
 local function new_node(step)
   if type(step) == "string" then return { names = {}, values = {} } end
   return { list = {}, length = 0 }

@@ -14,15 +14,10 @@ local mark = "-- Saved at the prompt of nightjar"
 local most = 10000
 local chunks = {}
 
--- Adds a chunk with these fields:
---   text           the source
---   step           the number under which the session recorded the chunk's exchanges
---   is_expression  true for an expression; its value became `_`, unless is_nil is true
---   is_response    true if the value became `res`
---   returns        true for statements that returned values
---   expected       the expected results, see expected.lua
---   file           the file that the chunk ran
---   failed         true if the chunk is not saved as a statement; it is kept because it may have set variables
+-- Adds a chunk with these fields: `text`; `step`, the number under which the session recorded the chunk's exchanges;
+-- `is_expression`, true if its value became `_` (unless `is_nil`); `returns`, true for statements that returned values;
+-- `expected`, the expected results; `file`, the file that the chunk ran; `failed`, true if the chunk raised an error:
+-- it is kept because it may have set variables.
 function keep.add(chunk)
   if chunk.is_expression and chunk.text:find "^%s*help%f[^%w_]" then return end -- Help is only available at the prompt.
   if #chunks >= most then table.remove(chunks, 1) end
@@ -31,7 +26,7 @@ end
 
 function keep.chunks() return chunks end
 
--- Tokens of statements whose effect at the prompt ends with their input. In a script, they would affect later lines.
+-- The first tokens of statements whose effect would end with their line, or that would end the script.
 local bound = { ["local"] = true, ["return"] = true, ["goto"] = true, ["::"] = true }
 
 local function is_bound(text)

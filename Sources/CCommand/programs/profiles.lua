@@ -24,8 +24,7 @@ function profiles.is_problem(err) return getmetatable(err) == Problem end
 
 local function folder(variable, default)
   local path = os.getenv(variable)
-  -- Relative paths are ignored, as the XDG specification requires.
-  if path and path:sub(1, 1) == "/" then return path end
+  if path and path:sub(1, 1) == "/" then return path end -- the XDG specification requires relative paths to be ignored
   return (os.getenv "HOME" or "") .. default
 end
 
@@ -88,7 +87,7 @@ local secret_words = {
   "password", "passwd", "pwd", "passphrase", "secret", "token", "credential", "api_key", "apikey", "authorization", "cookie",
   "private_key", "session",
 }
--- Names whose values are never secrets, such as locations and methods.
+-- Names within auth whose values are not secrets: locations and methods.
 local public = {}
 for name in ([[token_url device_url authorize_url type grant scope issuer store url method header query prefix access_token_pointer refresh_token_pointer
   lifetime expiry token_type refresh client_auth client_id user skew refresh_timeout refresh_limit expires_in key_file
@@ -104,11 +103,11 @@ local function is_secret(name, place)
   return false
 end
 
--- Returns whether the value of this name must be masked in output.
+-- Returns whether the value of this name should not be displayed.
 function profiles.is_secret(name) return is_secret(name, nil) end
 
--- Replaces references with the values of environment variables. `place` is auth, headers or nil. `is_guarded` is true
--- if the name of the value, or of a table that contains it, denotes a secret.
+-- Replaces references by the values of environment variables. `place` is auth, headers or nil. `is_guarded`: an outer
+-- name denotes a secret.
 local function resolve(name, where, value, place, is_guarded)
   if type(value) == "string" then
     if is_guarded and not (place == "headers" and value == "") then
@@ -158,8 +157,8 @@ local function option_names()
   end
 end
 
--- Returns the client options of the profile `name`, or of the default profile if `name` is nil; and the profile's name.
--- Returns nil if `name` is nil and there is no default profile.
+-- Returns the client options of the profile `name`, or of the default profile if `name` is nil. @return the options and
+-- the profile's name, or nil if no profile was selected and there is no default
 function profiles.options(name)
   local config = profiles.read()
   name = name or config.default_profile

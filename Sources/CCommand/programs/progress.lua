@@ -1,5 +1,5 @@
--- Progress bars on standard error: for downloads, and at the prompt for nightjar.map, streamed responses, and calls
--- with long bodies (one line for all calls in flight). Drawn only on a terminal, in the foreground, and after a delay.
+-- Progress bars on standard error at the prompt: for nightjar.map, streamed responses, and calls with long bodies (one
+-- line for all calls in flight). Only on a terminal, only in the foreground, and only after a delay.
 local terminal = require "nightjar.command.terminal"
 local text = require "nightjar.command.text"
 local session = require "nightjar.command.session"
@@ -32,7 +32,7 @@ function progress.line(done, total, seconds, unit, width, note)
   return text.cut(("%s%3d%%  %s"):format(bar, math.floor(part * 100), numbers), width - margin)
 end
 
--- The number of open bars. While a bar is open, the line for calls in flight is hidden.
+-- The number of open bars. While there is one, the line for calls in flight is hidden.
 local open = 0
 
 local bar = {}

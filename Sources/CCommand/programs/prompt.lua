@@ -132,7 +132,7 @@ end
 
 -- --- Reading ---
 
--- Waits until standard input is readable or Ctrl-C is typed. Returns whether Ctrl-C was typed.
+-- Waits for input, for the editor. Returns whether Ctrl-C was typed.
 local function wait()
   session.attend(true)
   local is_interrupted = false

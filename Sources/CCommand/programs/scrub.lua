@@ -1,5 +1,5 @@
--- For .save test: replaces the secrets in the statements and values of a test with placeholders. The cassettes of the
--- test contain the same placeholders.
+-- Replaces the secrets in statements and values of a saved test by placeholders, which are the same in its cassettes,
+-- for .save test.
 local nightjar = require "nightjar"
 local expected = require "nightjar.command.expected"
 local lexer = require "nightjar.command.lexer"
@@ -68,8 +68,8 @@ function scrub.typed(chunks)
   return texts, names
 end
 
--- Returns the replacements in two forms: `exact`, a table from secret to placeholder; and `everywhere`, a list of
--- { secret, placeholder } for the secrets that are searched for in all texts, longest first.
+-- Returns the replacements in two forms: `exact`, a table by secret; and `everywhere`, a list of those that are
+-- searched for in all texts, longest first.
 function scrub.places(names)
   local exact, everywhere = {}, {}
   for _, entry in ipairs(names) do
@@ -137,8 +137,8 @@ function scrub.statement(source, replaced)
   return table.concat(pieces) .. source:sub(position)
 end
 
--- Replaces the secrets in an expected literal. Returns nil if a number or a short string in the literal equals a
--- secret, because the two may be equal by chance.
+-- Replaces the secrets in an expected literal; returns nil if a string or number in the literal equals a secret that is
+-- too short to be searched for: it may or may not be the secret.
 function scrub.literal(source, replaced)
   for _, token in ipairs(lexer.tokens(source)) do
     local content = token.kind == "string" and value_of(source, token) or token.kind == "number" and lexer.text(source, token)

@@ -1,5 +1,5 @@
--- Limits of the values that show.lua and its parts display. print and res.text show everything. output.lua removes the
--- limits for commands.
+-- Limits of the values that show.lua and its parts display; print and res.text show everything. output.lua
+-- removes them for commands.
 return {
   depth = 6,      -- of tables within tables
   entries = 100,  -- of one table

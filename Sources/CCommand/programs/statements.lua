@@ -24,7 +24,7 @@ end
 
 local function is_sign(text, token, sign) return token ~= nil and lexer.text(text, token) == sign end
 
--- Returns the set of global names that a statement sets, and the set of names that the statement reads.
+-- Returns the set of names that a statement sets and that outlive it, and the set of names that it reads.
 function statements.names_of(text)
   local tokens, given, read, depth = lexer.tokens(text), {}, {}, 0
   local is_local = is_sign(text, tokens[1], "local")
@@ -47,8 +47,8 @@ function statements.names_of(text)
   return given, read
 end
 
--- Returns whether the result of the statement may depend on the time or on random values. `names` is the set of
--- variables with such values. The names that the statement sets are added to the set or removed.
+-- Returns whether the result of the statement may depend on the time or on random values. `names` is the set of names
+-- whose values depend on these; the names that the statement sets are added or removed.
 function statements.depends_on_chance(text, names)
   local given, read = statements.names_of(text)
   local depends, is_client = false, false

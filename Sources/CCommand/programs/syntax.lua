@@ -1,5 +1,5 @@
--- Parses a script as far as nightjar check requires: variables with their definitions, field accesses, calls and
--- tables. The source must be valid Lua.
+-- Parses a script as far as nightjar check requires: its variables and their definitions, and each field access, call
+-- and table. The source must be valid Lua. For a script that it cannot handle, the parser returns nil.
 local lexer = require "nightjar.command.lexer"
 
 local syntax = {}
@@ -32,16 +32,11 @@ local unary = { ["not"] = true, ["-"] = true, ["#"] = true, ["~"] = true }
 local binary = {}
 for sign in ([[+ - * / // % ^ & | ~ << >> .. == ~= < > <= >= and or]]):gmatch "%S+" do binary[sign] = true end
 
--- Returns a parsed script, or nil if the script cannot be parsed. The fields of the result:
---   nodes    all expressions with the tags index, call and method
---   fields   the names of the fields that the script assigns
---   globals  the global variables by name
--- An expression has a `tag` and these fields:
---   name { variable, first }             call { callee, arguments, first }             string { value }
---   index { object, key, first }         method { object, name, arguments, first }     table { fields, first }
---   other {}
--- A variable has `definitions`, a list of { expression, place }: the variable is the result number `place` of the
--- expression. An unknown definition is false.
+-- Returns a parsed script: `nodes`, all indices, calls, method calls and tables; `fields`, the names of fields assigned
+-- anywhere. A variable has `definitions`, the expressions assigned to it as { expression, place }, or false for an
+-- unknown one. Expressions are { tag = "name", variable } and "index" { object, key, first }, "call" { callee,
+-- arguments, first }, "method" { object, name, arguments, first }, "table" { fields }, "string" { value }, "other".
+-- Returns nil if the script cannot be parsed.
 function syntax.read(source)
   local tokens, place = tokens_of(source), 1
   local nodes, assigned_fields, globals = {}, {}, {}

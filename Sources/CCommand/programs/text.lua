@@ -3,7 +3,7 @@ local terminal = require "nightjar.command.terminal"
 
 local text = {}
 
--- The short escapes of control characters. Other bytes are escaped as \xNN.
+-- The escapes of control characters that have one; other bytes are escaped as \xNN.
 local names = { ["\n"] = "\\n", ["\t"] = "\\t", ["\r"] = "\\r", ["\a"] = "\\a", ["\b"] = "\\b", ["\v"] = "\\v", ["\f"] = "\\f" }
 
 local function escape_byte(byte)

@@ -40,7 +40,7 @@ function types.is_complete(class)
   return class.kind == "module" or complete[class.name] and not class.index and #class.members > 0
 end
 
--- Splits a list at the commas outside of brackets.
+-- Splits a list at its commas, ignoring those within brackets.
 local function split(list)
   local pieces, depth, first = {}, 0, 1
   for position = 1, #list do
@@ -81,7 +81,7 @@ local function class_of_type(type_text)
   return name and classes[name]
 end
 
--- Returns the type of an expression: { class } or { signature, member, owner }; nil if unknown.
+-- Returns the type of a variable or expression: { class } or { signature, member, class }; nil if unknown.
 local type_of
 
 local function required(expression)

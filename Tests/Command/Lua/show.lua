@@ -139,7 +139,7 @@ do
     assert(not text:find "[%w_]+ = " and not text:find "%f[%w]err%." and not text:find "api[.:]" and not text:find "res:", text)
   end
   equal(hints.command_message "no complete response within 0.2 s; raise timeout.total, or set it to 0",
-    "no complete response within 0.2 s; use a longer --timeout, or --timeout 0")
+    "no complete response within 0.2 s; give a longer --timeout, or --timeout 0")
 end
 equal(hints.nearest("pritn", { "print", "pairs" }), "print")
 
