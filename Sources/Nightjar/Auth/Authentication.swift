@@ -33,7 +33,7 @@ public enum Authentication: Sendable, CustomStringConvertible, CustomReflectable
 }
 
 /// A login whose token is refreshed before it expires and after a 401 response. One refresh serves all calls of the
-/// client, and all clients and processes that share its store.
+/// client, and all clients and processes that share the store.
 public struct TokenLogin: Sendable, CustomStringConvertible, CustomReflectable {
     /// The source of new tokens.
     public enum Source: Sendable {
@@ -52,7 +52,7 @@ public struct TokenLogin: Sendable, CustomStringConvertible, CustomReflectable {
     /// The credential store. Nil keeps the token in the memory of this client.
     public var store: (any TokenStore)?
     public var refresh = TokenRefresh.Settings()
-    /// Called once each time the login ends and the user must log in again.
+    /// Called once each time the login ends.
     public var onLoginRequired: LoginHook?
 
     public init(_ source: Source, token: Token? = nil, store: (any TokenStore)? = nil) {
@@ -104,7 +104,7 @@ public final class TokenProvider: Sendable {
 
     /// - Parameters:
     ///   - runsOnLoop: If true, the callback runs on the client's loop thread and must not block. If false, it runs on
-    ///     the first polled queue of the calls that wait for the token.
+    ///     the queue of a call that waits for the token: the first of these queues that is polled.
     ///   - provide: Responds to the request, at once or later.
     public init(runsOnLoop: Bool = true, _ provide: @escaping @Sendable (TokenRequest) -> Void) {
         self.runsOnLoop = runsOnLoop
@@ -114,7 +114,7 @@ public final class TokenProvider: Sendable {
 
 /// The client's request for one token, passed to a ``TokenProvider``.
 public final class TokenRequest: Sendable {
-    /// Whether the server rejected the last token. False if the token expired.
+    /// Whether the server rejected the last token. False if the token expired or there was none.
     public let wasRejected: Bool
     private let submit: @Sendable (Result<Token, NightjarError>) -> Void
     private let forkGeneration = Fork.generation

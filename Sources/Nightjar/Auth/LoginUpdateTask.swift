@@ -1,11 +1,11 @@
 import NightjarHTTP
 import NightjarStorage
 
-/// Carries out one ``LoginUpdate``. Runs on the loop; reads and writes the store on a worker thread, and sends the
-/// token request.
+/// Carries out one ``LoginUpdate``: reads and writes the store on a worker thread, and sends the token request. Used on
+/// the loop.
 ///
-/// Timeouts and cancellations of callers do not apply. Cancelling between the token request and the save would lose
-/// the login.
+/// Timeouts and cancellations of callers do not apply, because cancelling between the token request and the save would
+/// lose the login.
 final class LoginUpdateTask: @unchecked Sendable {
     typealias Completion = (LoginUpdateTask, LoginUpdate.Outcome, NightjarError?) -> Void
 
@@ -48,7 +48,7 @@ final class LoginUpdateTask: @unchecked Sendable {
     /// replaces this update.
     func abandon() { decisions.abandon() }
 
-    /// Discards the outcome. Work in progress on a worker finishes, and the lock is released.
+    /// Discards the outcome. Work in progress on a worker thread finishes, and the lock is released.
     func leave() { completion = { _, _, _ in } }
 
     func perform(_ action: LoginUpdate.Action) {
@@ -79,7 +79,7 @@ final class LoginUpdateTask: @unchecked Sendable {
     }
 
     /// Takes the lock for a token request. The lock is polled, so that no thread of this process blocks while another
-    /// process waits for its server.
+    /// process holds the lock.
     private func takeLock() {
         run({ store throws(NightjarError) in try store.tryLock() }) { [self] result in
             switch result {
@@ -194,7 +194,7 @@ final class LoginUpdateTask: @unchecked Sendable {
 
     /// The interval between two attempts to take the lock.
     private static let lockInterval = Duration.milliseconds(20)
-    /// Two minutes: longer than any token request of the process that holds the lock.
+    /// Two minutes: longer than a token request of the process that holds the lock.
     private static let mostLockTries = 6000
     /// The timeout of one exchange. A later response is lost, and the recorded intent is kept.
     private static let exchangeLimit = Duration.seconds(60)

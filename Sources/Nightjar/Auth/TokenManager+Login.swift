@@ -26,7 +26,7 @@ extension TokenManager {
         perform(machine.signedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now()))
     }
 
-    /// Obtains a token without a waiting call, unless the store has a valid one.
+    /// Obtains a token although no call waits for one, unless the store has a valid token.
     func refreshNow(then completion: @escaping (Result<Void, NightjarError>) -> Void) {
         guard let issuer else {
             return completion(

@@ -12,7 +12,7 @@ final class TokenManager: @unchecked Sendable {
     let responses: (any LoginResponses)?
     unowned let loop: ClientLoop
     var machine: TokenRefresh
-    /// Holds the token of the machine's version.
+    /// Holds the token that belongs to the version of ``machine``.
     var session: TokenSession
     private var field = TokenField()
     /// The cache partition of this login. It does not change when the token is refreshed.
@@ -26,7 +26,7 @@ final class TokenManager: @unchecked Sendable {
     private var wasRejected = false
     /// Why the last refresh was started.
     private var refreshCause = Decision.TokenCause.expired
-    /// Increases whenever calls may be sent for another user than before.
+    /// Increases whenever later calls may belong to another user.
     var logins: UInt64 { session.changes &+ partitions.changes }
     private var handlerTarget = LoginHandlerTarget()
     /// The number of refreshes started so far.
@@ -69,7 +69,7 @@ final class TokenManager: @unchecked Sendable {
         let number: TokenRefresh.Call
         var version: TokenRefresh.Version?
         var waitsSince: NIODeadline?
-        /// Whether the call itself received a 401 response and waits for another token.
+        /// Whether the call received a 401 response and waits for another token.
         var wasRefused = false
         /// Whether the response in progress rejects the token.
         var isRefused = false
@@ -127,7 +127,7 @@ final class TokenManager: @unchecked Sendable {
         return verdict
     }
 
-    /// Handles a 401 response to a call that cannot be repeated. The token is refreshed for later calls.
+    /// Handles a 401 response to a call that cannot be repeated. Refreshes the token for later calls.
     func refusedPermanently(_ call: Call) {
         guard let progress = call.states[states], let version = progress.version else { return }
         perform(refusal(of: progress, version, call))
@@ -242,7 +242,7 @@ final class TokenManager: @unchecked Sendable {
     }
 
     private func verdict(_ reason: TokenRefresh.Reason) -> Verdict {
-        // The response contains the server's own error description.
+        // The caller receives the 401 response, which contains the server's error description.
         if reason == .unauthorized { return .proceed }
         let error = reason.error
         guard case .refreshFailed = reason, let failure else { return .fail(error) }
@@ -270,7 +270,7 @@ final class TokenManager: @unchecked Sendable {
 
     /// Queues a refresh, login or logout, and starts the queued updates that may begin.
     ///
-    /// - Parameter completion: Not called if a later login or logout replaced this one.
+    /// - Parameter overtaken: Called instead of `completion` if a later login or logout replaced this update.
     func begin(
         _ decisions: LoginUpdate, _ issuer: TokenIssuer? = nil, overtaken: @escaping () -> Void = {},
         completion: @escaping (LoginUpdate.Outcome, NightjarError?, _ wasExchanged: Bool) -> Void

@@ -2,7 +2,7 @@ import NightjarHTTP
 
 /// The tokens of a client's logins, by login number. Used on the loop.
 final class TokenSessions: LoopComponent, @unchecked Sendable {
-    /// Nil for a login without a token.
+    /// An element is nil for a login without a token.
     private var managers: [TokenManager?] = []
 
     /// Adds a login. Numbers start at 0. Called before the first call.

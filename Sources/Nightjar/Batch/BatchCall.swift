@@ -4,7 +4,7 @@ import NightjarHTTP
 package struct BatchCall: Sendable {
     /// The request, or the error with which the call fails when the batch starts it.
     package var request: Result<Request, NightjarError>
-    /// Further callbacks of the call, or nil. Their ``TaskHandlers/finished`` runs immediately before
+    /// Further callbacks of the call, or nil. ``TaskHandlers/finished`` runs immediately before
     /// ``BatchHandlers/ended``.
     package var handlers: TaskHandlers?
 

@@ -2,7 +2,7 @@ import NightjarHTTP
 import Synchronization
 
 extension Client {
-    /// The default of the maximum number of calls of a batch that are in progress at the same time.
+    /// The default maximum number of concurrent calls of a batch.
     public static let defaultBatchConcurrency = BatchSchedule.usualConcurrency
 
     /// Sends requests with bounded concurrency and returns the responses in the order of the requests.

@@ -1,7 +1,7 @@
 import NightjarHTTP
 import NightjarStorage
 
-// Responses to requests whose cookies were set by a stored response: see ``CookieChange``.
+// Requests with cookies that a stored response has set: see ``CookieChange``.
 
 extension Cache {
     /// If a reusable response sets cookies, lets requests with the new cookies use the cache entries of the previous

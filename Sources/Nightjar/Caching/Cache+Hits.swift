@@ -10,7 +10,7 @@ extension Cache {
     ) -> Verdict {
         let entry = progress.entries[hit.index]
         let stored = updated ?? entry.response
-        // A response that replaces a failure counts as the caller's own, even if the call waited for another call
+        // A response that replaces a failure is not reported as shared, even if the call waited for another call
         // before.
         progress.source = hit.source(isShared: progress.hasWaited && hit.because != .staleIfError)
         var status = CacheStatus(hit)

@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-// Entries that are stored without a call that waits for them.
+// Background revalidation, the responses of a login, and responses that the program inserts.
 
 extension Cache: LoginResponses {
     /// Revalidates a cache entry in the background. If the entry is a redirect, the result is not reported to the

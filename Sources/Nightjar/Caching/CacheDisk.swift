@@ -30,7 +30,7 @@ final class CacheDisk: Sendable {
         disk = DiskCache(folder: folder, maximumBytes: maximumBytes)
     }
 
-    /// The child of a fork does not have the thread.
+    /// In a forked child, the thread does not exist.
     deinit { if !Fork.hasForked(since: forkGeneration) { thread.close() } }
 
     // MARK: Work
@@ -65,7 +65,7 @@ final class CacheDisk: Sendable {
         }
     }
 
-    /// Queues another attempt to write changes that another process has blocked, until they are written.
+    /// Queues another attempt to write pending changes. Repeats this while another process locks the index.
     private func scheduleFlush() {
         guard disk.hasPendingChanges, !isFlushing.exchange(true, ordering: .relaxed) else { return }
         // Cannot fail: this code runs on the pool's thread, so no thread has to start. The queued work does not retain
@@ -146,8 +146,8 @@ final class CacheDisk: Sendable {
         return result.withLock { $0 }
     }
 
-    /// Reserves room for `count` bytes in the write queue. Returns false if the queue is full. After a write for which
-    /// this method returned true, call ``connected(_:)``.
+    /// Reserves room for `count` bytes in the write queue. Returns false if the queue is full. If the result is true,
+    /// call ``connected(_:)`` after the write.
     func hasRoom(for count: Int) -> Bool {
         let waiting = backlog.add(count, ordering: .relaxed).newValue
         // A body larger than the limit is accepted if the queue is empty, because the body is already in memory.
@@ -165,7 +165,7 @@ final class CacheDisk: Sendable {
 
     // MARK: Logging
 
-    /// Registers a listener for log messages until ``unlisten(_:)``. It is called on any thread.
+    /// Registers a listener for log messages until ``unlisten(_:)``. The listener is called on any thread.
     func listen(_ listener: @escaping @Sendable (LogLevel, String) -> Void) -> Int {
         listeners.withLock { listeners in
             let number = (listeners.keys.max() ?? 0) + 1

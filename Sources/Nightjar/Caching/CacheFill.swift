@@ -51,7 +51,7 @@ final class CacheFill {
 
     /// Stores the entry after the last part.
     ///
-    /// - Parameter moment: When the request was sent.
+    /// - Parameter moment: The cache changes that were known when the request was sent.
     func complete(_ key: CacheKey, _ response: StoredResponse, shown: String, since moment: CacheMoment) {
         guard !isAbandoned else { return }
         if let kept { storage.storeInMemory(key, response, kept, since: moment) }

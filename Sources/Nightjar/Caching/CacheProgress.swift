@@ -3,7 +3,7 @@ import NightjarHTTP
 import NightjarStorage
 
 extension Cache {
-    /// The request of a call, as the cache sees it.
+    /// The facts about a call's request that the cache uses.
     struct Subject {
         let cacheRequest: CacheRequest
         let key: CacheKey
@@ -30,7 +30,7 @@ extension Cache {
         let member: SharedFetches.Member
         /// The request without conditional fields added by the cache.
         let plain: PreparedRequest
-        /// The cache changes that were known when the request was sent, or earlier.
+        /// The cache changes that were known when the request was sent, or before.
         var began: CacheMoment
         /// The entries found so far.
         var entries: [CachedEntry]

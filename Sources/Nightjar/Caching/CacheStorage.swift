@@ -84,7 +84,7 @@ public final class CacheStorage: Sendable {
 
     // MARK: Manual removal
     //
-    // In the child of a fork these functions remove nothing and report nothing.
+    // In a forked child, these methods remove nothing and report nothing.
     //
     // A response whose request was sent before a removal is not stored after the removal. Other processes and other
     // caches of the folder stop using removed entries within one second.
@@ -103,7 +103,7 @@ public final class CacheStorage: Sendable {
     }
 
     /// Removes all responses whose URL begins with `prefix`, compared byte by byte, for example
-    /// `https://api.example/v1/`. On disk, secrets in queries are masked; only the text before them is compared.
+    /// `https://api.example/v1/`. URLs on disk have masked secrets, so `prefix` must end before the first secret.
     ///
     /// - Returns: The number of removed entries.
     /// - Throws: As ``remove(url:)``.
@@ -127,7 +127,7 @@ public final class CacheStorage: Sendable {
 
     /// Waits until all pending entries and changes are on disk. Has no effect without a folder.
     ///
-    /// A response that the disk cannot store is not an error. The reason is logged by the clients.
+    /// A response that the disk cannot store is not an error. The clients log the reason.
     ///
     /// - Throws: `storage` if an invalidation or a removal cannot be written, or if another process locks the index for
     ///   5 seconds. Other processes may then return responses that are no longer valid. The change is repeated while
@@ -138,7 +138,7 @@ public final class CacheStorage: Sendable {
     public struct Statistics: Sendable, Equatable {
         /// Calls that received a cached response without a request to the server.
         public var hits = 0
-        /// The part of ``hits`` whose entry was stale.
+        /// The number of ``hits`` with a stale entry.
         public var stale = 0
         /// Calls that needed a response from the server.
         public var misses = 0
@@ -161,7 +161,7 @@ public final class CacheStorage: Sendable {
         return statistics
     }
 
-    /// The statistics without the disk, which may block.
+    /// The statistics of the memory cache only. Never blocks for the disk.
     public var memoryStatistics: Statistics {
         guard !isOfParent else { return Statistics() }
         let inMemory = memory.statistics

@@ -9,7 +9,8 @@ extension Call {
     var eventQueues: [CompletionQueue?] { waiters.map { $0().map(\.task.queue) } ?? [task.queue] }
 
     /// Creates an internal call that performs the rest of this call, beginning below the current stage. The internal
-    /// call has no total timeout; the calls that wait for it end it. Start it with ``begin()``.
+    /// call has no total timeout; the calls that wait for its response end it. Start the internal call with
+    /// ``begin()``.
     func branch(completion: @escaping (Result<Response, NightjarError>) -> Void) -> Call {
         let task = ClientTask(
             request, options.ofSharedExchange, handlers: TaskHandlers { _, _ in }, queue: nil, client: loop,

@@ -2,14 +2,14 @@ import NIOCore
 import NightjarHTTP
 import Synchronization
 
-/// The callbacks of a call. They run where the task's events are delivered: one at a time inside
-/// `CompletionQueue.poll`, in the order of the events.
+/// The callbacks of a call. They run one at a time, in the order of the events: inside `CompletionQueue.poll`, or on
+/// the client's loop thread if the call has no queue.
 public struct TaskHandlers: Sendable {
     /// Called with the final response head, before the body. Not called for a response that becomes an error, nor after
     /// a cancel.
     public var head: (@Sendable (ClientTask, ResponseHead) -> Void)?
     /// Called with each part of the response body. If set, the response is not collected and its `body` is empty.
-    /// Reading from the network pauses while more than ``ClientTask/window`` bytes are unconsumed.
+    /// Reading from the network pauses when more than ``ClientTask/window`` bytes are unconsumed.
     public var body: (@Sendable (ClientTask, ByteBuffer) -> Void)?
     /// If true, bytes passed to `body` count as consumed only after ``ClientTask/consumed(_:)``.
     public var creditsAreManual = false
@@ -54,11 +54,11 @@ public enum BodyPart: Sendable {
 
 /// The caller's handle of one call, in progress or finished. Any thread may use it.
 public final class ClientTask: ClientWork, @unchecked Sendable {
-    /// Reading pauses while more than this number of bytes of a streamed response is unconsumed: 256 KiB. Each part
-    /// counts 256 bytes in addition to its content.
+    /// 256 KiB: reading pauses when more bytes of a streamed response are unconsumed, and continues at half of this
+    /// number. Each part counts 256 bytes in addition to its content.
     public static let window = 256 * 1024
 
-    /// The bytes that a part counts in addition to its content. They limit the number of parts of a server that sends
+    /// The bytes that a part counts in addition to its content. They limit the number of queued parts if a server sends
     /// single bytes.
     static let partCost = 256
 
@@ -231,7 +231,7 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
 }
 
 extension TaskHandlers {
-    /// Whether the caller needs no callback before the end of the call.
+    /// Whether the caller receives the response only when it is complete, and makes no decisions.
     var isForCompleteResponses: Bool {
         body == nil && head == nil && redirect == nil && retry == nil
     }

@@ -20,7 +20,7 @@ public final class CompletionQueue: @unchecked Sendable {
 
     // Under the monitor's lock:
     private var events: [QueueEvent] = []
-    /// The events that a poll has taken over and did not run. They precede ``events``.
+    /// The events that a poll has taken over but not run. They precede ``events``.
     private var remaining: [QueueEvent] = []
     /// The index of the first event in ``remaining`` that has not been run.
     private var firstRemaining = 0
@@ -30,7 +30,7 @@ public final class CompletionQueue: @unchecked Sendable {
     private var eventDescriptor: Int32 = -1
     private var descriptorIsReadable = false
     private var tasks: [ClientTask] = []
-    /// Batches, paginators' waits and client operations.
+    /// Batches, page requests of paginators, and client operations.
     private var otherWork: [ObjectIdentifier: any Cancellable] = [:]
     private var isClosed = false
 
@@ -53,7 +53,7 @@ public final class CompletionQueue: @unchecked Sendable {
         }
         monitor.lock()
         if isClosed, isIdle {
-            // The events are log lines of clients that are still open. Nothing polls the closed queue.
+            // Only log lines and observer events of open clients can arrive now. Nothing polls the closed queue.
             monitor.unlock()
             new.removeAll()
             return false
@@ -122,8 +122,8 @@ public final class CompletionQueue: @unchecked Sendable {
     /// Whether nothing is registered. Called under the lock.
     private var isIdle: Bool { tasks.isEmpty && otherWork.isEmpty }
 
-    /// Wakes a thread that closes the queue and waits for an event or for the last registration to end. An operation
-    /// that could not begin ends without an event. Called under the lock.
+    /// Wakes a thread that closes the queue when nothing is registered any more. Needed because an operation that could
+    /// not begin ends without an event. Called under the lock.
     private func wakeCloser() {
         if isClosed, blockedPollers > 0, isIdle { monitor.broadcast() }
     }
@@ -229,7 +229,7 @@ public final class CompletionQueue: @unchecked Sendable {
         return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
     }
 
-    /// The maximum number of events that one poll runs. Tests of loaded servers deliver some hundred at once.
+    /// The maximum number of events that one poll runs. In load tests, one poll runs a few hundred.
     private static let mostEvents = 1024
     /// The time in nanoseconds after which a poll starts no further event.
     private static let longestRun: Int64 = 10_000_000
@@ -247,8 +247,8 @@ public final class CompletionQueue: @unchecked Sendable {
     }
 
     /// Cancels all registered tasks, batches and operations, and runs their remaining events, including each
-    /// `finished`, on this thread. Inside an event of this queue, this happens when its `poll` ends. Afterwards no task
-    /// can be started on this queue.
+    /// `finished`, on this thread. If an event of this queue calls this method, the running `poll` does this work
+    /// before it returns. Afterwards, no task can be started on this queue.
     public func close() {
         guard !Fork.hasForked(since: forkGeneration) else { return }
         let isPolling = monitor.withLock {
@@ -276,8 +276,8 @@ public final class CompletionQueue: @unchecked Sendable {
         }
     }
 
-    /// A descriptor that is readable while an event is pending; -1 if the system has no descriptor left. The queue owns
-    /// it: watch it, but neither read nor close it.
+    /// A descriptor that is readable while an event is pending. -1 if the system has no descriptor left, and in a
+    /// forked child. The queue owns the descriptor: watch it, but do not read or close it.
     public var descriptor: Int32 {
         guard !Fork.hasForked(since: forkGeneration) else { return -1 }
         return monitor.withLock {
@@ -289,7 +289,7 @@ public final class CompletionQueue: @unchecked Sendable {
         }
     }
 
-    /// The number of events whose array storage is kept between polls.
+    /// The maximum number of events whose array storage is kept between polls.
     private static let largestSpare = 4096
 }
 

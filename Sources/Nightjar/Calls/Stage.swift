@@ -2,11 +2,11 @@ import NIOCore
 import NightjarHTTP
 import NightjarTransport
 
-/// One concern of a call. A stage is synchronous: it sees the request on the way down and the head or the failure on
-/// the way up, and returns a verdict, which `Call` carries out. Lives on the client's loop, one instance for all calls
-/// of the client.
+/// One concern of a call. A stage receives the request on the way down, and the response or the failure on the way up.
+/// It returns a verdict synchronously, which `Call` carries out. One instance serves all calls of a client, on the
+/// client's loop.
 ///
-/// A class and not a protocol, so that a ``Chain`` can call it without reference counting.
+/// A class and not a protocol, so that a ``Chain`` can call a stage without reference counting.
 class Stage: @unchecked Sendable {
     /// The methods below that this stage overrides. Other methods are not called.
     var hooks: StageHooks { [] }
@@ -20,13 +20,13 @@ class Stage: @unchecked Sendable {
     /// Called with a failure from below.
     func failed(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
     /// Called when the total timeout has expired while a stage below, or the transport, was still working. This is the
-    /// last chance to respond. All stages are called from the bottom up, and the verdict of the lowest stage counts. A
-    /// stage in whose queue the call waits must remove the call.
+    /// last chance to respond. All stages are called from the bottom up, and the first verdict other than `proceed`
+    /// counts. A stage must remove a call that waits in its queue.
     func expired(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
     /// Called with a complete response.
     func responded(_ response: Response, _ call: Call) -> Verdict { .proceed }
-    /// Called when another attempt or a stored response replaces an exchange, after its connection has been released.
-    /// Follows ``incoming(_:_:)``, and also ``responded(_:_:)`` or ``failed(_:_:)`` if the exchange had ended.
+    /// Called when another attempt or a stored response replaces an exchange, after the connection has been released.
+    /// The exchange may have ended or may still have been in progress.
     func abandoned(_ call: Call) {}
     /// Called when the call has ended. The result cannot be changed.
     func ended(_ result: Result<Response, NightjarError>, _ call: Call) {}
@@ -35,7 +35,7 @@ class Stage: @unchecked Sendable {
 /// The decision of a stage.
 enum Verdict {
     case proceed
-    /// Ends the call with this response. Stages below are not called.
+    /// Passes this response to the stages above. Stages below are not called.
     case respond(Response)
     /// Starts another attempt from this stage downwards, after a delay.
     case again(after: Duration)
@@ -49,7 +49,7 @@ enum Verdict {
     var isProceed: Bool { if case .proceed = self { true } else { false } }
 }
 
-/// The owner of a chain that calls pass in place of their client's.
+/// Owns a chain that some calls pass in place of their client's chain.
 protocol ChainOwner: AnyObject, Sendable {
     var chain: Chain { get }
 }

@@ -3,7 +3,7 @@ import NightjarHTTP
 import NightjarTransport
 import Synchronization
 
-/// The login of a client whose ``Configuration/auth`` is a login.
+/// Logins, and the current state of the limits.
 extension Client {
     /// Replaces the current token with a token that the program has obtained, and saves it in the store.
     ///
@@ -19,8 +19,8 @@ extension Client {
         repeated.forget()
     }
 
-    /// Logs out: removes the token, also from the store, and the cached responses of this login. From now on calls fail
-    /// with `unauthorized`, in every client of the store and after a restart, until a new login.
+    /// Logs out: removes the token, also from the store, and the cached responses of this login. Until a new login,
+    /// calls fail with `unauthorized`, in every client that uses the store and after a restart.
     ///
     /// The client is logged out when this function returns. `finished` is called when the store and the cache on disk
     /// have been changed. If a change fails, `finished` receives the error `storage`, and another client may still use
@@ -139,7 +139,7 @@ extension Client {
     }
 }
 
-/// Passes the loop's reply to the waiting thread. The loop carries out every accepted message before it ends.
+/// Passes the loop's reply to the waiting thread. The loop carries out every accepted message before it stops.
 private final class LimitStatesResult: @unchecked Sendable {
     private let monitor = Monitor()
     private var states: [LimitState]?

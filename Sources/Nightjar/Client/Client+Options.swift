@@ -3,7 +3,7 @@ import NightjarHTTP
 extension Client {
     /// Returns the options of a call.
     ///
-    /// - Parameter login: The number of the login whose token the request carries if it uses one; nil: none.
+    /// - Parameter login: The number of the login whose token the request may carry; nil: none.
     func options(
         of request: borrowing Request, inserting insertion: CacheInsertion?, login: Int?
     ) -> CallOptions {

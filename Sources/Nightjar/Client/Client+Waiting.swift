@@ -70,7 +70,7 @@ extension Client {
 
     /// Runs the events of `queue` on this thread until there is a result.
     ///
-    /// - Throws: `forked` if a callback forked and this process is the child, in which no event arrives.
+    /// - Throws: `forked` in the child process if a callback forked, because no event arrives there.
     @inline(__always)
     func wait<Value>(on queue: CompletionQueue, for response: () -> Value?) throws(NightjarError) -> Value {
         while true {

@@ -1,7 +1,7 @@
 import NightjarHTTP
 
-/// The separate cookies and cache of a sandboxed script's calls, so that the script can neither read nor change those
-/// of its host. All other stages are shared with the host, so the client's limits count the calls of both.
+/// The cookies and the cache of a sandboxed script. The script cannot read or change those of its host. All other
+/// stages are shared with the host, so the client's limits count the calls of both.
 final class SandboxSpace: ChainOwner {
     let chain: Chain
 

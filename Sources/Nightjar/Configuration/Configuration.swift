@@ -6,9 +6,9 @@ public struct Configuration: Sendable {
     /// The base of relative targets: an absolute http or https URL, or the socket of a local daemon, as
     /// `unix:/run/docker.sock` or `http+unix://%2Frun%2Fdocker.sock/v1.40`. Nil: every target must be absolute.
     public var baseURL: String?
-    /// Limits requests to the origin of ``baseURL``, including redirects, to this path and the paths below it: "/v1".
-    /// Dot segments and encoded separators in these requests are rejected, because a server may resolve them to another
-    /// path. Nil: any path.
+    /// Restricts requests to the origin of ``baseURL`` to this path and the paths below it, for example `/v1`.
+    /// Redirects are restricted, too. Dot segments and encoded separators in the paths are rejected, because a server
+    /// may resolve them to another path. Nil: any path.
     public var pathScope: String?
     /// Sent with every request that does not set a field of the same name.
     public var headers = Headers()
@@ -33,7 +33,7 @@ public struct Configuration: Sendable {
     public var onLoginRequired: LoginHook?
     /// Token providers by security scheme name. They replace the token source in ``auth``.
     public var tokenProviders: ExactDictionary<TokenProvider> = [:]
-    /// How often and how soon failed attempts are retried. With one attempt, nothing is retried.
+    /// How often and how soon failed attempts are retried. With a maximum of one attempt, nothing is retried.
     public var retry = RetrySettings()
     /// The retry budget that all calls of the client share.
     public var retryBudget = RetryBudget.Settings()
@@ -43,10 +43,10 @@ public struct Configuration: Sendable {
     public var respectsRetryAfter = true
     /// How redirects are handled.
     public var redirect = RedirectSettings()
-    /// Names of headers that carry credentials, in addition to those recognized by their names (Authorization, Cookie,
-    /// X-JWT, Api_Key and so on) and by their values (JSON Web Tokens, long random tokens). Their values are masked
-    /// when requests are displayed and are never sent to another origin. The cache stores the responses to different
-    /// values separately.
+    /// Names of additional headers that carry credentials. Other sensitive headers are recognized by their names
+    /// (Authorization, Cookie, X-JWT, Api_Key and so on) or their values (JSON Web Tokens, long random tokens). Values
+    /// of sensitive headers are masked when requests are displayed and are never sent to another origin. The cache
+    /// stores the responses to different values separately.
     public var sensitiveHeaders: [String] = []
     /// Names of header fields that are also sent to other origins: with redirects, next pages and absolute URLs. By
     /// default, other origins receive only fields that describe the client and its request (Accept, Accept-Language,
@@ -180,8 +180,8 @@ extension Configuration {
         freshResponses = makeFreshResponses()
     }
 
-    /// Returns the fresh responses that callers' threads can use without the loop. Nil if hooks, observers, cookies or
-    /// a log must process each call, or if Digest authentication changes requests.
+    /// Returns the fresh responses that callers' threads can use without the loop. Nil without a cache, if hooks,
+    /// observers, cookies or a log must process each call, or if Digest authentication changes requests.
     private func makeFreshResponses() -> FreshResponses? {
         guard logins.allSatisfy({ $0.tokenLogin != nil }) else { return nil }
         guard hooks == nil, observers.isEmpty, cookies == nil, log.map({ $0.level < .info }) ?? true else { return nil }

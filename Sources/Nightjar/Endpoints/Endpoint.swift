@@ -49,7 +49,7 @@ public struct Endpoint<Response>: Sendable {
 
 // MARK: Factories
 
-/// Endpoints from a method and a path. Arguments whose names are in braces in the path replace these braces. Other
+/// Endpoints from a method and a path. An argument replaces its name in braces in the path, for example `{id}`. Other
 /// arguments are added to the query. Null arguments are omitted.
 extension Endpoint {
     public static func get(

@@ -39,8 +39,7 @@ public final class Mock: Sendable {
     /// The requests as in ``requests``, each with its route.
     package var calls: [MockTable.Call] { table.withLock { $0.calls } }
 
-    /// Returns the number of uses of the route with this name or pattern (`GET /articles`), or nil if there is no such
-    /// route.
+    /// Returns the number of uses of the route with this name or pattern (`GET /articles`). Nil if no route matches.
     public func uses(of route: String) -> Int? { table.withLock { $0.uses(of: route) } }
 
     /// The number of uses of all routes.
@@ -84,7 +83,7 @@ public final class MockRequest: Sendable {
 }
 
 extension Mock {
-    /// Returns the transport that plays the mock. Unmatched requests pass to `network`.
+    /// Returns the transport that plays the mock. Unmatched requests pass to `network` if the mock allows it.
     func transport(over network: any HTTPTransport, on loop: any EventLoop, base: RequestURL?) -> any HTTPTransport {
         let gate = LoopGate(loop)
         let choose = { [self] (request: ArrivedRequest, exchange: MockExchange) -> MockTransport.ExchangePlan in
@@ -114,7 +113,7 @@ extension Mock {
     }
 }
 
-/// A weak reference, so that a decision request does not retain a cancelled exchange.
+/// A weak reference, so that a ``MockRequest`` does not retain a cancelled exchange.
 private struct Weak: @unchecked Sendable {
     weak var object: MockExchange?
 

@@ -2,10 +2,11 @@ import NIOCore
 import NightjarHTTP
 import Synchronization
 
-/// Records the exchanges of an interactive session by step. The exchanges of all clients are kept in memory, so that
-/// successful steps can be saved as cassettes later.
+/// Records the exchanges of an interactive session by step. The exchanges of all clients are kept in memory. Successful
+/// steps can be saved as cassettes later.
 ///
-/// The memory is bounded. Secrets are kept until ``cassettes(of:secrets:)`` removes them. Any thread.
+/// The memory is bounded. The recording contains secrets; ``cassettes(of:secrets:literals:)`` returns cassettes without
+/// secrets. Any thread.
 package final class SessionRecording: Sendable {
     private struct Entry {
         let client: Int
@@ -117,7 +118,7 @@ package final class SessionRecording: Sendable {
 
     /// The part of a session that can be replayed.
     package struct Saved: Sendable {
-        /// One cassette for each client that was created in one of the steps, in their order.
+        /// One cassette for each client that was created in one of the steps, in the order of creation.
         package var cassettes: [Cassette] = []
         /// The steps that sent requests, including those that cannot be replayed, in order.
         package var active: [Int] = []
@@ -128,6 +129,8 @@ package final class SessionRecording: Sendable {
     }
 
     /// Returns the exchanges of these steps as cassettes without secrets.
+    ///
+    /// - Parameter literals: Texts that are replaced as secrets, too.
     package func cassettes(of steps: Set<Int>, secrets: CassetteSecrets, literals: [String]) -> Saved {
         let state = state.withLock { $0 }
         var saved = Saved()
@@ -186,7 +189,7 @@ package final class SessionRecording: Sendable {
     /// The minimum size of a typed secret in bytes. Shorter values are not treated as secrets.
     private static let shortestWord = 3
     private static let mostExchanges = 10_000
-    /// The maximum number of clients. Each client has a thread, so no interactive session creates as many.
+    /// The maximum number of clients. Each client has a thread, so interactive sessions create far fewer.
     private static let mostClients = 10_000
     /// The maximum number of steps with an individual reason.
     fileprivate static let mostLosses = 10_000

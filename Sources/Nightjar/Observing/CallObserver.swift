@@ -20,7 +20,7 @@ public final class CallObserver: Sendable {
 /// An event of a call. Each call begins once, has any number of exchanges, and ends once.
 public enum CallEvent: Sendable {
     case began(CallReport)
-    /// An exchange has ended, with or without a response. Each redirect and each attempt is an exchange of its own.
+    /// An exchange has ended, with or without a response. Each redirect and each attempt is a separate exchange.
     case exchanged(ExchangeReport)
     case ended(CallReport, Result<Response, NightjarError>)
 }
@@ -80,8 +80,8 @@ public final class ExchangeReport: Sendable {
     public let phases: Phases
     public let connection: ConnectionRecord?
     public let isReused: Bool
-    /// Why the response is missing, incomplete or rejected. An unexpected status is not an error here; it ends the
-    /// call.
+    /// Why the response is missing, incomplete or rejected. An unexpected status is not reported here, only as the
+    /// error of the call.
     public let error: NightjarError?
 
     /// An exchange in progress.
@@ -97,7 +97,7 @@ public final class ExchangeReport: Sendable {
     ///
     /// - Parameters:
     ///   - report: The report of the caller's call, which may share the exchange of `call`.
-    ///   - body: Nil if it was streamed, is not complete or must not be shown.
+    ///   - body: Nil if the body was streamed, is not complete or must not be reported.
     init(
         _ exchange: Exchange, of report: CallReport, on call: Call, body: ByteBuffer?, error: NightjarError?
     ) {

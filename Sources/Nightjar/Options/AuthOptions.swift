@@ -97,7 +97,7 @@ extension Optional {
     }
 }
 
-/// Returns an option `type` that ignores its value, because the type has already been read.
+/// Returns an option `type` without effect, because the type has already been read.
 private func typeOption<Target>() -> Option<Target> {
     Option(name: "type") { _, _, _ throws(NightjarError) in }
 }

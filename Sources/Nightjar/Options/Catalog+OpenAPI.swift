@@ -45,9 +45,8 @@ extension Catalog {
     }
 }
 
-/// Checks the files that a document references: they must be in or below its own folder, or a folder that the caller
-/// names. A document often comes from an untrusted source, and a schema or an error message could reveal other files of
-/// the user.
+/// Checks that the files that a document references are in or below its folder, or a folder that the caller names. A
+/// document often comes from an untrusted source. A schema or an error message could reveal other files of the user.
 enum ReferredFiles {
     /// - Parameters:
     ///   - file: An absolute path.
@@ -59,7 +58,7 @@ enum ReferredFiles {
             throw NightjarError(.invalidArgument, "the document folder \(quoted(folder ?? document)) does not exist")
         }
         let inside = root == "/" ? root : root + "/"
-        // The path as written is compared first, so that the error does not reveal whether a file outside the folder
+        // The unresolved path is compared first, so that the error does not reveal whether a file outside of the folder
         // exists.
         let written = folder ?? parent(of: document)
         let isWritten = file.utf8.starts(with: (written.hasSuffix("/") ? written : written + "/").utf8)

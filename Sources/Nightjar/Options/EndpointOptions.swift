@@ -4,8 +4,8 @@ import NightjarHTTP
 
 extension Operation {
     /// Reads `{path=, method=, parameters=, body=, response=, ...}`. A parameter is a type name, or a table of JSON
-    /// Schema keywords and of `in`, `required`, `default`, `style`, `explode`, `allow_reserved`. A parameter whose name
-    /// is in braces in the path belongs to the path; others belong to the query.
+    /// Schema keywords, `in`, `required`, `default`, `style`, `explode`, `allow_reserved` and so on. By default, a
+    /// parameter whose name is in braces in the path belongs to the path; others belong to the query.
     ///
     /// - Throws: `invalid_argument` for an unknown name (with the nearest known name), a wrong type, an invalid schema,
     ///   or a missing path.

@@ -15,7 +15,7 @@ extension Mock {
         self.init(try MockTable(option: value, path))
     }
 
-    /// - Parameter respond: Responds for routes whose response is `{function = NUMBER}`.
+    /// - Parameter respond: Called for routes whose response is `{function = NUMBER}`.
     public convenience init(
         json: UnsafeRawBufferPointer, respond: @escaping @Sendable (MockRequest) -> Void
     ) throws(NightjarError) {

@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// The options of an endpoint's parameter, which include JSON Schema keywords.
+/// The options of an endpoint's parameter, including JSON Schema keywords.
 struct ParameterChoice {
     private var place: Parameter.Place?
     private var isRequired: Bool?

@@ -43,9 +43,9 @@ public final class Paginator: Sendable {
     /// Requests the next page. Requests are completed in order. A page may have no items.
     ///
     /// - Parameters:
-    ///   - queue: Where `finished` runs, inside its poll. Nil: on the client's loop thread, where it must not block. If
-    ///     neither runs any more (a forked process, a closed queue or client), it runs on this thread before this
-    ///     method returns.
+    ///   - queue: The queue in whose `poll` `finished` runs. Nil: `finished` runs on the client's loop thread and must
+    ///     not block. In a forked process, and if the queue or the client is closed, `finished` runs on this thread
+    ///     before this method returns.
     ///   - finished: Called once, with nil after the last page.
     public func nextPage(
         on queue: CompletionQueue?, _ finished: @escaping @Sendable (Result<Page?, NightjarError>) -> Void
@@ -66,7 +66,7 @@ public final class Paginator: Sendable {
         do throws(NightjarError) { try loader.begin(waiter) } catch { waiter.completeInline(error) }
     }
 
-    /// Returns the next page and blocks the thread; nil after the last page.
+    /// Blocks the thread until the next page is available and returns the page. Returns nil after the last page.
     ///
     /// - Throws: `reentrant` on the client's own thread.
     public func nextPageBlocking() throws(NightjarError) -> Page? { try nextPageBlocking(on: CompletionQueue()) }
@@ -99,11 +99,11 @@ public final class Paginator: Sendable {
     /// waits until the queue is polled. Nil, the default: hooks and token providers run on the loop.
     public func deliverCallbacks(on queue: CompletionQueue?) { loader.submit { $0.deliverCallbacks(on: queue) } }
 
-    /// Sets the next page for the style `custom`. An error is thrown when the next page is requested.
+    /// Sets the next page for the style `custom`. If `next` is invalid, the next request for a page fails.
     public func setNext(_ next: NextPage) { loader.submit { $0.setNext(next) } }
 
-    /// Restarts with the first page. Detected settings and prefetched pages are discarded. Pending requests get the
-    /// first page.
+    /// Restarts with the first page. Detected settings and prefetched pages are discarded. Pending requests continue
+    /// with the first page.
     public func refresh() { loader.submit { $0.refresh() } }
 
     /// Cancels the load in flight. Pending requests fail with `cancelled`. The position is kept: a later request loads

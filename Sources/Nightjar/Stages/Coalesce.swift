@@ -25,7 +25,7 @@ final class Coalesce: Stage, @unchecked Sendable {
     private struct Key: Hashable {
         let request: PreparedRequest
         let options: CallOptions
-        /// The login and its generation, because the token is not yet in the head.
+        /// The generation of the login, because the request does not carry the token yet.
         let login: UInt64
 
         static func == (a: Key, b: Key) -> Bool {
@@ -115,8 +115,8 @@ final class Coalesce: Stage, @unchecked Sendable {
         if let exchange = shared.exchange { sessions[call.options.login]?.joined(call, exchange) }
     }
 
-    /// Retires exchanges when a caller receives the head of its write's response before the body: the caller may then
-    /// already read the state that it has written.
+    /// Retires exchanges when the response head of a write is delivered before the body. From then on, the caller may
+    /// read the state that it has written.
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
         if !exchanges.isEmpty, !call.task.handlers.isForCompleteResponses { retireBefore(call) }
         return .proceed

@@ -73,7 +73,7 @@ final class PausedCalls: @unchecked Sendable {
         return .wait
     }
 
-    /// Called when a call has ended or another of its attempts begins.
+    /// Called when a call has ended or begins another attempt.
     func leave(_ call: Call) {
         guard let place = call.states[places].take() else { return }
         _ = remove(place.resource, place.id)
@@ -101,7 +101,7 @@ final class PausedCalls: @unchecked Sendable {
 
     private func release(_ held: Held) {
         let call = held.call
-        // The call may have left because of calls resumed before it.
+        // A call that was resumed before may have ended this call.
         guard call.states[places]?.id == held.id else { return }
         call.states[places] = nil
         let wait = Duration.nanoseconds((call.loop.clock.now - held.since).nanoseconds)

@@ -1,11 +1,11 @@
 import NIOCore
 import NightjarHTTP
 
-/// Follows redirects (RFC 9110 section 15.4). `RedirectPolicy` decides the next request and its fields; the caller
-/// decides if ``TaskHandlers/redirect`` is set.
+/// Follows redirects (RFC 9110 section 15.4). `RedirectPolicy` proposes the next request. If ``TaskHandlers/redirect``
+/// is set, the caller decides whether it is sent.
 ///
-/// The body of a redirect response is read if it is short, so that the connection can be reused, and whenever the
-/// caller decides about the redirect.
+/// The body of a redirect response is read if the body is short, so that the connection can be reused. It is also read
+/// if the caller decides about the redirect.
 final class Redirect: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.incoming, .responded, .failed] }
     private let states = CallStateKey<Progress>()
@@ -76,7 +76,7 @@ final class Redirect: Stage, @unchecked Sendable {
         return requestDecision(proposed, progress, response, call)
     }
 
-    /// Handles a redirect response whose body failed like a complete one, because the rest of its body is not needed.
+    /// Treats a redirect response as complete if its body failed, because the rest of the body is not needed.
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict {
         guard let progress = call.states[states], error.kind == .connectionLost || error.kind == .protocol,
             let proposed = progress.proposed.take()
@@ -115,7 +115,7 @@ final class Redirect: Stage, @unchecked Sendable {
         case .stop:
             progress.policy.declined()
             call.redirects = progress.policy.history
-            // Without a complete response, the failure is passed on.
+            // If the response is not complete, its failure is passed to the stages above.
             return response.map { .respond(call.settle($0)) } ?? .proceed
         case .refuse(let message):
             let why = message.map { ": \($0)" } ?? ""

@@ -99,7 +99,7 @@ extension ExchangeReport.Phases {
             return
         }
         let opening = [timing.dns, timing.connect, timing.tls].reduce(Duration.zero) { $0 + ($1 ?? .zero) }
-        // A connection that was opened for another call may have started before this exchange.
+        // The connection may have been opened for another call, before this exchange began.
         if opening <= sent - start { (dns, connect, tls) = (timing.dns, timing.connect, timing.tls) }
         blocked = sent - start - (dns ?? .zero) - (connect ?? .zero) - (tls ?? .zero)
         guard let head = timing.firstByte, head >= sent else {
@@ -112,6 +112,6 @@ extension ExchangeReport.Phases {
 }
 
 extension Call {
-    /// Whether this is an internal call for a token. Its request and response are secret as a whole.
+    /// Whether this is a token request. The bodies of its request and response are not reported.
     fileprivate var fetchesTokens: Bool { isInner && branchedFrom == nil }
 }

@@ -1,7 +1,7 @@
 import NightjarHTTP
 
-/// Decides for every response whether its status is a success or an error, and validates its body
-/// against the caller's schema and the endpoint's description. Large bodies are validated on a worker thread.
+/// Decides whether the status of a response is a success or an error. Validates the body against the caller's schema
+/// and the endpoint's description. Large bodies are validated on a worker thread.
 final class Validate: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.incoming, .responded] }
     /// The setting for calls whose endpoint has none.
@@ -12,7 +12,7 @@ final class Validate: Stage, @unchecked Sendable {
     init(_ validation: ResponseValidation) { self.validation = validation }
 
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
-        // The body of an error belongs to the error, even if the caller streams.
+        // The body of an error response is collected for the error, even if the caller streams.
         if !call.options.expectedStatuses.expects(head.status) { call.collectsBody = true }
         return .proceed
     }
