@@ -204,8 +204,8 @@ typedef enum nj_log_level {
   NJ_LOG_OFF = 0,
   NJ_LOG_ERROR = 1,
   NJ_LOG_WARNING = 2,
-  NJ_LOG_INFO = 3, /* one line for each call */
-  NJ_LOG_DEBUG = 4 /* also connections and decisions */
+  NJ_LOG_INFO = 3, /* also one line for each call, and one for each retry */
+  NJ_LOG_DEBUG = 4 /* also the start of each call, and rejected cookies */
 } nj_log_level;
 
 /** "No limit", for every timeout and limit whose comment names NJ_NO_LIMIT. */

@@ -46,7 +46,7 @@ public struct TokenLogin: Sendable, CustomStringConvertible, CustomReflectable {
     }
 
     public var source: Source
-    /// The initial token, used if the store has none. If its expiry is unknown, the first 401 response starts a
+    /// The initial token, used if the store has no token. If its expiry is unknown, the first 401 response starts a
     /// refresh.
     public var token: Token?
     /// The credential store. Nil keeps the token in the memory of this client.
@@ -88,7 +88,7 @@ public struct OAuth2: Sendable, CustomStringConvertible, CustomReflectable {
     public var deviceURL: String?
     /// The authorization endpoint, for ``Grant/authorizationCode``.
     public var authorizeURL: String?
-    /// The expected issuer, compared if the server sends one. RFC 9207.
+    /// The expected issuer. Compared if the server sends its issuer. RFC 9207.
     public var issuer: String?
 
     public init(tokenURL: String) { self.tokenURL = tokenURL }

@@ -2,7 +2,7 @@ import NightjarHTTP
 
 /// The cache partition of the login in use.
 struct LoginPartition {
-    /// Nil: there is no login, or its token has no lineage.
+    /// Nil if there is no login, or if its token has no lineage.
     private(set) var current: CachePartition?
     /// The last partition in use, also after a logout.
     private var last: CachePartition?

@@ -19,7 +19,7 @@ final class LoginUpdateTask: @unchecked Sendable {
     private var completion: Completion
     private var lock: (any TokenLock)?
     private var lockTries = 0
-    /// The last failure, for messages.
+    /// The last failure, for the error message.
     private var error: NightjarError?
     private var random = SystemRandomNumberGenerator()
 
@@ -180,7 +180,7 @@ final class LoginUpdateTask: @unchecked Sendable {
                 exchanged(.refused)
             }
         } catch {
-            // The old token may have been redeemed, so the recorded intent is kept.
+            // The old token may have been redeemed, so the intent that is recorded in the store is kept.
             self.error = error
             exchanged(.unknown(.refused))
         }
@@ -196,7 +196,7 @@ final class LoginUpdateTask: @unchecked Sendable {
     private static let lockInterval = Duration.milliseconds(20)
     /// Two minutes: longer than a token request of the process that holds the lock.
     private static let mostLockTries = 6000
-    /// The timeout of one exchange. A later response is lost, and the recorded intent is kept.
+    /// The timeout of one token request. A later response is lost.
     private static let exchangeLimit = Duration.seconds(60)
     private static let mostSaveTries = 5
     /// The wait before a save is retried, multiplied by the number of failed saves.

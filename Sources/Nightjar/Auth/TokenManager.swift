@@ -34,7 +34,7 @@ final class TokenManager: @unchecked Sendable {
     var updates = PendingLoginUpdates()
     /// When the store was last checked for a login made by another process.
     private var lastLook: NIODeadline?
-    /// The pending decision request to the token provider.
+    /// The request that the token provider has not responded to.
     private var pendingRequest: PendingTokenRequest?
     /// The last call that needed a token.
     private weak var lastCaller: Call?
@@ -79,7 +79,7 @@ final class TokenManager: @unchecked Sendable {
 
     // MARK: Calls
 
-    /// Attaches a valid token to a call that is about to be sent, or lets the call wait for one.
+    /// Attaches a valid token to a call that is about to be sent, or lets the call wait for a valid token.
     func requestToken(_ call: Call) -> Verdict {
         if let version = machine.versionAtHand(at: WallClock.now()) {
             return attach(version, call)
@@ -106,7 +106,7 @@ final class TokenManager: @unchecked Sendable {
         _ = machine.signedIn(expiry: .epoch, canRefresh: true, at: self.now())
     }
 
-    /// Whether the call was sent with a token or waits for one.
+    /// Whether the call was sent with a token or waits for a token.
     func concerns(_ call: Call) -> Bool { call.states[states] != nil }
 
     /// Records whether the response in progress rejects the call's token.
@@ -299,8 +299,8 @@ final class TokenManager: @unchecked Sendable {
         }
     }
 
-    /// Called when the client closes. Returns whether cancelling the work in progress would lose a token; other work is
-    /// abandoned.
+    /// Called while the client is being closed. Abandons work that can be repeated. Returns whether cancelling the
+    /// remaining work would lose a token.
     func mustFinish() -> Bool { updates.mustFinish() }
 
     /// Called when the loop ends.
@@ -344,7 +344,7 @@ final class TokenManager: @unchecked Sendable {
         perform(actions)
     }
 
-    /// Uses a token that does not come from the store.
+    /// Uses the configured token, which does not come from the store.
     private func hold(_ token: Token) {
         session.hold(token)
         show(token)

@@ -49,7 +49,7 @@ extension Client {
     /// Starts a batch without blocking.
     ///
     /// - Parameters:
-    ///   - calls: The calls. Each request is validated when its call starts. An invalid request fails like any other
+    ///   - calls: The calls. Each request is validated when its call starts. An invalid request counts as a failed
     ///     call.
     ///   - concurrency: The maximum number of calls in progress, at least 1.
     ///   - collectsErrors: If true, a failure does not affect other calls. If false, the first failure ends the batch.

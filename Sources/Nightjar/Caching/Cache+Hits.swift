@@ -59,7 +59,7 @@ extension Cache {
                     head, trailers, .memory(content), count: content.readableBytes, from: progress.source,
                     readBy: call.loop.workers))
         }
-        // The stored response replaces the received one.
+        // The stored response replaces the received response, if there was one.
         call.receivedBytes = 0
         var record = CallRecord()
         record.attempts = call.attempts
@@ -89,7 +89,7 @@ extension Cache {
         return .wait
     }
 
-    /// Restarts a call whose cache entry cannot be read. Fails the call if its policy does not allow a request.
+    /// Restarts a call that cannot read its cache entry. Fails the call if its policy does not allow a request.
     func refetch(_ progress: Progress, _ call: Call) -> Verdict {
         guard !progress.cacheRequest.isCacheOnly else {
             return .fail(

@@ -1,7 +1,7 @@
 import NightjarHTTP
 import NightjarStorage
 
-/// Responds from the cache, revalidates stale entries and stores responses (RFC 9111). `CacheRequest` decides.
+/// Responds from the cache, revalidates stale entries and stores responses (RFC 9111), as decided by `CacheRequest`.
 ///
 ///     look ──hit────▶ respond
 ///      ├──validate──▶ conditional request ──304──▶ update, respond
@@ -14,7 +14,7 @@ final class Cache: Stage, @unchecked Sendable {
     let states = CallStateKey<Progress>()
     private let unstorable = CallStateKey<Unstorable>()
     let storage: CacheStorage
-    /// The fresh responses that callers' threads can use without the loop. Nil if outer stages may change the response.
+    /// The fresh responses that callers' threads can use without the loop; nil: callers' threads use none.
     let fresh: FreshResponses?
     var fetches = SharedFetches()
     /// The calls that wait for another call, or for which other calls wait.
@@ -30,7 +30,7 @@ final class Cache: Stage, @unchecked Sendable {
 
     /// The state of a call whose response is not expected to be stored.
     private final class Unstorable: CallState {
-        /// The position in the cache's change log when the request was sent.
+        /// The cache changes that were known when the request was sent.
         let began: CacheMoment
 
         init(_ began: CacheMoment) { self.began = began }

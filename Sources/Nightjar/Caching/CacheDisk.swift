@@ -13,7 +13,7 @@ final class CacheDisk: Sendable {
     private let disk: DiskCache
     private let thread = ThreadPool(1, name: "nightjar-cache")
     private let forkGeneration = Fork.generation
-    /// False if the thread could not be started for the last work. The failure is logged once.
+    /// False if the thread could not be started for the last work. Used to log the failure once.
     private let hasThread = Atomic<Bool>(true)
     /// Whether a job that writes pending changes is queued.
     private let isFlushing = Atomic<Bool>(false)
@@ -37,7 +37,8 @@ final class CacheDisk: Sendable {
 
     /// Runs `work` on the thread.
     ///
-    /// - Parameter mustRun: If the thread cannot be started, `work` runs later, when the thread starts.
+    /// - Parameter mustRun: Whether `work` is kept if the thread cannot be started. It then runs when the thread has
+    ///   been started.
     /// - Returns: False in the child of a fork, which must not use its parent's files, and if the thread cannot be
     ///   started.
     @discardableResult

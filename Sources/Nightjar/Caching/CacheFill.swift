@@ -4,7 +4,7 @@ import NightjarStorage
 
 /// Stores the body of a streamed response while the caller receives it. Used on the loop.
 ///
-/// Small bodies are also stored in memory. Larger bodies are never held completely in memory.
+/// Small bodies are also stored in memory. Larger bodies are stored on disk only.
 final class CacheFill {
     private let storage: CacheStorage
     private let writing: Writing?

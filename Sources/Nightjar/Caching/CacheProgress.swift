@@ -72,7 +72,7 @@ extension Cache {
             self.storage = storage
         }
 
-        /// A copy of this state for a call that neither waits for other calls nor sends a request for them.
+        /// A copy of this state for a call that continues without other calls.
         var copy: Progress {
             // Member 0 is in no wait queue.
             let subject = Subject(cacheRequest: cacheRequest, key: key, login: login, plain: plain)

@@ -10,7 +10,7 @@ import Synchronization
 /// credential or none.
 ///
 /// Entries on disk outlive the process. Other processes can use the same folder at the same time. A disk that is full,
-/// slow, damaged or read-only causes misses, never failed calls, and is reported to the clients' logs.
+/// slow, damaged or read-only causes misses, but no failed calls. The clients log the problem.
 public final class CacheStorage: Sendable {
     /// The settings of a cache that is opened later.
     public struct Settings: Sendable, Equatable {
@@ -47,9 +47,9 @@ public final class CacheStorage: Sendable {
     static let forked = NightjarError(
         .forked, "this cache belongs to the parent process; create a new one after fork")
 
-    /// Creates a cache. Does not access the disk.
+    /// Creates a cache without accessing the disk.
     ///
-    /// - Throws: `invalid_argument` if a folder is needed and none is known.
+    /// - Throws: `invalid_argument` if a folder is needed but not known, or set without a disk limit.
     public convenience init(_ settings: Settings = Settings()) throws(NightjarError) {
         try self.init(settings, gracePeriod: CacheDisk.gracePeriod)
     }
@@ -134,7 +134,7 @@ public final class CacheStorage: Sendable {
     ///   the cache is open.
     public func flush() throws(NightjarError) { try disk?.flush() }
 
-    /// Counts since the cache was created, and its current size.
+    /// Counts since the cache was created, and the current size of the cache.
     public struct Statistics: Sendable, Equatable {
         /// Calls that received a cached response without a request to the server.
         public var hits = 0

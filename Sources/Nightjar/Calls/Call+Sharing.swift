@@ -5,7 +5,7 @@ extension Call {
     /// The queue on which the callbacks of this call run, or nil for the loop. For a shared exchange, the queue of the
     /// first call that waits for it.
     var eventQueue: CompletionQueue? { (waiters?().first ?? self).task.queue }
-    /// The queues of all calls that wait for this one.
+    /// The queues of all calls that wait for this shared exchange. For another call, only the queue of this call.
     var eventQueues: [CompletionQueue?] { waiters.map { $0().map(\.task.queue) } ?? [task.queue] }
 
     /// Creates an internal call that performs the rest of this call, beginning below the current stage. The internal

@@ -113,7 +113,7 @@ final class Call: @unchecked Sendable {
     var collectsBody: Bool
     /// Whether part of the response has been delivered to the caller.
     var responseWasDelivered = false
-    /// Whether the total timeout has expired and the stages have been asked for a response instead.
+    /// Whether the total timeout has expired and ``Stage/expired(_:_:)`` of all stages has been called.
     var hasExpired = false
 
     var options: CallOptions { task.options }

@@ -6,7 +6,7 @@ class CallState {
     fileprivate var next: CallState? {
         didSet { following = next.map(Unmanaged.passUnretained) }
     }
-    /// The same as ``next``, without reference counting, which makes a search five times as fast.
+    /// A copy of ``next`` without reference counting, which makes a search five times as fast.
     fileprivate private(set) var following: Unmanaged<CallState>?
 }
 

@@ -19,7 +19,7 @@ public struct TaskHandlers: Sendable {
     /// whose body was partly provided is not repeated.
     public var rewindBody: (@Sendable (ClientTask) -> Void)?
     /// Called with the progress of the current attempt's bodies about ten times a second while data moves, and once
-    /// more before ``finished`` if the call succeeds. Events are skipped while an earlier one is pending.
+    /// more before ``finished`` if the call succeeds. No event is posted while an earlier progress event is pending.
     public var progress: (@Sendable (ClientTask, TransferProgress) -> Void)?
     /// Decides whether a failed attempt is retried. Receives the client's own decision.
     public var retry: (@Sendable (ClientTask, FailedAttempt) -> RetryAction)?

@@ -69,7 +69,8 @@ public final class CompletionQueue: @unchecked Sendable {
         return true
     }
 
-    /// Called under the lock, so that the descriptor is readable exactly while events are pending.
+    /// Makes the descriptor readable. Called under the lock, so that the descriptor is readable exactly while events
+    /// are pending.
     private func markReadable() {
         guard eventDescriptor >= 0, !descriptorIsReadable else { return }
         eventfd_write(eventDescriptor, 1)
@@ -137,7 +138,7 @@ public final class CompletionQueue: @unchecked Sendable {
     /// the next `poll` returns without waiting.
     ///
     /// - Parameter timeout: The maximum wait for the first event. Zero does not wait; nil waits without limit.
-    /// - Returns: The number of events run. 0 also inside an event of this queue and in a forked child.
+    /// - Returns: The number of events run. Always 0 inside an event of this queue and in a forked child.
     @discardableResult
     public func poll(timeout: Duration?) -> Int {
         let (count, mustDrain) = runEvents(timeout: timeout)

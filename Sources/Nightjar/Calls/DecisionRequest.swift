@@ -5,7 +5,7 @@
 class DecisionRequest: @unchecked Sendable {
     /// Calls the caller's callback, on the thread that delivers the task's events.
     ///
-    /// - Returns: The decision, or nil if the caller makes it later with a method of ``ClientTask``.
+    /// - Returns: The decision, or nil if the caller decides later with a method of ``ClientTask``.
     func callHandler(of task: ClientTask) -> (any Sendable)? { nil }
 
     /// Returns the verdict for the caller's decision, on the client's loop. Nil if the decision has another type.

@@ -74,7 +74,7 @@ struct StageHooks: OptionSet {
     static let streamed = StageHooks(rawValue: 128)
 }
 
-/// The stages of one client, indexed by method, so that a call only calls the stages that override it.
+/// The stages of one client, grouped by method, so that a call only calls the stages that override the method.
 final class Chain: @unchecked Sendable {
     /// A stage, retained by its chain.
     struct Link {

@@ -54,7 +54,8 @@ extension Client {
         try wait(on: queue) { outcome.withLock { $0 } }.get()
     }
 
-    /// The timeout of a logout, which waits for a token request in progress and for a store that is in use.
+    /// The timeout of a logout. A logout may wait for a token request in progress and for a store that another process
+    /// uses.
     private static let logoutLimit = Duration.seconds(180)
 
     /// Logs in. If the grant is interactive, the user logs in with a device code or a browser. Otherwise the client

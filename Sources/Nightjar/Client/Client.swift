@@ -47,7 +47,7 @@ public final class Client: Sendable {
     public let cookies: CookieStorage?
     /// Identifies the listener that logs messages of the cookie file.
     private let cookieListener: Int?
-    /// The cache; nil: none.
+    /// The HTTP cache; nil: none.
     public let cache: CacheStorage?
     let cachePolicy: CachePolicy
     let sessions: TokenSessions

@@ -100,7 +100,7 @@ extension Configuration {
         return configuration
     }
 
-    /// Returns the credentials that requests choose from. Nil: all requests use the same credentials.
+    /// Returns the credentials by security scheme. Nil: all requests use the same credentials.
     func schemeCredentials(_ template: RequestTemplate) throws(NightjarError) -> SchemeCredentials? {
         guard case .schemes(let schemes) = auth else { return nil }
         var inJar: [String] = []

@@ -75,10 +75,10 @@ public struct Configuration: Sendable {
     public var isEphemeral = false
     /// Whether compressed responses (gzip, deflate, br, zstd) are requested and decompressed.
     public var decompresses = true
-    /// The endpoints of the API. Its first server is the default base URL.
+    /// The endpoints of the API. The catalog's first server is the default base URL.
     public var catalog: Catalog?
     /// The path of an OpenAPI document that `Client.init` reads. The document's endpoints are added to ``catalog``. If
-    /// both have an endpoint of the same name, that of ``catalog`` is used. For a document at a URL, use
+    /// both have an endpoint of the same name, the endpoint of ``catalog`` is used. For a document at a URL, use
     /// ``Client/loadCatalog(from:)``.
     public var openAPI: String?
     /// The folder whose files an OpenAPI document in a file may reference; nil: the folder of the document.
@@ -87,7 +87,7 @@ public struct Configuration: Sendable {
     var schemeAuth: JSONValue?
     /// The action to take if a response does not match its endpoint's description.
     public var responseValidation = ResponseValidation.off
-    /// Receives log lines; nil: none are created.
+    /// Receives log lines; nil: nothing is logged.
     public var log: LogSink?
     /// Run before and after each call; nil: none.
     public var hooks: CallHooks?

@@ -32,7 +32,9 @@ public final class CookieStorage: Sendable {
     /// memory and saved later. The clients that use the jar log both conditions.
     ///
     /// - Parameter keepsSession: Whether session cookies are saved.
-    /// - Throws: `storage` if the file is unusable because its folder does not exist or it belongs to another program.
+    /// - Throws: `storage` if the file is unusable because its folder does not exist or it belongs to another program;
+    ///   `invalid_argument` if the file is open with another `keepsSession`; `forked` if the parent process has the
+    ///   file open.
     public init(
         file: String, policy: CookiePolicy = .all, keepsSession: Bool = false
     ) throws(NightjarError) {
@@ -47,7 +49,7 @@ public final class CookieStorage: Sendable {
 
     /// Saves pending changes on this thread. Has no effect without a file.
     ///
-    /// - Throws: `storage` if the disk cannot be written; the save is retried later in any case. `forked`.
+    /// - Throws: `storage` if the file cannot be written; the save is retried later. `forked`.
     public func flush() throws(NightjarError) {
         try checkProcess()
         try sharedFile?.saver.save()
@@ -167,7 +169,7 @@ public final class CookieStorage: Sendable {
         change { jar in bytes.withUnsafeBytes { CookiesText.read($0, into: &jar, at: CookieStorage.now) } }
     }
 
-    /// Seconds since 1970. Cookies expire by the realtime clock.
+    /// Seconds since 1970. The realtime clock determines when cookies expire.
     static var now: Double {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)

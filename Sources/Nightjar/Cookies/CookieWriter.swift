@@ -5,7 +5,7 @@ import NightjarStorage
 import NightjarTransport
 import Synchronization
 
-/// A cookie jar with a lock, shared by the requests and the saver.
+/// A cookie jar with a lock, shared by requests and the ``CookieWriter``.
 final class LockedJar: Sendable {
     private let jar: Mutex<CookieJar>
 
@@ -37,7 +37,7 @@ final class CookieWriter: Sendable {
         var failureMessage: String?
     }
 
-    /// The work to do. Members are protected by the monitor.
+    /// The work for the thread. The monitor protects the members.
     private final class PendingWork: @unchecked Sendable {
         let monitor = Monitor()
         var hasWork = false
@@ -49,7 +49,7 @@ final class CookieWriter: Sendable {
     ///
     /// - Parameter notes: Receives log messages, on any thread.
     /// - Throws: `storage` if the file is unusable because it belongs to another program or its folder does not exist.
-    ///   A disk that is full or read-only is not an error; the save is retried later.
+    ///   A full or read-only disk and a locked file are not errors; the save is retried later.
     init(
         _ path: String, keepsSession: Bool, _ jar: LockedJar,
         notes: @escaping @Sendable (LogLevel, String) -> Void
@@ -125,7 +125,8 @@ final class CookieWriter: Sendable {
 
     // MARK: The thread
 
-    /// Starts the thread. Returns nil if it cannot be started; the next change then tries again, and ``close()`` saves.
+    /// Starts the thread. Returns nil if the thread cannot be started. The next change then tries again, and
+    /// ``close()`` saves.
     private func start() -> pthread_t? {
         do throws(ThreadFailure) {
             return try startThread("nightjar-cookie") { [self] in run() }

@@ -149,7 +149,7 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
         cancels = []
     }
 
-    /// Requests the documents that the loader needs, or ends the operation if it needs none.
+    /// Requests the documents that the loader still needs. If it needs none, creates the catalog.
     private func next() {
         guard !hasEnded else { return }
         let wanted = loader.wanted
@@ -184,7 +184,7 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
             let finished = { @Sendable [weak self] (result: Result<Response, NightjarError>) in
                 let result = result.map { Content.bytes($0.body, from: $0.location.text) }
                 guard isElsewhere else { return self?.fetched(location, result) ?? () }
-                // A closed client rejects the message, but it has already ended this operation.
+                // If the client is closed, the message is rejected, but this operation has already ended.
                 loop.submit(.run { [weak self] in self?.fetched(location, result) })
             }
             if let sender {
@@ -220,7 +220,7 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
         }
     }
 
-    /// Returns whether the error ends the whole load. Errors that do not concern the document do, because a later load
+    /// Returns whether the error ends the whole load: an error that does not concern the document, so that a later load
     /// may succeed.
     private static func endsAll(_ error: NightjarError) -> Bool {
         switch error.kind {

@@ -13,7 +13,7 @@ import NightjarHTTP
 public struct Endpoint<Response>: Sendable {
     /// The called operation.
     package var operation: Operation
-    /// The values of its parameters.
+    /// The values of the operation's parameters.
     public var arguments: Arguments
     /// The options of the call: headers, query, timeouts, expected statuses. Method, target and body come from the
     /// operation.

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// Distinguishes objects created before a fork from those created after it.
+/// Distinguishes objects that were created before a fork from objects that were created afterwards.
 ///
 /// A forked child inherits the memory of its parent's clients, but not their threads. Their locks are in an arbitrary
 /// state. Therefore each client and queue records the generation in which it was created. A method of an object from an

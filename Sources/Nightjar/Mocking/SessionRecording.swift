@@ -31,7 +31,7 @@ package final class SessionRecording: Sendable {
         var inFlight: [Int: Int] = [:]
         /// The first reason why a step cannot be replayed.
         var losses: [Int: String] = [:]
-        /// The first step that was not recorded completely because the memory limit was reached.
+        /// The first step that was not recorded completely because a limit was reached.
         var firstLost: Int?
 
         mutating func lose(_ step: Int, _ reason: @autoclosure () -> String) {
@@ -158,7 +158,7 @@ package final class SessionRecording: Sendable {
         var scrubber = SecretScrubber(secrets, .names(after: 0))
         for literal in literals where !literal.isEmpty { _ = scrubber.name(of: literal) }
         for index in recorded.indices { recorded[index].exchange = scrubber.scrub(recorded[index].exchange) }
-        // A later exchange may reveal that an earlier one contains a secret.
+        // A later exchange may reveal that an earlier exchange contains a secret.
         for index in recorded.indices { recorded[index].exchange = scrubber.scrubSeen(recorded[index].exchange) }
         let short = literals.filter {
             (SessionRecording.shortestWord..<SecretScrubber.shortest).contains($0.utf8.count)
@@ -191,7 +191,7 @@ package final class SessionRecording: Sendable {
     private static let mostExchanges = 10_000
     /// The maximum number of clients. Each client has a thread, so interactive sessions create far fewer.
     private static let mostClients = 10_000
-    /// The maximum number of steps with an individual reason.
+    /// The maximum number of elements of `losses`.
     fileprivate static let mostLosses = 10_000
 }
 

@@ -1,7 +1,7 @@
 import NIOCore
 import NightjarHTTP
 
-/// Observes the calls of a client for traces, archives and metrics.
+/// Receives the events of a client's calls, for traces, archives and metrics.
 ///
 /// Events are not redacted. ``RequestRecord``, ``CurlCommand`` and ``HARWriter`` mask secrets.
 public final class CallObserver: Sendable {
@@ -47,7 +47,7 @@ public final class CallReport: Sendable {
 public final class ExchangeReport: Sendable {
     /// The durations of the phases; nil if a phase did not occur or is unknown.
     public struct Phases: Sendable, Equatable {
-        /// The time spent waiting for a connection, excluding the time to open it.
+        /// The time spent waiting for a connection, without the time to open the connection.
         public var blocked = Duration.zero
         public var dns: Duration?
         /// The time to open the connection, without name resolution and TLS.

@@ -51,7 +51,7 @@ enum ReferredFiles {
     /// - Parameters:
     ///   - file: An absolute path.
     ///   - document: The absolute path of the document that the user named.
-    ///   - folder: Nil: the document's folder.
+    ///   - folder: The folder that the caller named; nil: the document's folder.
     /// - Throws: `invalid_argument` if the file is outside the folder; `storage` if the file does not exist.
     static func check(_ file: String, of document: String, folder: String?) throws(NightjarError) {
         guard let root = resolved(folder ?? parent(of: document)) else {

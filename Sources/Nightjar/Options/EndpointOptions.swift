@@ -157,7 +157,8 @@ extension JSONSchema {
 
 extension RequestContent {
     /// Reads a JSON Schema or a type name for a required body, or `{schema=, content_type=, required=,
-    /// documentation=}`. The content type is one type or a list; default: JSON. `true` means an optional JSON body.
+    /// documentation=}`. The content type is a media type or a list of media types; default: JSON. `true` means an
+    /// optional JSON body.
     fileprivate init?(option value: JSONValue, _ path: String) throws(NightjarError) {
         var choice = BodyChoice()
         switch value {

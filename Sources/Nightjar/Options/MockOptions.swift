@@ -260,8 +260,8 @@ extension Headers {
 }
 
 extension JSONValue {
-    /// Reads `{name = expected, ...}`. An expected value is a string, a number or a list of them; true means any value,
-    /// and false means that the item must be absent.
+    /// Reads `{name = expected, ...}`. An expected value is a string, a number, or a list of strings and numbers. True
+    /// means any value, and false means that the item must be absent.
     fileprivate func wantedItems(_ path: String) throws(NightjarError) -> [(
         name: String, expected: RequestPattern.ExpectedValue
     )] {

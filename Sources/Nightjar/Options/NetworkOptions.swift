@@ -2,7 +2,7 @@ import NightjarHTTP
 
 extension NetworkProfile {
     /// Reads a profile name, or `{profile=, latency=, jitter=, down=, up=, loss=, offline=, seed=}`. Explicit values
-    /// override those of the profile.
+    /// override the values of the profile.
     init(option value: JSONValue, _ path: String) throws(NightjarError) {
         self.init()
         guard case .object = value else {

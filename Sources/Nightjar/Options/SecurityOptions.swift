@@ -3,8 +3,8 @@ import NightjarHTTP
 // The choice of credentials for a call of a client with several security schemes.
 
 extension SecurityRequirement {
-    /// Reads the name of a scheme, or a list of alternatives. An alternative is a name, or an object of scope lists by
-    /// scheme name. The schemes of one object are required together, as in OpenAPI.
+    /// Reads the name of a scheme, or a list of alternatives. An alternative is a scheme name, or an object that maps
+    /// scheme names to lists of scopes. The schemes of one object are required together, as in OpenAPI.
     static func read(_ value: JSONValue, _ path: String) throws(NightjarError) -> [SecurityRequirement] {
         if case .string(let name) = value { return [SecurityRequirement(name)] }
         // An empty Lua table can be an empty object or an empty list.
@@ -33,8 +33,8 @@ extension SecurityRequirement {
 }
 
 extension Request {
-    /// Reads the option `auth` of a call. `false` sends no credentials. A name or a list of names sends the credentials
-    /// of these schemes together.
+    /// Reads the option `auth` of a call. `false` sends no credentials. A scheme name or a list of scheme names sends
+    /// the credentials of these schemes.
     mutating func readAuth(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
         case .bool(let flag): (usesAuth, schemes) = (flag, [])

@@ -1,8 +1,8 @@
 import NightjarHTTP
 import NightjarStorage
 
-/// The credential store: `"memory"`, `"file:PATH"`, `"sqlite:PATH"`, `"keyring:SERVICE"`, or a table `{file= | sqlite=
-/// | keyring=, account=, key_file= | key_env=}`.
+/// The option `store` of a login: `"memory"`, `"file:PATH"`, `"sqlite:PATH"`, `"keyring:SERVICE"`, or a table `{file= |
+/// sqlite= | keyring=, account=, key_file= | key_env=}`.
 struct StoreChoice {
     private enum Place {
         case memory

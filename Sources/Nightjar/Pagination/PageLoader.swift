@@ -34,7 +34,7 @@ final class PageLoader: @unchecked Sendable {
     private var isPastDeadline = false
     /// The number of traversals started so far. Timeouts and pending results belong to one traversal.
     private var traversals = 0
-    /// The total time for which the page in flight was delayed at the server's request.
+    /// The total wait for the page in flight that the server has requested.
     private var waited = Duration.zero
     /// The error of the caller's last ``Paginator/setNext(_:)``, or nil.
     private var decisionError: NightjarError?
@@ -102,7 +102,7 @@ final class PageLoader: @unchecked Sendable {
         waiter.complete(.failure(PageLoader.cancelled))
     }
 
-    /// Ends the load in flight. All waiting requests fail. The position is kept.
+    /// Ends the load in flight. All waiters fail. The position is kept.
     func cancel(_ error: NightjarError = PageLoader.cancelled) {
         let waiting = waiters
         waiters = []
@@ -194,7 +194,7 @@ final class PageLoader: @unchecked Sendable {
         } catch {
             // Submitted, so that the failure is not handled inside the function that started the load.
             guard !submit({ $0.loaded(.failure(error), of: target, current) }), !loop.isClosing else { return }
-            // The client is closing, but the loop has not handled that yet.
+            // The client is being closed, but the loop has not handled the close message yet.
             loop.addCloseListener(self) { [weak self] in self?.cancel(PageLoader.closed) }
         }
     }

@@ -44,8 +44,8 @@ public final class Paginator: Sendable {
     ///
     /// - Parameters:
     ///   - queue: The queue in whose `poll` `finished` runs. Nil: `finished` runs on the client's loop thread and must
-    ///     not block. In a forked process, and if the queue or the client is closed, `finished` runs on this thread
-    ///     before this method returns.
+    ///     not block. If the queue is closed or belongs to the parent process, or if the client is closed and `queue`
+    ///     is nil, `finished` runs on this thread before this method returns.
     ///   - finished: Called once, with nil after the last page.
     public func nextPage(
         on queue: CompletionQueue?, _ finished: @escaping @Sendable (Result<Page?, NightjarError>) -> Void
@@ -66,7 +66,7 @@ public final class Paginator: Sendable {
         do throws(NightjarError) { try loader.begin(waiter) } catch { waiter.completeInline(error) }
     }
 
-    /// Blocks the thread until the next page is available and returns the page. Returns nil after the last page.
+    /// Blocks the thread and returns the next page, or nil after the last page.
     ///
     /// - Throws: `reentrant` on the client's own thread.
     public func nextPageBlocking() throws(NightjarError) -> Page? { try nextPageBlocking(on: CompletionQueue()) }

@@ -1,19 +1,19 @@
 import NIOCore
 import NightjarHTTP
 
-/// Lets identical concurrent calls share one exchange and one body in memory. It is not a cache: completed responses
-/// are forgotten.
+/// Lets identical concurrent calls share one exchange and one body in memory. This stage is not a cache: completed
+/// responses are not kept.
 ///
 /// Calls are identical if they are safe, have no body, have byte-identical heads including credentials, and have
-/// equivalent options. The exchange is an internal call that belongs to none of them: a call can leave at any time, and
-/// the last one to leave cancels the exchange.
+/// equivalent options. The exchange is an internal call. A waiting call can leave at any time, and the last call that
+/// leaves cancels the exchange.
 ///
 /// No further calls join an exchange
 /// - after one of its calls has timed out, because the server may never respond;
 /// - after a write to its origin has ended, or after the writer has received the head of its response: the response of
-///   the exchange may show the state before that write. RFC 9111 section 4.4 invalidates stored responses for the same
-///   reason but names single URLs. A write to a member also changes its collection, and another exchange costs little,
-///   so the rule applies to all exchanges of the origin.
+///   the exchange may show the state before that write. RFC 9111 section 4.4 invalidates stored responses of single
+///   URLs for the same reason. This stage retires all exchanges of the origin, because a write to a member also changes
+///   its collection, and another exchange costs little.
 final class Coalesce: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .expired, .ended] }
     private let sessions: TokenSessions
@@ -66,7 +66,7 @@ final class Coalesce: Stage, @unchecked Sendable {
         }
     }
 
-    /// The place of one call among those that wait for an exchange.
+    /// The place of one call in the list of calls that wait for an exchange.
     private final class Place: CallState {
         let shared: Shared
         let index: Int
@@ -214,7 +214,7 @@ extension CallOptions {
             && other.insertion == nil
             && timeouts.connect == other.timeouts.connect && timeouts.idle == other.timeouts.idle
             && respectsRetryAfter == other.respectsRetryAfter
-            // One call may accept a status that another one retries.
+            // One call may accept a status that another call retries.
             && expectedStatuses == other.expectedStatuses && confinement === other.confinement
     }
 }

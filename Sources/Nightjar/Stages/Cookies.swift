@@ -27,7 +27,7 @@ final class Cookies: Stage, @unchecked Sendable {
     }
 
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
-        // Cookies of a cached response were stored when it was received.
+        // Cookies of a cached response were stored when the response was received.
         guard call.usesCookies, !call.isReplaying, head.headers.firstIndex(of: "Set-Cookie") != nil else {
             return .proceed
         }

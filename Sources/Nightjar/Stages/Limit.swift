@@ -6,7 +6,7 @@ import NightjarHTTP
 /// `LimitGate`. A pause that a response requests (429 or 503 with Retry-After) holds back the calls of the origin or of
 /// the resource: see ``PauseScope``.
 ///
-/// Without limits and without requested pauses there is no gate, and the stage costs nothing.
+/// Without limits and requested pauses, there is no gate, and the stage costs almost nothing.
 final class Limit: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .responded, .failed, .abandoned, .expired, .ended] }
     private let progressKey = CallStateKey<Progress>()
@@ -56,7 +56,7 @@ final class Limit: Stage, @unchecked Sendable {
         var isReleasing = false
         /// When the gate's timer fires.
         var alarm: UInt64?
-        /// Whether the gate exists only because a server requested a pause.
+        /// Whether the gate has no limits and exists only for a pause that a server requested.
         let isForServer: Bool
 
         init(_ scope: Scope, _ settings: LimitGate.Settings, isForServer: Bool) {
@@ -200,7 +200,7 @@ final class Limit: Stage, @unchecked Sendable {
         call.options.limitGroup.map { .group(ExactText($0)) } ?? .origin(call.request.origin)
     }
 
-    /// Returns the gate of a call. Nil if the call has no limits and its server requested no pause.
+    /// Returns the gate of a call. Nil if the call has no limits and its origin is not paused.
     private func gate(for call: Call) -> Gate? {
         if let last, call.options.limitGroup == nil, last.origin == call.request.origin { return last }
         let scope = scope(of: call)

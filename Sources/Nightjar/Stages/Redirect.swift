@@ -42,7 +42,7 @@ final class Redirect: Stage, @unchecked Sendable {
 
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
         let known = call.states[states]
-        // The previous attempt may have failed after it received a head.
+        // The previous attempt may have failed after it had received a redirect response's head.
         known?.proposed = nil
         guard 301...308 ~= head.status else { return .proceed }
         let progress = known ?? begin(call)
@@ -156,7 +156,7 @@ final class Redirect: Stage, @unchecked Sendable {
             phase: .total, requestMayHaveBeenProcessed: true, retryAfter: proposed.wait)
     }
 
-    /// The maximum number of body bytes that are read to reuse the connection. Opening a connection costs less than
-    /// reading more.
+    /// The maximum number of body bytes that are read to reuse the connection. Reading more costs more than opening a
+    /// connection.
     private static let largestDrained = 64 * 1024
 }

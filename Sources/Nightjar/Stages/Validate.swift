@@ -66,6 +66,6 @@ final class Validate: Stage, @unchecked Sendable {
         call.note(.warning, "endpoint \(quoted(contract.endpoint)) is deprecated")
     }
 
-    /// The maximum number of remembered names, more than any known API has deprecated endpoints.
+    /// The maximum number of warnings. No known API has as many deprecated endpoints.
     private static let maximumWarnings = 10_000
 }
