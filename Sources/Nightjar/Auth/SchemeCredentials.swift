@@ -95,7 +95,7 @@ final class SchemeCredentials: Sendable {
         throw NightjarError(
             .invalidRequest,
             "authentication is required \(SecurityRequirement.text(ways)), and the client has credentials for "
-                + "\(list); set them in the option auth.schemes")
+                + "\(list); set the required credentials in the option auth.schemes")
     }
 
     /// The credentials that the caller listed.
@@ -120,7 +120,8 @@ final class SchemeCredentials: Sendable {
         NightjarError(
             .invalidRequest,
             "authentication is required \(SecurityRequirement.text([SecurityRequirement(schemes.map { .init($0) })])), "
-                + "but more than one of them uses the header \"Authorization\", which a request can have only once")
+                + "but more than one of these schemes uses the header \"Authorization\", which a request can have only once"
+        )
     }
 
     private var list: String {

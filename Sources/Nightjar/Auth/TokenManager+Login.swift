@@ -65,7 +65,7 @@ extension TokenManager {
         begin(ending, overtaken: { completion(nil) }) { [self] outcome, error, _ in
             guard outcome != .ended else { return flush(cache, then: completion) }
             let reason = error?.message ?? "the token \(store.name) was changed by other processes too often"
-            loop.note(.error, "saving the logout failed; it is repeated with the next call: \(reason)")
+            loop.note(.error, "saving the logout failed and will be retried with the next call: \(reason)")
             let failure = NightjarError(
                 .storage, "this client is logged out, but its store still has the login: \(reason); log out again",
                 code: error?.code ?? 0)

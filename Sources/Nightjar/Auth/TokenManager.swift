@@ -307,7 +307,7 @@ final class TokenManager: @unchecked Sendable {
     func shutDown() {
         for purpose in updates.leave() {
             let change = purpose == .logOut ? "logout" : "login"
-            loop.note(.error, "the client was closed before its \(change) reached the token \(store.name)")
+            loop.note(.error, "the client was closed before its \(change) was saved in the token \(store.name)")
         }
         pendingRequest?.withdraw()
     }

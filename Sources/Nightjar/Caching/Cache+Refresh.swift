@@ -87,9 +87,8 @@ extension Cache: LoginResponses {
             return .fail(
                 NightjarError(
                     .tooLarge,
-                    "the response was not stored: its body of \(size) bytes is larger than an eighth of the cache "
-                        + "(and 1 MiB in "
-                        + "memory), or the disk has no room; raise the cache's limits"))
+                    "storing the response failed: its body of \(size) bytes is larger than an eighth of the memory cache or "
+                        + "than 1 MiB, and the disk cache is disabled or has no room; raise the cache's limits"))
         }
         var record = CallRecord()
         record.attempts = 0

@@ -45,7 +45,7 @@ public final class CacheStorage: Sendable {
     public var isOfParent: Bool { Fork.hasForked(since: forkGeneration) }
 
     static let forked = NightjarError(
-        .forked, "this cache belongs to the parent process; create a new one after fork")
+        .forked, "this cache belongs to the parent process; create a new one after the fork")
 
     /// Creates a cache without accessing the disk.
     ///

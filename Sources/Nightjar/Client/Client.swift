@@ -235,7 +235,7 @@ public final class Client: Sendable {
     }
 
     static let forked = NightjarError(
-        .forked, "this client belongs to the parent process; create a new one after fork")
+        .forked, "this client belongs to the parent process; create a new one after the fork")
 
     /// Closes the client. Returns when all of its work has ended.
     ///

@@ -93,7 +93,7 @@ extension Mock {
             case .fail(let error): return .refuse(error)
             case .callResponder(let responder, let parameters):
                 guard let respond else {
-                    return .refuse(NightjarError(.script, "the mock has no responder for its route"))
+                    return .refuse(NightjarError(.script, "the mock has no responder for the matched route"))
                 }
                 let weakExchange = Weak(exchange)
                 respond(

@@ -40,7 +40,7 @@ extension Authentication {
         }
         guard case .object(let members) = schemes, !members.isEmpty else {
             throw .mismatch(
-                "\(path).schemes", expected: "a table of credentials by the names of security schemes", schemes)
+                "\(path).schemes", expected: "a table of credentials by security scheme name", schemes)
         }
         var read = ExactDictionary<Authentication>()
         for member in members {

@@ -185,8 +185,7 @@ extension SecurityScheme {
             throw NightjarError(
                 .invalidArgument,
                 "the security scheme \(quoted(name)) sends its secrets to \(quoted(origin.description)), which is "
-                    + "another origin than "
-                    + "the API's (\(quoted(api.description))); set token_url if this is intended")
+                    + "not the API's origin (\(quoted(api.description))); set token_url if this is intended")
         }
         guard origin.isTLS || origin.isThisMachine else {
             throw NightjarError(

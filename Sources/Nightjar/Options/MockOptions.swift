@@ -217,7 +217,7 @@ extension MockFault {
             throw NightjarError(
                 .invalidArgument,
                 "option \(quoted(path)): \(quoted(kind.rawValue)) occurs before the body, so "
-                    + "after cannot be set")
+                    + "the option after cannot be set")
         }
     }
 
@@ -286,7 +286,8 @@ extension JSONValue {
             return .values(texts)
         default:
             guard let text = itemText else {
-                throw .mismatch(path, expected: "a string, a number, a list of them, true or false", self)
+                throw .mismatch(
+                    path, expected: "a string, a number, a list of strings and numbers, true or false", self)
             }
             return .value(text)
         }

@@ -10,7 +10,7 @@ extension SecurityRequirement {
         // An empty Lua table can be an empty object or an empty list.
         guard value != .object([]) else { return [] }
         guard case .array(let elements) = value else {
-            throw .mismatch(path, expected: "the name of a security scheme or a list of them", value)
+            throw .mismatch(path, expected: "a security scheme name or a list of alternatives", value)
         }
         var ways: [SecurityRequirement] = []
         for (index, element) in elements.enumerated() {
@@ -25,7 +25,7 @@ extension SecurityRequirement {
                     way.schemes.append(Use(member.name, scopes: scopes))
                 }
                 ways.append(way)
-            default: throw .mismatch(path, expected: "a name, or a table of lists of scopes by name", element)
+            default: throw .mismatch(path, expected: "a scheme name, or a table of scope lists by scheme name", element)
             }
         }
         return ways
@@ -41,7 +41,8 @@ extension Request {
         case .string(let name): (usesAuth, schemes) = (true, [name])
         case .array: (usesAuth, schemes) = (true, try value.texts(path))
         default:
-            throw .mismatch(path, expected: "true, false, or the name of a security scheme or a list of them", value)
+            throw .mismatch(
+                path, expected: "true, false, a security scheme name or a list of security scheme names", value)
         }
     }
 }
