@@ -79,7 +79,7 @@ public struct OAuth2: Sendable, CustomStringConvertible, CustomReflectable {
         case authorizationCode
     }
 
-    /// An absolute URL, or one relative to the base URL.
+    /// An absolute URL, or a URL relative to the base URL.
     public var tokenURL: String
     public var client = OAuthRequest.ClientAuthentication.unnamed
     public var grant = Grant.refreshToken
@@ -114,7 +114,7 @@ public final class TokenProvider: Sendable {
 
 /// The client's request for one token, passed to a ``TokenProvider``.
 public final class TokenRequest: Sendable {
-    /// Whether the server rejected the last token. False if the token expired or there was none.
+    /// Whether the server rejected the last token. False if the token expired or there was no token.
     public let wasRejected: Bool
     private let submit: @Sendable (Result<Token, NightjarError>) -> Void
     private let forkGeneration = Fork.generation

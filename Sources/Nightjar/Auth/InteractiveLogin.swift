@@ -23,7 +23,7 @@ final class InteractiveLogin: ClientOperation, @unchecked Sendable {
 
     /// The callbacks of a login.
     struct Handlers {
-        /// Where the callbacks run, as for a call.
+        /// The queue of the callbacks; nil: the loop.
         let queue: CompletionQueue?
         let prompt: @Sendable (LoginPrompt) -> Void
         let finished: @Sendable (Result<Void, NightjarError>) -> Void

@@ -13,7 +13,7 @@ struct Login: Sendable {
 }
 
 extension Authentication {
-    /// Whether the credentials as sent change during the client's lifetime.
+    /// Whether the field that carries the credentials changes during the client's lifetime.
     var changes: Bool {
         switch self {
         case .digest, .login: true

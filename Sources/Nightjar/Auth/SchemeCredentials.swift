@@ -74,6 +74,8 @@ final class SchemeCredentials: Sendable {
 
     // MARK: Choosing
 
+    /// Returns the credentials of a request.
+    ///
     /// - Throws: `invalid_request` with the names of the schemes if no alternative has complete credentials.
     func choice(for request: borrowing Request) throws(NightjarError) -> Choice {
         guard request.usesAuth else { return Choice() }

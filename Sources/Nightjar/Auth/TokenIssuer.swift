@@ -50,6 +50,8 @@ struct TokenIssuer: Sendable {
         }
     }
 
+    /// Returns the request that obtains a new token.
+    ///
     /// - Parameter key: The idempotency key.
     /// - Returns: Nil if a new token needs an interactive login.
     func exchange(of token: Token?, key: IdempotencyKey) throws(NightjarError) -> Exchange? {

@@ -15,7 +15,7 @@ final class TokenManager: @unchecked Sendable {
     /// Holds the token that belongs to the version of ``machine``.
     var session: TokenSession
     private var field = TokenField()
-    /// The cache partition of this login. It does not change when the token is refreshed.
+    /// The cache partition of this login, which a token refresh does not change.
     var partition: CachePartition? { partitions.current }
     private var partitions = LoginPartition()
     private var waiting: [TokenRefresh.Call: Call] = [:]
@@ -339,7 +339,7 @@ final class TokenManager: @unchecked Sendable {
         let before = machine.version
         let actions = machine.succeeded(
             refresh, expiry: token.expiry, canRefresh: canRefreshLogin(token), wasExchanged: wasExchanged, at: now())
-        // The machine may have changed to another login, or to none.
+        // The machine may meanwhile have another login, or no login.
         if machine.version != before, let token = session.take(outcome) { show(token) }
         perform(actions)
     }

@@ -21,7 +21,7 @@ extension Client {
     }
 
     /// Sends requests with bounded concurrency and returns one result for each request. A failure does not affect other
-    /// requests. If the Swift task is cancelled, calls in progress fail with `cancelled`.
+    /// requests. If the Swift task is cancelled, the remaining requests fail with `cancelled`.
     ///
     /// - Throws: Only `invalid_argument`, if the concurrency is below 1.
     public func collect(

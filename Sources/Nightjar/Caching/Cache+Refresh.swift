@@ -34,7 +34,7 @@ extension Cache: LoginResponses {
     /// login, which the next login does not use.
     func forget(_ partition: CachePartition) { storage.remove(partition) }
 
-    /// Called when the client's calls begin to use another login's token, or none.
+    /// Called when the client's calls begin to use another login's token, or no token.
     func loginChanged() { fresh?.login.add(1, ordering: .releasing) }
 
     func flush(on loop: ClientLoop, then completion: @escaping (NightjarError?) -> Void) {

@@ -128,6 +128,8 @@ final class Cache: Stage, @unchecked Sendable {
         }
     }
 
+    /// Searches the disk, and resumes the call with the result.
+    ///
     /// - Returns: False if there is no disk cache or its thread cannot be started.
     private func lookOnDisk(_ progress: Progress, _ call: Call) -> Bool {
         guard storage.isPersistent else { return false }
@@ -169,7 +171,7 @@ final class Cache: Stage, @unchecked Sendable {
         }
     }
 
-    /// Whether two calls can share the response: it must be a complete response that may be stored.
+    /// Whether two calls can share the response. The response must be complete and storable.
     private func isShareable(_ fetch: CacheFetch, _ progress: Progress) -> Bool {
         guard progress.cacheRequest.mayBeStored, !progress.cacheRequest.requestsRange,
             progress.cacheRequest.policy != .reload
@@ -299,8 +301,8 @@ final class Cache: Stage, @unchecked Sendable {
         return .proceed
     }
 
-    /// Handles the expiry of the total timeout. Responds with a stale entry that may replace a failure, if there is
-    /// one. RFC 5861 section 4.
+    /// Handles the expiry of the total timeout: responds with a stale entry if the entry may replace a failure. RFC
+    /// 5861 section 4.
     override func expired(_ error: NightjarError, _ call: Call) -> Verdict {
         guard let progress = call.states[states] ?? resumeShared(call) else { return .proceed }
         if case .replay = progress.reading { return .proceed }

@@ -37,8 +37,8 @@ final class CacheDisk: Sendable {
 
     /// Runs `work` on the thread.
     ///
-    /// - Parameter mustRun: Whether `work` is kept if the thread cannot be started. It then runs when the thread has
-    ///   been started.
+    /// - Parameter mustRun: Whether `work` is kept if the thread cannot be started, and runs when the thread starts
+    ///   later.
     /// - Returns: False in the child of a fork, which must not use its parent's files, and if the thread cannot be
     ///   started.
     @discardableResult
@@ -69,8 +69,7 @@ final class CacheDisk: Sendable {
     /// Queues another attempt to write pending changes. Repeats this while another process locks the index.
     private func scheduleFlush() {
         guard disk.hasPendingChanges, !isFlushing.exchange(true, ordering: .relaxed) else { return }
-        // Cannot fail: this code runs on the pool's thread, so no thread has to start. The queued work does not retain
-        // this object.
+        // Cannot fail, because the pool's only thread runs this code. The queued work does not retain this object.
         try? thread.submit { [weak self] in
             guard let self else { return }
             let result = disk.settle(within: 0.1)

@@ -11,7 +11,7 @@ final class CacheFill {
     /// The body so far. Nil if the body is too large for memory.
     private var kept: ByteBuffer? = ByteBuffer()
     private(set) var count = 0
-    /// Whether no more parts are stored: neither memory nor disk can store the body, or the body is complete.
+    /// Whether further parts are ignored: the body is complete, or can be stored neither in memory nor on disk.
     private(set) var isAbandoned = false
 
     /// The disk writer, used only on the disk's thread.

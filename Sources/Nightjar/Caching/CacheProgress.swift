@@ -35,11 +35,11 @@ extension Cache {
         /// The entries found so far.
         var entries: [CachedEntry]
         var hasQueriedDisk = false
-        /// The request to the server, if one is needed.
+        /// The request to the server; nil if no request is needed.
         var fetch: CacheFetch?
         var isQueued = false
         var leads = false
-        /// Whether the call has waited for another call. It does not wait again.
+        /// Whether the call has waited for another call. A call waits at most once.
         var hasWaited = false
         /// Whether the request to send has already been decided.
         var isDecided = false

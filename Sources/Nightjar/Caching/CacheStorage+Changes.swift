@@ -49,7 +49,8 @@ extension CacheStorage {
         return isRun ? nil : isInMemory
     }
 
-    /// - Returns: The entry, already invalidated if the resource was written to after `moment`; nil if none was stored.
+    /// - Returns: The entry, already invalidated if the resource was written to after `moment`; nil if no entry was
+    ///   stored.
     @discardableResult
     func storeInMemory(
         _ key: CacheKey, _ response: StoredResponse, _ body: ByteBuffer, since moment: CacheMoment

@@ -6,8 +6,8 @@ import Synchronization
 
 /// An HTTP cache (RFC 9111) in memory and, with a folder, on disk. Several clients can share it. Any thread.
 ///
-/// The cache is private: a response to a request with one credential is never returned to a request with another
-/// credential or none.
+/// The cache is private: a response to a request with a credential is never returned to a request with another
+/// credential or without credentials.
 ///
 /// Entries on disk outlive the process. Other processes can use the same folder at the same time. A disk that is full,
 /// slow, damaged or read-only causes misses, but no failed calls. The clients log the problem.

@@ -35,7 +35,7 @@ final class FreshResponses: Sendable {
 
     private let storage: CacheStorage
     private let state = Mutex(State())
-    /// Incremented when the client's calls begin to use another login's token, or none.
+    /// Incremented when the client's calls begin to use another login's token, or no token.
     let login = Atomic<UInt64>(1)
 
     init(_ storage: CacheStorage) { self.storage = storage }

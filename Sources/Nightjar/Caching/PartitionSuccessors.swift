@@ -29,7 +29,7 @@ final class PartitionSuccessors: Sendable {
     }
 
     /// Returns the key of the response that set the cookies of `key`. The request for that response did not carry the
-    /// cookies. Nil if there is none.
+    /// cookies. Nil if no stored response set the cookies.
     func origin(of key: CacheKey, _ origin: Origin) -> CacheKey? {
         ancestor(origin, key.partition, url: key.url).map { CacheKey(url: key.url, partition: $0) }
     }

@@ -28,7 +28,7 @@ final class RecentWrites: Sendable {
 
     /// - Parameters:
     ///   - url: Nil if the change affects more than one URL.
-    ///   - isWritten: True if there is no index, so that ``wrote(_:)`` is not called.
+    ///   - isWritten: True if there is no index. ``wrote(_:)`` is then not called.
     /// - Returns: The ticket of the change.
     func note(_ effect: ChangeEffect, _ url: String?, isWritten: Bool) -> UInt64 {
         let name = url.map { CacheChange.name(ofURL: $0) }

@@ -129,7 +129,7 @@ final class Call: @unchecked Sendable {
     var isReplaying: Bool { entryStage < chain.bottom }
     /// Whether this is an internal call of the client.
     var isInner: Bool { completion != nil }
-    /// Whether the cookie jar applies to this call. It does not if the caller sets the Cookie field.
+    /// Whether the cookie jar applies to this call. False if the caller sets the Cookie field.
     private(set) lazy var usesCookies =
         options.usesCookies && (!task.request.ownCookies.isEmpty || !task.request.hasField("Cookie"))
 

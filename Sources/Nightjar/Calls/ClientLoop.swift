@@ -101,7 +101,7 @@ final class ClientLoop: @unchecked Sendable {
 
     var isOnLoop: Bool { thread.loop.inEventLoop }
     var eventLoop: any EventLoop { thread.loop }
-    /// For threads whose work may end after the client.
+    /// Passes the results of threads whose work may end after the client.
     let gate: LoopGate
     /// Used on the loop.
     let clock: LoopClock
@@ -163,7 +163,7 @@ final class ClientLoop: @unchecked Sendable {
 
     private func drainInbox() {
         var batch: [Message] = []
-        swap(&batch, &spareInbox)  // Otherwise both variables share storage, and the next append copies it.
+        swap(&batch, &spareInbox)  // Otherwise both variables would share storage, which the next append would copy.
         monitor.withLock {
             swap(&batch, &inbox)
             isScheduled = false
@@ -353,7 +353,7 @@ final class ClientLoop: @unchecked Sendable {
 
     /// Ensures that timeouts are checked no later than at `moment`.
     ///
-    /// One timer serves all calls. It costs a call one comparison and fires about once per timeout period.
+    /// One timer serves all calls: each call costs one comparison, and the timer fires about once per timeout period.
     func watch(until moment: NIODeadline) {
         guard alarm.arm(at: moment.uptimeNanoseconds) else { return }
         schedule(at: moment) { self.checkLimits(due: moment) }

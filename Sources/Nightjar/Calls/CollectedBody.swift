@@ -17,7 +17,7 @@ struct CollectedBody {
         try content.reserve(size, for: CollectedBody.purpose)
     }
 
-    /// - Parameter hold: Counts the collected bytes. Nil: they are not counted.
+    /// - Parameter hold: Counts the collected bytes. Nil: the bytes are not counted.
     /// - Throws: `too_large` if the body becomes larger than `maximum` or `hold` has no room for it; `no_memory`.
     mutating func append(
         _ part: ByteBuffer, maximum: Int, countedBy hold: MemoryReservation?

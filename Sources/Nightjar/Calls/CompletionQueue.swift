@@ -53,7 +53,7 @@ public final class CompletionQueue: @unchecked Sendable {
         }
         monitor.lock()
         if isClosed, isIdle {
-            // Only log lines and observer events of open clients can arrive now. Nothing polls the closed queue.
+            // Nothing polls the closed queue. Open clients may still post log lines and observer events.
             monitor.unlock()
             new.removeAll()
             return false
@@ -131,8 +131,8 @@ public final class CompletionQueue: @unchecked Sendable {
 
     // MARK: Called by the owner
 
-    /// Runs pending events on this thread, in the order in which they were posted. Waits for the first event if none is
-    /// pending.
+    /// Runs pending events on this thread, in the order in which they were posted. If no event is pending, waits for
+    /// the first event.
     ///
     /// Starts no event after 1,024 events or 10 ms. The other events stay pending: the descriptor stays readable, and
     /// the next `poll` returns without waiting.
@@ -206,7 +206,7 @@ public final class CompletionQueue: @unchecked Sendable {
         return (end - first, mustDrain)
     }
 
-    /// Runs events until none is left or the limits of one poll are reached.
+    /// Runs events until no event is left or a limit of the poll is reached.
     ///
     /// - Returns: The index of the first event that was not run.
     private func run(_ batch: inout [QueueEvent], from first: Int) -> Int {

@@ -1,13 +1,13 @@
 /// Decides when the loop waits briefly before it polls its sockets again: event coalescing, as in network cards.
 ///
 /// Responses of a busy nearby server arrive a few microseconds apart. Without coalescing, the loop, the caller and the
-/// server wake and sleep for each response. This takes a fifth of the processor time of a small call. Therefore, if
-/// many calls are in flight, the loop waits after it has posted its events, and then handles several responses in one
-/// wake-up.
+/// server wake and sleep for each response. The wake-ups take a fifth of the processor time of a small call. Therefore,
+/// if many calls are in flight, the loop waits after it has posted its events, and then handles several responses in
+/// one wake-up.
 ///
 /// Events that are already received never wait. A response that arrives during the delay waits at most three
-/// microseconds per call in flight, which is less than the server's own time for one call. Delays during which fewer
-/// than two responses arrive become exponentially rarer.
+/// microseconds per call in flight. A server needs more time for one call. Delays during which fewer than two responses
+/// arrive become exponentially rarer.
 struct EventCoalescer {
     /// Calls that were sent and have no response head yet.
     private(set) var awaited = 0

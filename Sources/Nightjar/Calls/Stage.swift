@@ -3,8 +3,8 @@ import NightjarHTTP
 import NightjarTransport
 
 /// One concern of a call. A stage receives the request on the way down, and the response or the failure on the way up.
-/// It returns a verdict synchronously, which `Call` carries out. One instance serves all calls of a client, on the
-/// client's loop.
+/// The stage returns a verdict at once, and `Call` carries out the verdict. One instance serves all calls of a client,
+/// on the client's loop.
 ///
 /// A class and not a protocol, so that a ``Chain`` can call a stage without reference counting.
 class Stage: @unchecked Sendable {
@@ -19,9 +19,9 @@ class Stage: @unchecked Sendable {
     func streamed(_ content: ByteBuffer, _ call: Call) {}
     /// Called with a failure from below.
     func failed(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
-    /// Called when the total timeout has expired while a stage below, or the transport, was still working. This is the
-    /// last chance to respond. All stages are called from the bottom up, and the first verdict other than `proceed`
-    /// counts. A stage must remove a call that waits in its queue.
+    /// Called when the total timeout has expired while a stage below, or the transport, was still working. A stage can
+    /// then respond for the last time. All stages are called from the bottom up, and the first verdict other than
+    /// `proceed` counts. A stage must remove a call that waits in its queue.
     func expired(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
     /// Called with a complete response.
     func responded(_ response: Response, _ call: Call) -> Verdict { .proceed }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The timeouts of one call, as a value: it reads no clock and owns no timer.
+/// The timeouts of one call, as a value without a clock and without timers.
 ///
 ///     total  from the start of the call to its end, with all attempts and waits
 ///     idle   from the last progress, while the call waits for the server on a connection

@@ -3,8 +3,8 @@ import NightjarHTTP
 
 /// The progress of the bodies of a call's current attempt, for ``TaskHandlers/progress``.
 public struct TransferProgress: Sendable, Equatable {
-    /// Request body bytes sent. While data is in flight, the number may be slightly too low, because the head and the
-    /// framing in the socket's send buffer are counted as unsent body bytes.
+    /// Request body bytes sent. While data is in flight, the number may be slightly too low: unsent bytes of the head
+    /// and the framing are subtracted, too.
     public var sent = 0
     /// The length of the request body; nil if the length is not known in advance.
     public var sentTotal: Int?

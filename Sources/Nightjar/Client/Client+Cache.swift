@@ -5,7 +5,7 @@ import NightjarHTTP
 /// entries of the client's calls.
 extension Client {
     /// Returns the cached response to `request`, of any age and status, without a request to the server. Returns nil if
-    /// there is none.
+    /// no response is cached.
     ///
     /// Blocks the thread while the disk is read and while a token refresh is in progress.
     ///
@@ -44,7 +44,7 @@ extension Client {
     ///
     /// - Parameters:
     ///   - request: A GET request.
-    ///   - headers: A Date field is not needed.
+    ///   - headers: The fields of the response. A Date field is not needed.
     /// - Throws: `invalid_argument` with the reason if RFC 9111 section 3 forbids storing the response;
     ///   `invalid_request` for a client without a cache.
     public func insert(

@@ -8,7 +8,8 @@ extension Client {
     /// Replaces the current token with a token that the program has obtained, and saves it in the store.
     ///
     /// - Parameter scheme: The security scheme of the login, if the client has several logins. Nil: the only login.
-    /// - Throws: `invalid_request` if the client has no such login.
+    /// - Throws: `invalid_argument` for a token that cannot be sent; `invalid_request` if no login matches, or if several
+    ///   logins match; `closed`; `forked`.
     public func setToken(_ token: Token, scheme: String? = nil) throws(NightjarError) {
         guard token.authorization != nil else {
             throw NightjarError(
@@ -29,7 +30,7 @@ extension Client {
     /// - Parameters:
     ///   - scheme: The security scheme of the login, if the client has several logins. Nil: the only login.
     ///   - queue: Where `finished` is called, as for a call.
-    /// - Throws: `invalid_request` if the client has no such login.
+    /// - Throws: `invalid_request` if no login matches, or if several logins match; `closed`; `forked`.
     /// - Returns: The operation. Cancelling it ends the wait and does not undo the logout.
     @discardableResult
     public func logOut(

@@ -57,6 +57,8 @@ extension Client {
         guard !isOfParent else { throw Client.forked }
     }
 
+    /// Checks that this thread may block until a call has ended.
+    ///
     /// - Throws: `reentrant` on the client's own thread, which would wait for itself; `forked`.
     func checkMayWait() throws(NightjarError) {
         guard !loop.isOnLoop else {

@@ -61,6 +61,8 @@ public final class Client: Sendable {
     /// Queues of finished blocking calls, kept for reuse.
     let blockingQueues = Mutex<[CompletionQueue]>([])
 
+    /// Creates a client and its event loop.
+    ///
     /// - Throws: `invalid_url`, `invalid_request`, `invalid_argument` or `tls` if the configuration is invalid;
     ///   `storage` or `decoding` if a configured file cannot be used; `forked` for a jar or a cache of the parent
     ///   process.
@@ -151,7 +153,8 @@ public final class Client: Sendable {
     /// The names of header fields that the configuration marks as sensitive.
     var sensitiveNames: [String] { template.sensitiveNames }
 
-    /// Returns the prepared call for a request that consists of a method and a target only. Nil if none is stored.
+    /// Returns the prepared call for a request that consists of a method and a target only. Nil if the request is not
+    /// stored.
     package func repeated(_ method: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer) -> RepeatedRequests.Call?
     {
         Fork.hasForked(since: forkGeneration) ? nil : repeated.find(method, target)

@@ -19,8 +19,8 @@ package struct SentRequest: Sendable {
     package var request: Request
     /// The fields that were set for this request only.
     package var ownFields = Headers()
-    /// False if the request goes to an origin other than that of the first page or the catalog. The sender must then
-    /// add no credentials.
+    /// False if the origin of the request differs from the origin of the first page or the catalog. The sender must
+    /// then add no credentials.
     package var carriesCredentials = true
 
     init(_ request: Request) { self.request = request }

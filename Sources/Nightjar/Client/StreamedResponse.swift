@@ -6,7 +6,7 @@ import Synchronization
 /// A response whose body is read in parts.
 ///
 /// The call is cancelled, and its connection is closed, if the iterator of ``body`` is released before the end of the
-/// body. The same happens if all copies of this value and of ``body`` are released.
+/// body. The same happens if all copies of this value and of ``body`` are released and no iterator exists.
 public struct StreamedResponse: Sendable {
     public let head: ResponseHead
     public let body: Body

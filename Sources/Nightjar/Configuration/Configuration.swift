@@ -14,7 +14,7 @@ public struct Configuration: Sendable {
     public var headers = Headers()
     /// The User-Agent field; nil sends none.
     public var userAgent: String? = "nightjar/\(Version.string)"
-    /// The timeouts of calls that set none. Default: connect 5 s, idle 30 s, total 300 s.
+    /// The default timeouts of calls: initially connect 5 s, idle 30 s, total 300 s.
     public var timeouts = Timeouts(connect: .seconds(5), idle: .seconds(30), total: .seconds(300))
     /// The maximum size of a collected response body, in bytes; 64 MiB by default and at most ``largestBody``. A call
     /// with a larger response fails with `too_large`.
@@ -37,9 +37,9 @@ public struct Configuration: Sendable {
     public var retry = RetrySettings()
     /// The retry budget that all calls of the client share.
     public var retryBudget = RetryBudget.Settings()
-    /// Whether the Retry-After field of a response (RFC 9110 section 10.2.3) is respected: retries and redirects wait
-    /// for the time that the field specifies, and other calls to the origin or the resource are held back until then.
-    /// If false, the field is only reported in errors.
+    /// Whether the Retry-After field of a response (RFC 9110 section 10.2.3) is respected. If true, retries and
+    /// redirects wait for the time that the field specifies, and other calls to the origin or the resource are held
+    /// back until then. If false, the field is only reported in errors.
     public var respectsRetryAfter = true
     /// How redirects are handled.
     public var redirect = RedirectSettings()
@@ -55,11 +55,11 @@ public struct Configuration: Sendable {
     public var forwardedHeaders: [String] = []
     /// ``forwardedHeaders``, validated by `Client.init`.
     var forwardedFields: ForwardedFields { (try? ForwardedFields(forwardedHeaders)) ?? .standard }
-    /// The cookie jar; nil: cookies are neither stored nor sent. Several clients may share one.
+    /// The cookie jar, which several clients may share. Nil: cookies are not stored and not sent.
     public var cookies: CookieStorage?
     /// The cookie file that `Client.init` opens if ``cookies`` is nil.
     public var cookieFile: CookieFileOptions?
-    /// The cache; nil: responses are not cached. Several clients may share one.
+    /// The cache, which several clients may share. Nil: responses are not cached.
     public var cache: CacheStorage?
     /// The settings of the cache that `Client.init` creates if ``cache`` is nil.
     public var cacheSettings: CacheStorage.Settings?
@@ -67,7 +67,7 @@ public struct Configuration: Sendable {
     var freshResponses: FreshResponses?
     /// The tokens of the client that is created from this configuration.
     var sessions = TokenSessions()
-    /// The cache policy of calls that set none.
+    /// The default cache policy of calls.
     public var cachePolicy = CachePolicy.protocol
     /// The cookies that identify a login. The cache stores the responses for different values separately.
     public var loginCookies = LoginCookies.automatic
@@ -89,13 +89,13 @@ public struct Configuration: Sendable {
     public var responseValidation = ResponseValidation.off
     /// Receives log lines; nil: nothing is logged.
     public var log: LogSink?
-    /// Run before and after each call; nil: none.
+    /// The hooks that run before and after each call; nil: none.
     public var hooks: CallHooks?
     /// Observers of each call and each exchange.
     public var observers: [CallObserver] = []
-    /// Responds instead of servers; nil: the network is used. Several clients may share one.
+    /// The mock that responds instead of servers, which several clients may share. Nil: the network is used.
     public var mock: Mock?
-    /// Records the network's exchanges to a file, or replays the file; nil: neither.
+    /// The cassette that records the network's exchanges or replays them; nil: none.
     public var cassette: CassetteOptions?
     /// Records the session's exchanges if neither a mock nor a cassette is set; nil: none.
     package var recording: SessionRecording?

@@ -28,7 +28,7 @@ public final class CookieStorage: Sendable {
 
     /// Opens a cookie file, or creates it with access for its owner only.
     ///
-    /// A damaged file is renamed and replaced by a new one. If the disk is full or read-only, cookies are kept in
+    /// A damaged file is renamed and replaced by a new file. If the disk is full or read-only, cookies are kept in
     /// memory and saved later. The clients that use the jar log both conditions.
     ///
     /// - Parameter keepsSession: Whether session cookies are saved.
@@ -99,7 +99,8 @@ public final class CookieStorage: Sendable {
 
     // MARK: Manual access
     //
-    // In a forked child, nothing is read or changed, because a thread of the parent may have held the jar's lock.
+    // These methods must not use the jar in a forked child, because a thread of the parent may have held the jar's
+    // lock.
 
     /// Whether the jar belongs to the parent of this forked process.
     public var isOfParent: Bool { Fork.hasForked(since: forkGeneration) }

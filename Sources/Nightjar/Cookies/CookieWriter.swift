@@ -206,7 +206,7 @@ final class CookieWriter: Sendable {
 extension LockedJar {
     /// Merges the content of the file.
     ///
-    /// - Parameter revision: The jar's revision that the file already contains. Nil: the current one.
+    /// - Parameter revision: The jar's revision that the file already contains. Nil: the current revision.
     /// - Returns: The jar's revision that is now in the file. Nil if the jar has changed meanwhile.
     fileprivate func take(_ content: CookieJar.Snapshot, over revision: UInt64? = nil) -> UInt64? {
         withLock { $0.take(content, over: revision, at: CookieStorage.now) }

@@ -32,7 +32,7 @@ final class SharedCookieFile: Sendable {
         let lease: FileLease
     }
 
-    /// Whether a file is open. In a forked child, a file that the parent had open is never used: SQLite would treat the
+    /// Whether a file is open. A forked child never uses a file that the parent had open. SQLite would treat the
     /// parent's locks as the child's, so the child could damage the file.
     private final class FileLease: Sendable {
         private let forkGeneration = Fork.generation

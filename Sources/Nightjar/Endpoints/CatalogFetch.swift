@@ -89,7 +89,7 @@ extension Catalog {
 }
 
 extension RequestURL {
-    /// The complete URL, including secrets. For requests only: it must not be displayed.
+    /// The complete URL, including secrets. Must not be displayed.
     fileprivate var text: String { origin.description + target }
 }
 

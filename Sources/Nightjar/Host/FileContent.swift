@@ -4,6 +4,8 @@ import NightjarStorage
 
 /// Reads and writes small files as a whole. Blocks.
 enum FileContent {
+    /// Reads a whole file.
+    ///
     /// - Parameter isNamedByUser: Whether the path comes from the user. If true, pipes and devices are read, too, which
     ///   may block. If false, they are rejected, because a document could name a device that never ends.
     /// - Throws: `storage`, also for a file of more than `maximum` bytes; `no_memory`.

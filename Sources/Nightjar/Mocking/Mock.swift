@@ -6,11 +6,13 @@ import Synchronization
 /// Responds instead of servers and records the requests.
 ///
 /// A mock replaces the network below all stages of the client: retries, redirects, the cache and authentication apply
-/// to its responses. Any thread may use a mock; several clients may share one.
+/// to its responses. Any thread may use a mock, and several clients may share a mock.
 public final class Mock: Sendable {
     private let table: Mutex<MockTable>
     let respond: (@Sendable (MockRequest) -> Void)?
 
+    /// Creates a mock with these routes.
+    ///
     /// - Parameters:
     ///   - passesUnmatched: Whether calls without a matching route go to the network. Otherwise they fail.
     ///   - respond: Responds for routes with a responder. Runs on the client's loop thread and must not block.
@@ -48,6 +50,8 @@ public final class Mock: Sendable {
     /// Discards the recorded requests and restarts each sequence of responses.
     public func reset() { table.withLock { $0.reset() } }
 
+    /// Checks that the routes were used as required.
+    ///
     /// - Throws: `invalid_request` if a route was not used, or not as often as required, or if a call matched no route.
     public func verify() throws(NightjarError) {
         if let failureMessage = table.withLock({ $0.failureMessage }) { throw failureMessage }

@@ -5,7 +5,7 @@ import NightjarHTTP
 ///
 /// Events are not redacted. ``RequestRecord``, ``CurlCommand`` and ``HARWriter`` mask secrets.
 public final class CallObserver: Sendable {
-    /// Where ``observe`` runs. Nil: on the client's loop thread, where it must not block.
+    /// The queue of ``observe``. Nil: ``observe`` runs on the client's loop thread and must not block.
     let queue: CompletionQueue?
     let observe: @Sendable (CallEvent) -> Void
 

@@ -177,7 +177,7 @@ private struct TokenChoice {
         },
     ])
 
-    /// - Parameter source: The source of new tokens.
+    /// - Parameter account: The default account in the store.
     func login(_ source: TokenLogin.Source, account: String) throws(NightjarError) -> TokenLogin {
         var login = TokenLogin(source)
         // Without an access token, the refresh token is used as if the access token had expired.

@@ -8,7 +8,7 @@ extension Catalog {
     /// or are not a table, are returned unchanged. In `{schemes = {name = {...}, ...}}`, each member is converted.
     ///
     /// An OAuth 2.0 login requests all scopes that the endpoints name for its scheme (RFC 6749 section 3.3). If the
-    /// flow lists scopes, other scopes are omitted. If `given` has a `scope`, even an empty one, it is used instead.
+    /// flow lists scopes, other scopes are omitted. A `scope` in `given`, even if it is empty, replaces these scopes.
     ///
     /// - Parameters:
     ///   - scheme: The name of the scheme. Nil: `given.scheme`, or else the scheme that accepts the given credentials.

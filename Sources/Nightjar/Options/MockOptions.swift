@@ -5,6 +5,8 @@ import NightjarHTTP
 // option `mock` and C's `nj_config_set_mock` accept this form.
 
 extension Mock {
+    /// Creates a mock from its JSON form.
+    ///
     /// - Throws: `decoding` if the text is not JSON; `invalid_argument` for an unknown name or a wrong type; `storage`
     ///   for a file that cannot be read.
     public convenience init(json: String) throws(NightjarError) {
@@ -15,6 +17,8 @@ extension Mock {
         self.init(try MockTable(option: value, path))
     }
 
+    /// Creates a mock from its JSON form, with a responder.
+    ///
     /// - Parameter respond: Called for routes whose response is `{function = NUMBER}`.
     public convenience init(
         json: UnsafeRawBufferPointer, respond: @escaping @Sendable (MockRequest) -> Void

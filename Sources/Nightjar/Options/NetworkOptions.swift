@@ -14,6 +14,8 @@ extension NetworkProfile {
         try NetworkProfile.options.apply(value, at: path, to: &self)
     }
 
+    /// Returns the predefined profile of this name.
+    ///
     /// - Throws: `invalid_argument` for an unknown name.
     public init(_ name: String) throws(NightjarError) {
         self = try NetworkProfile.named(option: .string(name), "network")

@@ -60,7 +60,7 @@ struct StoreChoice {
 
     /// Returns the credential store. Nil: the token is kept in the client's memory.
     ///
-    /// - Parameter standard: The account if the option sets none, for stores that hold several logins.
+    /// - Parameter standard: The account, if the option `account` is not set. Used by stores that hold several logins.
     func open(account standard: String) throws(NightjarError) -> (any TokenStore)? {
         switch place {
         case .memory:

@@ -14,7 +14,7 @@ public final class Page: Sendable {
 
     /// The number of the page, starting at 1. Pages without items count.
     public var number: Int { loadedPage.number }
-    /// The number of items on this page, without those that were returned before.
+    /// The number of items on this page, without items that were returned before.
     public var count: Int { loadedPage.items.count }
     /// The byte ranges of the items in the response body.
     public var items: [Range<Int>] { loadedPage.items }

@@ -10,10 +10,10 @@ import NightjarHTTP
 ///
 /// No further calls join an exchange
 /// - after one of its calls has timed out, because the server may never respond;
-/// - after a write to its origin has ended, or after the writer has received the head of its response: the response of
-///   the exchange may show the state before that write. RFC 9111 section 4.4 invalidates stored responses of single
-///   URLs for the same reason. This stage retires all exchanges of the origin, because a write to a member also changes
-///   its collection, and another exchange costs little.
+/// - after a write to its origin has ended, or after the response head of the write has been delivered. The response of
+///   the exchange may show the state before the write. RFC 9111 section 4.4 invalidates stored responses of single URLs
+///   for the same reason. This stage retires all exchanges of the origin, because a write to a member also changes its
+///   collection, and another exchange costs little.
 final class Coalesce: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .expired, .ended] }
     private let sessions: TokenSessions
@@ -184,7 +184,7 @@ final class Coalesce: Stage, @unchecked Sendable {
         case .failure(let error): verdict = .fail(error)
         }
         for index in waiters.indices {
-            // Moved out, so that each call is released after its turn and not after the last one.
+            // Moved out, so that each call is released directly after it has been resumed.
             guard let waiter = waiters[index].take() else { continue }
             waiter.states[places] = nil
             waiter.sharedExchange = nil

@@ -24,7 +24,7 @@ final class Limit: Stage, @unchecked Sendable {
     private var nextSweep = Limit.gateLowWatermark
     private var lastID: LimitGate.ID = 0
 
-    /// - Parameter longestWait: Calls that would have to wait longer, as requested by a server, fail at once.
+    /// - Parameter longestWait: If a server requests a longer pause, calls fail at once.
     init(_ settings: LimitSettings, groups: ExactDictionary<LimitSettings>, longestWait: Duration) {
         self.settings = settings
         self.groups = groups

@@ -4,8 +4,8 @@ import NightjarHTTP
 /// Follows redirects (RFC 9110 section 15.4). `RedirectPolicy` proposes the next request. If ``TaskHandlers/redirect``
 /// is set, the caller decides whether it is sent.
 ///
-/// The body of a redirect response is read if the body is short, so that the connection can be reused. It is also read
-/// if the caller decides about the redirect.
+/// The body of a redirect response is read if the body is short, so that the connection can be reused. The body is also
+/// read if the caller decides about the redirect.
 final class Redirect: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.incoming, .responded, .failed] }
     private let states = CallStateKey<Progress>()
@@ -42,7 +42,7 @@ final class Redirect: Stage, @unchecked Sendable {
 
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
         let known = call.states[states]
-        // The previous attempt may have failed after it had received a redirect response's head.
+        // The previous attempt may have failed after it received the head of a redirect response.
         known?.proposed = nil
         guard 301...308 ~= head.status else { return .proceed }
         let progress = known ?? begin(call)

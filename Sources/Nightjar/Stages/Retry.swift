@@ -126,7 +126,8 @@ final class Retry: Stage, @unchecked Sendable {
         return .proceed
     }
 
-    /// A sandboxed script cannot retry a call that its host's client would not retry, nor retry it sooner.
+    /// A sandboxed script cannot force a retry that the client has rejected, and cannot retry sooner than the client
+    /// has decided.
     private func bounded(_ action: RetryAction, _ failedAttempt: FailedAttempt, _ call: Call) -> RetryAction {
         guard case .again(let wait) = action, call.options.confinement?.isSandbox == true else { return action }
         guard case .again(let decided) = failedAttempt.verdict else { return .asDecided }

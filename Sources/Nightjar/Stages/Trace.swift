@@ -2,7 +2,8 @@ import NIOCore
 import NightjarHTTP
 import Synchronization
 
-/// Reports calls and exchanges to observers. It is the lowest stage, so it sees what is sent and received.
+/// Reports calls and exchanges to observers. This stage is the lowest, so that it reports requests as sent and
+/// responses as received.
 final class Trace: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .responded, .failed, .ended] }
     private let states = CallStateKey<Progress>()
@@ -112,6 +113,6 @@ extension ExchangeReport.Phases {
 }
 
 extension Call {
-    /// Whether this is a token request. The bodies of its request and response are not reported.
+    /// Whether this is a token request, whose exchanges are reported without bodies.
     fileprivate var fetchesTokens: Bool { isInner && branchedFrom == nil }
 }

@@ -4,7 +4,7 @@ import NightjarHTTP
 /// and the endpoint's description. Large bodies are validated on a worker thread.
 final class Validate: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.incoming, .responded] }
-    /// The setting for calls whose endpoint has none.
+    /// The setting for endpoints that do not have their own.
     private let validation: ResponseValidation
     /// The deprecated endpoints that have been logged.
     private var warned: Set<String> = []
