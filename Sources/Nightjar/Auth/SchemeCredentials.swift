@@ -8,7 +8,7 @@ final class SchemeCredentials: Sendable {
     struct Choice {
         fileprivate var credentials: [Credential] = []
 
-        /// The number of the client's login whose token is sent.
+        /// The number of the client's login whose credentials are sent; nil: none.
         var login: Int? { credentials.lazy.compactMap(\.login).first }
     }
 

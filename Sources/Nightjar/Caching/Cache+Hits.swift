@@ -108,7 +108,7 @@ extension Cache {
 }
 
 extension CacheHit {
-    /// Whether the hit is a complete response that remains fresh for some time.
+    /// Whether the hit is a complete response that has not yet expired.
     fileprivate var isPlain: Bool { because == .fresh && form == .whole && timeToLive > 0 }
 }
 

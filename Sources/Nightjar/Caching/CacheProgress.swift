@@ -105,7 +105,7 @@ extension Cache {
         }
     }
 
-    /// The role of the response in progress for the cache.
+    /// How the cache uses the response in progress.
     enum Reading {
         /// The cache does not use the response.
         case nothing

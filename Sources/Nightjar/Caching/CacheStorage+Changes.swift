@@ -212,7 +212,7 @@ extension CacheStorage {
         return true
     }
 
-    /// Nanoseconds of a monotonic clock that may lag by some milliseconds.
+    /// Nanoseconds of a monotonic clock that may lag by a few milliseconds.
     private static var coarseNow: Int64 {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC_COARSE, &now)

@@ -40,8 +40,8 @@ public final class CacheStorage: Sendable {
     let successors = PartitionSuccessors()
     private let forkGeneration = Fork.generation
 
-    /// Whether the cache belongs to the parent of this forked process. Its locks may be held by threads that do not
-    /// exist in the child.
+    /// Whether the cache belongs to the parent of this forked process. Threads that do not exist in the child may hold
+    /// its locks.
     public var isOfParent: Bool { Fork.hasForked(since: forkGeneration) }
 
     static let forked = NightjarError(

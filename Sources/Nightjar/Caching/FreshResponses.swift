@@ -98,7 +98,7 @@ final class FreshResponses: Sendable {
         Int(request.fingerprint % UInt64(count))
     }
 
-    /// The maximum lag of the coarse clock in nanoseconds: some kernel ticks.
+    /// The maximum lag of the coarse clock in nanoseconds: a few kernel ticks.
     private static let clockResolution: Int32 = 50_000_000
 
     private static var second: Int {

@@ -382,7 +382,7 @@ final class ClientLoop: @unchecked Sendable {
     private static let largestInnerBody = 1 << 20
     /// How long closing a client waits for a token refresh. A later response is lost.
     private static let closeGracePeriod = Duration.seconds(15)
-    /// The number of messages handled with one cached time: some hundred microseconds of work.
+    /// The number of messages handled with one cached time: a few hundred microseconds of work.
     private static let messagesAMoment = 64
     /// The number of array elements kept for reuse.
     private static let largestSpare = 4096

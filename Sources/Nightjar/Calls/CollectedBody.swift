@@ -18,7 +18,8 @@ struct CollectedBody {
     }
 
     /// - Parameter hold: Counts the collected bytes. Nil: the bytes are not counted.
-    /// - Throws: `too_large` if the body becomes larger than `maximum` or `hold` has no room for it; `no_memory`.
+    /// - Throws: `too_large` if the body becomes larger than `maximum` or exceeds the memory limit of `hold`;
+    ///   `no_memory`.
     mutating func append(
         _ part: ByteBuffer, maximum: Int, countedBy hold: MemoryReservation?
     ) throws(NightjarError) {

@@ -14,7 +14,7 @@ struct EventCoalescer {
     /// The number of calls that received a response head or ended since events were last posted.
     private var responseCount = 0
     private var hasDelayed = false
-    /// The number of batches still to handle without a delay.
+    /// The remaining number of batches without a delay.
     private var roundsWithoutDelay = 0
     /// The number of batches without a delay after the next useless delay.
     private var penalty = 1

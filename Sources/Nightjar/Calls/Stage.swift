@@ -19,7 +19,7 @@ class Stage: @unchecked Sendable {
     func streamed(_ content: ByteBuffer, _ call: Call) {}
     /// Called with a failure from below.
     func failed(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
-    /// Called when the total timeout has expired while a stage below, or the transport, was still working. A stage can
+    /// Called when the total timeout has expired while a stage below, or the transport, was still working. A stage may
     /// then respond for the last time. All stages are called from the bottom up, and the first verdict other than
     /// `proceed` counts. A stage must remove a call that waits in its queue.
     func expired(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
@@ -49,7 +49,7 @@ enum Verdict {
     var isProceed: Bool { if case .proceed = self { true } else { false } }
 }
 
-/// Owns a chain that some calls pass in place of their client's chain.
+/// Owns a chain that replaces the client's chain for certain calls.
 protocol ChainOwner: AnyObject, Sendable {
     var chain: Chain { get }
 }
@@ -87,8 +87,8 @@ final class Chain: @unchecked Sendable {
             self.stage = .passUnretained(stage)
         }
 
-        /// Calls a stage without reference counting. The call retains its chain; counting references to stages would
-        /// cost a call some fifty atomic operations.
+        /// Calls a stage without reference counting. The call retains its chain. Counting references to stages would
+        /// cost about fifty atomic operations per call.
         @inline(__always)
         func withStage<Value>(_ body: (Stage) -> Value) -> Value { stage._withUnsafeGuaranteedRef(body) }
     }

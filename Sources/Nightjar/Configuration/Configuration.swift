@@ -14,7 +14,7 @@ public struct Configuration: Sendable {
     public var headers = Headers()
     /// The User-Agent field; nil sends none.
     public var userAgent: String? = "nightjar/\(Version.string)"
-    /// The default timeouts of calls: initially connect 5 s, idle 30 s, total 300 s.
+    /// The timeouts of calls that do not set timeouts. Default: connect 5 s, idle 30 s, total 300 s.
     public var timeouts = Timeouts(connect: .seconds(5), idle: .seconds(30), total: .seconds(300))
     /// The maximum size of a collected response body, in bytes; 64 MiB by default and at most ``largestBody``. A call
     /// with a larger response fails with `too_large`.

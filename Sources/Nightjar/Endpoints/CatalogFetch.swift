@@ -56,7 +56,7 @@ extension Client {
         try startLoadingCatalog(from: location, on: queue, sender: nil, finished: finished)
     }
 
-    /// - Parameter sender: Requests URLs in place of the client, or nil.
+    /// - Parameter sender: Sends the requests instead of the client; nil: the client sends them.
     package func startLoadingCatalog(
         from location: String, on queue: CompletionQueue?, sender: (any RequestSender)?,
         finished: @escaping @Sendable (Result<Catalog, NightjarError>) -> Void
@@ -97,7 +97,7 @@ extension RequestURL {
 final class CatalogFetch: ClientOperation, @unchecked Sendable {
     private weak var client: Client?
     private let first: String
-    /// Requests URLs in place of the client, or nil.
+    /// Sends the requests instead of the client; nil: the client sends them.
     private let sender: (any RequestSender)?
     private var loader: CatalogLoader
     /// Closures that cancel the calls in progress.
@@ -220,8 +220,8 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
         }
     }
 
-    /// Returns whether the error ends the whole load: an error that does not concern the document, so that a later load
-    /// may succeed.
+    /// Returns whether the error ends the whole load. True for an error that is not caused by the document: a later
+    /// load may succeed.
     private static func endsAll(_ error: NightjarError) -> Bool {
         switch error.kind {
         case .cancelled, .closed, .script: true

@@ -6,7 +6,7 @@ import Synchronization
 
 /// Records the exchanges of one client to a file, or replays the file.
 ///
-/// Used on the client's loop, except for `Saver`, and for the initializer.
+/// Created with the client, and then used on the client's loop. Only `Saver` is also used on worker threads.
 final class CassetteSession: ExchangeRecorder, @unchecked Sendable {
     private let options: CassetteOptions
     private let saver: Saver

@@ -14,7 +14,7 @@ extension NetworkProfile {
         try NetworkProfile.options.apply(value, at: path, to: &self)
     }
 
-    /// Returns the predefined profile of this name.
+    /// Creates the predefined profile of this name.
     ///
     /// - Throws: `invalid_argument` for an unknown name.
     public init(_ name: String) throws(NightjarError) {

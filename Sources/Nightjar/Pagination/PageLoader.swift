@@ -10,7 +10,7 @@ final class PageLoader: @unchecked Sendable {
     private let loop: ClientLoop
     private let request: Request
     private let timeout: Duration?
-    /// Sends the requests of pages in place of the client, or nil.
+    /// Sends the requests instead of the client; nil: the client sends them.
     private let sender: (any RequestSender)?
     /// The position after the last page returned, and how the pagination was detected. Any thread.
     private let snapshot: Mutex<Snapshot>

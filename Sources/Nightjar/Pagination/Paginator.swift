@@ -31,7 +31,7 @@ public final class Paginator: Sendable {
         try self.init(client, request, pagination, resuming: state, timeout: timeout, sender: nil)
     }
 
-    /// - Parameter sender: Sends the requests of pages in place of the client, or nil.
+    /// - Parameter sender: Sends the requests instead of the client; nil: the client sends them.
     package init(
         _ client: Client, _ request: Request, _ pagination: Pagination, resuming state: String?, timeout: Duration?,
         sender: (any RequestSender)?
