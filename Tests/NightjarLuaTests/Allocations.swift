@@ -46,7 +46,7 @@ enum Allocations {
         let deadline = ContinuousClock.now + .seconds(20)
         while engines.contains(where: \.isThere), ContinuousClock.now < deadline { usleep(1000) }
         let left = engines.count(where: \.isThere)
-        #expect(left == 0, "of \(engines.count) states the engines of \(left) are there")
+        #expect(left == 0, "\(left) of \(engines.count) engines were not released")
     }
 
     /// - Returns: The error message, or nil if the script succeeds.

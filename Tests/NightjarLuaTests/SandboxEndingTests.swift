@@ -126,7 +126,7 @@ private final class Gate: @unchecked Sendable {
         let ended = Gate()
         let watchdog = Thread {
             guard !ended.wait(seconds: 60) else { return }
-            fatalError("under a limit of \(stop) this did not end: \(source)")
+            fatalError("the script did not end (\(stop)): \(source)")
         }
         watchdog.start()
         if stop == .interrupt {
@@ -164,7 +164,7 @@ private final class Gate: @unchecked Sendable {
         let seconds = run(source, in: script, stop)
         // AddressSanitizer scans the whole stack at each error.
         let longest = isSanitized ? 15.0 : 1.5
-        #expect(seconds < longest, "\(seconds) s under a limit of \(stop): \(source)")
+        #expect(seconds < longest, "the script took \(seconds) s (\(stop)): \(source)")
         // The remaining coroutines end, too, and the state can be used again.
         let again = run("for _, co in ipairs(left or {}) do coroutine.close(co) end", in: script, stop)
         #expect(again < longest)
