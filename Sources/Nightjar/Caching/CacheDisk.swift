@@ -37,8 +37,8 @@ final class CacheDisk: Sendable {
 
     /// Runs `work` on the thread.
     ///
-    /// - Parameter mustRun: Whether `work` is kept if the thread cannot be started, and runs when the thread starts
-    ///   later.
+    /// - Parameter mustRun: Whether to keep `work` if the thread cannot be started. The work then runs when the thread
+    ///   starts later.
     /// - Returns: False in the child of a fork, which must not use its parent's files, and if the thread cannot be
     ///   started.
     @discardableResult

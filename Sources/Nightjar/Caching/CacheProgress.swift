@@ -30,7 +30,7 @@ extension Cache {
         let member: SharedFetches.Member
         /// The request without conditional fields added by the cache.
         let plain: PreparedRequest
-        /// The cache changes that were known when the request was sent, or before.
+        /// The cache changes that were known when the request was sent, or earlier.
         var began: CacheMoment
         /// The entries found so far.
         var entries: [CachedEntry]

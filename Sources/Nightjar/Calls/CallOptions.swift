@@ -35,7 +35,6 @@ struct CallSettings: Sendable {
 /// The immutable settings of a call. Repeated calls share one instance.
 final class CallOptions: Sendable {
     private let settings: CallSettings
-    /// The timeouts in the loop's units.
     let limits: Limits
     /// The stages that the call passes. Nil: the client's.
     let chain: Chain?
@@ -51,7 +50,7 @@ final class CallOptions: Sendable {
         chain = (settings.confinement?.space as? any ChainOwner)?.chain
     }
 
-    /// Nil: unlimited.
+    /// The timeouts in the loop's units; nil: unlimited.
     struct Limits: Sendable {
         let total: TimeAmount?
         let idle: TimeAmount?

@@ -123,8 +123,8 @@ public final class CompletionQueue: @unchecked Sendable {
     /// Whether nothing is registered. Called under the lock.
     private var isIdle: Bool { tasks.isEmpty && otherWork.isEmpty }
 
-    /// Wakes a thread that closes the queue when nothing is registered any more. Needed because an operation that could
-    /// not begin ends without an event. Called under the lock.
+    /// Wakes the thread that is closing the queue, if nothing is registered any more. Needed because an operation that
+    /// could not begin ends without an event. Called under the lock.
     private func wakeCloser() {
         if isClosed, blockedPollers > 0, isIdle { monitor.broadcast() }
     }

@@ -6,9 +6,9 @@ public struct Configuration: Sendable {
     /// The base of relative targets: an absolute http or https URL, or the socket of a local daemon, as
     /// `unix:/run/docker.sock` or `http+unix://%2Frun%2Fdocker.sock/v1.40`. Nil: every target must be absolute.
     public var baseURL: String?
-    /// Restricts requests to the origin of ``baseURL`` to this path and the paths below it, for example `/v1`.
-    /// Redirects are restricted, too. Dot segments and encoded separators in the paths are rejected, because a server
-    /// may resolve them to another path. Nil: any path.
+    /// A path such as `/v1`. Requests to the origin of ``baseURL``, including redirects, must have this path or a path
+    /// below it. Dot segments and encoded separators in the paths are rejected, because a server may resolve them to
+    /// another path. Nil: any path.
     public var pathScope: String?
     /// Sent with every request that does not set a field of the same name.
     public var headers = Headers()

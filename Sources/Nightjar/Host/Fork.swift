@@ -4,8 +4,8 @@ import Synchronization
 
 /// Distinguishes objects that were created before a fork from objects that were created afterwards.
 ///
-/// A forked child inherits the memory of its parent's clients, but not their threads. Their locks are in an arbitrary
-/// state. Therefore each client and queue records the generation in which it was created. A method of an object from an
+/// A forked child inherits the memory of its parent's clients, but not their threads. Locks are in an arbitrary state.
+/// Therefore each client and queue records the generation in which it was created. A method of an object from an
 /// earlier generation returns at once instead of waiting for a thread that does not exist.
 package enum Fork {
     private static let current = Atomic<Int>(0)

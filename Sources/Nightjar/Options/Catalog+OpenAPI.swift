@@ -45,8 +45,9 @@ extension Catalog {
     }
 }
 
-/// Checks that the files that a document references are in or below its folder, or a folder that the caller names. A
-/// document often comes from an untrusted source. A schema or an error message could reveal other files of the user.
+/// Checks that a document references only files below one folder: the folder that the caller names, or else the folder
+/// of the document. A document often comes from an untrusted source. A schema or an error message could reveal other
+/// files of the user.
 enum ReferredFiles {
     /// - Parameters:
     ///   - file: An absolute path.

@@ -34,7 +34,7 @@ final class PageLoader: @unchecked Sendable {
     private var isPastDeadline = false
     /// The number of traversals started so far. Timeouts and pending results belong to one traversal.
     private var traversals = 0
-    /// The total wait for the page in flight that the server has requested.
+    /// The total wait that the server has requested for the page in flight.
     private var waited = Duration.zero
     /// The error of the caller's last ``Paginator/setNext(_:)``, or nil.
     private var decisionError: NightjarError?

@@ -46,8 +46,8 @@ public final class Paginator: Sendable {
     ///
     /// - Parameters:
     ///   - queue: The queue in whose `poll` `finished` runs. Nil: `finished` runs on the client's loop thread and must
-    ///     not block. `finished` runs on this thread before this method returns in a forked child, if the queue is
-    ///     closed, and if `queue` is nil and the client is closed.
+    ///     not block. In three cases, `finished` runs on this thread before this method returns: in a forked child; if
+    ///     the queue is closed; if `queue` is nil and the client is closed.
     ///   - finished: Called once, with nil after the last page.
     public func nextPage(
         on queue: CompletionQueue?, _ finished: @escaping @Sendable (Result<Page?, NightjarError>) -> Void

@@ -225,7 +225,7 @@ final class Limit: Stage, @unchecked Sendable {
         }
     }
 
-    /// Removes the gates that are in the state of a new gate.
+    /// Removes idle gates, which have the same state as new gates.
     private func sweep() {
         let now = NIODeadline.now().uptimeNanoseconds
         for gate in gates.values where gate.machine.isIdle(now: now) { forget(gate) }

@@ -2,7 +2,7 @@ import NIOCore
 import NightjarHTTP
 
 /// Follows redirects (RFC 9110 section 15.4). `RedirectPolicy` proposes the next request. If ``TaskHandlers/redirect``
-/// is set, the caller decides whether it is sent.
+/// is set, the caller decides whether this request is sent.
 ///
 /// The body of a redirect response is read if the body is short, so that the connection can be reused. The body is also
 /// read if the caller decides about the redirect.
