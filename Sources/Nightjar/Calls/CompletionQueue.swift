@@ -241,7 +241,7 @@ public final class CompletionQueue: @unchecked Sendable {
         post(&events)
     }
 
-    /// Queues `body` for the next `poll`. Any thread. Dropped if the queue is closed.
+    /// Queues `body` for the next `poll`. Any thread. Dropped if the queue is closed and nothing is registered.
     public func run(_ body: @escaping @Sendable () -> Void) {
         var events = [QueueEvent.run(body)]
         post(&events)

@@ -35,7 +35,7 @@ public final class Mock: Sendable {
 
     public var routes: [MockRoute] { table.withLock { $0.routes } }
 
-    /// The last 1000 requests in order, including unmatched requests and secrets.
+    /// The last requests in order, at most 1000, including unmatched requests and secrets.
     public var requests: [ArrivedRequest] { calls.map(\.request) }
 
     /// The requests as in ``requests``, each with its route.
