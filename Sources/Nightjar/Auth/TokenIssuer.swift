@@ -1,7 +1,7 @@
 import NIOCore
 import NightjarHTTP
 
-/// Creates token requests and reads their responses. The requests carry no other credentials.
+/// Creates token requests. The requests carry no other credentials of the client.
 struct TokenIssuer: Sendable {
     /// Indirect, because each refresh copies the value and its payload is large.
     indirect enum Source: Sendable {

@@ -70,8 +70,6 @@ final class CassetteSession: ExchangeRecorder, @unchecked Sendable {
     }
 
     /// Sets the receiver of log messages.
-    ///
-    /// - Parameter note: Receives log messages.
     func listen(_ note: @escaping @Sendable (LogLevel, String) -> Void) { self.note = note }
 
     // MARK: Transport

@@ -18,7 +18,7 @@ final class Redirect: Stage, @unchecked Sendable {
     /// - Parameters:
     ///   - keepsCookies: Whether the client has a cookie jar; see ``RedirectSettings/keepsCookies``.
     ///   - longestWait: See ``RedirectSettings/longestWait``.
-    ///   - sensitive: Names of fields that are sent to no other origin.
+    ///   - sensitive: Names of fields that are never sent to another origin.
     ///   - forwarded: The fields that are also sent to another origin.
     init(
         _ settings: RedirectSettings, keepsCookies: Bool, longestWait: Duration, sensitive: [String],

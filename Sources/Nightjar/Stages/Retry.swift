@@ -119,7 +119,7 @@ final class Retry: Stage, @unchecked Sendable {
         case (.stop, .again):
             call.decide(.notRetried(cause: cause, because: "not retried: the retry callback rejected the retry"))
         case (.asDecided, .stop(let reason)), (.stop, .stop(let reason)), (.later, .stop(let reason)):
-            // A failure that is not transient is never retried, so no decision is recorded.
+            // No decision is recorded for a failure that is not transient.
             if reason != .notTransient { call.decide(.notRetried(cause: cause, because: reason.description)) }
         case (.later, .again): return .wait
         }
