@@ -15,8 +15,8 @@ public struct Endpoint<Response>: Sendable {
     package var operation: Operation
     /// The values of the operation's parameters.
     public var arguments: Arguments
-    /// The options of the call: headers, query, timeouts, expected statuses. Method, target and body come from the
-    /// operation.
+    /// The options of the call: headers, query, timeouts, expected statuses. The operation determines the method and
+    /// the target, and the arguments contain the body.
     public var request: Request
     /// The position of the value in the response. Empty: the whole body.
     public var pointer: JSONPointer

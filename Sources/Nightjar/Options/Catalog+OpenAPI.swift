@@ -53,7 +53,8 @@ enum ReferredFiles {
     ///   - file: An absolute path.
     ///   - document: The absolute path of the document that the user named.
     ///   - folder: The folder that the caller named; nil: the document's folder.
-    /// - Throws: `invalid_argument` if the file is outside the folder; `storage` if the file does not exist.
+    /// - Throws: `invalid_argument` if the file is outside of the folder, or if the folder does not exist; `storage` if
+    ///   the file does not exist.
     static func check(_ file: String, of document: String, folder: String?) throws(NightjarError) {
         guard let root = resolved(folder ?? parent(of: document)) else {
             throw NightjarError(.invalidArgument, "the document folder \(quoted(folder ?? document)) does not exist")
