@@ -152,8 +152,7 @@ public final class Script: @unchecked Sendable {
 public struct ScriptLimits: Sendable {
     /// Bytes that Lua and its JSON parser may allocate; 256 MiB by default. In a sandbox, memory held outside of Lua
     /// for the script's calls counts too: request bodies not sent yet, response bodies that the script still
-    /// references, and 8 KiB for each call. In addition, a sixteenth of the limit, at most 256 KiB, of freed memory is
-    /// kept for later allocations.
+    /// references, and 8 KiB for each call.
     public var memory: Int? = 256 << 20
     /// Instructions of one run, counted in steps of 1000; each coroutine and task adds 100. 10^11 by default, about ten
     /// minutes of computing.
