@@ -9,8 +9,9 @@ public struct MediaType: Sendable, Equatable, CustomStringConvertible {
         public let value: String
     }
 
-    /// The type in lower case: `text`. ``subtype`` is in lower case too.
+    /// The type in lower case: `text`.
     public let type: String
+    /// The subtype in lower case: `html`.
     public let subtype: String
     /// The parameters in their original order. If a name repeats, only the first parameter is kept.
     public let parameters: [Parameter]
@@ -60,8 +61,8 @@ public struct MediaType: Sendable, Equatable, CustomStringConvertible {
 
     // MARK: Reading
 
-    /// Parses the parameters, each of which begins with a semicolon. Parameters beyond `maximumParameters` are ignored,
-    /// so that detecting duplicate names stays cheap.
+    /// Parses parameters that begin with semicolons. Parameters after the first ``maximumParameters`` are ignored,
+    /// because finding duplicate names takes quadratic time.
     private static func parameters(_ text: ArraySlice<UInt8>) -> [Parameter] {
         var parameters: [Parameter] = []
         var rest = text
