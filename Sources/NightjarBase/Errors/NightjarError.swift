@@ -59,7 +59,7 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
     public var status: Int? { facts.status }
     /// The number of exchanges that were started for the call, including redirects.
     public var attempts: Int { facts.attempts }
-    /// The error code of the operating system or of a library (TLS, SQLite, zlib). 0 if there is none.
+    /// The error code of the operating system, of a library (TLS, SQLite, zlib) or of a proxy. 0 if there is none.
     public var code: Int32 { facts.code }
     /// True if the server may have processed the request although no response arrived. Sending the request again may
     /// repeat its effect.

@@ -15,8 +15,8 @@ public final class PreparedRequest: Sendable {
     public let fingerprint: UInt64
     /// Names of fields and query items that the client's configuration declares as credentials.
     package let sensitive: [String]
-    /// The cookies of the call, as `name=value`. If not empty, the Cookie field contains exactly these cookies. Empty
-    /// if the caller has set the Cookie field. See ``CookieField``.
+    /// The cookies of the call, as `name=value`, without the cookies of the jar. Empty if the caller has set the Cookie
+    /// field. See ``CookieField``.
     public let ownCookies: [String]
     /// Values that the cache has computed for this request.
     let facts = LazyReference<CacheFacts>()
