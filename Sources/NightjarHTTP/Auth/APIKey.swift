@@ -64,8 +64,8 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
         self.place = place
     }
 
-    /// The name to add to the sensitive names of the client's ``RequestTemplate``, so that a value that the caller sets
-    /// under this name is masked as well.
+    /// The name to add to the sensitive names of the client's ``RequestTemplate``. Values that the caller sets under
+    /// this name are then masked too.
     public var sensitiveName: String {
         switch place {
         case .header(let name), .query(let name): name
@@ -82,9 +82,10 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
     public var description: String { "API key ***" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Returns the request with the key. A request that already has a value in that place is returned unchanged: a call
-    /// may set its own key, and a redirect may keep the client's key in its query. The caller must check that the
-    /// origin may receive the key.
+    /// Returns the request with the key. Returns the request unchanged if it already has a value in the place of the
+    /// key.
+    ///
+    /// The caller must check that the origin may receive the key.
     ///
     /// - Throws: `invalid_url` if the target becomes too long.
     public func attached(to request: PreparedRequest) throws(NightjarError) -> PreparedRequest {
