@@ -1,4 +1,4 @@
-// Descriptions of values that contain credentials, for print, dump and debuggers. Credentials are masked as in logs.
+// Descriptions for print, dump and debuggers. Credentials are masked as in logs.
 
 extension Headers: CustomStringConvertible, CustomReflectable {
     /// The fields with masked credentials: `[Accept: */*, Authorization: Bearer ***]`.

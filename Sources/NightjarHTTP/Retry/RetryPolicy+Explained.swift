@@ -1,4 +1,4 @@
-/// Explains a reason to the developer in one sentence, without secrets.
+/// The reason as text for the developer, without secrets.
 extension RetryPolicy.Reason: CustomStringConvertible {
     public var description: String {
         switch self {
