@@ -102,6 +102,6 @@ public struct CacheFetch: Sendable, Equatable {
         public let until: Timestamp
     }
 
-    /// True for statuses that a stale response may replace.
+    /// Returns true for statuses that a stale response may replace.
     public static func isFailure(status: Int) -> Bool { status == 500 || 502...504 ~= status }
 }

@@ -112,7 +112,7 @@ public struct Freshness: Sendable, Equatable {
         Timestamp(millisecondsSince1970: received).flatMap { $0.later(by: .milliseconds(lifetime * 1000 - initialAge)) }
     }
 
-    /// True if the response is stale by at most `seconds`. False if its age is unknown.
+    /// Returns true if the response is stale by at most `seconds`. False if its age is unknown.
     func isStale(within seconds: Int64?, _ now: Int64) -> Bool {
         guard let seconds, !isFromFuture(now) else { return false }
         return age(atMilliseconds: now) - lifetime * 1000 <= min(seconds, DeltaSeconds.largest) * 1000

@@ -54,7 +54,7 @@ public struct SharedFetches: Sendable {
         return .waits
     }
 
-    /// True if the last response for the key could not be stored.
+    /// Returns true if the last response for the key could not be stored.
     public func isKnownNotStorable(_ key: CacheKey) -> Bool {
         !notStorableKeys.isEmpty && notStorableKeys.contains(key)
     }
