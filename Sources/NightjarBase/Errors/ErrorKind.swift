@@ -22,13 +22,14 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
     /// The machine has no network connection.
     case offline = 14
     case dns = 15
-    /// No address of the host accepted a connection.
+    /// No address of the host accepted a connection, a proxy refused, or the system has no thread or descriptor left.
     case connect = 16
     case tls = 17
+    /// Reserved.
     case pinMismatch = 18
     /// The connection closed before the response was complete.
     case connectionLost = 19
-    /// The peer violated the HTTP protocol.
+    /// The peer violated HTTP, or a redirect cannot be followed.
     case `protocol` = 20
     /// A head or a body exceeds its size limit.
     case tooLarge = 21
@@ -101,7 +102,7 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
 public enum ErrorPhase: Int32, Sendable {
     /// Looking up the host's addresses.
     case dns = 1
-    /// Opening the connection: waiting for a free connection, TCP, TLS. Also the connect timeout.
+    /// Opening the connection. Also the connect timeout.
     case connect = 2
     /// The TLS handshake.
     case tls = 3

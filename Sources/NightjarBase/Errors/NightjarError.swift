@@ -1,4 +1,4 @@
-/// The failure of a call. Immutable; the size of one pointer.
+/// The failure of a call. Immutable. Has the size of one pointer.
 ///
 /// An error contains no secrets: the URL has no user info, and credentials in its query are masked.
 public struct NightjarError: Error, Sendable, CustomStringConvertible {

@@ -164,7 +164,7 @@ public struct TokenRefresh: Sendable {
 
     /// Handles a 401 response to a call.
     public mutating func refused(_ call: Call, sentWith version: Version, at now: Moment) -> [Action] {
-        assert(version <= lastVersion, "a version that was never attached")
+        assert(version <= lastVersion, "the version was never attached to a call")
         guard !replayed.contains(call) else { return [.fail(call, .unauthorized)] }
         guard let held else { return [.fail(call, .loginRequired)] }
         if running != nil { return [join(call, wasSent: true)] }

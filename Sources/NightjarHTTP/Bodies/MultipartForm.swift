@@ -8,7 +8,7 @@ import NIOCore
 public struct MultipartForm: Sendable {
     public enum Content: Sendable {
         case bytes(ByteBuffer)
-        /// If `length` is nil, the length is determined when the file is read.
+        /// If `length` is nil, the length is determined when the call starts.
         case file(path: String, length: Int?)
     }
 

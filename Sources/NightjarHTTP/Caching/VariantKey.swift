@@ -4,7 +4,7 @@
 struct VariantKey {
     /// The maximum number of names per response. A response with more names is not stored.
     static let largestCount = 32
-    /// Precedes a fingerprint. No field value begins with this byte.
+    /// The byte that precedes a fingerprint. No field value begins with this byte.
     private static let mark: UInt8 = 1
 
     /// Returns the fields that Vary names with their values in the request, sorted by name.

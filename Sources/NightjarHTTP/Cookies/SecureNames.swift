@@ -28,7 +28,7 @@ struct SecureNames: Sendable {
         let reversed = SecureNames.reversed(domain)
         let index = SecureNames.firstIndex(in: places[name], from: reversed)
         guard let count = places[name]?.dropFirst(index).first?.count else {
-            assertionFailure("a secure cookie that was not counted")
+            assertionFailure("the Secure cookie is not in the index")
             return
         }
         if count > 1 {

@@ -1,7 +1,7 @@
 /// The value of a Content-Type field: `text/html; charset=utf-8`. RFC 9110 section 8.3.1.
 ///
-/// Parsed by the WHATWG MIME Sniffing standard (section 4.4): an invalid parameter is ignored, and the other parameters
-/// are kept. Unlike browsers, the parser also accepts spaces around the equals sign.
+/// Parsed as in the WHATWG MIME Sniffing standard (section 4.4): an invalid parameter is ignored, and the other
+/// parameters are kept. Unlike browsers, the parser also accepts spaces around the equals sign.
 public struct MediaType: Sendable, Equatable, CustomStringConvertible {
     public struct Parameter: Sendable, Equatable {
         /// The name in lower case.

@@ -106,7 +106,7 @@ public struct HARWriter: Sendable {
     private static func write(_ members: [JSONValue.Member], into text: inout ByteBuffer) {
         // Cannot fail: only infinite numbers and NaN cannot be encoded, and all numbers of an entry are finite.
         guard let encoded = try? JSONValue.object(members).encoded() else {
-            assertionFailure("an entry that cannot be encoded as JSON")
+            assertionFailure("the entry cannot be encoded as JSON")
             text.writeStaticString("{}")
             return
         }
