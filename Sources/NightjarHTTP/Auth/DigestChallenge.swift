@@ -14,7 +14,7 @@ struct DigestChallenge: Sendable, Equatable {
     /// The algorithm name as the server wrote it. Nil if it is missing, which means MD5.
     let algorithmName: String?
     let isSession: Bool
-    /// The protection that the client uses. Nil if the server offers none, as servers older than RFC 2617.
+    /// The protection that the client uses. Nil if the server offers none, as do servers older than RFC 2617.
     let protection: Protection?
     let isStale: Bool
     let hashesUser: Bool

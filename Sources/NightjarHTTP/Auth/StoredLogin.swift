@@ -88,7 +88,7 @@ public struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomR
 /// The intent to send a refresh token to the server. If the process ends before it removes the intent, the server may
 /// or may not have received the token.
 public struct PendingExchange: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
-    /// The idempotency key with which the same exchange can be requested again.
+    /// The idempotency key with which the exchange can be repeated.
     public var key: String
     public var began: Timestamp
 

@@ -74,7 +74,7 @@ public struct BodyPieces: Sendable {
     }
 }
 
-/// A part of the body, in sending order.
+/// A segment of a body.
 enum BodySegment: Sendable {
     case bytes(ByteBuffer)
     /// If `length` is nil, the segment extends to the end of the file.

@@ -7,7 +7,7 @@ public final class CacheRequest: Sendable {
     public let policy: CachePolicy
     /// True if the caller requests the body without its content codings.
     public let acceptsDecoded: Bool
-    /// True if the request has its own Authorization field.
+    /// True if the request has an Authorization field.
     public let hasAuthorization: Bool
     let fields: Headers
     let directives: RequestDirectives

@@ -31,7 +31,7 @@ enum StatusRules {
 
     /// Returns true if a response with this status describes the current state of the resource.
     ///
-    /// Such a response supersedes a stored response even if it is not stored itself. Other statuses concern the
+    /// Such a response supersedes a stored response even if it is not stored itself. Other statuses describe the
     /// request, its credentials, a proxy, a captive portal or a failure.
     static func supersedesStored(_ status: Int) -> Bool {
         switch status {

@@ -1,5 +1,5 @@
 extension CookieJar {
-    /// The complete content of a jar, for a store or another jar.
+    /// The complete content of a jar, for a file or another jar.
     public struct Snapshot: Sendable, Equatable {
         public var cookies: [Cookie]
         /// The deleted cookies and the times of deletion.

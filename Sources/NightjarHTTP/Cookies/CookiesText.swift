@@ -26,7 +26,7 @@ public enum CookiesText {
         public internal(set) var problems: [Problem] = []
     }
 
-    /// The maximum length of ``Report/problems``. A file in another format has only invalid lines.
+    /// The maximum number of ``Report/problems``. A file in another format may have any number of invalid lines.
     public static let maximumProblems = 100
 
     // MARK: Writing

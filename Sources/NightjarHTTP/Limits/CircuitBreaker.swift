@@ -37,7 +37,7 @@ public struct CircuitBreaker: Sendable {
         case succeeded
         /// The server failed: no connection, no complete response, or a 5xx response.
         case failed
-        /// The call says nothing about the server, because it was cancelled or was not sent.
+        /// The call was cancelled or not sent. It is not counted.
         case inconclusive
     }
 

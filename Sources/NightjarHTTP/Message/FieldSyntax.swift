@@ -19,7 +19,7 @@ public enum FieldSyntax {
         bytes.allSatisfy(isValueByte)
     }
 
-    /// Returns the end of the run of token bytes that begins at `start`. Checks eight letters at a time.
+    /// Returns the end of the run of token bytes that begins at `start`. Checks eight bytes at a time.
     @inline(__always)
     static func endOfToken(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         var at = start

@@ -133,7 +133,7 @@ extension Decision {
 }
 
 extension Sequence<Decision> {
-    /// The decisions as text, one per line. A sentence that reports no decisions if there are none.
+    /// The decisions as text, one per line.
     public var explanation: String {
         let lines = map(\.description)
         return lines.isEmpty
