@@ -47,7 +47,7 @@ public struct RefreshCall: Sendable, CustomStringConvertible, CustomReflectable 
     public var description: String { "\(method) refresh ***" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// - Throws: `invalid_argument` if ``tokenPlace`` does not exist in the body.
+    /// - Throws: `invalid_argument` if the token cannot be inserted at ``tokenPlace``.
     public func request(refreshToken: String) throws(NightjarError) -> Request {
         switch body {
         case .json(let template):

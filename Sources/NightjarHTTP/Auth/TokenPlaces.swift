@@ -1,7 +1,7 @@
 /// The locations of the tokens in a login response whose format may differ from OAuth.
 public struct TokenPointers: Sendable, Equatable {
     public enum Expiry: Sendable, Equatable {
-        /// The lifetime in seconds, counted from the response.
+        /// The lifetime in seconds, counted from the time at which the request was sent.
         case lifetime(JSONPointer)
         /// A timestamp: ISO 8601 text, or seconds or milliseconds since 1970.
         case moment(JSONPointer)

@@ -62,8 +62,8 @@ public struct TokenRefresh: Sendable {
     }
 
     public struct Settings: Sendable {
-        /// The time before the expiry at which a token is treated as expired. Limited to a quarter of the token's
-        /// remaining lifetime at its receipt.
+        /// The time before the expiry at which a token is treated as expired. At most a quarter of the lifetime that
+        /// the token had at its receipt.
         public var skew = Duration.seconds(30)
         /// The timeout of one refresh, independent of the timeouts of the waiting calls. Zero means no timeout.
         public var timeout = Duration.seconds(30)

@@ -4,7 +4,7 @@
 /// one response and of changes by two programs. All times are within ``timeRange``, so they are finite and convert to
 /// integers.
 public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// Restricts the requests initiated by another site with which the cookie is sent. Section 5.6.7.
+    /// The requests from other sites with which the cookie is sent. Section 5.6.7.
     public enum SameSite: String, Sendable, CaseIterable {
         /// Sent with all requests.
         case none
@@ -64,8 +64,8 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
     public internal(set) var created: Double
     /// The time at which the cookie was last stored or sent.
     public internal(set) var lastAccess: Double
-    /// The time at which the cookie was last stored. Later than all earlier changes in the jar, even if the
-    /// clock was set back. See ``CookieJar/merge(_:at:)``.
+    /// The time at which the cookie was last stored. Later than all earlier changes in the jar, even if the clock was
+    /// set back. See ``CookieJar/merge(_:at:)``.
     public internal(set) var modified: Double
 
     public var identity: Identity { content.identity }

@@ -23,10 +23,9 @@ public struct CookieJar: Sendable {
     /// Incremented by each change of ``snapshot()``. Sending a cookie is not a change.
     public internal(set) var revision: UInt64 = 0
 
-    /// - Parameter isPublicSuffix: returns true if the subdomains of a name belong to different owners, such as `com`
-    ///   and
-    ///   `co.uk`. Called with host names in lower case without a final dot, never with addresses. The default treats
-    ///   every single-label name as a public suffix.
+    /// - Parameter isPublicSuffix: returns true for a name whose subdomains belong to different owners, such as `com`
+    ///   and `co.uk`. Called with host names in lower case without a final dot, never with addresses. The default
+    ///   treats every single-label name as a public suffix.
     package init(
         policy: CookiePolicy = .all, isPublicSuffix: @escaping @Sendable (String) -> Bool = CookieJar.isSingleLabel
     ) {

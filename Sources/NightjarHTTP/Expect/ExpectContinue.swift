@@ -1,7 +1,7 @@
 /// Delays the request body until the server requests it with 100 (Continue) or a timer expires. RFC 9110 section
 /// 10.1.1.
 ///
-///     idle ──headSent──▶ waiting ──100──▶ invited
+///     idle ──headSent──▶ waiting ──100──▶ sentContinue
 ///                           ├────timer──▶ released ──417──▶ withheld
 ///                           └────final status─────────────▶ withheld
 public struct ExpectContinue: Sendable {

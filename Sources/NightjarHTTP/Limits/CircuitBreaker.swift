@@ -37,7 +37,8 @@ public struct CircuitBreaker: Sendable {
         case succeeded
         /// The server failed: no connection, no complete response, or a 5xx response.
         case failed
-        /// The call was cancelled or not sent. It is not counted.
+        /// The result is not counted, because the server is not at fault. For example, the call was cancelled or not
+        /// sent.
         case inconclusive
     }
 

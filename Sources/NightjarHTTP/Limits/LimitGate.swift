@@ -15,7 +15,7 @@ public struct LimitGate: Sendable {
         /// The maximum number of concurrent exchanges, at least 1.
         public var concurrency: Int?
         public var breaker: CircuitBreaker.Settings?
-        /// True if the gate respects rate limit fields in responses. Retry-After is respected in either case.
+        /// True if the gate respects rate limit fields in responses. Does not affect Retry-After.
         public var adaptsToServer = true
         public var maximumQueued = 1000
         /// The longest wait that a server may request. If the server requests a longer wait, calls fail immediately

@@ -3,7 +3,7 @@
 ///
 /// If a request must wait, it is not counted, and the caller calls ``take(now:ignoresPause:)`` again after the wait.
 /// The caller reports each sent request once with ``settled(isCounted:)``. The remaining count in a response does not
-/// consider requests that are still in flight, so their number is subtracted. Times are nanoseconds of a monotonic
+/// include requests that are still in flight, so their number is subtracted. Times are nanoseconds of a monotonic
 /// clock.
 public struct RateLimiter: Sendable {
     /// The reason why a request waits.
@@ -92,7 +92,7 @@ public struct RateLimiter: Sendable {
     /// The time at which the latest pause was requested.
     private var pausedAt: UInt64 = 0
     private var window: Window?
-    /// The number of sent requests that no reported count considers yet.
+    /// The number of sent requests that no reported count includes yet.
     private var inFlight = 0
 
     /// - Parameter rate: the configured rate. Nil if only the limits that responses report apply.

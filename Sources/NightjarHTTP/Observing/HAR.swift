@@ -66,7 +66,8 @@ public struct HARWriter: Sendable {
     /// - Parameters:
     ///   - showsSecrets: if false, credentials in fields, URLs and bodies are masked.
     ///   - sensitive: additional names of fields and query items that carry credentials.
-    ///   - maximumBody: the maximum number of bytes written per body. A longer body is truncated with a comment.
+    ///   - maximumBody: the maximum number of bytes written per body. A longer body is truncated and marked by a
+    ///     comment.
     public init(showsSecrets: Bool = false, sensitive: [String] = [], maximumBody: Int = 1 << 20) {
         self.showsSecrets = showsSecrets
         self.sensitive = sensitive

@@ -84,7 +84,7 @@ extension Location.Subject {
         return (try origin(authority, isTLS: isTLS, base: base.origin), try target(pathAndQuery, behind: nil))
     }
 
-    /// Returns true if the target is https, and the offset after the scheme and its colon. The offset is 0 if the
+    /// Returns the scheme of the target, and the offset after the scheme and its colon. The offset is 0 if the
     /// reference has no scheme.
     private func scheme(
         _ reference: UnsafeRawBufferPointer, base: RequestURL

@@ -40,7 +40,7 @@ extension Request {
     private static let longestRepeated = 4096
 }
 
-/// A request that may be repeated. A class, because copying a request costs more than comparing it.
+/// A request that may be repeated. A class, because copying a ``Request`` is expensive.
 public final class RepeatedRequest: Sendable {
     private let request: Request
     /// The method, NUL and the target, if the request consists only of a method and a target. Empty otherwise.

@@ -70,8 +70,9 @@ public struct Request: Sendable {
     /// The names of the security schemes whose credentials are sent. A client whose credentials are not configured by
     /// scheme rejects the call. If empty, ``security`` decides.
     public var schemes: [String] = []
-    /// Alternative security requirements. A client whose credentials are configured by scheme meets one of them, and
-    /// sends no credentials if this is nil. Any other client ignores the requirements and sends its credentials.
+    /// Alternative security requirements. A client whose credentials are configured by scheme sends the credentials of
+    /// one alternative, or none if the requirements are nil. Any other client ignores the requirements and sends its
+    /// credentials.
     public var security: [SecurityRequirement]?
     /// The timeouts that differ from the client's.
     public var timeouts = Timeouts()

@@ -10,7 +10,7 @@ struct SentSecrets {
 
     /// The minimum length in bytes of a credential that is masked. Shorter credentials occur in many words.
     private static let shortest = 5
-    /// The minimum length in bytes of a cookie or query item that is masked. Longer than ``shortest``, because their
+    /// The minimum length in bytes of a cookie or query value that is masked. Longer than ``shortest``, because such
     /// values are often ordinary words.
     private static let shortestOther = 8
     /// The maximum size in bytes of a body that is examined.

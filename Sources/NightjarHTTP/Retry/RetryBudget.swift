@@ -1,8 +1,8 @@
 /// Limits the retries of all calls of a client. Prevents retries from overloading a failing server.
 ///
 /// Each retry is charged to the budget. A successful call returns the cost of its retries and a small additional
-/// amount. A retry that does not begin is refunded. A retry that the caller requests against the policy's decision is
-/// neither charged nor returned.
+/// amount. A retry that does not begin is refunded. A retry that the caller requests against the policy's decision does
+/// not affect the budget.
 ///
 /// An unreliable server, on which retried calls succeed, can therefore be retried indefinitely. A server that is down
 /// receives ``Settings/reserve`` retries, and then only first attempts.
