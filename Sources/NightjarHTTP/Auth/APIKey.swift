@@ -14,7 +14,7 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// - Throws: `invalid_argument` for an empty key, for a name or key that is not allowed in that place, and for a
     ///   prefix in the query or in a cookie. The message does not quote the key.
     public init(_ key: String, in place: Place, prefix: String = "") throws(NightjarError) {
-        guard !key.isEmpty else { throw NightjarError(.invalidArgument, "the API key is empty") }
+        guard !key.isEmpty else { throw NightjarError(.invalidArgument, "the API key must not be empty") }
         switch place {
         case .header(let name):
             guard FieldSyntax.isToken(name.utf8) else {
@@ -38,7 +38,9 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
             }
             value = prefix + key
         case .query(let name):
-            guard !name.isEmpty else { throw NightjarError(.invalidArgument, "the API key's query name is empty") }
+            guard !name.isEmpty else {
+                throw NightjarError(.invalidArgument, "the name of the API key's query item must not be empty")
+            }
             guard prefix.isEmpty else {
                 throw NightjarError(.invalidArgument, "an API key in the query cannot have a prefix")
             }

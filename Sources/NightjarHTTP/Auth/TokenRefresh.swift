@@ -310,7 +310,8 @@ extension TokenRefresh.Reason {
         case .tooManyRefreshes(let wait):
             NightjarError(
                 .unauthorized,
-                "too many token refreshes in a short time: the server issues tokens that it rejects or that expire at once",
+                "too many token refreshes in a short time: the server issues tokens that it rejects or that expire "
+                    + "immediately",
                 retryAfter: wait)
         }
     }

@@ -75,7 +75,7 @@ extension TokenResponse.Refusal {
     public var error: NightjarError {
         NightjarError(
             .unauthorized,
-            "the login failed: the server refused it: \(quoted(code))"
+            "the login failed: the server responded with the error \(quoted(code))"
                 + (description.map { ", \(quoted($0, limit: 200))" } ?? ""))
     }
 }

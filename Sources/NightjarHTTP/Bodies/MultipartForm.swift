@@ -150,7 +150,7 @@ extension MultipartForm {
             return "a part has no length field, because it ends at the boundary"
         }
         if ASCII.isCaseless(name, "content-transfer-encoding") {
-            return "forms must not have it (RFC 7578 section 4.7)"
+            return "a part of a form must not have it (RFC 7578 section 4.7)"
         }
         return nil
     }
@@ -203,7 +203,7 @@ extension MultipartForm {
         }
         throw NightjarError(
             .invalidRequest,
-            "no boundary was found that does not occur in a part of the form; the random generator appears to be broken"
+            "every boundary that was tried occurs in a part of the form; the random generator appears to be broken"
         )
     }
 }

@@ -26,7 +26,7 @@ enum ByteRange: Equatable {
     }
 
     /// Parses a decimal number. Returns nil if the text is empty or contains other characters. Clamps a number that
-    /// does not fit 64 bits.
+    /// does not fit in 64 bits.
     static func number(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard !bytes.isEmpty else { return nil }
         var number = 0

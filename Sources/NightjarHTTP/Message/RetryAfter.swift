@@ -13,7 +13,7 @@ public enum RetryAfter {
     }
 
     private static func seconds(_ value: String, _ headers: Headers, _ now: Double) -> Int64? {
-        // Returns nil for a number that does not fit 64 bits.
+        // Returns nil for a number that does not fit in 64 bits.
         if !value.isEmpty, value.utf8.allSatisfy(ASCII.isDigit) { return Int64(value) }
         guard let moment = date(value) else { return nil }
         return moment - (headers["Date"].flatMap(date) ?? Int64(max(0, min(now, 1e12))))
