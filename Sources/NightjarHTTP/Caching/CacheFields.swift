@@ -10,8 +10,8 @@ struct CacheFields {
     var entityTag: Int?
     var vary: Int?
     var connection: Int?
-    /// True if Pragma contains no-cache. RFC 9111 section 5.4 defines Pragma for requests only. In a response, it
-    /// disables heuristic freshness.
+    /// True if Pragma contains no-cache. RFC 9111 section 5.4 defines Pragma for requests only. In a response without
+    /// Cache-Control, it disables heuristic freshness.
     var hasPragmaNoCache = false
 
     init(_ headers: Headers) {

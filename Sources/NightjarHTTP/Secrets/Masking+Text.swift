@@ -52,7 +52,7 @@ extension Masking {
 
     private static func shown(_ word: ArraySlice<UInt8>, after previous: ArraySlice<UInt8>) -> [UInt8] {
         if isScheme(previous), isCredential(word) { return Array(mask.utf8) }
-        // Masks "password: hunter2". Masks "the token: it has expired" only if the word looks like a value.
+        // Masks "password: hunter2" but not "the token: it has expired", because the word must look like a credential.
         let isColon = previous.last == UInt8(ascii: ":") && isCredential(word)
         if isColon || previous.last == UInt8(ascii: "="), isNamed(previous.dropLast()) { return Array(mask.utf8) }
         guard word.contains(where: { "=/?&;@:".utf8.contains($0) }) else { return Array(word) }
