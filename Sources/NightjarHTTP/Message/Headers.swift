@@ -235,8 +235,8 @@ public struct Headers: Sendable {
         bytes.withUnsafeBytes { body(nameBytes(index, in: $0), valueBytes(index, in: $0)) }
     }
 
-    /// Calls `body` for each field whose name length is in `lengths`. Bit n of `lengths` stands for n bytes. Names of 32
-    /// bytes or more are skipped.
+    /// Calls `body` for each field whose name length is in `lengths`. Bit n of `lengths` stands for n bytes. Names of
+    /// 32 bytes or more are skipped.
     @inline(__always)
     func forEachField(
         ofLengths lengths: UInt32,
