@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A reference to a shared object. The first thread that needs the object creates it.
+/// A reference to a shared object that is created on first use. Thread-safe.
 ///
 /// Replaces `AtomicLazyReference`, whose load costs 600 instructions where the compiler cannot specialize it.
 @frozen
@@ -22,7 +22,7 @@ package struct LazyReference<Object: AnyObject & Sendable>: ~Copyable, Sendable 
 
     /// Stores `object` unless another thread has already stored an object.
     ///
-    /// - Returns: the stored object.
+    /// - Returns: the stored object, which may be the object of another thread.
     @inlinable
     package func storeIfNil(_ object: consuming Object) -> Object {
         let own = Unmanaged.passRetained(object)
