@@ -1,4 +1,5 @@
 import NIOCore
+import Synchronization
 
 /// A ``Request`` that is ready to be sent: validated, merged with the client's defaults and serialized. Immutable.
 public final class PreparedRequest: Sendable {
@@ -19,7 +20,7 @@ public final class PreparedRequest: Sendable {
     /// field. See ``CookieField``.
     public let ownCookies: [String]
     /// Values that the cache has computed for this request.
-    let facts = LazyReference<CacheFacts>()
+    let facts = AtomicLazyReference<CacheFacts>()
 
     public var origin: Origin { url.origin }
     public var framing: BodyFraming { body.framing(isCoded: isCompressed) }
