@@ -141,7 +141,7 @@ final class RequestBox {
     }
 
     func addFormField(_ name: String, _ value: String) throws(NightjarError) {
-        // Each byte becomes at most three.
+        // The encoding of a byte has at most three bytes.
         let length = 3 * (name.utf8.count + value.utf8.count) + 2
         guard length <= Configuration.largestBody - (hasFormFields ? request.body.length ?? 0 : 0) else {
             throw NightjarError(

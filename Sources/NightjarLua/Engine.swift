@@ -23,7 +23,7 @@ final class Engine: @unchecked Sendable {
     var recording: SessionRecording?
     /// The progress of the calls that a session follows.
     var followed = TrackedCalls()
-    /// Outcomes whose events are reported by the next poll, in order. Those before `firstEnded` have been reported.
+    /// Outcomes with events for the next poll, in order. The outcomes before index `firstEnded` have been reported.
     private var ended: [Future] = []
     private var firstEnded = 0
     /// Calls in flight. Each call stores its index. In a forked child the calls fail, because no events arrive there.

@@ -397,7 +397,7 @@ testing.test("an endpoint sends the credentials of the schemes that it names", f
   fails("invalid_request",
     'endpoint "nobody": authentication is required by "key" and "missing", or by "other", '
       .. 'and the client has credentials for '
-      .. '"key", "oauth", "sid", "token"; set them in the option auth.schemes', several.endpoints.nobody)
+      .. '"key", "oauth", "sid", "token"; set the required credentials in the option auth.schemes', several.endpoints.nobody)
   t:equal(several.endpoints.me().json.client_id, "demo")
   t:equal(asked_scope(), "read")
   t:equal(auth_counts().client_credentials, 1)

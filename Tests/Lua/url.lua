@@ -196,7 +196,7 @@ test("invalid arguments raise an error that names the function", function()
   misuse("url.build: with a host, the path must begin with /", url.build, { host = "h", path = "a" })
   misuse("url.build: without a host, the path must not begin with //", url.build, { path = "//a" })
   misuse("url.build: a port requires a host", url.build, { port = 1 })
-  misuse("url.build: the host contains a colon but is not an IPv6 address; set the port with port", url.build,
+  misuse("url.build: the host contains a colon but is not an IPv6 address; set the port in the field 'port'", url.build,
     { host = "h:80" })
   misuse('url.build_query: the value of "a" is a table with names; it must be a list of values', url.build_query,
     { a = { b = 1 } })

@@ -29,7 +29,7 @@ struct njl_script {
 /* Bytes. One instruction that copies, compares or searches a block of this size takes about 0.1 ms. */
 #define LARGE_BLOCK ((size_t)1 << 20)
 
-/* Bytes whose copying counts as one instruction. */
+/* Copying this many bytes counts as one instruction. */
 enum { BYTES_PER_STEP = 64 };
 
 /* memory.c */

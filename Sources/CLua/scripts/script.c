@@ -35,7 +35,7 @@ static int open_state(lua_State *L) {
   script->host = njl_host_open(L);
   script->host->is_sandboxed = script->options.is_sandboxed;
   if (script->options.is_sandboxed) njl_open_sandbox(L, script->host);
-  njl_open_coroutine(L); /* Limits and interrupts check each resume. */
+  njl_open_coroutine(L); /* Each resume then checks limits and interrupts. */
   if (script->options.is_sandboxed) {
     open_library(L, "nightjar", luaopen_nightjar);
   } else {
@@ -208,7 +208,7 @@ njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes t
   script->host->is_session = script->host->attends = false;
   script->host->foreground = NULL;
   script->host->script = NULL;
-  script->host->limit = NJL_NEVER; /* Not before: describing an error may run the script's code. */
+  script->host->limit = NJL_NEVER; /* Reset only here: describing an error may run the script's code. */
   lua_settop(L, 0);
   *message = job.message;
   return job.status;

@@ -124,7 +124,8 @@ extension Call: ExchangeReceiver {
     func exchangeFailed(_ error: NightjarError) {
         exchange = nil
         feed?.attemptEnded()
-        // Begins with the stage that replays the stored response, because this stage can send a request instead.
+        // The stage that replays a stored response also receives the error, because this stage can send a request
+        // instead.
         ascend(error, from: entryStage + 1)
     }
 

@@ -14,8 +14,9 @@ struct CollectedBody {
         try content.reserve(size, for: CollectedBody.purpose)
     }
 
-    /// - Parameter reservation: Counts the collected bytes. Nil: they are not counted.
-    /// - Throws: `too_large` if the body becomes larger than `maximum` or `hold` has no room for it; `no_memory`.
+    /// - Parameter reservation: Counts the collected bytes. Nil: the bytes are not counted.
+    /// - Throws: `too_large` if the body becomes larger than `maximum` or exceeds the memory limit of `hold`;
+    ///   `no_memory`.
     mutating func append(
         _ part: ByteBuffer, maximum: Int, countedBy reservation: MemoryReservation?
     ) throws(NightjarError) {

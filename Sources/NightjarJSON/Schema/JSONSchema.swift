@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A JSON Schema 2020-12, with OpenAPI's `nullable` and `discriminator`.
 ///
 /// `$dynamicRef` is not supported, and `$id` does not change the base of references. Only the formats date-time, date,
@@ -102,7 +104,7 @@ private final class SelfContainedSchema: SchemaSource {
 
     let root: JSONValue
     /// Nil until the first reference to an anchor is resolved.
-    private let anchors = LazyReference<Anchors>()
+    private let anchors = AtomicLazyReference<Anchors>()
 
     init(root: JSONValue) { self.root = root }
 

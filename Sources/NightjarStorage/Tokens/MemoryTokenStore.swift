@@ -50,7 +50,7 @@ public final class MemoryTokenStore: TokenStore {
     /// parent.
     private func checkProcess() throws(NightjarError) {
         guard getpid() != process else { return }
-        throw NightjarError(.forked, "this token store belongs to the parent process; create a new one after fork")
+        throw NightjarError(.forked, "this token store belongs to the parent process; create a new one after the fork")
     }
 }
 

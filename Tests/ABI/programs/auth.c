@@ -137,7 +137,7 @@ static void endpoints_are_sent_what_they_name(void) {
   request = nj_request_from_endpoint(catalog, "nobody", NULL);
   CHECK(call(client, request, &body) == -NJ_INVALID_REQUEST);
   CHECK(strcmp(body, "endpoint \"nobody\": authentication is required by \"missing\", and the client has credentials for "
-                     "\"key\", \"oauth\", \"sid\"; set them in the option auth.schemes") == 0);
+                     "\"key\", \"oauth\", \"sid\"; set the required credentials in the option auth.schemes") == 0);
   free(body);
   nj_request_free(request);
   request = nj_request_from_endpoint(catalog, "me", NULL);

@@ -123,7 +123,7 @@ import Testing
             (
                 try MultipartFormTests.part { try $0.headers.add("Content-Transfer-Encoding", "base64") },
                 "part 2 of the form, \"a\": header \"Content-Transfer-Encoding\" cannot be set: "
-                    + "forms must not have it (RFC 7578 section 4.7)"
+                    + "a part of a form must not have it (RFC 7578 section 4.7)"
             ),
             (
                 .init("a", .file(path: "/x", length: -1)),
@@ -185,7 +185,7 @@ import Testing
         }
         #expect(
             error?.message
-                == "no boundary was found that does not occur in a part of the form; the random generator appears to be broken"
+                == "every boundary that was tried occurs in a part of the form; the random generator appears to be broken"
         )
     }
 

@@ -113,12 +113,12 @@ import Testing
             message { try send(api, [SecurityRequirement("oauth", "key"), SecurityRequirement("user")]) }
                 == #"endpoint "read": authentication is required by "oauth" and "key", or by "user", and the "#
                 + #"client has credentials "#
-                + #"for "key", "token"; set them in the option auth.schemes"#)
+                + #"for "key", "token"; set the required credentials in the option auth.schemes"#)
         let both = try make(transport, try all())
         #expect(
             message { try send(both, [SecurityRequirement("token", "user")]) }
-                == #"endpoint "read": authentication is required by "token" and "user", but more than one of them "#
-                + #"uses the header "#
+                == #"endpoint "read": authentication is required by "token" and "user", but more than one of "#
+                + #"these schemes uses the header "#
                 + #""Authorization", which a request can have only once"#)
         var request = Request(.get, "/a")
         request.security = [SecurityRequirement("oauth")]
