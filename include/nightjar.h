@@ -22,8 +22,8 @@
  *
  * Handles and ownership
  * ---------------------
- * All types are opaque. Each handle that a function in the second column returns is released exactly once, with the
- * function in the last column. The release functions ignore NULL.
+ * All types are opaque. The caller owns each handle that a function in the second column returns, and releases it
+ * once with the function in the last column. The release functions ignore NULL.
  *
  *   type              obtained from                                                threads      released with
  *   ----------------  -----------------------------------------------------------  -----------  -----------------------
@@ -61,8 +61,8 @@
  * A handle that is marked "any" may be used by several threads at the same time. A handle that is marked "one at
  * once" may be used by any thread, but not by two at the same time. The library's own threads never call the host's
  * code. Each callback runs on a thread of the host: inside nj_queue_poll, inside nj_queue_free, or inside the blocking
- * function that the callback belongs to. nj_queue_free runs the callbacks that are left when the queue is freed: it may
- * call every callback whose comment names nj_queue_poll. A callback must not leave through longjmp or a C++ exception.
+ * function that the callback belongs to. nj_queue_free runs the remaining callbacks of the queue, including those whose
+ * comment names only nj_queue_poll. A callback must not leave through longjmp or a C++ exception.
  *
  * Errors
  * ------
@@ -77,8 +77,9 @@
  *
  * A setter that fails changes nothing. A getter that is called with a NULL handle returns the value that its comment
  * gives for "none": NULL, false, 0, or -1 where 0 is a valid value. No function changes errno, writes to standard
- * output or standard error, or ends the process, with two exceptions: a script without a client logs to standard error
- * (nj_script_new), and the Swift runtime ends the process with a signal if an allocation of up to 64 KiB fails.
+ * output or standard error, or ends the process. There are two exceptions. A script that is not sandboxed may print,
+ * log to standard error (nj_script_new) and call os.exit. The Swift runtime ends the process with a signal if an
+ * allocation of up to 64 KiB fails.
  *
  * Strings and numbers
  * -------------------
@@ -88,12 +89,14 @@
  *
  * Fork, signals, exit
  * -------------------
- * After fork, handles from before the fork that own threads, locks or files belong to the parent: clients, queues,
- * tasks, batches, caches, cookie jars, paginators, token requests and scripts. In the child, their functions fail with
- * NJ_FORKED, or return their value for "none" if they return no status. The child may free these handles, which does
- * not affect the parent. Configurations, requests, forms, pagination rules, catalogs, cookie lists,
- * responses, pages and errors still work in the child, and so do all handles that the child creates. The library's
- * threads block all signals. The disposition of SIGPIPE is not changed. The library stays mapped after dlclose.
+ * After fork, handles that own threads, locks or files belong to the parent: clients, queues, tasks, batches, caches,
+ * cookie jars, paginators, token requests and scripts. In the child, their functions fail with NJ_FORKED, or return
+ * their value for "none" if they return no status. The child may free these handles. This does not affect the parent.
+ * Configurations, requests, forms, pagination rules, catalogs, cookie lists, responses, pages and errors work in the
+ * child, and so do all handles that the child creates.
+ *
+ * The library's threads block all signals. The library does not change the disposition of SIGPIPE, and stays mapped
+ * after dlclose.
  */
 #ifndef NIGHTJAR_H
 #define NIGHTJAR_H
@@ -125,8 +128,8 @@ extern "C" {
 #endif
 
 /**
- * Returns the version of the loaded library, such as "0.1.0". The macros above are the version of this header.
- * Static.
+ * Returns the version of the loaded library, such as "0.1.0". The macros above are the version of this header. The
+ * text is static.
  */
 NJ_API const char *nj_version(void);
 
@@ -143,16 +146,16 @@ typedef enum nj_status {
   NJ_INVALID_ARGUMENT = 1, /* an argument is NULL, not UTF-8 or out of range */
   NJ_FORKED = 2,           /* the handle belongs to the parent of this forked process */
   NJ_CLOSED = 3,           /* the client or the queue has been closed */
-  NJ_REENTRANT = 4,        /* called from inside a callback: the function would wait for that callback to return */
+  NJ_REENTRANT = 4,        /* called from inside a callback that the function would wait for */
   NJ_NO_MEMORY = 5,        /* memory for content could not be allocated */
 
-  NJ_CANCELLED = 10,       /* by nj_task_cancel, or because the client or the queue was freed */
+  NJ_CANCELLED = 10,       /* the task was cancelled, its client or queue was freed, or a callback rejected a redirect */
   NJ_TIMEOUT = 11,         /* nj_error_phase says which timeout expired: connect, idle or total */
   NJ_INVALID_URL = 12,
   NJ_INVALID_REQUEST = 13, /* the request has a header, body or option that cannot be sent */
   NJ_OFFLINE = 14,         /* the system has no network */
   NJ_DNS = 15,             /* the host name has no address */
-  NJ_CONNECT = 16,         /* no address accepted the connection, or the system has no thread or descriptor left */
+  NJ_CONNECT = 16,         /* no address accepted a connection, or the system has no thread or descriptor left */
   NJ_TLS = 17,             /* the handshake failed, or the certificate is not trusted */
   NJ_PIN_MISMATCH = 18,    /* reserved */
   NJ_CONNECTION_LOST = 19, /* the connection ended before the response was complete */
@@ -162,7 +165,7 @@ typedef enum nj_status {
   NJ_UNAUTHORIZED = 30, /* status 401, or the login has ended */
   NJ_FORBIDDEN = 31,    /* status 403 */
   NJ_NOT_FOUND = 32,    /* status 404 */
-  NJ_RATE_LIMITED = 33, /* status 429, or a limit of the client that the call cannot wait for */
+  NJ_RATE_LIMITED = 33, /* status 429, or the call cannot wait for a limit of the client */
   NJ_CLIENT = 34,       /* any other unexpected status below 500 */
   NJ_SERVER = 35,       /* status 500 and above, or an open circuit breaker */
 
@@ -173,12 +176,12 @@ typedef enum nj_status {
 } nj_status;
 
 /**
- * Returns the name of a status in Lua and the log, such as "connection_lost". "unknown" for a number that is not a
- * status. Static.
+ * Returns the name of a status, as used in Lua and the log: "connection_lost". "unknown" if `status` is not a member of
+ * nj_status. The text is static.
  */
 NJ_API const char *nj_status_name(nj_status status);
 
-/** The step of a call in which it failed. For NJ_TIMEOUT, the timeout that expired. */
+/** The step in which a call failed. For NJ_TIMEOUT, the timeout that expired. */
 typedef enum nj_phase {
   NJ_PHASE_NONE = 0,    /* the error belongs to no step */
   NJ_PHASE_DNS = 1,     /* resolving the host name */
@@ -219,7 +222,7 @@ typedef struct nj_form nj_form;                             /* the parts of a mu
 typedef struct nj_response nj_response;                     /* a status, headers and a body; immutable */
 typedef struct nj_task nj_task;                             /* one call, login or logout, in progress or finished */
 typedef struct nj_batch nj_batch;                           /* many calls, a few at a time */
-typedef struct nj_queue nj_queue;                           /* events that wait for the thread that polls */
+typedef struct nj_queue nj_queue;                           /* events for the thread that calls nj_queue_poll */
 typedef struct nj_cookies nj_cookies;                       /* a cookie jar, which clients can share */
 typedef struct nj_cookie_list nj_cookie_list;               /* a snapshot of a cookie jar; immutable */
 typedef struct nj_cache nj_cache;                           /* an HTTP cache, which clients can share */
@@ -246,24 +249,23 @@ NJ_API void nj_text_free(char *text);
  *   Threads      any; an error is immutable
  * ================================================================================================================== */
 
-/** Adds a reference to an error, for example one that a callback has borrowed. NULL for NULL. */
+/** Adds a reference to an error, for example one that a callback has borrowed. NULL if `error` is NULL. */
 NJ_API nj_error *nj_error_retain(const nj_error *error);
 
 /** Releases one reference of an error. NULL is ignored. */
 NJ_API void nj_error_release(nj_error *error);
 
-/** Returns the kind of the error. Never NJ_OK; NJ_INVALID_ARGUMENT for NULL. */
+/** Returns the kind of the error, never NJ_OK. NJ_INVALID_ARGUMENT for NULL. */
 NJ_API nj_status nj_error_kind(const nj_error *error);
 
 /** Returns the step in which the call failed; NJ_PHASE_NONE if the error belongs to no step, and for NULL. */
 NJ_API nj_phase nj_error_phase(const nj_error *error);
 
-/** Returns the message for the developer: what failed, why, and what to do. NULL for NULL. */
+/** Returns the message for the developer: what failed, why, and what to do. NULL if `error` is NULL. */
 NJ_API const char *nj_error_message(const nj_error *error);
 
 /**
- * Returns the message for the person at the screen: a sentence without technical terms. NULL for NJ_CANCELLED and
- * NULL.
+ * Returns a message for the end user, without technical terms. NULL if the kind is NJ_CANCELLED, and for NULL.
  */
 NJ_API const char *nj_error_user_message(const nj_error *error);
 
@@ -273,10 +275,10 @@ NJ_API const char *nj_error_user_message(const nj_error *error);
  */
 NJ_API const char *nj_error_url(const nj_error *error);
 
-/** Returns the status of the unexpected response; 0 if no response arrived. */
+/** Returns the status of the response that caused the error. 0 if no response arrived, and for NULL. */
 NJ_API int nj_error_http_status(const nj_error *error);
 
-/** Returns the unexpected response with its body. Borrowed. NULL if no response arrived. */
+/** Returns the response that caused the error, with its body. Borrowed. NULL if no response arrived, and for NULL. */
 NJ_API const nj_response *nj_error_response(const nj_error *error);
 
 /**
@@ -312,8 +314,8 @@ NJ_API const char *nj_error_details_field_message_at(const nj_error *error, size
 NJ_API bool nj_error_is_retryable(const nj_error *error);
 
 /**
- * Reports whether the server may have processed the request although no response arrived. If true, a request that
- * changes data must not be repeated without an idempotency key. False for NULL.
+ * Reports whether the server may have processed the request. If true, a request that changes data must not be sent
+ * again without an idempotency key. False for NULL.
  */
 NJ_API bool nj_error_may_have_been_processed(const nj_error *error);
 
@@ -329,10 +331,10 @@ NJ_API size_t nj_error_earlier_count(const nj_error *error);
 /** Returns the error of an earlier attempt, the first one at index 0. Borrowed. NULL if `index` is out of range. */
 NJ_API const nj_error *nj_error_earlier(const nj_error *error, size_t index);
 
-/** Returns an explanation of the call for a person; see nj_response_explain. NULL for NULL. */
+/** Returns an explanation of the call for a person; see nj_response_explain. NULL if `error` is NULL. */
 NJ_API const char *nj_error_explain(const nj_error *error);
 
-/** Returns an explanation of the call for a program; see nj_response_explain_json. NULL for NULL. */
+/** Returns an explanation of the call for a program; see nj_response_explain_json. NULL if `error` is NULL. */
 NJ_API const char *nj_error_explain_json(const nj_error *error, size_t *out_length);
 
 /**
@@ -341,7 +343,7 @@ NJ_API const char *nj_error_explain_json(const nj_error *error, size_t *out_leng
  */
 NJ_API const char *nj_error_idempotency_key(const nj_error *error);
 
-/** Returns the code of the operating system's or TLS error that caused this error; 0 if there is none. */
+/** Returns the error number of the operating system or of TLS. 0 if there is none, and for NULL. */
 NJ_API int nj_error_code(const nj_error *error);
 
 /**
@@ -354,7 +356,7 @@ NJ_API int64_t nj_error_batch_index(const nj_error *error);
 NJ_API const char *nj_error_curl(const nj_error *error, bool show_secrets);
 
 /* ==================================================================================================================
- * nj_queue: events that wait for the thread that polls
+ * nj_queue: events for the thread that calls nj_queue_poll
  *
  *   Constructor  nj_queue_new
  *   Destructor   nj_queue_free
@@ -397,7 +399,7 @@ NJ_API int nj_queue_fd(nj_queue *queue);
  */
 NJ_API size_t nj_queue_poll(nj_queue *queue, double timeout);
 
-/** Makes the nj_queue_poll that waits, or otherwise the next one, return. */
+/** Makes a waiting nj_queue_poll return. If none is waiting, the next nj_queue_poll does not wait. */
 NJ_API void nj_queue_wake(nj_queue *queue);
 
 /* ==================================================================================================================
@@ -408,9 +410,9 @@ NJ_API void nj_queue_wake(nj_queue *queue);
  *   Threads      one at once
  *
  * nj_client_new copies the configuration: changing it later does not change the client. One configuration can make
- * any number of clients. nj_config_merge_json sets all options from JSON; most of them also have a setter. Further
- * setters are in the sections "Authentication", "Retries", "Limits", "Testing without a network", "nj_cookies",
- * "nj_cache" and "nj_catalog".
+ * any number of clients. nj_config_merge_json sets options from JSON; most of them also have a setter. Further setters
+ * are in the sections "Authentication", "Retries", "Limits", "Testing without a network", "nj_cookies", "nj_cache" and
+ * "nj_catalog".
  * ================================================================================================================== */
 
 /** Creates a configuration with the defaults that the setters below state. Never NULL. */
@@ -433,18 +435,17 @@ NJ_API void nj_config_free(nj_config *config);
  *   max_connections_per_host     1 to 65536
  *   idle_connection_lifetime     seconds
  *   redirect                     true, false, a number, or {"max", "allow_downgrade"}
- *   sensitive_headers            names of further headers that hold credentials. The library recognizes others by their
- *                                names (X-JWT, Api_Key, X-Passwd and others) and by their values (JSON Web Tokens, long
- *                                random tokens)
+ *   sensitive_headers            names of further headers that hold credentials. The library also recognizes names (such
+ *                                as X-JWT, Api_Key and X-Passwd) and values (JSON Web Tokens, long random tokens)
  *   forward_headers              names of headers that are also sent to other origins: with redirects, next pages and
  *                                absolute URLs. By default, other origins get only headers that describe the client and
- *                                the wanted response (Accept, Accept-Language, User-Agent, Content-Type, Range,
- *                                conditions). Must not contain Authorization, Cookie or Host. Another origin gets a
- *                                Referer without path and query
+ *                                the requested response (such as Accept, User-Agent, Content-Type and Range), and a
+ *                                Referer without path and query. Authorization, Proxy-Authorization, Cookie and Host
+ *                                are rejected
  *   decompress                   true or false
  *   cookies                      true (in memory), false, a policy ("all", "first_party", "none"), or
  *                                {"file", "policy", "keep_session"}
- *   cache                        true (20 MB in memory), false, or {"memory", "disk", "path", "policy",
+ *   cache                        true (20 MiB in memory), false, or {"memory", "disk", "path", "policy",
  *                                "login_cookies"}
  *   ephemeral                    true or false
  *   proxy                        a URL, true (the environment), false (none), or {"url", "no_proxy"}
@@ -453,7 +454,7 @@ NJ_API void nj_config_free(nj_config *config);
  *   lenient_line_endings         true or false
  *   auth                         nj_config_set_auth_json
  *   retry                        true, false, a number of attempts, or {"attempts", "base", "cap", "max_wait",
- *                                "budget"}
+ *                                "budget": {"reserve": 10, "successes_per_retry": 10}}
  *   respect_retry_after          true or false
  *   coalesce                     true or false
  *   rate_limit                   true, false, or {"requests", "per", "burst"}
@@ -464,8 +465,8 @@ NJ_API void nj_config_free(nj_config *config);
  *                                max_queued
  *   endpoints                    an object of endpoint names: nj_catalog_add_json
  *   openapi                      the path of an OpenAPI document, which nj_client_new reads
- *   openapi_folder               the folder whose files the document may refer to; the document's own folder by default
- *   response_validation          what happens if a response does not match its endpoint: "off" (default), "warn" or
+ *   openapi_folder               the folder whose files the document may refer to; the document's folder by default
+ *   response_validation          the action for a response that does not match its endpoint: "off" (default), "warn" or
  *                                "error"
  *   mock, cassette, network      see "Testing without a network"
  *
@@ -489,8 +490,9 @@ NJ_API nj_status nj_config_merge_json(nj_config *config, const char *json, size_
 NJ_API nj_status nj_config_set_base_url(nj_config *config, const char *url);
 
 /**
- * Restricts calls to the base URL's origin to a path and the paths below it, including redirects. Calls whose path
- * has dot segments (also encoded, or after an encoded slash or a backslash) fail with NJ_INVALID_REQUEST.
+ * Limits calls and redirects to one path of the base URL's origin and the paths below it. Other origins are not limited.
+ * A call to another path fails with NJ_INVALID_REQUEST, and so does a path with dot segments (also encoded, or after an
+ * encoded slash or a backslash).
  *
  * @param path an encoded path without a query, such as "/v1". NULL, the default: any path. nj_client_new fails with
  *             NJ_INVALID_ARGUMENT if there is a path scope and no base URL.
@@ -520,7 +522,7 @@ NJ_API nj_status nj_config_set_user_agent(nj_config *config, const char *user_ag
  *   timeout  default  limits
  *   -------  -------  -----------------------------------------------------------------------------------------
  *   connect  5 s      opening a connection, including TLS
- *   idle     30 s     the time without a byte in either direction while the request is sent or the response is awaited
+ *   idle     30 s     the time without a byte in either direction, from the request to the end of the response
  *   total    300 s    the whole call with all its attempts and waits
  *
  * @param seconds 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit
@@ -559,8 +561,8 @@ NJ_API nj_status nj_config_set_idle_connection_lifetime(nj_config *config, doubl
 
 /**
  * Limits the redirects that one call follows. A further redirect fails the call with NJ_PROTOCOL. So does a loop: a
- * redirect to a URL that the call has already requested with the same method, unless a cookie or a Retry-After has
- * made the request different. The client follows a redirect after the wait that its Retry-After asks for.
+ * redirect to a URL that the call has already requested with the same method. A redirect that sets a cookie or has a
+ * Retry-After may lead back to the same URL. The client waits for the Retry-After before it follows a redirect.
  *
  * @param count 0 to 100; 10 by default. 0: a redirect is returned like any other response, and fails the call unless
  *              its status is expected (nj_request_expect_status).
@@ -577,8 +579,8 @@ NJ_API nj_status nj_config_set_max_redirects(nj_config *config, int count);
 NJ_API nj_status nj_config_set_allow_downgrade(nj_config *config, bool allow);
 
 /**
- * Sets whether LF without CR ends the lines of a response head, as some embedded devices send it (RFC 9112 section
- * 2.2). False by default: such a response fails the call with NJ_PROTOCOL.
+ * Sets whether the lines of a response head may end with LF in place of CRLF (RFC 9112 section 2.2). Some embedded
+ * devices send this. False by default: such a response fails the call with NJ_PROTOCOL.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -610,7 +612,7 @@ NJ_API nj_status nj_config_set_proxy(nj_config *config, const char *url);
  *
  * @param hosts domain names, which include their subdomains, addresses and networks: "example.com,10.0.0.0/8,[::1]".
  *              "*": all hosts. NULL, the default: no hosts for a proxy that was set with nj_config_set_proxy;
- *              otherwise no_proxy.
+ *              otherwise the hosts of the environment's no_proxy.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_no_proxy(nj_config *config, const char *hosts);
@@ -633,8 +635,8 @@ NJ_API nj_status nj_config_use_environment_proxy(nj_config *config, bool use);
 NJ_API nj_status nj_config_set_unix_socket(nj_config *config, const char *path);
 
 /**
- * Sets a PEM file of certificate authorities that are trusted instead of the system's. With such a
- * file, certificates with RSA keys shorter than 2048 bits are not rejected.
+ * Sets a PEM file of certificate authorities that are trusted instead of the system's. With this file, the client also
+ * accepts certificates with RSA keys shorter than 2048 bits.
  *
  * @param path nj_client_new reads the file, and fails with NJ_TLS if the file cannot be read
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -642,16 +644,17 @@ NJ_API nj_status nj_config_set_unix_socket(nj_config *config, const char *path);
 NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
 
 /**
- * Sets whether certificates are verified. True by default. False accepts any certificate, so that every connection
- * can be intercepted. The client then logs one warning, and the decisions of each call contain unverified_tls.
+ * Sets whether certificates are verified. True by default. If false, the client accepts any certificate, and attackers
+ * can intercept its connections. The client then logs one warning, and the decisions of each call contain
+ * unverified_tls.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_verify_certificates(nj_config *config, bool verify);
 
 /**
- * Sets whether the client must not keep data on disk. False by default. If true, nj_client_new fails with
- * NJ_INVALID_ARGUMENT for a configuration with a cookie file or a cache on disk.
+ * Sets whether clients are ephemeral: nj_client_new then fails with NJ_INVALID_ARGUMENT for a cookie file, a cache on
+ * disk or a cassette that records. False by default.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -667,7 +670,7 @@ NJ_API nj_status nj_config_set_ephemeral(nj_config *config, bool ephemeral);
 typedef void (*nj_log_fn)(void *context, nj_log_level level, const char *message);
 
 /**
- * Sets where clients log. They do not log by default.
+ * Sets the callback for the log of the clients. By default, clients do not log.
  *
  * A queue that is not polled holds at most 1,024 lines, and at most 1 MiB, of this log. Further lines are dropped. A
  * warning with the number of dropped lines precedes the next line that is delivered.
@@ -688,7 +691,8 @@ NJ_API nj_status nj_config_set_log(nj_config *config, nj_log_level level, nj_que
  * blocking call. The call waits for the hook, at most until the total timeout expires.
  *
  * @param request borrowed until the hook returns
- * @return NJ_OK: the call continues. Any other status: the call fails with this status, and nothing is sent.
+ * @return NJ_OK: the call continues. Any other status: the call fails with this status, and nothing is sent. A number
+ *         that is not a status fails the call with NJ_CANCELLED.
  */
 typedef nj_status (*nj_request_hook_fn)(void *context, nj_prepared_request *request);
 
@@ -719,10 +723,10 @@ NJ_API nj_status nj_config_on_response(nj_config *config, nj_response_hook_fn af
 /* nj_prepared_request: the request in a before hook. Borrowed until the hook returns; only on the thread that runs the
  * hook. */
 
-/** Returns the method. Valid until the hook returns. NULL for NULL. */
+/** Returns the method. Valid until the hook returns. NULL if `request` is NULL. */
 NJ_API const char *nj_prepared_request_method(nj_prepared_request *request);
 
-/** Returns the URL with its credentials. Valid until the hook returns. NULL for NULL. */
+/** Returns the URL. Secrets in its query are not masked. Valid until the hook returns. NULL if `request` is NULL. */
 NJ_API const char *nj_prepared_request_url(nj_prepared_request *request);
 
 /**
@@ -818,14 +822,14 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *   member           default     meaning
  *   ---------------  ----------  ------------------------------------------------------------------------------------
  *   store            "memory"    "memory", "file:PATH", "sqlite:PATH", "keyring:SERVICE", or an object of file, sqlite
- *                                or keyring, account, and key_file or key_env, with which the token is encrypted
- *                                (AES-GCM) for this path and account
+ *                                or keyring, and account. In a file or a database, key_file (a path) or key_env (an
+ *                                environment variable) names the key that encrypts the token (AES-GCM)
  *   access_token,    none        the first token, if the store has none
  *   refresh_token,
  *   expires_in
  *   skew             30 s        how long before its expiry a token is refreshed
  *   refresh_timeout  30 s        the timeout of a refresh; 0: no limit
- *   refresh_limit    5           refreshes in 30 seconds, after which calls fail
+ *   refresh_limit    5           the number of refreshes in 30 seconds after which calls fail
  *
  * A new token is stored before it is used. A client never replaces a newer login in the store by an older one. If
  * another client has logged in, this client adopts the new login; if another client has logged out, its calls fail with
@@ -871,11 +875,12 @@ typedef void (*nj_token_fn)(void *context, nj_token_request *request);
 /**
  * Sets a callback that provides tokens.
  *
- * @param scheme  the security scheme whose tokens the callback provides. It replaces the credential that
- *                nj_config_set_auth_json sets for this scheme, and keeps those of other schemes; the order of the two
- *                calls does not matter. NULL: the callback provides the tokens of all calls and replaces all other
- *                credentials.
- * @param provide NULL: removes the provider of the scheme or, if `scheme` is NULL, all credentials
+ * @param scheme  the security scheme whose tokens the callback provides. The callback replaces the credential that
+ *                nj_config_set_auth_json sets for this scheme, in any order of the two calls. Credentials of other
+ *                schemes are kept. NULL: the callback provides the tokens of all calls and replaces all other
+ *                credentials; nj_client_new fails with NJ_INVALID_ARGUMENT if a scheme also has a callback.
+ * @param provide NULL: removes the callback of the scheme. If `scheme` is also NULL, removes all credentials except the
+ *                callbacks of schemes.
  * @param context passed to `provide` unchanged; must stay valid until the clients are freed
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -889,7 +894,7 @@ NJ_API nj_status nj_config_set_token_provider(nj_config *config, const char *sch
 typedef void (*nj_login_required_fn)(void *context);
 
 /**
- * Sets the callback for the end of any login of the clients.
+ * Sets the callback for the end of a login.
  *
  * @param required NULL, the default: none
  * @param context  passed to `required` unchanged; must stay valid until the clients are freed
@@ -905,7 +910,7 @@ NJ_API nj_status nj_config_set_on_login_required(nj_config *config, nj_login_req
  *   Threads      any
  * ================================================================================================================== */
 
-/** Adds a reference, so that the caller can respond after the callback has returned. NULL for NULL. */
+/** Adds a reference, so that the caller can respond after the callback has returned. NULL if `request` is NULL. */
 NJ_API nj_token_request *nj_token_request_retain(nj_token_request *request);
 
 /**
@@ -914,11 +919,11 @@ NJ_API nj_token_request *nj_token_request_retain(nj_token_request *request);
  */
 NJ_API void nj_token_request_release(nj_token_request *request);
 
-/** Reports whether the request was made because the server rejected the last token. False for NULL. */
+/** Reports whether the server has rejected the last token. False for NULL. */
 NJ_API bool nj_token_request_was_rejected(const nj_token_request *request);
 
 /**
- * Gives the token to the waiting calls.
+ * Provides the token to the waiting calls.
  *
  * @param expires_in_seconds the token's lifetime from now, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY if the
  *                           lifetime is not known: the token is then used until a server rejects it
@@ -941,11 +946,11 @@ NJ_API nj_status nj_token_request_fail(nj_token_request *request, bool ends_logi
 /* ==================================================================================================================
  * Retries
  *
- * The client repeats attempts that fail temporarily: connection failures and the statuses 408, 425, 429, 500, 502,
- * 503 and 504. It repeats a request only if a second request is safe: the server has not seen the first, the method is
- * idempotent (RFC 9110 section 9.2.2), or the request carries an idempotency key. The client waits at least as long as
- * the server asks (Retry-After). The total timeout covers all attempts and waits. If many calls fail, at most a tenth of
- * the client's calls is repeated.
+ * The client retries temporary failures: connection failures, connect and idle timeouts, and the statuses 408, 425, 429,
+ * 500, 502, 503 and 504. It retries a request only if this is safe: the server cannot have processed the request, the
+ * method is idempotent (RFC 9110 section 9.2.2), or the request has an idempotency key. The client waits at least as
+ * long as the server asks (Retry-After). The total timeout covers all attempts and waits. A budget limits the retries of
+ * all calls while a server fails: 10 retries, and one more for every 10 calls that succeed.
  * ================================================================================================================== */
 
 /**
@@ -979,8 +984,8 @@ NJ_API nj_status nj_config_set_retry_max_wait(nj_config *config, double seconds)
  * Sets whether the Retry-After of a response (RFC 9110 section 10.2.3) is respected. True by default. If it is:
  *
  *   - a retry and a redirect wait at least as long as the Retry-After asks
- *   - a 429 with a wait of at most nj_config_set_retry_max_wait holds back all calls to the origin
- *   - a 429 with a longer wait, and a 503, hold back the calls for the same URL until one of them succeeds
+ *   - a 429 with a wait of at most nj_config_set_retry_max_wait holds back all calls to the origin for this time
+ *   - a 429 with a longer wait, and a 503, hold back the calls for the same URL for this time, or until one succeeds
  *
  * A call that is held back for longer than nj_config_set_retry_max_wait, or beyond its total timeout, fails at once
  * with NJ_RATE_LIMITED. Invalid values and values above 30 days are ignored. If Retry-After is not respected, it is
@@ -1004,9 +1009,9 @@ NJ_API nj_status nj_request_set_retry_attempts(nj_request *request, int count);
 /** A decision about an attempt that has failed. */
 typedef enum nj_retry_action {
   NJ_RETRY_DEFAULT = 0, /* apply the client's settings */
-  NJ_RETRY_AGAIN = 1,      /* retry in any case; the server may then process the request twice */
-  NJ_RETRY_STOP = 2,       /* fail the call */
-  NJ_RETRY_PENDING = 3       /* nj_task_retry provides the decision later */
+  NJ_RETRY_AGAIN = 1,   /* retry in any case; the server may then process the request twice */
+  NJ_RETRY_STOP = 2,    /* fail the call */
+  NJ_RETRY_PENDING = 3  /* nj_task_retry provides the decision later */
 } nj_retry_action;
 
 /**
@@ -1030,7 +1035,10 @@ NJ_API nj_status nj_request_on_retry(nj_request *request, nj_retry_fn retry, voi
 
 /* nj_failed_attempt: borrowed until nj_retry_fn returns; only on the thread that runs the callback. */
 
-/** Returns the error of the attempt. Borrowed until the callback returns; nj_error_retain keeps it. NULL for NULL. */
+/**
+ * Returns the error of the attempt. Borrowed until the callback returns; nj_error_retain keeps it. NULL if `attempt` is
+ * NULL.
+ */
 NJ_API const nj_error *nj_failed_attempt_error(const nj_failed_attempt *attempt);
 
 /** Returns the number of the failed attempt, 1 for the first. 0 for NULL. */
@@ -1120,9 +1128,9 @@ NJ_API nj_status nj_config_set_concurrency(nj_config *config, size_t count);
  * succeeds, the circuit closes; if it fails, the circuit opens again.
  *
  * @param failure_rate  more than 0, up to 1. 0, the default: no circuit breaker; the other parameters are ignored.
- * @param minimum_calls the calls in the window below which the circuit stays closed, 1 to 1000000
+ * @param minimum_calls 1 to 1000000. The circuit stays closed while the window has fewer calls.
  * @param window        seconds, more than 0 and at most 3153600000
- * @param open_duration          seconds, 0 to 3153600000
+ * @param open_duration seconds, 0 to 3153600000
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_circuit_breaker(nj_config *config, double failure_rate, size_t minimum_calls,
@@ -1174,7 +1182,7 @@ NJ_API nj_status nj_request_set_coalesce(nj_request *request, bool coalesce);
  *              URL as its name
  *
  * @param out_length receives the length without NUL; may be NULL
- * @return JSON text that the caller frees with nj_text_free; "[]" after fork; NULL for NULL
+ * @return JSON text that the caller frees with nj_text_free; "[]" after fork; NULL if `client` is NULL
  */
 NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
 
@@ -1187,7 +1195,7 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
  * ================================================================================================================== */
 
 /**
- * Makes clients respond to requests from a list of routes in place of the network. The JSON is a list of routes, or
+ * Sets a list of routes that respond to requests in place of the network. The JSON is a list of routes, or
  * {"routes": [...], "passthrough": true}, which sends unmatched requests to the network. The first route that
  * matches a request responds to it. Without passthrough, an unmatched request fails with NJ_INVALID_REQUEST, and the
  * message names the nearest route.
@@ -1257,7 +1265,7 @@ typedef enum nj_cassette_mode {
 } nj_cassette_mode;
 
 /**
- * Records exchanges to a JSON file, including redirects and token refreshes, or replays them. Secrets are replaced by
+ * Records exchanges to a JSON file or replays them, including redirects and token refreshes. Secrets are replaced by
  * placeholders; equal secrets have the same placeholder. Each exchange is replayed once. Exchanges with the same method,
  * URL and body (without secrets) are replayed in the order of recording.
  *
@@ -1396,9 +1404,9 @@ NJ_API nj_status nj_client_set_token(nj_client *client, const char *scheme, cons
 /**
  * Logs out and blocks until the store and the cache on disk have been changed: removes the token, also from the
  * store, and the cached responses that only this login may see. Afterwards calls fail with NJ_UNAUTHORIZED until
- * nj_client_set_token or nj_client_log_in is called, in every client of the store and also after a restart. Until one of
- * them is called, the access_token and refresh_token of the configuration are not used. The server is not notified. The
- * client is logged out even if the function fails.
+ * nj_client_set_token or nj_client_log_in is called, in every client of the store and also after a restart. Until then,
+ * the access_token and refresh_token of the configuration are not used. The server is not notified. The client is logged
+ * out even if the function fails.
  *
  * @return NJ_OK; NJ_STORAGE if the store or the cache could not be changed, so that another client may still use the
  *         login; NJ_TIMEOUT after 180 seconds; NJ_INVALID_REQUEST if the client has no such login, or several and
@@ -1406,17 +1414,16 @@ NJ_API nj_status nj_client_set_token(nj_client *client, const char *scheme, cons
  */
 NJ_API nj_status nj_client_log_out(nj_client *client, const char *scheme, nj_error **out_error);
 
-/** Must show a person the prompt of an interactive login. `prompt` is borrowed until the callback returns. */
+/** Must show the prompt of an interactive login to a person. `prompt` is borrowed until the callback returns. */
 typedef void (*nj_login_prompt_fn)(void *context, const nj_login_prompt *prompt);
 
 /**
  * Obtains a token and blocks until it is in the store. With the grant device_code, a person enters a code on another
  * device (RFC 8628). With authorization_code, a person allows the access in a browser, which is redirected to a
- * socket of this machine (RFC 8252, with PKCE, RFC 7636). Any other login obtains the token without a prompt, as for a
- * call that needs one.
+ * socket of this machine (RFC 8252, with PKCE, RFC 7636). Any other login obtains the token without a prompt.
  *
- * @param seconds how long the login may take, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit, except the
- *                server's own for a code
+ * @param seconds how long the login may take, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit, except that the
+ *                server's code may expire
  * @param prompt  called on this thread
  * @param context passed to `prompt` unchanged
  * @return NJ_OK; NJ_UNAUTHORIZED if the server or the person denied access; NJ_TIMEOUT; NJ_STORAGE; NJ_INVALID_REQUEST if
@@ -1458,7 +1465,8 @@ NJ_API nj_task *nj_client_start_log_out(nj_client *client, const char *scheme, n
 /* nj_login_prompt: borrowed until nj_login_prompt_fn returns; only on the thread that runs the callback. */
 
 /**
- * Returns the page to open: on any device if there is a code, otherwise in a browser of this machine. NULL for NULL.
+ * Returns the page to open: on any device if there is a code, otherwise in a browser of this machine. NULL if `prompt`
+ * is NULL.
  */
 NJ_API const char *nj_login_prompt_url(const nj_login_prompt *prompt);
 
@@ -1476,7 +1484,7 @@ NJ_API const char *nj_login_prompt_complete_url(const nj_login_prompt *prompt);
  *   Threads      any
  * ================================================================================================================== */
 
-/** Adds a reference. NULL for NULL. */
+/** Adds a reference. NULL if `task` is NULL. */
 NJ_API nj_task *nj_task_retain(nj_task *task);
 
 /** Releases one reference. The task continues and its callbacks are still called. NULL is ignored. */
@@ -1512,7 +1520,7 @@ NJ_API nj_request *nj_request_new(const char *method, const char *target);
 /** Frees a request. Its calls continue. NULL is ignored. */
 NJ_API void nj_request_free(nj_request *request);
 
-/** Creates a copy of a request, with its callbacks and their contexts. NULL for NULL. */
+/** Creates a copy of a request, with its callbacks and their contexts. NULL if `request` is NULL. */
 NJ_API nj_request *nj_request_copy(const nj_request *request);
 
 /**
@@ -1600,8 +1608,8 @@ NJ_API nj_status nj_request_set_max_body(nj_request *request, size_t bytes);
 NJ_API nj_status nj_request_set_use_auth(nj_request *request, bool use);
 
 /**
- * Sets whether the client's cookies are sent and the response's cookies are stored. True by default. Neither is done for
- * a request with its own Cookie header; cookie parameters of its endpoint are added to that header.
+ * Sets whether the client's cookies are sent and the response's cookies are stored. True by default. If a request has
+ * its own Cookie header, the jar is not used; cookie parameters of the endpoint are added to this header.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1609,7 +1617,7 @@ NJ_API nj_status nj_request_set_use_cookies(nj_request *request, bool use);
 
 /**
  * Sets whether the response may be compressed and is decompressed, in place of the client's setting. If false, the
- * client sends no Accept-Encoding of its own, and the body is returned with its content coding.
+ * client adds no Accept-Encoding, and the body is returned with its content coding.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1652,9 +1660,9 @@ NJ_API nj_status nj_request_set_body_json(nj_request *request, const char *json,
 /**
  * Sets the body to the content of a file, which is read while it is sent. The Content-Type follows from the file's
  * name, unless the request or the client sets one. The call fails with NJ_INVALID_REQUEST if the file cannot be read
- * or is a folder, a pipe or a device, and if the file becomes shorter while it is sent. In this case the connection is
- * closed, so that the server cannot mistake the incomplete body for a complete one. Bytes that are appended to the file
- * while it is sent are not sent.
+ * or is a folder, a pipe or a device, and if the file becomes shorter while it is sent. The connection is then closed,
+ * so that the server cannot mistake an incomplete body for a complete one. Bytes that are appended to the file while it
+ * is sent are ignored.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1687,8 +1695,8 @@ NJ_API nj_status nj_request_add_form_field(nj_request *request, const char *name
  *
  * @param capacity bytes of `buffer`, more than 0
  * @return the number of bytes written, at most `capacity`; 0 at the end of the body; NJ_READ_FAILED if the source has
- *         failed. After NJ_READ_FAILED or any other number, the call fails with NJ_INVALID_REQUEST, and the connection
- *         is closed, so that the server cannot mistake the incomplete body for a complete one.
+ *         failed. After NJ_READ_FAILED or a number out of range, the call fails with NJ_INVALID_REQUEST, and the
+ *         connection is closed, so that the server cannot mistake the incomplete body for a complete one.
  */
 typedef int64_t (*nj_read_fn)(void *context, nj_task *task, void *buffer, size_t capacity);
 
@@ -1780,7 +1788,7 @@ typedef void (*nj_progress_fn)(void *context, nj_task *task, const nj_progress *
 
 /**
  * Sets the callback for the progress of a call. It is called about ten times a second while the progress changes, and
- * once before the end of a successful call. While a report waits in the queue, no other is added, except the last.
+ * once before the end of a successful call. Reports are skipped while one waits in the queue, except the last report.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1798,8 +1806,8 @@ NJ_API nj_status nj_request_set_max_redirects(nj_request *request, int count);
 /** A decision about a redirect. */
 typedef enum nj_redirect_action {
   NJ_REDIRECT_FOLLOW = 0,
-  NJ_REDIRECT_STOP = 1,  /* the call returns the redirect as its response */
-  NJ_REDIRECT_FAIL = 2 /* the call fails with NJ_CANCELLED */
+  NJ_REDIRECT_STOP = 1, /* the call returns the redirect as its response */
+  NJ_REDIRECT_FAIL = 2  /* the call fails with NJ_CANCELLED */
 } nj_redirect_action;
 
 /**
@@ -1822,13 +1830,13 @@ NJ_API nj_status nj_request_on_redirect(nj_request *request, nj_redirect_fn redi
 /** Returns the status of the redirect. 0 for NULL. */
 NJ_API int nj_proposed_redirect_status(const nj_proposed_redirect *redirect);
 
-/** Returns the URL whose response is the redirect, with its credentials. NULL for NULL. */
+/** Returns the URL that the redirect came from. Secrets in its query are not masked. NULL if `redirect` is NULL. */
 NJ_API const char *nj_proposed_redirect_source_url(const nj_proposed_redirect *redirect);
 
-/** Returns the URL that the redirect leads to, with its credentials. NULL for NULL. */
+/** Returns the URL that the redirect leads to. Secrets in its query are not masked. NULL if `redirect` is NULL. */
 NJ_API const char *nj_proposed_redirect_url(const nj_proposed_redirect *redirect);
 
-/** Returns the method of the next request. NULL for NULL. */
+/** Returns the method of the next request. NULL if `redirect` is NULL. */
 NJ_API const char *nj_proposed_redirect_method(const nj_proposed_redirect *redirect);
 
 /**
@@ -1891,7 +1899,7 @@ NJ_API nj_status nj_form_add_file(nj_form *form, const char *name, const char *p
  * Pointers that the getters return are valid until the response is released by its last owner.
  * ================================================================================================================== */
 
-/** Adds a reference, for example to a response that a callback has borrowed. NULL for NULL. */
+/** Adds a reference, for example to a response that a callback has borrowed. NULL if `response` is NULL. */
 NJ_API nj_response *nj_response_retain(const nj_response *response);
 
 /** Releases one reference. NULL is ignored. */
@@ -1900,7 +1908,7 @@ NJ_API void nj_response_release(nj_response *response);
 /** Returns the status, 100 to 999. 0 for NULL. */
 NJ_API int nj_response_status(const nj_response *response);
 
-/** Returns the reason phrase, which is often empty. Programs should use the status instead. NULL for NULL. */
+/** Returns the reason phrase, which is often empty. Use the status instead. NULL if `response` is NULL. */
 NJ_API const char *nj_response_reason(const nj_response *response);
 
 /** Returns the HTTP version: 10 for HTTP/1.0, 11 for HTTP/1.1. 0 for NULL. */
@@ -1941,15 +1949,18 @@ NJ_API const char *nj_response_body(const nj_response *response, size_t *out_len
  */
 NJ_API const char *nj_response_text(const nj_response *response, size_t *out_length);
 
-/** Returns the URL whose response this is, without user info and with secrets in its query masked. NULL for NULL. */
+/**
+ * Returns the URL that the response came from, without user info and with secrets in its query masked. NULL if
+ * `response` is NULL.
+ */
 NJ_API const char *nj_response_url(const nj_response *response);
 
 /** Returns where the response came from. NJ_SOURCE_NETWORK for NULL. */
 NJ_API nj_source nj_response_source(const nj_response *response);
 
 /**
- * Reports whether the call refreshes the cache entry that it returned. If true, the callback of nj_request_on_refresh
- * is called once. False without this callback, and for NULL.
+ * Reports whether the call has started a background refresh of the cache entry that it returned. If true, the callback
+ * of nj_request_on_refresh is called once. False without this callback, and for NULL.
  */
 NJ_API bool nj_response_is_being_refreshed(const nj_response *response);
 
@@ -1959,7 +1970,7 @@ NJ_API size_t nj_response_redirect_count(const nj_response *response);
 /** Returns the status of a redirect, the first one at index 0. 0 if `index` is out of range. */
 NJ_API int nj_response_redirect_status_at(const nj_response *response, size_t index);
 
-/** Returns the URL whose response was a redirect, masked as by nj_response_url. NULL if `index` is out of range. */
+/** Returns the URL that a redirect came from, masked as by nj_response_url. NULL if `index` is out of range. */
 NJ_API const char *nj_response_redirect_url_at(const nj_response *response, size_t index);
 
 /**
@@ -1970,10 +1981,9 @@ NJ_API int nj_response_attempts(const nj_response *response);
 
 /**
  * Returns an explanation of the call for a person: each retry and its reason, or why there was none, waits for limits and
- * tokens, shared exchanges and redirects. One sentence on each line; a single sentence if nothing had to be decided.
- * The text contains no secret.
+ * tokens, shared exchanges and redirects. Each line has one sentence. The text contains no secret.
  *
- * @return NULL for NULL
+ * @return text that is valid until the response is released; NULL if `response` is NULL
  */
 NJ_API const char *nj_response_explain(const nj_response *response);
 
@@ -1982,7 +1992,7 @@ NJ_API const char *nj_response_explain(const nj_response *response);
  * the start of the call), text, and members that depend on the decision. The JSON contains no secret.
  *
  * @param out_length receives the length without NUL; may be NULL
- * @return NULL for NULL
+ * @return text that is valid until the response is released; NULL if `response` is NULL
  */
 NJ_API const char *nj_response_explain_json(const nj_response *response, size_t *out_length);
 
@@ -2096,7 +2106,7 @@ NJ_API nj_status nj_response_json_text(const nj_response *response, const char *
  *   Threads      any
  * ================================================================================================================== */
 
-/** A value for the `concurrency` of a batch: the number of concurrent calls to one host that browsers use. */
+/** A usual `concurrency` of a batch: browsers send this many concurrent requests to one host. */
 #define NJ_BATCH_CONCURRENCY 6
 
 /**
@@ -2112,7 +2122,7 @@ NJ_API nj_status nj_response_json_text(const nj_response *response, const char *
  * @param out_responses an array of `count` elements, in the order of the requests; the caller releases each response
  * @param out_errors    an array of `count` elements; the caller frees each error. Required if `collect_errors` is
  *                      true.
- * @return NJ_OK, with `collect_errors` also if calls have failed; without it, the kind of the first failure;
+ * @return NJ_OK if all calls have succeeded or `collect_errors` is true; otherwise the kind of the first failure.
  *         NJ_INVALID_ARGUMENT and NJ_FORKED, after which every element of both arrays is NULL
  */
 NJ_API nj_status nj_client_send_batch(nj_client *client, const nj_request *const *requests, size_t count,
@@ -2150,7 +2160,7 @@ NJ_API nj_batch *nj_client_start_batch(nj_client *client, const nj_request *cons
                                        size_t concurrency, bool collect_errors, nj_queue *queue, nj_batch_done_fn done,
                                        nj_batch_finished_fn finished, void *context, nj_error **out_error);
 
-/** Adds a reference. NULL for NULL. */
+/** Adds a reference. NULL if `batch` is NULL. */
 NJ_API nj_batch *nj_batch_retain(nj_batch *batch);
 
 /** Releases one reference. The batch continues. NULL is ignored. */
@@ -2178,7 +2188,7 @@ NJ_API bool nj_batch_is_finished(const nj_batch *batch);
 /** A cookie policy: the cookies that are stored and sent. */
 typedef enum nj_cookie_policy {
   NJ_COOKIES_ALL = 0,
-  NJ_COOKIES_FIRST_PARTY = 1, /* only those of the site of the first request, not of sites that a redirect leads to */
+  NJ_COOKIES_FIRST_PARTY = 1, /* only cookies of the first request's site, not of other sites after redirects */
 } nj_cookie_policy;
 
 /** Creates an empty jar in memory. NULL for a policy that is not a member of nj_cookie_policy. */
@@ -2270,8 +2280,8 @@ NJ_API nj_status nj_cookies_export(const nj_cookies *cookies, const char *path, 
  * ================================================================================================================== */
 
 /**
- * Creates a list of the cookies that have not expired, ordered by domain, path and name. NULL for NULL and after
- * fork.
+ * Creates a list of the cookies that have not expired, ordered by domain, path and name. NULL if `cookies` is NULL, and
+ * after fork.
  */
 NJ_API nj_cookie_list *nj_cookies_list(const nj_cookies *cookies);
 
@@ -2376,17 +2386,16 @@ NJ_API nj_status nj_config_set_cache_policy(nj_config *config, nj_cache_policy p
 NJ_API nj_status nj_request_set_cache_policy(nj_request *request, nj_cache_policy policy);
 
 /**
- * Sets the cookies that identify a login. The cache stores responses to requests with different login cookies apart,
- * so that one login never receives another's responses. Other cookies are ignored, unless the server names Cookie in
- * Vary.
+ * Sets the cookies that identify a login. The cache stores the responses of each login separately, so that one login
+ * never receives another's responses. The cache ignores other cookies, unless the server names Cookie in Vary.
  *
  * By default all cookies identify a login, except those known to come from load balancers, bot filters and analytics
- * (AWSALB, ARRAffinity, __cf_bm, _ga and others). A login cookie that a response replaces still identifies the same
- * login if that response is itself reusable (max-age or Expires in the future), because a reusable response sets its
- * cookies only once. Any other new value is another login. The cache keeps the known values until it is freed.
+ * (AWSALB, ARRAffinity, __cf_bm, _ga and others). If a response sets a new value for a login cookie and is itself fresh
+ * (max-age, or Expires in the future), the new value identifies the same login. Any other new value identifies another
+ * login. The cache keeps the known values until it is freed.
  *
- * Clients that share a cache should use the same names, because a client without login cookies receives the responses
- * that other clients have stored without a login cookie.
+ * Clients that share a cache should set the same names. Responses that one client stores without a login cookie are
+ * returned to all clients without a login cookie.
  *
  * @param names cookie names, compared case-sensitively, followed by NULL; copied. "*": all cookies, each by its
  *              value. An empty list: no cookie identifies a login, for a cache of a single user. NULL: the default.
@@ -2426,7 +2435,7 @@ NJ_API nj_status nj_request_on_refresh(nj_request *request, nj_queue *queue, nj_
  *
  * @param request a GET or HEAD without a body
  * @return a response that the caller releases with nj_response_release. NULL without an error if nothing is stored.
- *         NULL with an error: NJ_INVALID_REQUEST if the client has no cache or the request is not such a GET or HEAD;
+ *         NULL with an error: NJ_INVALID_REQUEST if the client has no cache or the request is not a GET or HEAD;
  *         the kind of the response's status if it is not expected (nj_request_expect_status); NJ_INVALID_URL;
  *         NJ_CLOSED; NJ_FORKED
  */
@@ -2613,7 +2622,7 @@ NJ_API const char *nj_catalog_endpoint_json(const nj_catalog *catalog, const cha
  * scopes (the OAuth 2.0 scopes of the endpoints, by scheme), endpoints (names), and notes (the parts of a document
  * that were skipped, and why).
  *
- * @return text that is valid until the catalog is freed. NULL for NULL.
+ * @return text that is valid until the catalog is freed. NULL if `catalog` is NULL.
  */
 NJ_API const char *nj_catalog_json(const nj_catalog *catalog);
 
@@ -2829,7 +2838,7 @@ NJ_API nj_status nj_paginator_start_next_page(nj_paginator *paginator, nj_queue 
  * (nj_paginator_set_next_url), or by query parameters that replace those of the same names
  * (nj_paginator_set_next_query). NULL ends the list.
  *
- * The next request for a page fails with NJ_INVALID_ARGUMENT if the paginator did not wait for this decision, and with
+ * The next request for a page fails with NJ_INVALID_ARGUMENT if the function was called at another time, and with
  * NJ_PROTOCOL for a URL of an origin that is not allowed.
  *
  * @param url   absolute, or relative to the URL of the last page
@@ -2854,7 +2863,7 @@ NJ_API void nj_paginator_cancel(nj_paginator *paginator);
 /**
  * Returns the position after the last item or page that was returned, for nj_paginator_new. It contains no secrets.
  *
- * @return text that the caller frees with nj_text_free; NULL for NULL and after fork
+ * @return text that the caller frees with nj_text_free; NULL if `paginator` is NULL, and after fork
  */
 NJ_API char *nj_paginator_state(nj_paginator *paginator);
 
@@ -2862,7 +2871,7 @@ NJ_API char *nj_paginator_state(nj_paginator *paginator);
  * Returns the detected rules of the list as a sentence: "guessed: style cursor, ...". Empty if no rule had to be
  * detected.
  *
- * @return text that the caller frees with nj_text_free; NULL for NULL and after fork
+ * @return text that the caller frees with nj_text_free; NULL if `paginator` is NULL, and after fork
  */
 NJ_API char *nj_paginator_explanation(nj_paginator *paginator);
 
@@ -2874,7 +2883,7 @@ NJ_API char *nj_paginator_explanation(nj_paginator *paginator);
  *   Threads      any; a page is immutable
  * ================================================================================================================== */
 
-/** Adds a reference, for example to a page that a callback has borrowed. NULL for NULL. */
+/** Adds a reference, for example to a page that a callback has borrowed. NULL if `page` is NULL. */
 NJ_API nj_page *nj_page_retain(nj_page *page);
 
 /** Releases one reference. NULL is ignored. */
@@ -2894,14 +2903,14 @@ NJ_API size_t nj_page_count(const nj_page *page);
  */
 NJ_API const char *nj_page_item(const nj_page *page, size_t index, size_t *out_length);
 
-/** Returns the response of the page. Borrowed. NULL for NULL. */
+/** Returns the response of the page. Borrowed. NULL if `page` is NULL. */
 NJ_API const nj_response *nj_page_response(const nj_page *page);
 
 /**
  * Returns the position after the first `consumed` items of the page, for nj_paginator_new. It contains no secrets.
  *
  * @param consumed a number above nj_page_count means all items
- * @return text that the caller frees with nj_text_free; NULL for NULL
+ * @return text that the caller frees with nj_text_free; NULL if `page` is NULL
  */
 NJ_API char *nj_page_state(const nj_page *page, size_t consumed);
 
@@ -2913,9 +2922,9 @@ NJ_API char *nj_page_state(const nj_page *page, size_t consumed);
  *   Threads      one at once, except nj_script_interrupt: any
  *
  * The interpreter has the standard library and the module `nightjar` (require "nightjar"). A script's calls and
- * coroutines run on the thread that calls nj_script_run. Threads of the script wait for files and descriptors; they
- * start with the first wait and end with the script. Processes that the script starts (nightjar.process) end with the
- * script, which never waits for other child processes of the host.
+ * coroutines run on the thread that calls nj_script_run. Additional threads wait for files and descriptors. They start
+ * with the first wait and end with the script. Processes that the script starts (nightjar.process) also end with the
+ * script. The interpreter never reaps other child processes of the host.
  *
  * @code
  *     static void twice(void *context, nj_script_call *call) {
@@ -2962,8 +2971,8 @@ NJ_API void nj_script_free(nj_script *script);
  *   absent. `load` accepts text only. Finalizers (`__gc`) are rejected.
  * - Client: the script uses the client of nj_script_new and cannot create others. Its calls go to the origin of the
  *   client's base URL, at or below the path of that URL (nj_script_set_path_scope), and to the origins of
- *   nj_script_allow_origin. Redirects and next pages to other origins or paths fail. TRACE, TRACK, CONNECT and the
- *   headers Host and X-Forwarded-Host are rejected.
+ *   nj_script_allow_origin. Redirects and next pages to other origins or paths fail. TRACE, TRACK, CONNECT, limit groups
+ *   and headers that select another host or method (Host, Forwarded and others) are rejected.
  * - State: the script has its own cookies and its own cache in memory, both empty at first. The cache uses at most a
  *   sixteenth of the memory limit, in addition to the limit.
  * - Secrets: the script does not see Set-Cookie and other response headers that carry credentials, the secrets in the
