@@ -27,7 +27,7 @@ struct Invocation {
 
     var steps: [Step] = []
     var main = Main.none
-    /// The index of the script's name in the arguments, or their number if there is no script.
+    /// The index of the script's name in the arguments, or the number of arguments if there is no script.
     var scriptPosition: Int
     var isInteractive = false
     var showsVersion = false
