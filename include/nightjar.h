@@ -25,28 +25,28 @@
  * All types are opaque. The caller owns each handle that a function in the second column returns, and releases it
  * once with the function in the last column. The release functions ignore NULL.
  *
- *   type              obtained from                                                threads      released with
- *   ----------------  -----------------------------------------------------------  -----------  -----------------------
- *   nj_config         nj_config_new                                                one at once  nj_config_free
- *   nj_client         nj_client_new                                                any          nj_client_free
- *   nj_request        nj_request_new, _copy, _from_endpoint                        one at once  nj_request_free
- *   nj_form           nj_form_new                                                  one at once  nj_form_free
- *   nj_queue          nj_queue_new                                                 any          nj_queue_free
- *   nj_task           nj_client_start, _start_log_in, _start_log_out, _retain      any          nj_task_release
- *   nj_batch          nj_client_start_batch, nj_batch_retain                       any          nj_batch_release
- *   nj_response       nj_client_send, _cache_get, _send_batch, nj_response_retain  any          nj_response_release
- *   nj_error          an `out_error` parameter, nj_error_retain                    any          nj_error_release
- *   nj_cookies        nj_cookies_new, nj_cookies_open, nj_client_cookies           any          nj_cookies_free
- *   nj_cookie_list    nj_cookies_list                                              any          nj_cookie_list_free
- *   nj_cache          nj_cache_new, nj_cache_open, nj_client_cache                 any          nj_cache_free
- *   nj_catalog        nj_catalog_new, _load_file, nj_client_load_catalog,          any          nj_catalog_free
+ *   type              obtained from                                            threads        released with
+ *   ----------------  -------------------------------------------------------  -------------  -----------------------
+ *   nj_config         nj_config_new                                            one at a time  nj_config_free
+ *   nj_client         nj_client_new                                            any            nj_client_free
+ *   nj_request        nj_request_new, _copy, _from_endpoint                    one at a time  nj_request_free
+ *   nj_form           nj_form_new                                              one at a time  nj_form_free
+ *   nj_queue          nj_queue_new                                             any            nj_queue_free
+ *   nj_task           nj_client_start, _start_log_in, _start_log_out, _retain  any            nj_task_release
+ *   nj_batch          nj_client_start_batch, nj_batch_retain                   any            nj_batch_release
+ *   nj_response       nj_client_send, _cache_get, _send_batch, _retain         any            nj_response_release
+ *   nj_error          an `out_error` parameter, nj_error_retain                any            nj_error_release
+ *   nj_cookies        nj_cookies_new, nj_cookies_open, nj_client_cookies       any            nj_cookies_free
+ *   nj_cookie_list    nj_cookies_list                                          any            nj_cookie_list_free
+ *   nj_cache          nj_cache_new, nj_cache_open, nj_client_cache             any            nj_cache_free
+ *   nj_catalog        nj_catalog_new, _load_file, nj_client_load_catalog,      any            nj_catalog_free
  *                     nj_client_catalog
- *   nj_pagination     nj_pagination_new                                            one at once  nj_pagination_free
- *   nj_paginator      nj_paginator_new                                             one at once  nj_paginator_free
- *   nj_page           nj_paginator_next_page, nj_page_retain                       any          nj_page_release
- *   nj_token_request  nj_token_request_retain                                      any          nj_token_request_release
- *   nj_script         nj_script_new                                                one at once  nj_script_free
- *   char *            nj_paginator_state, nj_client_limits_json and others         any          nj_text_free
+ *   nj_pagination     nj_pagination_new                                        one at a time  nj_pagination_free
+ *   nj_paginator      nj_paginator_new                                         one at a time  nj_paginator_free
+ *   nj_page           nj_paginator_next_page, nj_page_retain                   any            nj_page_release
+ *   nj_token_request  nj_token_request_retain                                  any            nj_token_request_release
+ *   nj_script         nj_script_new                                            one at a time  nj_script_free
+ *   char *            nj_paginator_state, nj_client_limits_json and others     any            nj_text_free
  *
  * A callback borrows its nj_prepared_request, nj_proposed_redirect, nj_failed_attempt, nj_login_prompt, nj_script_call
  * or nj_progress. These are valid until the callback returns and are never released.
@@ -214,10 +214,10 @@ typedef enum nj_log_level {
 /** "No limit", for every timeout and limit whose comment names NJ_NO_LIMIT. */
 #define NJ_NO_LIMIT (0.0)
 
-typedef struct nj_error nj_error;                           /* why something failed; immutable */
-typedef struct nj_config nj_config;                         /* how a client behaves */
+typedef struct nj_error nj_error;                           /* the reason of a failure; immutable */
+typedef struct nj_config nj_config;                         /* the settings of a client */
 typedef struct nj_client nj_client;                         /* connections, policies and the event loop that runs them */
-typedef struct nj_request nj_request;                       /* what to send, and the callbacks of its calls */
+typedef struct nj_request nj_request;                       /* a request, and the callbacks of its calls */
 typedef struct nj_form nj_form;                             /* the parts of a multipart/form-data body */
 typedef struct nj_response nj_response;                     /* a status, headers and a body; immutable */
 typedef struct nj_task nj_task;                             /* one call, login or logout, in progress or finished */
@@ -227,14 +227,14 @@ typedef struct nj_cookies nj_cookies;                       /* a cookie jar, whi
 typedef struct nj_cookie_list nj_cookie_list;               /* a snapshot of a cookie jar; immutable */
 typedef struct nj_cache nj_cache;                           /* an HTTP cache, which clients can share */
 typedef struct nj_catalog nj_catalog;                       /* the endpoints of an API, by name */
-typedef struct nj_pagination nj_pagination;                 /* how a list continues from page to page */
+typedef struct nj_pagination nj_pagination;                 /* the rules for the next page of a list */
 typedef struct nj_paginator nj_paginator;                   /* reads a list page by page */
 typedef struct nj_page nj_page;                             /* one page of a list; immutable */
 typedef struct nj_script nj_script;                         /* a Lua interpreter */
 typedef struct nj_prepared_request nj_prepared_request;     /* borrowed: the request in a before hook */
 typedef struct nj_proposed_redirect nj_proposed_redirect;   /* borrowed: a redirect that is about to be followed */
 typedef struct nj_failed_attempt nj_failed_attempt;         /* borrowed: an attempt that has failed */
-typedef struct nj_login_prompt nj_login_prompt;             /* borrowed: what an interactive login shows to a person */
+typedef struct nj_login_prompt nj_login_prompt;             /* borrowed: the prompt of an interactive login */
 typedef struct nj_script_call nj_script_call;               /* borrowed: a script's call of a host function */
 typedef struct nj_token_request nj_token_request;           /* a decision request for a token */
 
@@ -242,7 +242,7 @@ typedef struct nj_token_request nj_token_request;           /* a decision reques
 NJ_API void nj_text_free(char *text);
 
 /* ==================================================================================================================
- * nj_error: why something failed
+ * nj_error: the reason of a failure
  *
  *   Created by   functions with an `out_error` parameter; nj_error_retain adds a reference
  *   Released by  nj_error_release
@@ -255,17 +255,18 @@ NJ_API nj_error *nj_error_retain(const nj_error *error);
 /** Releases one reference of an error. NULL is ignored. */
 NJ_API void nj_error_release(nj_error *error);
 
-/** Returns the kind of the error, never NJ_OK. NJ_INVALID_ARGUMENT for NULL. */
+/** Returns the kind of the error, never NJ_OK. NJ_INVALID_ARGUMENT if `error` is NULL. */
 NJ_API nj_status nj_error_kind(const nj_error *error);
 
-/** Returns the step in which the call failed; NJ_PHASE_NONE if the error belongs to no step, and for NULL. */
+/** Returns the step in which the call failed; NJ_PHASE_NONE if the error belongs to no step, or if `error` is NULL. */
 NJ_API nj_phase nj_error_phase(const nj_error *error);
 
 /** Returns the message for the developer: what failed, why, and what to do. NULL if `error` is NULL. */
 NJ_API const char *nj_error_message(const nj_error *error);
 
 /**
- * Returns a message for the end user, without technical terms. NULL if the kind is NJ_CANCELLED, and for NULL.
+ * Returns a message for the end user, without technical terms. NULL if the kind is NJ_CANCELLED, or if `error` is
+ * NULL.
  */
 NJ_API const char *nj_error_user_message(const nj_error *error);
 
@@ -275,10 +276,13 @@ NJ_API const char *nj_error_user_message(const nj_error *error);
  */
 NJ_API const char *nj_error_url(const nj_error *error);
 
-/** Returns the status of the response that caused the error. 0 if no response arrived, and for NULL. */
+/** Returns the status of the response that caused the error. 0 if no response arrived, or if `error` is NULL. */
 NJ_API int nj_error_http_status(const nj_error *error);
 
-/** Returns the response that caused the error, with its body. Borrowed. NULL if no response arrived, and for NULL. */
+/**
+ * Returns the response that caused the error, with its body. Borrowed. NULL if no response arrived, or if `error` is
+ * NULL.
+ */
 NJ_API const nj_response *nj_error_response(const nj_error *error);
 
 /**
@@ -301,31 +305,34 @@ NJ_API const char *nj_error_details_detail(const nj_error *error);
 NJ_API const char *nj_error_details_code(const nj_error *error);
 NJ_API const char *nj_error_details_type(const nj_error *error);
 
-/** Returns the number of fields that the server has rejected, at most 32. 0 if the server names none, and for NULL. */
+/**
+ * Returns the number of fields that the server has rejected, at most 32. 0 if the server names none, or if `error` is
+ * NULL.
+ */
 NJ_API size_t nj_error_details_field_count(const nj_error *error);
 
-/** Returns the name of a rejected field. NULL for the request as a whole, and if `index` is out of range. */
+/** Returns the name of a rejected field. NULL for the request as a whole, or if `index` is out of range. */
 NJ_API const char *nj_error_details_field_name_at(const nj_error *error, size_t index);
 
 /** Returns the server's message about a rejected field. NULL if `index` is out of range. */
 NJ_API const char *nj_error_details_field_message_at(const nj_error *error, size_t index);
 
-/** Reports whether the same request may succeed if it is sent again later. False for NULL. */
+/** Reports whether the same request may succeed if it is sent again later. False if `error` is NULL. */
 NJ_API bool nj_error_is_retryable(const nj_error *error);
 
 /**
  * Reports whether the server may have processed the request. If true, a request that changes data must not be sent
- * again without an idempotency key. False for NULL.
+ * again without an idempotency key. False if `error` is NULL.
  */
 NJ_API bool nj_error_may_have_been_processed(const nj_error *error);
 
-/** Returns the seconds of the server's Retry-After; -1 if the response has none, and for NULL. */
+/** Returns the seconds of the server's Retry-After; -1 if the response has none, or if `error` is NULL. */
 NJ_API double nj_error_retry_after(const nj_error *error);
 
-/** Returns how many times a connection was assigned to the request; 0 if none was, and for NULL. */
+/** Returns how many times a connection was assigned to the request; 0 if none was, or if `error` is NULL. */
 NJ_API int nj_error_attempts(const nj_error *error);
 
-/** Returns the number of attempts that failed before the last one. 0 for NULL. */
+/** Returns the number of attempts that failed before the last one. 0 if `error` is NULL. */
 NJ_API size_t nj_error_earlier_count(const nj_error *error);
 
 /** Returns the error of an earlier attempt, the first one at index 0. Borrowed. NULL if `index` is out of range. */
@@ -343,12 +350,12 @@ NJ_API const char *nj_error_explain_json(const nj_error *error, size_t *out_leng
  */
 NJ_API const char *nj_error_idempotency_key(const nj_error *error);
 
-/** Returns the error number of the operating system or of TLS. 0 if there is none, and for NULL. */
+/** Returns the error number of the operating system or of TLS. 0 if there is none, or if `error` is NULL. */
 NJ_API int nj_error_code(const nj_error *error);
 
 /**
  * Returns the index of the failed request in its batch. -1 if the error does not belong to one request of a batch, and
- * for NULL.
+ * if `error` is NULL.
  */
 NJ_API int64_t nj_error_batch_index(const nj_error *error);
 
@@ -372,7 +379,7 @@ NJ_API nj_queue *nj_queue_new(void);
 /**
  * Cancels the tasks, batches and page requests that deliver to the queue, runs their remaining callbacks on this
  * thread, frees the queue, and returns when no callback is left. If a callback of the same queue calls this function,
- * the surrounding nj_queue_poll does all this before it returns. NULL is ignored.
+ * nj_queue_poll does this before it returns. NULL is ignored.
  */
 NJ_API void nj_queue_free(nj_queue *queue);
 
@@ -381,7 +388,7 @@ NJ_API void nj_queue_free(nj_queue *queue);
  * library and calls nj_queue_poll when it is readable.
  *
  * @return a descriptor that the queue owns: the program must neither read nor close it. -1 if the system has no
- *         descriptor left, for NULL, and after fork.
+ *         descriptor left, if `queue` is NULL, and after fork.
  */
 NJ_API int nj_queue_fd(nj_queue *queue);
 
@@ -395,7 +402,7 @@ NJ_API int nj_queue_fd(nj_queue *queue);
  * @param timeout seconds to wait for the first event. 0 and NaN: does not wait. Negative, or more than 3153600000:
  *                waits without a limit. NJ_NO_LIMIT has no meaning here.
  * @return the number of events handled; 0 if none arrived before the timeout, from inside a callback of the same queue,
- *         for NULL, and after fork
+ *         if `queue` is NULL, and after fork
  */
 NJ_API size_t nj_queue_poll(nj_queue *queue, double timeout);
 
@@ -403,11 +410,11 @@ NJ_API size_t nj_queue_poll(nj_queue *queue, double timeout);
 NJ_API void nj_queue_wake(nj_queue *queue);
 
 /* ==================================================================================================================
- * nj_config: how a client behaves
+ * nj_config: the settings of a client
  *
  *   Constructor  nj_config_new
  *   Destructor   nj_config_free
- *   Threads      one at once
+ *   Threads      one at a time
  *
  * nj_client_new copies the configuration: changing it later does not change the client. One configuration can make
  * any number of clients. nj_config_merge_json sets options from JSON; most of them also have a setter. Further setters
@@ -490,9 +497,9 @@ NJ_API nj_status nj_config_merge_json(nj_config *config, const char *json, size_
 NJ_API nj_status nj_config_set_base_url(nj_config *config, const char *url);
 
 /**
- * Limits calls and redirects to one path of the base URL's origin and the paths below it. Other origins are not limited.
- * A call to another path fails with NJ_INVALID_REQUEST, and so does a path with dot segments (also encoded, or after an
- * encoded slash or a backslash).
+ * Limits calls and redirects to one path of the base URL's origin and the paths below it. Other origins are not
+ * limited. A call to another path fails with NJ_INVALID_REQUEST, and so does a path with dot segments (also encoded, or
+ * after an encoded slash or a backslash).
  *
  * @param path an encoded path without a query, such as "/v1". NULL, the default: any path. nj_client_new fails with
  *             NJ_INVALID_ARGUMENT if there is a path scope and no base URL.
@@ -626,8 +633,8 @@ NJ_API nj_status nj_config_set_no_proxy(nj_config *config, const char *hosts);
 NJ_API nj_status nj_config_use_environment_proxy(nj_config *config, bool use);
 
 /**
- * Connects to a unix socket for every URL. TLS is used for https. No proxy is used. Needed only for daemons that require
- * a Host header other than localhost; for other daemons, the base URL can name the socket.
+ * Connects to a unix socket for every URL. TLS is used for https. No proxy is used. Needed only for daemons that
+ * require a Host header other than localhost; for other daemons, the base URL can name the socket.
  *
  * @param path an absolute path of at most 107 bytes. NULL, the default: none.
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_URL if `path` is relative or too long
@@ -731,7 +738,7 @@ NJ_API const char *nj_prepared_request_url(nj_prepared_request *request);
 
 /**
  * Returns the value of the first header of a name. Secrets are not masked. Valid until the hook returns. NULL if there
- * is no such header, and for NULL.
+ * is no such header, or if `request` is NULL.
  */
 NJ_API const char *nj_prepared_request_header(nj_prepared_request *request, const char *name);
 
@@ -858,7 +865,7 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
 NJ_API nj_status nj_config_set_auth_json(nj_config *config, const char *json, size_t length, nj_error **out_error);
 
 /**
- * Must provide a token. Called when a call needs a token and the client has none, or its token has expired or was
+ * Provides a token. Called when a call needs a token and the client has none, or its token has expired or was
  * rejected by the server. Called once for all waiting calls of the client, inside the first nj_queue_poll or blocking
  * function that runs for one of these calls.
  *
@@ -919,7 +926,7 @@ NJ_API nj_token_request *nj_token_request_retain(nj_token_request *request);
  */
 NJ_API void nj_token_request_release(nj_token_request *request);
 
-/** Reports whether the server has rejected the last token. False for NULL. */
+/** Reports whether the server has rejected the last token. False if `request` is NULL. */
 NJ_API bool nj_token_request_was_rejected(const nj_token_request *request);
 
 /**
@@ -1041,13 +1048,13 @@ NJ_API nj_status nj_request_on_retry(nj_request *request, nj_retry_fn retry, voi
  */
 NJ_API const nj_error *nj_failed_attempt_error(const nj_failed_attempt *attempt);
 
-/** Returns the number of the failed attempt, 1 for the first. 0 for NULL. */
+/** Returns the number of the failed attempt, 1 for the first. 0 if `attempt` is NULL. */
 NJ_API int nj_failed_attempt_number(const nj_failed_attempt *attempt);
 
-/** Returns the seconds after which the client would retry. -1 if it would not retry, and for NULL. */
+/** Returns the seconds after which the client would retry. -1 if it would not retry, or if `attempt` is NULL. */
 NJ_API double nj_failed_attempt_delay(const nj_failed_attempt *attempt);
 
-/** Returns why the client would not retry, as a sentence. NULL if it would retry, and for NULL. */
+/** Returns why the client would not retry, as a sentence. NULL if it would retry, or if `attempt` is NULL. */
 NJ_API const char *nj_failed_attempt_reason(const nj_failed_attempt *attempt);
 
 /**
@@ -1161,9 +1168,9 @@ NJ_API nj_status nj_request_set_limit_group(nj_request *request, const char *gro
  *
  * Each call has its own timeouts and can be cancelled. The exchange is cancelled when its last call is cancelled. The
  * response is not stored for calls that start after the exchange has ended. Requests with callbacks for head, body,
- * redirects, retries or refreshes never share. No further calls join an exchange once one of its calls has timed out, or
- * once the client has completed a call with an unsafe method (such as PUT) to the same origin. A GET after a completed
- * PUT therefore never receives an older response.
+ * redirects, retries or refreshes never share. No further calls join an exchange once one of its calls has timed out,
+ * or once the client has completed a call with an unsafe method (such as PUT) to the same origin. A GET after a
+ * completed PUT therefore never receives an older response.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1202,8 +1209,8 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
  *
  *   member of a route  value
  *   -----------------  ----------------------------------------------------------------------------------------------
- *   name               for nj_client_mock_uses
- *   method             any by default
+ *   name               the name of the route for nj_client_mock_uses
+ *   method             a method; any by default
  *   path               "/articles/{id}", or "/files/" and two asterisks for all paths below; relative to the base URL,
  *                      or absolute
  *   query, headers,    an object: "value", a list of values, true (any) or false (absent) for each name
@@ -1211,10 +1218,10 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
  *   json               the values that the JSON of the body must contain
  *   body               the whole body
  *   times              how often the route responds; unlimited by default
- *   optional           true: nj_client_mock_verify does not require it
+ *   optional           true: nj_client_mock_verify does not require that the route is used
  *   response,          a response, or a list of responses in their order
  *   responses
- *   when_exhausted     the response after all of `responses`: "last" (default, again), "first" (all again) or "error"
+ *   when_exhausted     after all of `responses`: "last" (default: the last one again), "first" (all again) or "error"
  *
  * A response is a status, or an object:
  *
@@ -1224,7 +1231,7 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
  *   file
  *   delay                  seconds before the response
  *   rate                   bytes per second
- *   chunk_size             the bytes of each part of the body that is received at a time
+ *   chunk_size             the size in bytes of each received part of the body
  *   fault                  "offline", "dns", "connect", "tls", "connect_timeout", "timeout", "hang", "connection_lost",
  *                          "malformed", or {"kind": "connection_lost", "after": 100}: after 100 bytes of the body
  *
@@ -1239,7 +1246,7 @@ NJ_API nj_status nj_config_set_mock(nj_config *config, const char *json, nj_erro
  *
  * @param route the name of a route, or its method and path as written in the route: "GET /articles". NULL: the sum of
  *              all routes.
- * @return -1 if the client has no mock or no such route, for NULL, and after fork
+ * @return -1 if the client has no mock or no such route, if `client` is NULL, and after fork
  */
 NJ_API int64_t nj_client_mock_uses(nj_client *client, const char *route);
 
@@ -1266,8 +1273,8 @@ typedef enum nj_cassette_mode {
 
 /**
  * Records exchanges to a JSON file or replays them, including redirects and token refreshes. Secrets are replaced by
- * placeholders; equal secrets have the same placeholder. Each exchange is replayed once. Exchanges with the same method,
- * URL and body (without secrets) are replayed in the order of recording.
+ * placeholders; equal secrets have the same placeholder. Each exchange is replayed once. Exchanges with the same
+ * method, URL and body (without secrets) are replayed in the order of recording.
  *
  * The option `cassette` of nj_config_merge_json has more settings: {"file", "mode", "repeats": true (the last
  * exchange again and again), "timing": true (with the recorded delays), "headers": [names to compare], "ignore":
@@ -1405,8 +1412,8 @@ NJ_API nj_status nj_client_set_token(nj_client *client, const char *scheme, cons
  * Logs out and blocks until the store and the cache on disk have been changed: removes the token, also from the
  * store, and the cached responses that only this login may see. Afterwards calls fail with NJ_UNAUTHORIZED until
  * nj_client_set_token or nj_client_log_in is called, in every client of the store and also after a restart. Until then,
- * the access_token and refresh_token of the configuration are not used. The server is not notified. The client is logged
- * out even if the function fails.
+ * the access_token and refresh_token of the configuration are not used. The server is not notified. The client is
+ * logged out even if the function fails.
  *
  * @return NJ_OK; NJ_STORAGE if the store or the cache could not be changed, so that another client may still use the
  *         login; NJ_TIMEOUT after 180 seconds; NJ_INVALID_REQUEST if the client has no such login, or several and
@@ -1414,7 +1421,7 @@ NJ_API nj_status nj_client_set_token(nj_client *client, const char *scheme, cons
  */
 NJ_API nj_status nj_client_log_out(nj_client *client, const char *scheme, nj_error **out_error);
 
-/** Must show the prompt of an interactive login to a person. `prompt` is borrowed until the callback returns. */
+/** Shows the prompt of an interactive login to a person. `prompt` is borrowed until the callback returns. */
 typedef void (*nj_login_prompt_fn)(void *context, const nj_login_prompt *prompt);
 
 /**
@@ -1426,8 +1433,8 @@ typedef void (*nj_login_prompt_fn)(void *context, const nj_login_prompt *prompt)
  *                server's code may expire
  * @param prompt  called on this thread
  * @param context passed to `prompt` unchanged
- * @return NJ_OK; NJ_UNAUTHORIZED if the server or the person denied access; NJ_TIMEOUT; NJ_STORAGE; NJ_INVALID_REQUEST if
- *         the client has no such login, several and `scheme` is NULL, or a token provider; a network error;
+ * @return NJ_OK; NJ_UNAUTHORIZED if the server or the person denied access; NJ_TIMEOUT; NJ_STORAGE; NJ_INVALID_REQUEST
+ *         if the client has no such login, several and `scheme` is NULL, or a token provider; a network error;
  *         NJ_CLOSED; NJ_FORKED
  */
 NJ_API nj_status nj_client_log_in(nj_client *client, const char *scheme, double seconds, nj_login_prompt_fn prompt,
@@ -1490,18 +1497,22 @@ NJ_API nj_task *nj_task_retain(nj_task *task);
 /** Releases one reference. The task continues and its callbacks are still called. NULL is ignored. */
 NJ_API void nj_task_release(nj_task *task);
 
-/** Cancels the task: it ends with NJ_CANCELLED. Does nothing if the task has ended, for NULL, and after fork. */
+/**
+ * Cancels the task: it ends with NJ_CANCELLED. Does nothing if the task has ended, if `task` is NULL, and after fork.
+ */
 NJ_API void nj_task_cancel(nj_task *task);
 
-/** Reports whether the task's completion is in its queue or has been delivered. True for NULL and after fork. */
+/**
+ * Reports whether the task's completion is in its queue or has been delivered. True if `task` is NULL, and after fork.
+ */
 NJ_API bool nj_task_is_finished(const nj_task *task);
 
 /* ==================================================================================================================
- * nj_request: what to send, and the callbacks of its calls
+ * nj_request: a request, and the callbacks of its calls
  *
  *   Constructor  nj_request_new, nj_request_copy, nj_request_from_endpoint
  *   Destructor   nj_request_free
- *   Threads      one at once
+ *   Threads      one at a time
  *
  * Sending copies the request: the program can change it, send it again or free it at any time. All callbacks run inside
  * nj_queue_poll of the call's queue, or inside the blocking call. Each borrows its `task` until it returns.
@@ -1690,7 +1701,7 @@ NJ_API nj_status nj_request_add_form_field(nj_request *request, const char *name
 #define NJ_READ_FAILED ((int64_t)-1)
 
 /**
- * Must write the next part of a streamed body to `buffer`. Runs inside nj_queue_poll or the blocking call. The callback
+ * Writes the next part of a streamed body to `buffer`. Runs inside nj_queue_poll or the blocking call. The callback
  * may block.
  *
  * @param capacity bytes of `buffer`, more than 0
@@ -1717,8 +1728,8 @@ NJ_API nj_status nj_request_set_body_stream(nj_request *request, int64_t length,
 typedef void (*nj_rewind_fn)(void *context, nj_task *task);
 
 /**
- * Sets the callback that restarts the streamed body for a retry, a redirect or a login. It receives the context of
- * nj_request_set_body_stream. That function must be called first, because it removes an earlier `rewind`.
+ * Sets the callback that restarts the streamed body for a retry, a redirect or a login. `rewind` receives the context of
+ * nj_request_set_body_stream. Call nj_request_set_body_stream first, because it removes an earlier `rewind`.
  *
  * @param rewind NULL, the default: the body cannot be restarted
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a request without a streamed body
@@ -1736,8 +1747,8 @@ NJ_API nj_status nj_request_set_compress(nj_request *request, bool compress);
 
 /**
  * Sets whether the client sends Expect: 100-continue and waits for the server's response before it sends the body. The
- * body is sent after one second without a response. By default the client does this for bodies of 1 MiB and more and for
- * bodies of unknown length.
+ * body is sent after one second without a response. By default the client does this for bodies of 1 MiB and more and
+ * for bodies of unknown length.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1827,7 +1838,7 @@ NJ_API nj_status nj_request_on_redirect(nj_request *request, nj_redirect_fn redi
 /* nj_proposed_redirect: borrowed, with its texts, until nj_redirect_fn returns; only on the thread that runs the
  * callback. */
 
-/** Returns the status of the redirect. 0 for NULL. */
+/** Returns the status of the redirect. 0 if `redirect` is NULL. */
 NJ_API int nj_proposed_redirect_status(const nj_proposed_redirect *redirect);
 
 /** Returns the URL that the redirect came from. Secrets in its query are not masked. NULL if `redirect` is NULL. */
@@ -1853,7 +1864,7 @@ NJ_API nj_status nj_proposed_redirect_set_url(nj_proposed_redirect *redirect, co
  *
  *   Constructor  nj_form_new
  *   Destructor   nj_form_free
- *   Threads      one at once
+ *   Threads      one at a time
  *
  * Parts are sent in the order in which they were added. Names may repeat and may be any UTF-8 text.
  * nj_request_set_body_form checks the names.
@@ -1905,38 +1916,41 @@ NJ_API nj_response *nj_response_retain(const nj_response *response);
 /** Releases one reference. NULL is ignored. */
 NJ_API void nj_response_release(nj_response *response);
 
-/** Returns the status, 100 to 999. 0 for NULL. */
+/** Returns the status, 100 to 999. 0 if `response` is NULL. */
 NJ_API int nj_response_status(const nj_response *response);
 
 /** Returns the reason phrase, which is often empty. Use the status instead. NULL if `response` is NULL. */
 NJ_API const char *nj_response_reason(const nj_response *response);
 
-/** Returns the HTTP version: 10 for HTTP/1.0, 11 for HTTP/1.1. 0 for NULL. */
+/** Returns the HTTP version: 10 for HTTP/1.0, 11 for HTTP/1.1. 0 if `response` is NULL. */
 NJ_API int nj_response_http_version(const nj_response *response);
 
 /**
  * Returns the value of the first header of a name. Names are compared case-insensitively. Header and trailer values are
  * the server's bytes. They contain no control characters but are not always UTF-8.
  *
- * @return NULL if there is no such header, and for NULL
+ * @return NULL if there is no such header, or if `response` is NULL
  */
 NJ_API const char *nj_response_header(const nj_response *response, const char *name);
 
-/** Returns the number of headers. 0 for NULL. */
+/** Returns the number of headers. 0 if `response` is NULL. */
 NJ_API size_t nj_response_header_count(const nj_response *response);
 
 /** Returns the name or the value of a header, in the order of arrival. NULL if `index` is out of range. */
 NJ_API const char *nj_response_header_name_at(const nj_response *response, size_t index);
 NJ_API const char *nj_response_header_value_at(const nj_response *response, size_t index);
 
-/** Returns the value of the first trailer (a field after the body) of a name. NULL if there is none, and for NULL. */
+/**
+ * Returns the value of the first trailer (a field after the body) of a name. NULL if there is none, or if `response`
+ * is NULL.
+ */
 NJ_API const char *nj_response_trailer(const nj_response *response, const char *name);
 
 /**
  * Returns the body, followed by NUL.
  *
  * @param out_length receives the length without NUL; may be NULL
- * @return never NULL for a response; NULL, with a length of 0, for NULL
+ * @return never NULL for a response; NULL, with a length of 0, if `response` is NULL
  */
 NJ_API const char *nj_response_body(const nj_response *response, size_t *out_length);
 
@@ -1945,7 +1959,7 @@ NJ_API const char *nj_response_body(const nj_response *response, size_t *out_len
  * (UTF-8, ISO-8859-1, windows-1252, UTF-16); an unknown charset is read as UTF-8. Invalid bytes become U+FFFD.
  *
  * @param out_length receives the length without NUL; may be NULL
- * @return never NULL for a response; NULL, with a length of 0, for NULL
+ * @return never NULL for a response; NULL, with a length of 0, if `response` is NULL
  */
 NJ_API const char *nj_response_text(const nj_response *response, size_t *out_length);
 
@@ -1955,16 +1969,16 @@ NJ_API const char *nj_response_text(const nj_response *response, size_t *out_len
  */
 NJ_API const char *nj_response_url(const nj_response *response);
 
-/** Returns where the response came from. NJ_SOURCE_NETWORK for NULL. */
+/** Returns where the response came from. NJ_SOURCE_NETWORK if `response` is NULL. */
 NJ_API nj_source nj_response_source(const nj_response *response);
 
 /**
  * Reports whether the call has started a background refresh of the cache entry that it returned. If true, the callback
- * of nj_request_on_refresh is called once. False without this callback, and for NULL.
+ * of nj_request_on_refresh is called once. False without this callback, or if `response` is NULL.
  */
 NJ_API bool nj_response_is_being_refreshed(const nj_response *response);
 
-/** Returns the number of redirects that led to the response. 0 for NULL. */
+/** Returns the number of redirects that led to the response. 0 if `response` is NULL. */
 NJ_API size_t nj_response_redirect_count(const nj_response *response);
 
 /** Returns the status of a redirect, the first one at index 0. 0 if `index` is out of range. */
@@ -1975,13 +1989,13 @@ NJ_API const char *nj_response_redirect_url_at(const nj_response *response, size
 
 /**
  * Returns how many times a connection was assigned to the request, including redirects and retries. 0 if the cache
- * responded without a request, and for NULL.
+ * responded without a request, or if `response` is NULL.
  */
 NJ_API int nj_response_attempts(const nj_response *response);
 
 /**
- * Returns an explanation of the call for a person: each retry and its reason, or why there was none, waits for limits and
- * tokens, shared exchanges and redirects. Each line has one sentence. The text contains no secret.
+ * Returns an explanation of the call for a person: each retry and its reason, or why there was none, waits for limits
+ * and tokens, shared exchanges and redirects. Each line has one sentence. The text contains no secret.
  *
  * @return text that is valid until the response is released; NULL if `response` is NULL
  */
@@ -1996,7 +2010,7 @@ NJ_API const char *nj_response_explain(const nj_response *response);
  */
 NJ_API const char *nj_response_explain_json(const nj_response *response, size_t *out_length);
 
-/** Returns the Idempotency-Key that was sent. NULL if none was sent, and for NULL. */
+/** Returns the Idempotency-Key that was sent. NULL if none was sent, or if `response` is NULL. */
 NJ_API const char *nj_response_idempotency_key(const nj_response *response);
 
 /**
@@ -2004,13 +2018,14 @@ NJ_API const char *nj_response_idempotency_key(const nj_response *response);
  * KiB, is read from curl's standard input.
  *
  * @param show_secrets false: credentials are replaced by ***
- * @return NULL if the response does not belong to a call, and for NULL
+ * @return NULL if the response does not belong to a call, or if `response` is NULL
  */
 NJ_API const char *nj_response_curl(const nj_response *response, bool show_secrets);
 
 /**
  * Returns the seconds from the start of the call to its end (total), to the assignment of a connection to its request
- * (sent), or to the arrival of the response head (first_byte). -1 if the event did not happen, and for NULL.
+ * (sent), or to the arrival of the response head (first_byte). -1 if the event did not happen, or if `response` is
+ * NULL.
  */
 NJ_API double nj_response_time_total(const nj_response *response);
 NJ_API double nj_response_time_sent(const nj_response *response);
@@ -2018,16 +2033,19 @@ NJ_API double nj_response_time_first_byte(const nj_response *response);
 
 /**
  * Returns the seconds that the name lookup, the connection and the TLS handshake took, if a connection was opened for
- * this call. -1 for a step that did not happen, and for NULL.
+ * this call. -1 for a step that did not happen, or if `response` is NULL.
  */
 NJ_API double nj_response_time_dns(const nj_response *response);
 NJ_API double nj_response_time_connect(const nj_response *response);
 NJ_API double nj_response_time_tls(const nj_response *response);
 
-/** Returns the address and port of the peer: "127.0.0.1:8080", "[::1]:8080". NULL if there is none, and for NULL. */
+/**
+ * Returns the address and port of the peer: "127.0.0.1:8080", "[::1]:8080". NULL if there is none, or if `response`
+ * is NULL.
+ */
 NJ_API const char *nj_response_peer_address(const nj_response *response);
 
-/** Reports whether the connection had served another call before. False for NULL. */
+/** Reports whether the connection had served another call before. False if `response` is NULL. */
 NJ_API bool nj_response_reused_connection(const nj_response *response);
 
 /* --- The body as JSON. The body is parsed when the first of these functions is called. A JSON Pointer (RFC 6901) names
@@ -2055,7 +2073,7 @@ typedef enum nj_json_type {
   NJ_JSON_OBJECT = 7
 } nj_json_type;
 
-/** Returns the type of a value. NJ_JSON_NONE for NULL and for an invalid pointer. */
+/** Returns the type of a value. NJ_JSON_NONE if `response` is NULL, and for an invalid pointer. */
 NJ_API nj_json_type nj_response_json_type(const nj_response *response, const char *pointer);
 
 /**
@@ -2131,8 +2149,8 @@ NJ_API nj_status nj_client_send_batch(nj_client *client, const nj_request *const
 
 /**
  * Receives the result of one request of a batch. Called exactly once for each request, in the order in which the
- * requests end. Exactly one of `response` and `error` is not NULL. Both are borrowed until the callback returns. After a
- * failure or nj_batch_cancel has ended the batch, requests that were not started fail with NJ_CANCELLED.
+ * requests end. Exactly one of `response` and `error` is not NULL. Both are borrowed until the callback returns. After
+ * a failure or nj_batch_cancel has ended the batch, requests that were not started fail with NJ_CANCELLED.
  */
 typedef void (*nj_batch_done_fn)(void *context, nj_batch *batch, size_t index, const nj_response *response,
                                  const nj_error *error);
@@ -2167,12 +2185,12 @@ NJ_API nj_batch *nj_batch_retain(nj_batch *batch);
 NJ_API void nj_batch_release(nj_batch *batch);
 
 /**
- * Cancels the calls in flight and starts no further call. Does nothing if the batch has ended, for NULL, and after
- * fork.
+ * Cancels the calls in flight and starts no further call. Does nothing if the batch has ended, if `batch` is NULL, and
+ * after fork.
  */
 NJ_API void nj_batch_cancel(nj_batch *batch);
 
-/** Reports whether all calls have ended. True for NULL and after fork. */
+/** Reports whether all calls have ended. True if `batch` is NULL, and after fork. */
 NJ_API bool nj_batch_is_finished(const nj_batch *batch);
 
 /* ==================================================================================================================
@@ -2221,7 +2239,10 @@ NJ_API void nj_cookies_free(nj_cookies *cookies);
  */
 NJ_API nj_status nj_config_set_cookies(nj_config *config, nj_cookies *cookies);
 
-/** Returns a handle of a client's jar; free it with nj_cookies_free. NULL without a jar, for NULL, and after fork. */
+/**
+ * Returns a handle of a client's jar; free it with nj_cookies_free. NULL without a jar, if `client` is NULL, and after
+ * fork.
+ */
 NJ_API nj_cookies *nj_client_cookies(nj_client *client);
 
 /**
@@ -2250,8 +2271,8 @@ NJ_API nj_status nj_cookies_set(nj_cookies *cookies, const char *url, const char
 NJ_API size_t nj_cookies_delete(nj_cookies *cookies, const char *name, const char *domain, const char *path);
 
 /**
- * Deletes all cookies, also those that other processes have written to the file. Does nothing for NULL and after
- * fork.
+ * Deletes all cookies, also those that other processes have written to the file. Does nothing if `cookies` is NULL, and
+ * after fork.
  */
 NJ_API void nj_cookies_clear(nj_cookies *cookies);
 
@@ -2288,7 +2309,7 @@ NJ_API nj_cookie_list *nj_cookies_list(const nj_cookies *cookies);
 /** Frees a list and the texts that its getters have returned. NULL is ignored. */
 NJ_API void nj_cookie_list_free(nj_cookie_list *list);
 
-/** Returns the number of cookies. 0 for NULL. */
+/** Returns the number of cookies. 0 if `list` is NULL. */
 NJ_API size_t nj_cookie_list_count(const nj_cookie_list *list);
 
 /** Returns a property of a cookie. NULL if `index` is out of range. The value may be secret. */
@@ -2297,7 +2318,7 @@ NJ_API const char *nj_cookie_list_value_at(const nj_cookie_list *list, size_t in
 NJ_API const char *nj_cookie_list_domain_at(const nj_cookie_list *list, size_t index);
 NJ_API const char *nj_cookie_list_path_at(const nj_cookie_list *list, size_t index);
 
-/** Returns the expiry in seconds since 1970. 0 for a session cookie, and if `index` is out of range. */
+/** Returns the expiry in seconds since 1970. 0 for a session cookie, or if `index` is out of range. */
 NJ_API double nj_cookie_list_expires_at(const nj_cookie_list *list, size_t index);
 
 /** Reports whether the cookie is sent over https only. False if `index` is out of range. */
@@ -2361,10 +2382,13 @@ NJ_API void nj_cache_free(nj_cache *cache);
  */
 NJ_API nj_status nj_config_set_cache(nj_config *config, nj_cache *cache);
 
-/** Returns a handle of a client's cache; free it with nj_cache_free. NULL without a cache, for NULL, and after fork. */
+/**
+ * Returns a handle of a client's cache; free it with nj_cache_free. NULL without a cache, if `client` is NULL, and
+ * after fork.
+ */
 NJ_API nj_cache *nj_client_cache(nj_client *client);
 
-/** How a call uses the cache. */
+/** A cache policy: how calls use the cache. */
 typedef enum nj_cache_policy {
   NJ_CACHE_PROTOCOL = 0,      /* RFC 9111: returns fresh entries and revalidates stale ones. The default. */
   NJ_CACHE_RELOAD = 1,        /* sends the request and stores the response */
@@ -2553,7 +2577,10 @@ NJ_API nj_catalog *nj_catalog_load_file(const char *path, nj_error **out_error);
  */
 NJ_API nj_catalog *nj_client_load_catalog(nj_client *client, const char *location, nj_error **out_error);
 
-/** Returns a copy of a client's catalog; free it with nj_catalog_free. NULL without one, for NULL, and after fork. */
+/**
+ * Returns a copy of a client's catalog; free it with nj_catalog_free. NULL without one, if `client` is NULL, and after
+ * fork.
+ */
 NJ_API nj_catalog *nj_client_catalog(nj_client *client);
 
 /**
@@ -2601,7 +2628,7 @@ NJ_API nj_status nj_catalog_add_json(nj_catalog *catalog, const char *name, cons
  */
 NJ_API nj_status nj_config_set_catalog(nj_config *config, nj_catalog *catalog);
 
-/** Returns the number of endpoints. 0 for NULL. */
+/** Returns the number of endpoints. 0 if `catalog` is NULL. */
 NJ_API size_t nj_catalog_count(const nj_catalog *catalog);
 
 /** Returns the name of an endpoint, in the order of the description. NULL if `index` is out of range. */
@@ -2613,7 +2640,7 @@ NJ_API const char *nj_catalog_name_at(const nj_catalog *catalog, size_t index);
  * scopes by scheme), body (with an example), responses, and unchecked (the parts of its schemas that values are not
  * checked against).
  *
- * @return text that is valid until the catalog is freed. NULL if there is no such endpoint, and for NULL.
+ * @return text that is valid until the catalog is freed. NULL if there is no such endpoint, or if `catalog` is NULL.
  */
 NJ_API const char *nj_catalog_endpoint_json(const nj_catalog *catalog, const char *name);
 
@@ -2667,14 +2694,14 @@ NJ_API nj_status nj_request_set_argument_body_json(nj_request *request, const ch
                                                    nj_error **out_error);
 
 /* ==================================================================================================================
- * nj_pagination: how a list continues from page to page
+ * nj_pagination: the rules for the next page of a list
  *
  *   Constructor  nj_pagination_new
  *   Destructor   nj_pagination_free
- *   Threads      one at once
+ *   Threads      one at a time
  * ================================================================================================================== */
 
-/** How the request for the next page is made. Members may be added. */
+/** A pagination style: how the request for the next page is made. Members may be added. */
 typedef enum nj_pagination_style {
   NJ_PAGINATION_GUESS = 0,  /* detected from the first response; nj_paginator_explanation describes the result */
   NJ_PAGINATION_PAGE = 1,   /* ?page=2 */
@@ -2706,8 +2733,8 @@ NJ_API nj_status nj_pagination_set_key(nj_pagination *pagination, const char *po
 
 /**
  * Limits how long the list may take, from the request for its first page. Without a limit, only the timeouts of the
- * single calls apply. If a server asks for a pause (429 or 503 with Retry-After), the paginator waits until the limit at
- * most, or for an hour at most if there is no limit.
+ * single calls apply. If a server asks for a pause (429 or 503 with Retry-After), the paginator waits until the limit
+ * at most, or for an hour at most if there is no limit.
  *
  * @param seconds 0 to 3153600000; NJ_NO_LIMIT (0, the default) and INFINITY: no limit
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -2745,7 +2772,7 @@ NJ_API nj_status nj_pagination_merge_json(nj_pagination *pagination, const char 
  *
  *   Constructor  nj_paginator_new
  *   Destructor   nj_paginator_free
- *   Threads      one at once, except nj_paginator_cancel: any
+ *   Threads      one at a time, except nj_paginator_cancel: any
  *
  * The next page is loaded while the current one is used. A list never ends early without an error: a response that does
  * not fit the style, a repeated page, and more pages or items than the limits allow are errors. After an error the
@@ -2771,8 +2798,8 @@ NJ_API nj_status nj_pagination_merge_json(nj_pagination *pagination, const char 
  * @param request    the request for the first page, copied; the requests for other pages are derived from it. Its
  *                   callbacks are not called.
  * @param pagination copied; NULL: the rules of the request's endpoint, otherwise NJ_PAGINATION_GUESS
- * @param state      where to continue: a text of nj_paginator_state or nj_page_state for the same request and rules, also
- *                   from another process. NULL: at the beginning.
+ * @param state      where to continue: a text of nj_paginator_state or nj_page_state for the same request and rules,
+ *                   also from another process. NULL: at the beginning.
  * @return a paginator that the caller frees with nj_paginator_free, or NULL: NJ_INVALID_ARGUMENT for rules that
  *         contradict each other and for a state of another list; NJ_INVALID_URL or NJ_INVALID_REQUEST for the request;
  *         NJ_FORKED
@@ -2781,8 +2808,8 @@ NJ_API nj_paginator *nj_paginator_new(nj_client *client, const nj_request *reque
                               const char *state, nj_error **out_error);
 
 /**
- * Frees a paginator and cancels its requests. Pending callbacks of nj_paginator_start_next_page are still called. NULL is
- * ignored.
+ * Frees a paginator and cancels its requests. Pending callbacks of nj_paginator_start_next_page are still called. NULL
+ * is ignored.
  */
 NJ_API void nj_paginator_free(nj_paginator *paginator);
 
@@ -2796,8 +2823,8 @@ typedef enum nj_next_status {
 /**
  * Returns the next item. Blocks until its page has been loaded.
  *
- * @param out_json   receives the item's JSON text, followed by NUL and valid until the next call for this paginator. NULL
- *                   unless the result is NJ_NEXT_FOUND. May be NULL.
+ * @param out_json   receives the item's JSON text, followed by NUL and valid until the next call for this paginator.
+ *                   NULL unless the result is NJ_NEXT_FOUND. May be NULL.
  * @param out_length receives the length without NUL; may be NULL
  * @return NJ_NEXT_FOUND; NJ_NEXT_END; NJ_NEXT_FAILED with any error of nj_client_send, with NJ_DECODING or NJ_PROTOCOL
  *         for a response that does not fit the rules, with NJ_TOO_LARGE beyond max_pages or max_items, with NJ_TIMEOUT,
@@ -2807,9 +2834,9 @@ NJ_API nj_next_status nj_paginator_next_item(nj_paginator *paginator, const char
                                              nj_error **out_error);
 
 /**
- * Returns the next page. Blocks until the page has been loaded. Items of the current page that nj_paginator_next_item has
- * not returned are skipped. Pages without items are returned too, except the empty page that ends a list of style page or
- * offset, and a last page that the server repeats.
+ * Returns the next page. Blocks until the page has been loaded. Items of the current page that nj_paginator_next_item
+ * has not returned are skipped. Pages without items are returned too, except the empty page that ends a list of style
+ * page or offset, and a last page that the server repeats.
  *
  * @param out_page receives a page that the caller frees with nj_page_release. NULL unless the result is NJ_NEXT_FOUND.
  *                 Required.
@@ -2818,8 +2845,8 @@ NJ_API nj_next_status nj_paginator_next_item(nj_paginator *paginator, const char
 NJ_API nj_next_status nj_paginator_next_page(nj_paginator *paginator, nj_page **out_page, nj_error **out_error);
 
 /**
- * Receives a page, an error, or neither at the end of the list. Called exactly once for each nj_paginator_start_next_page
- * that has returned NJ_OK. All handles are borrowed until the callback returns.
+ * Receives a page, an error, or neither at the end of the list. Called exactly once for each
+ * nj_paginator_start_next_page that has returned NJ_OK. All handles are borrowed until the callback returns.
  */
 typedef void (*nj_next_page_fn)(void *context, nj_paginator *paginator, nj_page *page, const nj_error *error);
 
@@ -2849,19 +2876,20 @@ NJ_API nj_status nj_paginator_set_next_url(nj_paginator *paginator, const char *
 NJ_API nj_status nj_paginator_set_next_query(nj_paginator *paginator, const char *const *items);
 
 /**
- * Restarts the list with its first page. Discards the detected style and the loaded pages. Does nothing for NULL and
- * after fork.
+ * Restarts the list with its first page. Discards the detected style and the loaded pages. Does nothing if `paginator`
+ * is NULL, and after fork.
  */
 NJ_API void nj_paginator_refresh(nj_paginator *paginator);
 
 /**
- * Cancels the requests in flight. Functions and callbacks that wait for a page receive NJ_CANCELLED. The position in the
- * list does not change: a later request loads the same page again. Any thread. Does nothing for NULL and after fork.
+ * Cancels the requests in flight. Functions and callbacks that wait for a page receive NJ_CANCELLED. The position in
+ * the list does not change: a later request loads the same page again. Any thread. Does nothing if `paginator` is NULL,
+ * and after fork.
  */
 NJ_API void nj_paginator_cancel(nj_paginator *paginator);
 
 /**
- * Returns the position after the last item or page that was returned, for nj_paginator_new. It contains no secrets.
+ * Returns the position after the last returned item or page, for nj_paginator_new. The text has no secrets.
  *
  * @return text that the caller frees with nj_text_free; NULL if `paginator` is NULL, and after fork
  */
@@ -2889,10 +2917,10 @@ NJ_API nj_page *nj_page_retain(nj_page *page);
 /** Releases one reference. NULL is ignored. */
 NJ_API void nj_page_release(nj_page *page);
 
-/** Returns the number of the page, 1 for the first. 0 for NULL. */
+/** Returns the number of the page, 1 for the first. 0 if `page` is NULL. */
 NJ_API int64_t nj_page_number(const nj_page *page);
 
-/** Returns the number of items, without those whose key occurred on an earlier page. 0 for NULL. */
+/** Returns the number of items, without those whose key occurred on an earlier page. 0 if `page` is NULL. */
 NJ_API size_t nj_page_count(const nj_page *page);
 
 /**
@@ -2907,7 +2935,7 @@ NJ_API const char *nj_page_item(const nj_page *page, size_t index, size_t *out_l
 NJ_API const nj_response *nj_page_response(const nj_page *page);
 
 /**
- * Returns the position after the first `consumed` items of the page, for nj_paginator_new. It contains no secrets.
+ * Returns the position after the first `consumed` items of the page, for nj_paginator_new. The text has no secrets.
  *
  * @param consumed a number above nj_page_count means all items
  * @return text that the caller frees with nj_text_free; NULL if `page` is NULL
@@ -2919,7 +2947,7 @@ NJ_API char *nj_page_state(const nj_page *page, size_t consumed);
  *
  *   Constructor  nj_script_new
  *   Destructor   nj_script_free
- *   Threads      one at once, except nj_script_interrupt: any
+ *   Threads      one at a time, except nj_script_interrupt: any
  *
  * The interpreter has the standard library and the module `nightjar` (require "nightjar"). A script's calls and
  * coroutines run on the thread that calls nj_script_run. Additional threads wait for files and descriptors. They start
@@ -2946,9 +2974,9 @@ NJ_API char *nj_page_state(const nj_page *page, size_t consumed);
 /**
  * Creates a script.
  *
- * @param client the client that `nightjar.client()` without options returns; the script keeps it alive. NULL: the script
- *               creates its own clients. nightjar.log writes to the log of `client` (nj_config_set_log); without a log,
- *               to standard error, or nowhere in a sandbox.
+ * @param client the client that `nightjar.client()` returns if it has no options. The script keeps the client alive.
+ *               NULL: the script creates its own clients. nightjar.log writes to the log of `client`
+ *               (nj_config_set_log); without a log, to standard error, or nowhere in a sandbox.
  * @return never NULL
  */
 NJ_API nj_script *nj_script_new(nj_client *client);
@@ -3110,8 +3138,8 @@ NJ_API nj_status nj_script_register(nj_script *script, const char *name, nj_scri
  *
  *   Borrowed by nj_script_fn until it returns; only on the thread that runs it
  *
- * Arguments have indexes from 0. The getters of arguments return the value for "none" if the argument has another kind or
- * does not exist.
+ * Arguments have indexes from 0. The getters of arguments return the value for "none" if the argument has another kind
+ * or does not exist.
  * ================================================================================================================== */
 
 /** The kind of a Lua value that a host function can exchange. */
@@ -3124,7 +3152,7 @@ typedef enum nj_value_kind {
   NJ_VALUE_OTHER = 5 /* a table, a function, a response and so on, which the host cannot read */
 } nj_value_kind;
 
-/** Returns the number of arguments. 0 for NULL. */
+/** Returns the number of arguments. 0 if `call` is NULL. */
 NJ_API size_t nj_script_call_count(const nj_script_call *call);
 
 /** Returns the kind of an argument. NJ_VALUE_NIL if `index` is out of range. */
