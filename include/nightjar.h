@@ -326,7 +326,7 @@ NJ_API bool nj_error_is_retryable(const nj_error *error);
  */
 NJ_API bool nj_error_may_have_been_processed(const nj_error *error);
 
-/** Returns the seconds of the server's Retry-After; -1 if the response has none, or if `error` is NULL. */
+/** Returns the wait in seconds that the server requested; -1 if it requested none, or if `error` is NULL. */
 NJ_API double nj_error_retry_after(const nj_error *error);
 
 /** Returns how many times a connection was assigned to the request; 0 if none was, or if `error` is NULL. */
@@ -764,7 +764,7 @@ NJ_API nj_status nj_prepared_request_set_header(nj_prepared_request *request, co
 /**
  * Sets a bearer token (RFC 6750), which is sent without encoding.
  *
- * @param token nj_client_new fails with NJ_INVALID_ARGUMENT if it cannot be sent in a header
+ * @param token nj_client_new fails with NJ_INVALID_ARGUMENT if `token` cannot be sent in a header
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_bearer(nj_config *config, const char *token);
@@ -773,7 +773,7 @@ NJ_API nj_status nj_config_set_bearer(nj_config *config, const char *token);
  * Sets a user name and a password for Basic authentication (RFC 7617). They are sent with each request, without a
  * challenge.
  *
- * @param user nj_client_new fails with NJ_INVALID_ARGUMENT if it contains a colon
+ * @param user nj_client_new fails with NJ_INVALID_ARGUMENT if `user` contains a colon
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_basic_auth(nj_config *config, const char *user, const char *password);
@@ -996,8 +996,8 @@ NJ_API nj_status nj_config_set_retry_max_wait(nj_config *config, double seconds)
  *
  * A call that is held back for longer than nj_config_set_retry_max_wait, or beyond its total timeout, fails at once
  * with NJ_RATE_LIMITED. Invalid values and values above 30 days are ignored. If Retry-After is not respected, it is
- * only reported (nj_error_retry_after). The second function sets this for one request, in place of the client's
- * setting.
+ * only reported (nj_error_retry_after). nj_request_set_respect_retry_after replaces the client's setting for one
+ * request.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1163,8 +1163,8 @@ NJ_API nj_status nj_request_set_limit_group(nj_request *request, const char *gro
 
 /**
  * Sets whether identical calls share one exchange while it is in flight, and one copy of its body. Calls are
- * identical if they have a safe method, no body, and the same URL, headers and credentials. False by default. The
- * second function sets this for one request, in place of the client's setting.
+ * identical if they have a safe method, no body, and the same URL, headers and credentials. False by default.
+ * nj_request_set_coalesce replaces the client's setting for one request.
  *
  * Each call has its own timeouts and can be cancelled. The exchange is cancelled when its last call is cancelled. The
  * response is not stored for calls that start after the exchange has ended. Requests with callbacks for head, body,
@@ -1639,12 +1639,12 @@ NJ_API nj_status nj_request_set_decompress(nj_request *request, bool decompress)
  * message names the path, what was expected and what was found. A response without a body matches. A call with a
  * schema and nj_request_on_body fails with NJ_INVALID_REQUEST.
  *
- * @param json   a schema of these keywords: type, required, properties, additionalProperties, items, enum, const,
- *               format (date-time, date, uuid, uri, email), nullable, minimum, maximum, minLength, maxLength,
- *               minItems, maxItems. Need not end with NUL. NULL with a `length` of 0: no schema.
+ * @param json   a JSON Schema 2020-12 without $dynamicRef and without $id as the base of references. Also nullable and
+ *               discriminator (OpenAPI). The formats date-time, date, uuid, uri and email are checked. Need not end
+ *               with NUL. NULL with a `length` of 0: no schema.
  * @param length bytes of `json`
- * @return NJ_OK; NJ_INVALID_ARGUMENT for any other keyword or an invalid value (the message has its path); NJ_DECODING
- *         if `json` is not JSON
+ * @return NJ_OK; NJ_INVALID_ARGUMENT if `json` is not JSON, or for an unknown keyword or an invalid value (the message
+ *         has its path)
  */
 NJ_API nj_status nj_request_set_schema(nj_request *request, const char *json, size_t length, nj_error **out_error);
 
@@ -1669,8 +1669,8 @@ NJ_API nj_status nj_request_set_body(nj_request *request, const void *bytes, siz
 NJ_API nj_status nj_request_set_body_json(nj_request *request, const char *json, size_t length);
 
 /**
- * Sets the body to the content of a file, which is read while it is sent. The Content-Type follows from the file's
- * name, unless the request or the client sets one. The call fails with NJ_INVALID_REQUEST if the file cannot be read
+ * Sets the body to the content of a file, which is read while it is sent. The file's name determines the Content-Type,
+ * unless the request or the client sets one. The call fails with NJ_INVALID_REQUEST if the file cannot be read
  * or is a folder, a pipe or a device, and if the file becomes shorter while it is sent. The connection is then closed,
  * so that the server cannot mistake an incomplete body for a complete one. Bytes that are appended to the file while it
  * is sent are ignored.
@@ -1883,7 +1883,7 @@ NJ_API nj_status nj_form_add_text(nj_form *form, const char *name, const char *t
  * Adds a part with a copy of `length` bytes.
  *
  * @param filename     the file name that is sent; NULL: the part is not a file
- * @param content_type NULL: the type that follows from `filename`
+ * @param content_type NULL: `filename` determines the type
  * @param bytes        may be NULL if `length` is 0
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for more than 2 GiB; NJ_NO_MEMORY
  */
@@ -1894,7 +1894,7 @@ NJ_API nj_status nj_form_add_bytes(nj_form *form, const char *name, const char *
  * Adds a part with the content of a file, which is read while the form is sent.
  *
  * @param filename     the file name that is sent; NULL: the last component of `path`
- * @param content_type NULL: the type that follows from the file name that is sent
+ * @param content_type NULL: the file name that is sent determines the type
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_form_add_file(nj_form *form, const char *name, const char *path, const char *filename,
