@@ -3002,7 +3002,7 @@ NJ_API void nj_script_free(nj_script *script);
  *   nj_script_allow_origin. Redirects and next pages to other origins or paths fail. TRACE, TRACK, CONNECT, limit groups
  *   and headers that select another host or method (Host, Forwarded and others) are rejected.
  * - State: the script has its own cookies and its own cache in memory, both empty at first. The cache uses at most a
- *   sixteenth of the memory limit, in addition to the limit.
+ *   sixteenth of the memory limit, and at most 4 MiB, in addition to the limit.
  * - Secrets: the script does not see Set-Cookie and other response headers that carry credentials, the secrets in the
  *   URLs of redirects, or request headers that it has not set. A server that echoes requests in its responses can
  *   still reveal them.

@@ -203,8 +203,8 @@ static int get_letter(EditLine *line_editor, wchar_t *letter) {
 
 /* --- Completion --- */
 
-/* Completes the text at the cursor: calls the completion function, inserts its first result and shows the second one
- * below the line. */
+/* Completes the text at the cursor: calls the completion function, inserts its first result, and shows its second
+ * result below the line. */
 static unsigned char complete(EditLine *line_editor, int letter) {
   (void)letter;
   lua_State *L = editor.L;

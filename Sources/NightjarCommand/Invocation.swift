@@ -1,4 +1,4 @@
-/// The parsed command line. The options are those of `lua`.
+/// The parsed command line. The options include those of `lua`.
 struct Invocation {
     /// An action that runs before the script. Steps run in the order of the options. Texts are bytes, because they need
     /// not be UTF-8.

@@ -207,7 +207,7 @@ function secrets.replace(source)
   for _, secret in ipairs(secrets.find(source)) do
     local name = "NIGHTJAR_" .. (secret.name or "secret"):upper():gsub("[^%w]+", "_")
     pieces[#pieces + 1] = source:sub(position, secret.first - 1)
-    -- The parentheses keep a call without parentheses, such as set_token "x", a call.
+    -- With the parentheses, the replacement of set_token "x" is still a call.
     pieces[#pieces + 1] = ('(os.getenv "%s")'):format(name)
     names[#names + 1] = name
     position = secret.last + 1

@@ -9,7 +9,7 @@ local nightjar = require "nightjar"
 
 local origin = ... or os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
 local plain = nightjar.client { base_url = origin }
--- Expires every token that the server has issued, as time would.
+-- Expires all tokens that the server has issued.
 local function let_tokens_expire() plain:post("/__control", { json = { expire_access_tokens = true } }) end
 
 -- A login call of the API. The file keeps the login for the next run and for other programs.
