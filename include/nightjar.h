@@ -807,7 +807,7 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *   bearer   token
  *   basic    user, password
  *   digest   user, password
- *   api_key  key; header, query or cookie (the name); prefix
+ *   api_key  key; header (a name, X-Api-Key by default), query or cookie (a name); prefix (before the key in a header)
  *   oauth2   RFC 6749: token_url, client_id, client_secret, client_auth ("basic", "post"), scope, issuer (RFC 9207),
  *            and grant: "refresh_token", "client_credentials", "device_code" with device_url, or "authorization_code"
  *            with authorize_url
@@ -2606,6 +2606,7 @@ NJ_API void nj_catalog_free(nj_catalog *catalog);
  *   body                 a JSON Schema; the body is then required. Also {"schema", "content_type", "required": false}
  *   response             the JSON Schema of the response
  *   response_validation  "off" (default), "warn" (logged) or "error" (NJ_DECODING)
+ *   server               an absolute URL, in place of the base URL
  *   requires_auth        true: the call fails without credentials. false: no credentials of the client are sent
  *   security             security requirements as in OpenAPI; one of them is enough
  *
@@ -2635,10 +2636,11 @@ NJ_API size_t nj_catalog_count(const nj_catalog *catalog);
 NJ_API const char *nj_catalog_name_at(const nj_catalog *catalog, size_t index);
 
 /**
- * Returns an endpoint as a JSON object: name, method, path, summary, documentation, tags, deprecated, idempotent,
- * parameters (each with name, in, required, type, default, example, documentation), security (a list of alternatives:
- * scopes by scheme), body (with an example), responses, and unchecked (the parts of its schemas that values are not
- * checked against).
+ * Returns an endpoint as a JSON object: name, method, path, server, summary, documentation, tags, deprecated, idempotent,
+ * requires_auth, security (a list of alternatives: scopes by scheme), pagination (the style), parameters (each with
+ * name, in, required, type, enum, default, style, explode, documentation, deprecated, example), body (required,
+ * content_types, documentation, example), responses (each with status, content_types, documentation), and unchecked (the
+ * parts of the schemas that are not checked).
  *
  * @return text that is valid until the catalog is freed. NULL if there is no such endpoint, or if `catalog` is NULL.
  */
@@ -2896,7 +2898,7 @@ NJ_API void nj_paginator_cancel(nj_paginator *paginator);
 NJ_API char *nj_paginator_state(nj_paginator *paginator);
 
 /**
- * Returns the detected rules of the list as a sentence: "guessed: style cursor, ...". Empty if no rule had to be
+ * Returns the detected rules of the list as a sentence: "guessed: the items are at ...". Empty if no rule had to be
  * detected.
  *
  * @return text that the caller frees with nj_text_free; NULL if `paginator` is NULL, and after fork
