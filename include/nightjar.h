@@ -326,7 +326,10 @@ NJ_API bool nj_error_is_retryable(const nj_error *error);
  */
 NJ_API bool nj_error_may_have_been_processed(const nj_error *error);
 
-/** Returns the wait in seconds that the server requested; -1 if it requested none, or if `error` is NULL. */
+/**
+ * Returns the seconds after which the call may be repeated: the server's Retry-After, or the wait for a limit or an open
+ * circuit of the client. -1 if there is no such wait, or if `error` is NULL.
+ */
 NJ_API double nj_error_retry_after(const nj_error *error);
 
 /** Returns how many times a connection was assigned to the request; 0 if none was, or if `error` is NULL. */

@@ -796,7 +796,7 @@ local headers = {}
 ---@field status integer? The status of the response, if there was one.
 ---@field phase string? dns, connect, tls, send, receive, idle or total; for a timeout, the limit that expired.
 ---@field retryable boolean Whether the same call may succeed later.
----@field retry_after number? The wait in seconds that the server requested.
+---@field retry_after number? Seconds after which the call may be repeated: the server's Retry-After, or the wait for a limit or an open circuit.
 ---@field may_have_been_processed boolean Whether the server may have processed the request.
 ---@field attempts integer The number of attempts.
 ---@field url string? The URL, without secrets.

@@ -917,7 +917,7 @@ return {
       { "status", "integer?", "The status of the response, if there was one." },
       { "phase", "string?", "dns, connect, tls, send, receive, idle or total; for a timeout, the limit that expired." },
       { "retryable", "boolean", "Whether the same call may succeed later." },
-      { "retry_after", "number?", "The wait in seconds that the server requested." },
+      { "retry_after", "number?", "Seconds after which the call may be repeated: the server's Retry-After, or the wait for a limit or an open circuit." },
       { "may_have_been_processed", "boolean", "Whether the server may have processed the request." },
       { "attempts", "integer", "The number of attempts." },
       { "url", "string?", "The URL, without secrets." },
