@@ -284,7 +284,7 @@ function clock:close() end
 ---Options of nightjar.testing.run.
 ---@class nightjar.testing_options
 ---@field files? string[] The files to run. Default: the registered tests.
----@field filter? string Runs only tests whose file and name contain this text. Default: none.
+---@field filter? string Runs only tests whose full name ("FILE: NAME") contains this text. Default: none.
 ---@field format? "readable"|"tap"|"none" The format of the report. Default: "readable".
 ---@field timeout? number The default timeout of a test in seconds. Default: 60.
 ---@field write? fun(text: string) Receives the report. Default: standard output.

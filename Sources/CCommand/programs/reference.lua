@@ -171,7 +171,7 @@ return {
         "Creates a folder and, unless parents = false, the missing folders that contain it. An existing folder is not an error." },
       { "remove", "(path: string, options?: { recursive?: boolean }): boolean",
         "Removes a file or an empty folder. With recursive = true, also removes the content of a folder. Returns whether the path existed." },
-      { "rename", "(from: string, to: string)", "Renames a file. Replaces an existing file." },
+      { "rename", "(from: string, to: string)", "Renames a file or a folder. Replaces an existing file." },
       { "copy", "(from: string, to: string)",
         "Copies a file atomically. If the target is a named pipe or a device, the data is written while it is read." },
       { "temp_file", "(options?: { prefix?: string, suffix?: string, dir?: string }): nightjar.temporary",
@@ -411,7 +411,7 @@ return {
     name = "nightjar.testing_options", kind = "options", text = "Options of nightjar.testing.run.",
     members = {
       { "files", "string[]", "The files to run.", default = "the registered tests" },
-      { "filter", "string", "Runs only tests whose file and name contain this text.", default = "none" },
+      { "filter", "string", "Runs only tests whose full name (\"FILE: NAME\") contains this text.", default = "none" },
       { "format", '"readable"|"tap"|"none"', "The format of the report.", default = '"readable"' },
       { "timeout", "number", "The default timeout of a test in seconds.", default = "60" },
       { "write", "fun(text: string)", "Receives the report.", default = "standard output" },

@@ -56,7 +56,7 @@ function fs.mkdir(path, options) end
 ---@return boolean
 function fs.remove(path, options) end
 
----Renames a file. Replaces an existing file.
+---Renames a file or a folder. Replaces an existing file.
 ---@param from string
 ---@param to string
 function fs.rename(from, to) end
