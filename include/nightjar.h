@@ -150,7 +150,7 @@ typedef enum nj_status {
   NJ_NO_MEMORY = 5,        /* memory for content could not be allocated */
 
   NJ_CANCELLED = 10,       /* the task was cancelled, its client or queue was freed, or a callback rejected a redirect */
-  NJ_TIMEOUT = 11,         /* nj_error_phase says which timeout expired: connect, idle or total */
+  NJ_TIMEOUT = 11,         /* nj_error_phase returns the timeout that expired: connect, idle or total */
   NJ_INVALID_URL = 12,
   NJ_INVALID_REQUEST = 13, /* the request has a header, body or option that cannot be sent */
   NJ_OFFLINE = 14,         /* the system has no network */
@@ -730,8 +730,8 @@ typedef void (*nj_response_hook_fn)(void *context, const nj_response *response, 
  */
 NJ_API nj_status nj_config_on_response(nj_config *config, nj_response_hook_fn after, void *context);
 
-/* nj_prepared_request: the request in a before hook. Borrowed until the hook returns; only on the thread that runs the
- * hook. */
+/* nj_prepared_request: the request in a before hook. Borrowed until the hook returns. Must be used only on the thread
+ * that runs the hook. */
 
 /** Returns the method. Valid until the hook returns. NULL if `request` is NULL. */
 NJ_API const char *nj_prepared_request_method(nj_prepared_request *request);
@@ -1043,7 +1043,8 @@ typedef nj_retry_action (*nj_retry_fn)(void *context, nj_task *task, nj_failed_a
  */
 NJ_API nj_status nj_request_on_retry(nj_request *request, nj_retry_fn retry, void *context);
 
-/* nj_failed_attempt: borrowed until nj_retry_fn returns; only on the thread that runs the callback. */
+/* nj_failed_attempt: an attempt that has failed. Borrowed until nj_retry_fn returns. Must be used only on the thread that
+ * runs the callback. */
 
 /**
  * Returns the error of the attempt. Borrowed until the callback returns; nj_error_retain keeps it. NULL if `attempt` is
@@ -1395,7 +1396,7 @@ typedef void (*nj_done_fn)(void *context, nj_task *task, const nj_response *resp
 NJ_API nj_task *nj_client_start(nj_client *client, const nj_request *request, nj_queue *queue, nj_done_fn done,
                                 void *context, nj_error **out_error);
 
-/* --- Logins of a client. `scheme` is the security scheme of a login, for a client that has several logins. NULL: the
+/* --- Logins of a client. If the client has several logins, `scheme` names the security scheme of the login. NULL: the
  * only login. --- */
 
 /**
@@ -1472,7 +1473,8 @@ NJ_API nj_task *nj_client_start_log_in(nj_client *client, const char *scheme, do
 NJ_API nj_task *nj_client_start_log_out(nj_client *client, const char *scheme, nj_queue *queue, nj_login_done_fn done,
                                          void *context, nj_error **out_error);
 
-/* nj_login_prompt: borrowed until nj_login_prompt_fn returns; only on the thread that runs the callback. */
+/* nj_login_prompt: the prompt of an interactive login. Borrowed until nj_login_prompt_fn returns. Must be used only on the
+ * thread that runs the callback. */
 
 /**
  * Returns the page to open: on any device if there is a code, otherwise in a browser of this machine. NULL if `prompt`
@@ -1838,8 +1840,8 @@ typedef nj_redirect_action (*nj_redirect_fn)(void *context, nj_task *task, nj_pr
  */
 NJ_API nj_status nj_request_on_redirect(nj_request *request, nj_redirect_fn redirect, void *context);
 
-/* nj_proposed_redirect: borrowed, with its texts, until nj_redirect_fn returns; only on the thread that runs the
- * callback. */
+/* nj_proposed_redirect: a redirect that is about to be followed. Borrowed, with its texts, until nj_redirect_fn returns.
+ * Must be used only on the thread that runs the callback. */
 
 /** Returns the status of the redirect. 0 if `redirect` is NULL. */
 NJ_API int nj_proposed_redirect_status(const nj_proposed_redirect *redirect);
@@ -2992,9 +2994,10 @@ NJ_API void nj_script_free(nj_script *script);
 /* --- Limits and sandbox. These functions must be called before the script is used: before its first run, registered
  * function or global. Afterwards they fail with NJ_INVALID_ARGUMENT.
  *
- * A limit or nj_script_interrupt ends a script between two instructions of the Lua machine and while it waits. In a
- * sandbox they also end it inside library functions written in C, whose work counts as instructions. Without a
- * sandbox, such a call can take any time: string.find and similar functions take exponential time for some patterns.
+ * A limit or nj_script_interrupt ends a script between two instructions of the Lua machine and while the script waits. In
+ * a sandbox, they also end a script inside library functions in C; the work of these functions counts as instructions.
+ * Without a sandbox, a library function can run for any time: string.find and similar functions take exponential time
+ * for some patterns.
  * --- */
 
 /**
@@ -3121,8 +3124,8 @@ NJ_API nj_status nj_script_set_number(nj_script *script, const char *name, doubl
 NJ_API nj_status nj_script_set_string(nj_script *script, const char *name, const void *bytes, size_t length);
 
 /**
- * A host function that scripts call. Runs inside nj_script_run, on its thread. It reads its arguments and adds its
- * results with the functions below. It must not run this script.
+ * A host function that scripts call. Runs inside nj_script_run, on the same thread. The function reads its arguments and
+ * adds its results with the functions below. It must not run the script.
  *
  * @param call borrowed until the function returns
  */
@@ -3141,7 +3144,8 @@ NJ_API nj_status nj_script_register(nj_script *script, const char *name, nj_scri
 /* ==================================================================================================================
  * nj_script_call: a script's call of a host function
  *
- *   Borrowed by nj_script_fn until it returns; only on the thread that runs it
+ *   Borrowed by  nj_script_fn, until it returns
+ *   Threads      only the thread that runs nj_script_fn
  *
  * Arguments have indexes from 0. The getters of arguments return the value for "none" if the argument has another kind
  * or does not exist.
