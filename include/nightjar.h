@@ -757,11 +757,11 @@ NJ_API nj_status nj_prepared_request_set_header(nj_prepared_request *request, co
 /* ==================================================================================================================
  * Authentication
  *
- * A client has one credential, or one for each security scheme (OpenAPI), by name. Each setter of this
- * section replaces the credential that was set before, unless its comment says otherwise. Credentials are sent to the
- * base URL's origin only, also after redirects. nj_client_new therefore fails with NJ_INVALID_ARGUMENT if there are
- * credentials and no base URL, or a second credential in the headers or in the URL. A request with its own
- * Authorization header keeps that header. Errors, log lines and explanations contain no secret.
+ * A client has one credential, or one for each security scheme (OpenAPI), by name. Each setter of this section replaces
+ * the credential that was set before, unless its comment says otherwise. Credentials are sent only to the base URL's
+ * origin, also after redirects. nj_client_new therefore fails with NJ_INVALID_ARGUMENT if there are credentials and no
+ * base URL. It also fails if the headers or the base URL have a second credential. A request with its own Authorization
+ * header keeps that header. Errors, log lines and explanations contain no secret.
  * ================================================================================================================== */
 
 /**
@@ -1105,9 +1105,9 @@ NJ_API nj_status nj_idempotency_key_new(char *buffer, size_t capacity);
 /* ==================================================================================================================
  * Limits
  *
- * A client can limit its calls to each origin. Calls wait in the order of their arrival while their total timeout
- * runs. A call that cannot begin before its total timeout expires fails at once with NJ_RATE_LIMITED. Limit groups
- * have limits of their own, which apply to calls to any origin. They are set with nj_config_merge_json:
+ * A client can limit its calls to each origin. Calls wait in the order of their arrival; the total timeout includes this
+ * wait. A call that cannot begin before its total timeout expires fails at once with NJ_RATE_LIMITED. Limit groups have
+ * their own limits, which apply to calls to any origin. nj_config_merge_json sets them:
  *
  *     {"limit_groups": {"search": {"rate_limit": {"requests": 10, "per": 1}, "concurrency": 4}}}
  * ================================================================================================================== */
@@ -1473,8 +1473,8 @@ NJ_API nj_task *nj_client_start_log_in(nj_client *client, const char *scheme, do
 NJ_API nj_task *nj_client_start_log_out(nj_client *client, const char *scheme, nj_queue *queue, nj_login_done_fn done,
                                          void *context, nj_error **out_error);
 
-/* nj_login_prompt: the prompt of an interactive login. Borrowed until nj_login_prompt_fn returns. Must be used only on the
- * thread that runs the callback. */
+/* nj_login_prompt: the prompt of an interactive login. Borrowed until nj_login_prompt_fn returns. Must be used only on
+ * the thread that runs the callback. */
 
 /**
  * Returns the page to open: on any device if there is a code, otherwise in a browser of this machine. NULL if `prompt`
@@ -2397,10 +2397,10 @@ NJ_API nj_cache *nj_client_cache(nj_client *client);
 typedef enum nj_cache_policy {
   NJ_CACHE_PROTOCOL = 0,      /* RFC 9111: returns fresh entries and revalidates stale ones. The default. */
   NJ_CACHE_RELOAD = 1,        /* sends the request and stores the response */
-  NJ_CACHE_REVALIDATE = 2,    /* revalidates the entry even if it is fresh */
+  NJ_CACHE_REVALIDATE = 2,    /* also revalidates fresh entries, except those with `immutable` (RFC 8246) */
   NJ_CACHE_ELSE_LOAD = 3,     /* returns an entry of any age; otherwise sends the request */
   NJ_CACHE_ONLY = 4,          /* returns an entry of any age; otherwise fails with NJ_CACHE_MISS */
-  NJ_CACHE_OFFLINE_FIRST = 5, /* returns an entry of any age at once; refreshes a stale one in the background */
+  NJ_CACHE_OFFLINE_FIRST = 5, /* returns an entry of any age at once; refreshes stale entries in the background */
   NJ_CACHE_OFF = 6            /* for requests only: neither reads nor writes the cache */
 } nj_cache_policy;
 
