@@ -146,7 +146,8 @@ let package = Package(
         .target(
             name: "NightjarLua",
             dependencies: [
-                "Nightjar", "NightjarHandles", "NightjarCrypto", "NightjarTransport", "CLinux", "CLua", "CSimdjson",
+                "Nightjar", "NightjarAPI", "NightjarCrypto", "NightjarHandles", "NightjarHTTP", "NightjarTransport",
+                "CLinux", "CLua", "CSimdjson",
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
@@ -156,14 +157,15 @@ let package = Package(
         .target(
             name: "NightjarABI",
             dependencies: [
-                "CNightjar", "Nightjar", "NightjarHandles", "NightjarLua",
+                "CNightjar", "Nightjar", "NightjarAPI", "NightjarHandles", "NightjarHTTP", "NightjarLua",
+                "NightjarTransport",
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
         .target(
             name: "NightjarDemo",
             dependencies: [
-                "CZlib", "CBrotli", "CZstd", "NightjarCrypto",
+                "CSimdjson", "CZlib", "CBrotli", "CZstd", "NightjarCrypto",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -173,7 +175,10 @@ let package = Package(
         ),
         .executableTarget(
             name: "NightjarCommand",
-            dependencies: ["CCommand", "Nightjar", "NightjarLua", "NightjarDemo", "NightjarStorage"]
+            dependencies: [
+                "CCommand", "Nightjar", "NightjarDemo", "NightjarHTTP", "NightjarLua", "NightjarStorage",
+                "NightjarTransport",
+            ]
         ),
         .executableTarget(name: "NightjarLink", dependencies: ["NightjarABI"]),
 
@@ -228,8 +233,18 @@ let package = Package(
             path: "Tests/CacheWorker"),
         .testTarget(name: "NightjarCryptoTests", dependencies: ["NightjarCrypto"]),
         .testTarget(name: "NightjarTransportTests", dependencies: ["NightjarTransport"]),
-        .testTarget(name: "NightjarTests", dependencies: ["Nightjar", "NightjarStorage", "NightjarTestSupport"]),
-        .testTarget(name: "LoopbackTests", dependencies: ["Nightjar", "NightjarDemo", "NightjarTestSupport"]),
+        .testTarget(
+            name: "NightjarTests",
+            dependencies: [
+                "Nightjar", "NightjarAPI", "NightjarCrypto", "NightjarHTTP", "NightjarStorage", "NightjarTesting",
+                "NightjarTestSupport", "NightjarTransport",
+            ]),
+        .testTarget(
+            name: "LoopbackTests",
+            dependencies: [
+                "Nightjar", "NightjarAPI", "NightjarDemo", "NightjarHTTP", "NightjarStorage", "NightjarTestSupport",
+                "NightjarTransport",
+            ]),
         // The hostile peer, certificates and waiting functions of the tests.
         .target(
             name: "NightjarTestSupport",
@@ -249,7 +264,8 @@ let package = Package(
             dependencies: ["NightjarLua", "NightjarHandles", "NightjarDemo", "NightjarTestSupport"]),
         .testTarget(name: "NightjarDemoTests", dependencies: ["NightjarDemo", "NightjarTestSupport"]),
         .testTarget(
-            name: "WireTests", dependencies: ["Nightjar", "NightjarLua", "NightjarTestSupport"], path: "Tests/Wire",
+            name: "WireTests",
+            dependencies: ["Nightjar", "NightjarLua", "NightjarTestSupport", "NightjarTransport"], path: "Tests/Wire",
             exclude: ["exchanges"]),
     ],
     swiftLanguageModes: [.v6]

@@ -207,8 +207,8 @@ typedef enum nj_log_level {
   NJ_LOG_OFF = 0,
   NJ_LOG_ERROR = 1,
   NJ_LOG_WARNING = 2,
-  NJ_LOG_INFO = 3, /* one line for each call */
-  NJ_LOG_DEBUG = 4 /* also connections and decisions */
+  NJ_LOG_INFO = 3, /* also one line for each call, and one for each retry */
+  NJ_LOG_DEBUG = 4 /* also the start of each call, and rejected cookies */
 } nj_log_level;
 
 /** "No limit", for every timeout and limit whose comment names NJ_NO_LIMIT. */
@@ -3049,8 +3049,7 @@ NJ_API nj_status nj_script_set_path_scope(nj_script *script, const char *path);
 
 /**
  * Limits the memory of Lua and of its JSON parser. In a sandbox it also limits the memory for the script's calls:
- * request bodies that have not been sent, response bodies that the script refers to, and 8 KiB for each call. In
- * addition, freed blocks of at most a sixteenth of the limit and at most 256 KiB are kept for reuse.
+ * request bodies that have not been sent, response bodies that the script refers to, and 8 KiB for each call.
  *
  * @param bytes 268435456 (256 MiB) by default; 0: no limit
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also if the script has been used; NJ_FORKED

@@ -130,7 +130,7 @@ static bool is_long_integer(const unsigned char *digits, size_t count, bool nega
   return memcmp(digits, most, length) > 0;
 }
 
-/* Returns whether a grammatical number has no finite double. Independent of the process's locale. */
+/* Returns whether a grammatically valid number is out of the range of a double. Independent of the process's locale. */
 static bool is_beyond_double(const unsigned char *text, size_t length) {
   static const double none = 0;
   char small[128], *copy = length < sizeof small ? small : malloc(length + 1);

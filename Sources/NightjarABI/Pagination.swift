@@ -14,10 +14,10 @@ final class PaginationBox {
     init(_ pagination: Pagination) { self.pagination = pagination }
 }
 
-/// A paginated list as C sees it. Belongs to the thread that uses it, except where `paginator` allows other threads.
+/// A paginated list as C sees it. Used by one thread at a time, except that any thread may cancel `paginator`.
 final class PaginatorBox: @unchecked Sendable {
     let paginator: Paginator
-    /// The queue of blocking calls. It runs the callbacks that occur while a page is loaded or prefetched.
+    /// The queue of blocking calls. It runs the callbacks of a page that is being loaded or prefetched.
     private let queue = CompletionQueue()
     /// The queue on which callbacks currently run.
     private weak var serving: CompletionQueue?
@@ -224,7 +224,7 @@ public func nj_paginator_free(_ paginator: OpaquePointer?) {
     Handle<PaginatorBox>.take(paginator)?.close()
 }
 
-/// - Parameter found: called unless the end was reached.
+/// - Parameter found: called with the result, unless `find` reached the end or failed.
 private func next<Found>(
     _ outError: UnsafeMutablePointer<OpaquePointer?>?, _ find: () throws(NightjarError) -> Found?,
     _ found: (Found) -> Void

@@ -3,6 +3,7 @@ import Glibc
 import Nightjar
 import NightjarDemo
 import NightjarLua
+import NightjarTransport
 
 /// Runs the `nightjar` command.
 struct Command {

@@ -1,10 +1,11 @@
 import CLua
 import NIOCore
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 
-/// A response body that is streamed to a script. Holds the received parts until the script reads them; the task's
-/// window limits their size. Belongs to the thread that runs the Lua state.
+/// A response body that is streamed to a script. Holds the received parts until the script reads them. The task's
+/// window limits their total size. Belongs to the thread that runs the Lua state.
 final class IncomingBody: @unchecked Sendable {
     enum Part {
         case bytes(ByteBuffer)
@@ -62,11 +63,11 @@ final class IncomingBody: @unchecked Sendable {
 final class OutgoingBody: @unchecked Sendable {
     private var rest = ByteBuffer()
     private var isEnded = false
-    /// The number of bytes that the transport asked for.
+    /// The number of bytes that the transport requested.
     private var wanted = 0
     /// Whether the transport is waiting for a part from the script.
     private(set) var isRequested = false
-    /// Whether the script has yet to start the body for this attempt. Parts that the script provides before it starts
+    /// Whether the script has not started the body for this attempt. Parts that the script provides before the start
     /// belong to a previous attempt and are discarded.
     private var isToBegin: Bool
     private let restarts: Bool
@@ -85,7 +86,7 @@ final class OutgoingBody: @unchecked Sendable {
         (isEnded, isRequested, isToBegin) = (false, false, restarts)
     }
 
-    /// Returns whether the script must start the body now.
+    /// Returns true once for each attempt: the script must then start the body.
     func begin() -> Bool {
         defer { isToBegin = false }
         return isToBegin
@@ -102,7 +103,7 @@ final class OutgoingBody: @unchecked Sendable {
         return .later
     }
 
-    /// Reserves memory for a part, and releases that of the previous part.
+    /// Reserves memory for a part and releases the memory of the previous part.
     ///
     /// - Returns: false if the part exceeds the memory limit.
     func count(_ bytes: Int, in hold: MemoryReservation?) -> Bool {

@@ -45,7 +45,7 @@ extension Engine {
         if callbackOptions.reportsProgress || isFollowed {
             handlers.progress = { [self] _, progress in
                 if isFollowed { followed.update(future, progress) }
-                // The reader of a streamed response counts its bytes itself.
+                // After the head of a streamed response, the script counts the received bytes itself.
                 guard callbackOptions.reportsProgress, future.result == nil else { return }
                 future.note(progress)
                 notify(future)

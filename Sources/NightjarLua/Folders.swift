@@ -38,7 +38,7 @@ struct FileStatus {
 extension FilePath {
     /// Returns the status of the file.
     ///
-    /// - Parameter follows: reports the target of a link instead of the link.
+    /// - Parameter follows: whether to report the target of a link instead of the link.
     /// - Returns: nil if the file does not exist.
     func status(follows: Bool) throws(NightjarError) -> FileStatus? {
         var status = Glibc.stat()
@@ -88,8 +88,8 @@ extension FilePath {
         return true
     }
 
-    /// Removes the contents of the folder, deepest first. Names are relative to descriptors, so that a folder that
-    /// another process replaces by a link is not followed.
+    /// Removes the contents of the folder, deepest first. Names are relative to folder descriptors: if another process
+    /// replaces a folder by a link, the link is not followed.
     private func empty() throws(NightjarError) {
         var way = [Folder(try open(O_RDONLY | O_DIRECTORY | O_NOFOLLOW, "remove"), self)]
         try way[0].load(for: self)

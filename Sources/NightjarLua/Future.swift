@@ -2,9 +2,10 @@ import CLua
 import Glibc
 import NIOCore
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 
-/// The outcome of one call: its response or error after it has ended. Also a response or an error without a call.
+/// The outcome of one call: its response or error after the call has ended. Also a response or an error without a call.
 ///
 /// Belongs to the thread that runs the Lua state.
 final class Future: @unchecked Sendable {
@@ -20,8 +21,8 @@ final class Future: @unchecked Sendable {
     var result: Result<Response, NightjarError>?
     /// Whether the outcome belongs to work in progress that has no task or operation, such as a revalidation.
     var isPending = false
-    /// The result of the background revalidation that the call started. Nil while the revalidation is in progress;
-    /// `.some(nil)` if the call started none.
+    /// The result of the background revalidation that the call started. Nil until the call and the revalidation have
+    /// ended; `.some(nil)` if there was no revalidation.
     var refreshed: Result<Response, NightjarError>?? = .some(nil)
     /// The outcomes that wait for the result of the revalidation.
     var refreshListeners: [Future] = []
@@ -37,7 +38,7 @@ final class Future: @unchecked Sendable {
     /// The part of the request that a sandboxed script sees; nil: the script is not sandboxed or did not make the
     /// request.
     var view: View?
-    /// The memory that is counted for the call.
+    /// The memory reserved for the call.
     var hold: MemoryReservation?
     /// Cancels the work of an outcome without a task.
     var abandon: (() -> Void)?
@@ -61,7 +62,7 @@ final class Future: @unchecked Sendable {
 
     /// Creates an ended outcome.
     ///
-    /// - Parameter call: the call whose result this is.
+    /// - Parameter call: the call that ended with the result.
     init(_ result: Result<Response, NightjarError>, of call: Future?) {
         self.result = result
         view = call?.view

@@ -1,11 +1,12 @@
 import NIOCore
 import Nightjar
+import NightjarHTTP
 import NightjarTestSupport
 import Testing
 
 @testable import NightjarTransport
 
-/// A host with several addresses, some of which do not respond.
+/// A host with several addresses, some of which refuse connections.
 @Suite struct AddressTests {
     private func client(port: Int, _ addresses: [String]) throws -> Client {
         var configuration = Configuration.loopback
@@ -16,7 +17,7 @@ import Testing
             do {
                 return try NetworkTransport(loop: loop, configuration: transport) { _, _ in targets }
             } catch {
-                Issue.record("the default configuration works: \(error)")
+                Issue.record("creating the transport failed: \(error)")
                 return Nothing()
             }
         }

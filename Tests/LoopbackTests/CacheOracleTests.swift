@@ -5,16 +5,18 @@ import NightjarDemo
 import NightjarTestSupport
 import Testing
 
-/// Random calls to the demo server. Each response is checked: it must be for the requested name, user and language, and
-/// no older than its freshness and this client's writes allow.
+/// Random calls to the demo server. Each response must be for the requested name, user and language, and no older than
+/// its freshness and this client's writes allow.
 ///
-/// `CACHE_ORACLE_SEED=7` runs one seed, `CACHE_ORACLE_ROUNDS=5000` more rounds.
+/// Environment variables:
+/// - `CACHE_ORACLE_SEED`: runs only this seed
+/// - `CACHE_ORACLE_ROUNDS`: the number of rounds per seed (default 300)
 @Suite struct CacheOracleTests {
     private static let environment = ProcessInfo.processInfo.environment
     static let seeds: [UInt64] = environment["CACHE_ORACLE_SEED"].flatMap { UInt64($0) }.map { [$0] } ?? [1, 2, 3, 4]
     private static let rounds = environment["CACHE_ORACLE_ROUNDS"].flatMap { Int($0) } ?? 300
 
-    /// How old a response may be.
+    /// The allowed age of a response: any version since this client's last write, or only the server's current version.
     private enum Rule { case anyAge, current }
 
     private static let controls: [(query: String, rule: Rule)] = [
@@ -43,7 +45,7 @@ import Testing
         var oldest = 1
     }
 
-    /// A call and its permitted responses.
+    /// The parameters of one call.
     private struct ScriptCallback {
         let resource: Int
         let user: Int
@@ -93,7 +95,7 @@ import Testing
                         "seed \(seed), round \(round), call \(index)")
                 }
             case 80..<90:
-                // A write by this client to exactly this URL.
+                // A write by the client under test to exactly the URL of a resource.
                 let index = Int.random(in: 0..<resources.count, using: &random)
                 try client.write(resources[index].target)
                 versions[resources[index].name, default: 1] += 1
@@ -107,7 +109,7 @@ import Testing
                 try client.get("/cache/x/clear")
                 for index in resources.indices { resources[index].oldest = versions[resources[index].name] ?? 1 }
             case 98:
-                // A write among reads.
+                // A write concurrently with reads.
                 let index = Int.random(in: 0..<resources.count, using: &random)
                 let tokenRequest = ScriptCallback(
                     resource: index, user: resources[index].isPrivate ? 1 : 0, language: "de", policy: .protocol,
@@ -176,7 +178,7 @@ import Testing
         let requested =
             "\(place): \(resource.target) as \(tokenRequest.user) in \(tokenRequest.language), \(tokenRequest.policy)"
         guard let response else {
-            // Only users without permission, and calls that send no request, get nothing.
+            // A call fails only if its user has no permission, or if it must not send a request.
             #expect(
                 tokenRequest.policy == .cacheOnly || (resource.isPrivate && users[tokenRequest.user].name == nil),
                 "\(requested)")
@@ -206,7 +208,7 @@ import Testing
 }
 
 extension String {
-    /// The query parameter of that name.
+    /// The value of the query parameter `seed`.
     fileprivate var seed: String? {
         split(separator: "&").first { $0.hasPrefix("seed=") }.map { String($0.dropFirst(5)) }
     }

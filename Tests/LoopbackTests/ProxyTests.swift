@@ -3,7 +3,7 @@ import Nightjar
 import NightjarTestSupport
 import Testing
 
-/// A proxy that is a scripted peer: what it receives, and how its responses are handled.
+/// Requests through proxies that are scripted peers.
 @Suite struct ProxyTests {
     private let login = "user:p%40ss@"
     private let credentials = "Basic dXNlcjpwQHNz"
@@ -23,7 +23,7 @@ import Testing
         #expect(proxy.failures == [])
     }
 
-    /// A connection through a proxy could serve every http origin; it serves only one, as if the proxy did not exist.
+    /// A connection to a proxy could carry requests for any http origin, but the client uses it for one origin only.
     @Test func originsDoNotShareConnections() throws {
         let proxy = try ScriptedPeer([[.expectRequest, .respond()]], repeatsLast: true)
         let client = try client(through: "127.0.0.1:\(proxy.port)")
@@ -66,7 +66,7 @@ import Testing
         #expect(proxy.requests(1).first?.target == "http://origin.test/")
     }
 
-    /// The proxy is not trusted: its certificate proves nothing about the origin.
+    /// The proxy is not trusted, so the certificate must match the origin and not the proxy.
     @Test func certificateOfTheOriginIsVerifiedAgainstItsName() throws {
         let origin = try ScriptedPeer([[.expectRequest, .respond()]], tls: PeerTLS())
         let proxy = try ScriptedPeer([[.expectHead, .send("HTTP/1.1 200 OK\r\n\r\n"), .relay(to: origin.port)]])
@@ -138,9 +138,9 @@ import Testing
                 + "refused the connection")
     }
 
-    // MARK: Harm
+    // MARK: Failures
 
-    /// The error of an http and of an https request through a proxy that plays `script`.
+    /// Returns the errors of an http request and an https request through a proxy that runs `script`.
     private func errors(
         _ script: [ScriptedPeer.Step], login: String = "", _ configure: (inout Configuration) -> Void = { _ in }
     ) throws -> (http: NightjarError, https: NightjarError) {
@@ -227,7 +227,7 @@ import Testing
         #expect(error.kind == .protocol)
     }
 
-    /// The proxy's part ends when the tunnel is open: a later handshake failure is the origin's.
+    /// After the tunnel is open, the proxy only relays, so a failed handshake is an error of the origin.
     @Test(arguments: ["http", "socks5h"]) func tlsFailureInATunnelNamesTheOrigin(kind: String) throws {
         let opens: [ScriptedPeer.Step] =
             kind == "http"
@@ -263,7 +263,7 @@ import Testing
         let queue = CompletionQueue()
         defer { queue.close() }
         try client.start(Request(.get, "https://origin.test/"), on: queue, TaskHandlers { _, _ in })
-        try eventually("the proxy was asked") { requested.isOpen }
+        try eventually("the proxy received the request") { requested.isOpen }
         client.close()
         try eventually("the connection is closed") { proxy.endedCount == 1 }
     }

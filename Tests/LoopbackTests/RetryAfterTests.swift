@@ -2,7 +2,7 @@ import Nightjar
 import NightjarTestSupport
 import Testing
 
-/// The effect of Retry-After, and disabling it.
+/// Retry-After, and the option to ignore it.
 @Suite struct RetryAfterTests {
     private func waits(_ status: String, _ value: String) -> ScriptedPeer.Step {
         .respond(status, headers: ["Retry-After: \(value)"])
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    /// An unavailable resource does not block other resources of its origin.
+    /// An unavailable resource does not block other resources of the same origin.
     @Test(arguments: ["503 Service Unavailable", "429 Too Many Requests"])
     func longPauseAppliesToItsResource(refusal: String) throws {
         let peer = try ScriptedPeer([
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    /// The option of the client and of a call.
+    /// The option can be set for a client and for a call.
     @Test(arguments: ["429 Too Many Requests", "503 Busy"], ["20", "3600"])
     func disabledOptionIgnoresPauses(refusal: String, value: String) throws {
         let script: [ScriptedPeer.Step] = [
@@ -79,7 +79,7 @@ import Testing
         }
         try hasty.merge(json: #"{"respect_retry_after": false}"#)
         #expect(try careful.sendBlocking(hasty).status == 200)
-        // Its success has ended the pause for all.
+        // The successful call has ended the pause for all calls.
         #expect(status(careful, "/a") == "200")
     }
 

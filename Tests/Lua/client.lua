@@ -162,7 +162,10 @@ testing.test("messages for invalid use name the function, the expected type and 
       function() api:post("/", { json = 1, body = "x" }) end },
     { "post: body must be a string, a function or { each = FUNCTION }, got number",
       function() api:post("/", { body = 1 }) end },
-    { "get: expect must be a status from 100 to 999 or a list of them", function() api:get("/", { expect = 20 }) end },
+    {
+      "get: expect must be a status from 100 to 999 or a list of statuses",
+      function() api:get("/", { expect = 20 }) end,
+    },
     { "get: timeout must be a number of seconds or false, got string", function() api:get("/", { timeout = "1" }) end },
     { "get: unknown option 'timeout.totl'; did you mean 'timeout.total'?",
       function() api:get("/", { timeout = { totl = 1 } }) end },

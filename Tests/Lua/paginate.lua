@@ -420,8 +420,8 @@ test("a list that would never end raises an error", function()
 end)
 
 test("a list whose next page cannot be determined raises an error", function()
-  fails("decoding", "the next page cannot be determined, although page 1 says that more items follow at "
-    .. '"/IsTruncated"; set style and param',
+  fails("decoding", "the next page cannot be determined, although page 1 says at "
+    .. '"/IsTruncated" that more items follow; set style and param',
     function() mocked { { json = { items = { 1 }, IsTruncated = true } } }:paginate("/list"):collect() end)
 end)
 

@@ -8,10 +8,10 @@ func tree(_ text: String, _ name: String = "api.yaml") throws -> DocumentTree {
     }.get()
 }
 
-/// A document converted to JSON.
+/// Converts a document to JSON.
 func json(_ text: String, _ name: String = "api.yaml") throws -> JSONValue { try tree(text, name).root.json() }
 
-/// The message of the error that `body` throws.
+/// Returns the message of the error that `body` throws, or nil.
 func message(_ body: () throws -> Void) -> String? {
     do {
         try body()
@@ -21,7 +21,7 @@ func message(_ body: () throws -> Void) -> String? {
     }
 }
 
-/// Loads the first of the files, given by path.
+/// Loads the first file as a description. The keys are the paths of the files.
 func catalog(_ files: KeyValuePairs<String, String>) throws -> Catalog {
     try CatalogLoader.load(files[0].key) { path throws(NightjarError) in
         guard let file = files.first(where: { $0.key == path }) else {
@@ -31,7 +31,7 @@ func catalog(_ files: KeyValuePairs<String, String>) throws -> Catalog {
     }
 }
 
-/// A description of one path.
+/// Loads a description with these paths.
 func catalog(paths: String, version: String = "3.1.0", rest: String = "") throws -> Catalog {
     let indented = paths.split(separator: "\n", omittingEmptySubsequences: false).map { "  " + $0 }.joined(
         separator: "\n")

@@ -145,8 +145,8 @@ local function open_brackets(source, tokens)
   return open
 end
 
--- Returns the function whose name ends with token `last`: a class and member of Nightjar, or an endpoint; and the index
--- of the name's first token.
+-- Returns the function whose name ends with token `last`: { class =, member =, owner = } for a function of Nightjar, or
+-- { endpoint =, member = }; nil for other functions.
 local function called(source, tokens, last)
   local start = last >= 1 and chain_start(source, tokens, last)
   if not start then return nil end
@@ -170,8 +170,8 @@ local function class_in(type_text, place)
   return help.class(found[place or 1])
 end
 
--- Returns what the table opened by bracket `level` of `open` contains: { class = } for options, { endpoint = }, or {
--- headers = true }.
+-- Returns the meaning of the table that bracket `level` of `open` begins: { class = } for options, { endpoint = } for
+-- parameters of an endpoint, { headers = true } for headers; nil for other tables.
 local function table_context(source, tokens, open, level)
   local place = open[level]
   if not place or lexer.text(source, tokens[place]) ~= "{" then return nil end
@@ -192,7 +192,7 @@ local function table_context(source, tokens, open, level)
   end
   local call, commas = nil, 0
   if word == "(" or word == "," then
-    -- The table is an argument of a call: determines which one.
+    -- The table is an argument of a call, after `commas` other arguments.
     local outer = open[level - 1]
     if not outer or lexer.text(source, tokens[outer]) ~= "(" then return nil end
     local depth = 0

@@ -81,9 +81,9 @@ local function kind_of(value)
   return type(meta) == "table" and rawget(meta, "__name") or nil
 end
 
--- Returns the expectations for the result of an expression: a list of { suffix, literal, prefix }, where `literal` is
--- the value of the expression that consists of the optional prefix, `_` and the suffix. Must be called immediately
--- after the evaluation, because `_` may change.
+-- Returns the expectations for the result of an expression: a list of { suffix, literal, prefix or nil }. A test
+-- compares the expression prefix .. "_" .. suffix with the literal. Must be called immediately after the evaluation,
+-- because the value may change later.
 function expected.of(value)
   if kind_of(value) == "nightjar.response" then
     local found = { { ".status", tostring(value.status) } }
@@ -95,7 +95,7 @@ function expected.of(value)
     return found
   end
   local text = expected.literal(value)
-  -- An address in memory differs in the next run.
+  -- A memory address differs in each run.
   if text and not text:find "0x%x%x%x%x" then return { { "", text } } end
   if type(value) == "table" and is_plain(value) and #value > 0 then return { { "", tostring(#value), "#" } } end
   return {}

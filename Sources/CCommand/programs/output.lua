@@ -163,8 +163,8 @@ function streams.json()
   end, function() line(is_first and "[]" or "\n]") end
 end
 
--- Writes items as CSV. The first items determine the header. Fields that first occur in later items are omitted, which
--- is reported once.
+-- Writes items as CSV. The first items determine the header. Fields that first occur in later items are omitted; the
+-- first such field is reported.
 function streams.csv()
   local ahead, write, known, has_reported = {}, nil, nil, false
   local function put(record)
@@ -201,7 +201,7 @@ function streams.table()
   end
 end
 
--- Returns a function that writes an item, which is a JSON text, and a function that ends the output.
+-- Returns a function that writes an item given as JSON text, and a function that ends the output.
 function output.stream(format) return streams[format]() end
 
 -- --- Messages ---
@@ -218,7 +218,7 @@ function output.head(res, masks)
   return table.concat(lines, "\n") .. "\n"
 end
 
--- Splits a command line quoted by ShellWord into words, as a shell does.
+-- Splits a curl command line into words, as a shell does. Supports only the quoting that the library uses.
 local function shell_words(command)
   local words, position = {}, 1
   while true do

@@ -81,7 +81,7 @@ local function class_of_type(type_text)
   return name and classes[name]
 end
 
--- Returns the type of a variable or expression: { class } or { signature, member, class }; nil if unknown.
+-- Returns the type of an expression: { class } or { signature, member, owner }; nil if unknown.
 local type_of
 
 local function required(expression)

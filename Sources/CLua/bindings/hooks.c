@@ -1,5 +1,5 @@
 /* hooks.c - hooks of the script: before and after each call of a client, on redirects, on failed attempts and on
- * progress. They run in the coroutine of the call and may wait. */
+ * progress. Hooks run in the coroutine of the call and may wait. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 
@@ -63,7 +63,7 @@ static int over(lua_State *L, int status, lua_KContext succeeded) {
 static int responded(lua_State *L, int status, lua_KContext context) {
   (void)context;
   lua_KContext succeeded = status == LUA_OK || status == LUA_YIELD;
-  /* An argument error is not the outcome of a call. */
+  /* The after hook is not called for argument errors. */
   bool is_future = njl_test(L, OUTCOME, succeeded ? NJL_RESPONSE : NJL_ERROR) != NULL;
   if (!is_future || lua_getiuservalue(L, 1, NJL_CLIENT_AFTER) == LUA_TNIL) return over(L, LUA_OK, succeeded);
   lua_pushvalue(L, OUTCOME);
@@ -99,7 +99,7 @@ static void set_text(lua_State *L, njl_future *call, njl_field field, const char
   lua_setfield(L, -2, name);
 }
 
-/* Continues to wait for the call after a decision about it. */
+/* Continues to wait for the call after one of its functions has returned. */
 static int set_next(lua_State *L, njl_reply *reply) {
   lua_settop(L, reply->top);
   njl_call_await(reply->wait.host->engine, reply->wait.call, &reply->wait);

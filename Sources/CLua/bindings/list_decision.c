@@ -34,7 +34,6 @@ static decision *push_decision(lua_State *L, list *self) {
   return mine;
 }
 
-/* Waits until the call of the function by another task has ended. */
 int njl_list_await_decision(lua_State *L, list *self, taking taking) {
   if (self->deciding->task == self->host->current) {
     return luaL_error(L, "paginate: the next function must not take from its own list");
@@ -70,8 +69,8 @@ static void read_query(lua_State *L, int decision_index, njl_request *request) {
   njl_read_options(L, decision_index, "paginate: next", false, request);
 }
 
-/* Reads the result of the function on top of the stack. Ignores the result if the list has left the page in the
- * meantime. */
+/* Reads the result of the `next` function on top of the stack. Ignores the result if the list no longer is at the page
+ * for which the function was called. */
 static void take_decision(lua_State *L) {
   list *self = njl_list_check(L);
   decision *mine = lua_touserdata(L, TURN);
@@ -109,7 +108,6 @@ static int decided(lua_State *L, int status, lua_KContext taking) {
   return njl_list_go(L, (enum taking)taking);
 }
 
-/* Calls the function for the page, once per page. */
 void njl_list_decide(lua_State *L, list *self, taking taking) {
   decision *mine = push_decision(L, self);
   lua_replace(L, TURN);

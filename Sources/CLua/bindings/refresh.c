@@ -1,5 +1,4 @@
-/* refresh.c - background revalidation of stale responses that the script already has: res:refreshed(), and the
- * option on_refresh. */
+/* refresh.c - the background revalidation of stale responses: res:refreshed() and the option on_refresh. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 
@@ -78,8 +77,8 @@ static int report(lua_State *L, int status, lua_KContext context) {
 
 static int watch(lua_State *L) { return await_fresh(L, lua_touserdata(L, 2), report); }
 
-/* Starts a task that belongs to the script as a whole. As a child of the calling task, it would delay the end of that
- * task until the revalidation has ended. */
+/* Starts a child of the script's main task. A child of the calling task would delay the end of the calling task until
+ * the revalidation has ended. */
 void njl_watch_refresh(lua_State *L, int index) {
   njl_reply *reply = lua_touserdata(L, index);
   njl_host *host = reply->wait.host;

@@ -51,6 +51,6 @@ extension Cache {
         call.resume(send(successor, call))
     }
 
-    /// How long a call waits for another call's response. A slow server or a slow reader delays only one call.
+    /// How long a call waits for another call's response before it sends a request.
     static let gracePeriod = Duration.seconds(5)
 }

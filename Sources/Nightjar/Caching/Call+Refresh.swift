@@ -2,12 +2,13 @@ import NIOCore
 import NightjarHTTP
 
 extension Call {
-    /// Starts a background call that repeats the rest of this call, beginning below the current stage.
+    /// Starts a background call that repeats the rest of this call, beginning with the current stage.
     ///
     /// - Parameters:
-    ///   - isReported: Whether the caller's `refreshed` callback is called. It is called at most once per task.
+    ///   - isReported: Whether the caller's `refreshed` callback is called. The callback is called at most once per
+    ///     task.
     ///   - prepare: Runs before the new call begins.
-    /// - Returns: False if the call cannot begin.
+    /// - Returns: False if the queue of the callback is closed.
     func refresh(_ request: PreparedRequest, isReported: Bool, prepare: (Call) -> Void) -> Bool {
         let expected = options.expectedStatuses
         let caller = task
@@ -40,6 +41,6 @@ extension Call {
         return true
     }
 
-    /// The timeout of a background call if the caller set none.
+    /// The timeout of a background call if the caller's total timeout is unlimited.
     private static let longestRefresh = Duration.seconds(300)
 }

@@ -36,7 +36,7 @@ extension Call: ExchangeReceiver {
         if collectsBody {
             do throws(NightjarError) {
                 if let announced = head.contentLength, announced > 0 {
-                    try content.reserve(announced, maximum: options.maximumBody, from: &loop.bodyBuffers)
+                    try content.reserve(announced, maximum: options.maximumBody)
                 }
             } catch {
                 return ascend(error.mayHaveBeenProcessed, from: entryStage)
@@ -123,7 +123,8 @@ extension Call: ExchangeReceiver {
     func exchangeFailed(_ error: NightjarError) {
         exchange = nil
         feed?.attemptEnded()
-        // Begins with the stage that replays the stored response, because this stage can send a request instead.
+        // The stage that replays a stored response also receives the error, because this stage can send a request
+        // instead.
         ascend(error, from: entryStage + 1)
     }
 

@@ -11,8 +11,8 @@ import NightjarTransport
 ///
 /// Carries out the stages' verdicts and decides nothing itself. Ends exactly once.
 ///
-/// The client also makes internal calls: a token refresh, which uses a chain of its own, and an exchange that several
-/// calls share, which begins below the stage that coalesced them.
+/// The client also makes internal calls: token requests, which have a separate chain, and shared exchanges, which begin
+/// below the stage that coalesced their calls.
 final class Call: @unchecked Sendable {
     enum State {
         /// Between attempts, or in the stages.
@@ -45,8 +45,8 @@ final class Call: @unchecked Sendable {
     var redirects: [VisitedURL] = []
     /// The errors of the attempts that were followed by another attempt.
     var failures: [NightjarError] = []
-    /// The cache partition of the login whose token the request carries. Nil if it carries none, or if the token has no
-    /// partition.
+    /// The cache partition of the login whose token the request carries. Nil if the request carries no token, or if the
+    /// token has no partition.
     var loginPartition: CachePartition?
     /// Reports progress to the caller. Nil: the caller does not observe progress.
     private(set) var progressWatch: ProgressWatch?
@@ -66,14 +66,14 @@ final class Call: @unchecked Sendable {
     var credentialsAreDropped = false
     /// The decisions so far, which explain the course of the call.
     private(set) var decisions: [Decision] = []
-    /// The response of the last exchange, and the number of decisions that it contains.
+    /// The response of the last exchange, and the number of decisions that the response contains.
     var completed: (response: Response, decisions: Int)?
     /// The stage whose verdict the call waits for, and the response or error that was passed to this stage. Nil if the
     /// call does not wait for a stage.
     private var suspension: (stage: Int, responding: Response?, failing: NightjarError?)?
     /// The decision that the call waits for from its caller, or nil.
     private var pendingDecision: DecisionRequest?
-    /// The position of the stage that is running.
+    /// The position of the last stage whose ``Stage/outgoing(_:)`` or ``Stage/expired(_:_:)`` was called.
     var reachedStage = -1
     /// A verdict that arrived before its stage returned `wait`.
     private var early: Verdict?
@@ -113,7 +113,7 @@ final class Call: @unchecked Sendable {
     var collectsBody: Bool
     /// Whether part of the response has been delivered to the caller.
     var responseWasDelivered = false
-    /// Whether the total timeout has expired and the stages have been asked for a response instead.
+    /// Whether the total timeout has expired and ``Stage/expired(_:_:)`` of all stages has been called.
     var hasExpired = false
 
     var options: CallOptions { task.options }
@@ -129,12 +129,12 @@ final class Call: @unchecked Sendable {
     var isReplaying: Bool { entryStage < chain.bottom }
     /// Whether this is an internal call of the client.
     var isInner: Bool { completion != nil }
-    /// Whether the cookie jar applies to this call. It does not if the caller sets the Cookie field.
+    /// Whether the cookie jar applies to this call. False if the caller sets the Cookie field.
     private(set) lazy var usesCookies =
         options.usesCookies && (!task.request.ownCookies.isEmpty || !task.request.hasField("Cookie"))
 
     /// - Parameters:
-    ///   - chain: The chain, or nil for the chain in the task's options, or else the client's.
+    ///   - chain: The chain of the call. Nil: the chain in the task's options, or else the client's.
     ///   - above: The call passes only the stages below this position.
     ///   - completion: Receives the result of an internal call.
     init(
@@ -242,7 +242,7 @@ final class Call: @unchecked Sendable {
         }
     }
 
-    /// Carries out a verdict at once. Ends the current attempt, and any wait for a stage or a decision.
+    /// Carries out a verdict at once. Ends the current attempt and any wait for a stage or a decision.
     func interrupt(with verdict: Verdict, from stage: Int) {
         endAttempt()
         suspension = nil
@@ -370,7 +370,7 @@ final class Call: @unchecked Sendable {
             Decision(what, attempt: attempts, moment: .nanoseconds((loop.clock.now - started).nanoseconds)))
     }
 
-    /// Posts a decision request to the caller. The current stage continues with the verdict of `request`.
+    /// Posts a decision request to the caller. The current stage then continues with the verdict of `request`.
     func request(_ request: DecisionRequest) -> Verdict {
         pendingDecision = request
         loop.post(.decision(task, request), to: task.queue)

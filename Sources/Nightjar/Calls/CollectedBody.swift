@@ -9,16 +9,14 @@ struct CollectedBody {
     /// little.
     ///
     /// - Throws: `no_memory`.
-    mutating func reserve(
-        _ announced: Int, maximum: Int, from buffers: inout BodyBufferPool
-    ) throws(NightjarError) {
+    mutating func reserve(_ announced: Int, maximum: Int) throws(NightjarError) {
         let size = min(announced, maximum, CollectedBody.largestReserve) + 1
-        content = buffers.take(size)
         try content.reserve(size, for: CollectedBody.purpose)
     }
 
-    /// - Parameter hold: Counts the collected bytes. Nil: they are not counted.
-    /// - Throws: `too_large` if the body becomes larger than `maximum` or `hold` has no room for it; `no_memory`.
+    /// - Parameter hold: Counts the collected bytes. Nil: the bytes are not counted.
+    /// - Throws: `too_large` if the body becomes larger than `maximum` or exceeds the memory limit of `hold`;
+    ///   `no_memory`.
     mutating func append(
         _ part: ByteBuffer, maximum: Int, countedBy hold: MemoryReservation?
     ) throws(NightjarError) {

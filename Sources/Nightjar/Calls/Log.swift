@@ -1,13 +1,13 @@
 import Synchronization
 
-/// How much is logged, from least to most.
+/// The log levels. Each level includes the lines of the levels before it.
 public enum LogLevel: Int32, Sendable, Comparable, CaseIterable {
     case off = 0
     case error = 1
     case warning = 2
-    /// One line per call.
+    /// Also one line for each call, and one line for each retry.
     case info = 3
-    /// Also connections and decisions.
+    /// Also the start of each call, and rejected cookies.
     case debug = 4
 
     public var name: String {

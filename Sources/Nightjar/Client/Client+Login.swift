@@ -3,12 +3,13 @@ import NightjarHTTP
 import NightjarTransport
 import Synchronization
 
-/// The login of a client whose ``Configuration/auth`` is a login.
+/// Logins, and the current state of the limits.
 extension Client {
     /// Replaces the current token with a token that the program has obtained, and saves it in the store.
     ///
     /// - Parameter scheme: The security scheme of the login, if the client has several logins. Nil: the only login.
-    /// - Throws: `invalid_request` if the client has no such login.
+    /// - Throws: `invalid_argument` for a token that cannot be sent; `invalid_request` if no login matches, or if several
+    ///   logins match; `closed`; `forked`.
     public func setToken(_ token: Token, scheme: String? = nil) throws(NightjarError) {
         guard token.authorization != nil else {
             throw NightjarError(
@@ -19,8 +20,8 @@ extension Client {
         repeated.forget()
     }
 
-    /// Logs out: removes the token, also from the store, and the cached responses of this login. From now on calls fail
-    /// with `unauthorized`, in every client of the store and after a restart, until a new login.
+    /// Logs out: removes the token, also from the store, and the cached responses of this login. Until a new login,
+    /// calls fail with `unauthorized`, in every client that uses the store and after a restart.
     ///
     /// The client is logged out when this function returns. `finished` is called when the store and the cache on disk
     /// have been changed. If a change fails, `finished` receives the error `storage`, and another client may still use
@@ -29,7 +30,7 @@ extension Client {
     /// - Parameters:
     ///   - scheme: The security scheme of the login, if the client has several logins. Nil: the only login.
     ///   - queue: Where `finished` is called, as for a call.
-    /// - Throws: `invalid_request` if the client has no such login.
+    /// - Throws: `invalid_request` if no login matches, or if several logins match; `closed`; `forked`.
     /// - Returns: The operation. Cancelling it ends the wait and does not undo the logout.
     @discardableResult
     public func logOut(
@@ -54,7 +55,8 @@ extension Client {
         try wait(on: queue) { outcome.withLock { $0 } }.get()
     }
 
-    /// The timeout of a logout, which waits for a token request in progress and for a store that is in use.
+    /// The timeout of a logout. A logout may wait for a token request in progress and for a store that another process
+    /// uses.
     private static let logoutLimit = Duration.seconds(180)
 
     /// Logs in. If the grant is interactive, the user logs in with a device code or a browser. Otherwise the client
@@ -139,7 +141,7 @@ extension Client {
     }
 }
 
-/// Passes the loop's reply to the waiting thread. The loop carries out every accepted message before it ends.
+/// Passes the loop's reply to the waiting thread. The loop carries out every accepted message before it stops.
 private final class LimitStatesResult: @unchecked Sendable {
     private let monitor = Monitor()
     private var states: [LimitState]?

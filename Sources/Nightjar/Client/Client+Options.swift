@@ -3,7 +3,7 @@ import NightjarHTTP
 extension Client {
     /// Returns the options of a call.
     ///
-    /// - Parameter login: The number of the login whose token the request carries if it uses one; nil: none.
+    /// - Parameter login: The number of the login whose credentials the request may carry; nil: none.
     func options(
         of request: borrowing Request, inserting insertion: CacheInsertion?, login: Int?
     ) -> CallOptions {
@@ -28,7 +28,7 @@ extension Client {
         return CallOptions(settings)
     }
 
-    /// Reserves the memory that a script's call needs from its start.
+    /// Reserves the memory that a script's call needs at its start.
     ///
     /// - Throws: `too_large` if the call exceeds the script's memory limit.
     func hold(

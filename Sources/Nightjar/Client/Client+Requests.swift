@@ -31,9 +31,8 @@ extension Client {
         if let scheme = request.schemes.first, request.usesAuth {
             throw NightjarError(
                 .invalidRequest,
-                "the request names the scheme \(quoted(scheme)), but the client's credentials have no scheme "
-                    + "names; set them in "
-                    + "the option auth.schemes")
+                "the request names the scheme \(quoted(scheme)), but the client's credentials have no scheme names; "
+                    + "set the credentials in the option auth.schemes")
         }
         return nil
     }

@@ -1,16 +1,19 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTesting
 import NightjarTransport
 import Synchronization
 
 /// Responds instead of servers and records the requests.
 ///
 /// A mock replaces the network below all stages of the client: retries, redirects, the cache and authentication apply
-/// to its responses. Any thread may use a mock; several clients may share one.
+/// to its responses. Any thread may use a mock, and several clients may share a mock.
 public final class Mock: Sendable {
     private let table: Mutex<MockTable>
     let respond: (@Sendable (MockRequest) -> Void)?
 
+    /// Creates a mock with these routes.
+    ///
     /// - Parameters:
     ///   - passesUnmatched: Whether calls without a matching route go to the network. Otherwise they fail.
     ///   - respond: Responds for routes with a responder. Runs on the client's loop thread and must not block.
@@ -33,14 +36,13 @@ public final class Mock: Sendable {
 
     public var routes: [MockRoute] { table.withLock { $0.routes } }
 
-    /// The last 1000 requests in order, including unmatched requests and secrets.
+    /// The last requests in order, at most 1000, including unmatched requests and secrets.
     public var requests: [ArrivedRequest] { calls.map(\.request) }
 
     /// The requests as in ``requests``, each with its route.
     package var calls: [MockTable.Call] { table.withLock { $0.calls } }
 
-    /// Returns the number of uses of the route with this name or pattern (`GET /articles`), or nil if there is no such
-    /// route.
+    /// Returns the number of uses of the route with this name or pattern (`GET /articles`). Nil if no route matches.
     public func uses(of route: String) -> Int? { table.withLock { $0.uses(of: route) } }
 
     /// The number of uses of all routes.
@@ -49,6 +51,8 @@ public final class Mock: Sendable {
     /// Discards the recorded requests and restarts each sequence of responses.
     public func reset() { table.withLock { $0.reset() } }
 
+    /// Checks that the routes were used as required.
+    ///
     /// - Throws: `invalid_request` if a route was not used, or not as often as required, or if a call matched no route.
     public func verify() throws(NightjarError) {
         if let failureMessage = table.withLock({ $0.failureMessage }) { throw failureMessage }
@@ -84,7 +88,7 @@ public final class MockRequest: Sendable {
 }
 
 extension Mock {
-    /// Returns the transport that plays the mock. Unmatched requests pass to `network`.
+    /// Returns the transport that plays the mock. Unmatched requests pass to `network` if the mock allows it.
     func transport(over network: any HTTPTransport, on loop: any EventLoop, base: RequestURL?) -> any HTTPTransport {
         let gate = LoopGate(loop)
         let choose = { [self] (request: ArrivedRequest, exchange: MockExchange) -> MockTransport.ExchangePlan in
@@ -94,7 +98,7 @@ extension Mock {
             case .fail(let error): return .refuse(error)
             case .callResponder(let responder, let parameters):
                 guard let respond else {
-                    return .refuse(NightjarError(.script, "the mock has no responder for its route"))
+                    return .refuse(NightjarError(.script, "the mock has no responder for the matched route"))
                 }
                 let weakExchange = Weak(exchange)
                 respond(
@@ -114,7 +118,7 @@ extension Mock {
     }
 }
 
-/// A weak reference, so that a decision request does not retain a cancelled exchange.
+/// A weak reference, so that a ``MockRequest`` does not retain a cancelled exchange.
 private struct Weak: @unchecked Sendable {
     weak var object: MockExchange?
 

@@ -1,11 +1,13 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTesting
 import Synchronization
 
-/// Records the exchanges of an interactive session by step. The exchanges of all clients are kept in memory, so that
-/// successful steps can be saved as cassettes later.
+/// Records the exchanges of an interactive session by step. The exchanges of all clients are kept in memory. Successful
+/// steps can be saved as cassettes later.
 ///
-/// The memory is bounded. Secrets are kept until ``cassettes(of:secrets:)`` removes them. Any thread.
+/// The memory is bounded. The recording contains secrets; ``cassettes(of:secrets:literals:)`` returns cassettes without
+/// secrets. Any thread.
 package final class SessionRecording: Sendable {
     private struct Entry {
         let client: Int
@@ -30,7 +32,7 @@ package final class SessionRecording: Sendable {
         var inFlight: [Int: Int] = [:]
         /// The first reason why a step cannot be replayed.
         var losses: [Int: String] = [:]
-        /// The first step that was not recorded completely because the memory limit was reached.
+        /// The first step that was not recorded completely because a limit was reached.
         var firstLost: Int?
 
         mutating func lose(_ step: Int, _ reason: @autoclosure () -> String) {
@@ -117,7 +119,7 @@ package final class SessionRecording: Sendable {
 
     /// The part of a session that can be replayed.
     package struct Saved: Sendable {
-        /// One cassette for each client that was created in one of the steps, in their order.
+        /// One cassette for each client that was created in one of the steps, in the order of creation.
         package var cassettes: [Cassette] = []
         /// The steps that sent requests, including those that cannot be replayed, in order.
         package var active: [Int] = []
@@ -128,6 +130,8 @@ package final class SessionRecording: Sendable {
     }
 
     /// Returns the exchanges of these steps as cassettes without secrets.
+    ///
+    /// - Parameter literals: Texts that are replaced as secrets, too.
     package func cassettes(of steps: Set<Int>, secrets: CassetteSecrets, literals: [String]) -> Saved {
         let state = state.withLock { $0 }
         var saved = Saved()
@@ -155,7 +159,7 @@ package final class SessionRecording: Sendable {
         var scrubber = SecretScrubber(secrets, .names(after: 0))
         for literal in literals where !literal.isEmpty { _ = scrubber.name(of: literal) }
         for index in recorded.indices { recorded[index].exchange = scrubber.scrub(recorded[index].exchange) }
-        // A later exchange may reveal that an earlier one contains a secret.
+        // A later exchange may reveal that an earlier exchange contains a secret.
         for index in recorded.indices { recorded[index].exchange = scrubber.scrubSeen(recorded[index].exchange) }
         let short = literals.filter {
             (SessionRecording.shortestWord..<SecretScrubber.shortest).contains($0.utf8.count)
@@ -186,9 +190,9 @@ package final class SessionRecording: Sendable {
     /// The minimum size of a typed secret in bytes. Shorter values are not treated as secrets.
     private static let shortestWord = 3
     private static let mostExchanges = 10_000
-    /// The maximum number of clients. Each client has a thread, so no interactive session creates as many.
+    /// The maximum number of clients. Each client has a thread, so interactive sessions create far fewer.
     private static let mostClients = 10_000
-    /// The maximum number of steps with an individual reason.
+    /// The maximum number of elements of `losses`.
     fileprivate static let mostLosses = 10_000
 }
 

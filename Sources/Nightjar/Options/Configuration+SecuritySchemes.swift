@@ -39,8 +39,8 @@ extension Configuration {
         return configuration
     }
 
-    /// Returns the configuration with the catalog of its OpenAPI document, and with the catalog's base URL and
-    /// authentication if none are set.
+    /// Returns the configuration with the catalog of its OpenAPI document. If the base URL or the type of
+    /// authentication is not set, the catalog determines it.
     func knowingItsEndpoints() throws(NightjarError) -> Configuration {
         var configuration = self
         if let openAPI {

@@ -40,7 +40,7 @@ final class Authenticate: Stage, @unchecked Sendable {
         return verdict
     }
 
-    /// Handles a 401 response whose body failed like a complete one, because the rest of its body is not needed.
+    /// Treats a 401 response as complete if its body failed, because the rest of the body is not needed.
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict { refused(call) ?? .proceed }
 
     private func refused(_ call: Call) -> Verdict? {

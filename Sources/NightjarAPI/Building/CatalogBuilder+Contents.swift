@@ -1,7 +1,7 @@
 import NightjarHTTP
 
 extension CatalogBuilder {
-    /// Reads a request body. Returns nil if it has no content.
+    /// Reads a request body. Returns nil if the body has no content.
     ///
     /// OpenAPI 3.1 section 4.8.13.
     mutating func content(_ described: DocumentPlace, _ context: String) throws(NightjarError) -> RequestContent? {
@@ -62,7 +62,7 @@ extension CatalogBuilder {
         return choice
     }
 
-    /// Reads how a member of a form is serialized.
+    /// Reads the serialization of a form member.
     ///
     /// OpenAPI 3.1 section 4.8.15.
     private mutating func encoding(_ source: DocumentPlace, _ context: String) -> RequestContent.PartEncoding {
@@ -100,7 +100,7 @@ extension CatalogBuilder {
         let responses = try resolved(described)
         var results: [ResponseDescription] = []
         for (key, value) in responses.node.members {
-            // Extensions count too: thousands of operations may share an object with thousands of extensions.
+            // Count extensions too, because thousands of operations may share an object with thousands of extensions.
             try countPart()
             let name = texts.name(key, of: responses)
             guard !name.utf8.starts(with: "x-".utf8) else { continue }

@@ -61,12 +61,12 @@ extension CatalogBuilder {
         return parameters
     }
 
-    /// Header fields that OpenAPI does not allow as parameters and that are ignored. OpenAPI 3.1 section 4.8.12.2.1.
+    /// Header fields that OpenAPI ignores as parameters. OpenAPI 3.1.1 section 4.8.12.2.1.
     private static let ignoredFields = ["accept", "content-type", "authorization"]
 
     /// Reads one parameter.
     ///
-    /// - Parameter reference: the element of the list. Its texts take precedence over those of `source`.
+    /// - Parameter reference: the element of the list. Its description takes precedence over that of `source`.
     /// - Returns: nil if the parameter is ignored.
     private mutating func parameter(
         _ source: DocumentPlace, _ reference: DocumentPlace, _ context: String
@@ -91,7 +91,7 @@ extension CatalogBuilder {
                 note(context, "the style \(quoted(style)) is not allowed in \(place.rawValue); using \(sent)")
             }
         }
-        // OpenAPI 3.1 section 4.8.12.2.1: the default is true for the style `form` and false for all others.
+        // The default is true for the style `form` and false for all others. OpenAPI 3.1.1 section 4.8.12.2.2.
         parameter.explodes = source.node["explode"]?.bool ?? (parameter.style == .form)
         parameter.allowsReserved = place == .query && source.node["allowReserved"]?.bool ?? false
         try readSchema(of: &parameter, source, context)

@@ -4,7 +4,7 @@ extension CatalogBuilder {
     /// Returns the absolute URLs of a `servers` list. Variables are replaced with their defaults. OpenAPI 3.1 sections
     /// 4.8.5 and 4.8.6.
     ///
-    /// - Parameter context: the place of the object that has the list, for notes. Nil for the document itself.
+    /// - Parameter context: the place of the object that has the list, for notes. Nil for the list of the document.
     /// - Returns: nil if there is no list.
     mutating func servers(of place: DocumentPlace, _ context: String? = nil) -> [String]? {
         guard let list = place["servers"], list.node.isArray else { return nil }

@@ -4,7 +4,7 @@ import NightjarHTTP
 ///
 /// An invalid part is skipped and reported with a note, because most real descriptions contain a mistake somewhere.
 struct CatalogBuilder {
-    /// The documents, shared with the schemas, which are parsed on first use.
+    /// The documents and their schemas. A schema is parsed on first use.
     let documents: DescribedSchemas
     let root: DocumentPlace
     var made = Catalog()
@@ -33,15 +33,16 @@ struct CatalogBuilder {
     static let maximumExampleValues = 500_000
     /// The maximum number of entries of one `examples` object that are searched for a value.
     private static let maximumExamples = 16
-    /// The maximum number of values in the pagination options of one operation. There are twenty option names. The
-    /// values also count towards ``maximumExampleValues``, which bounds the total of all operations.
+    /// The maximum number of values in the pagination options of one operation. The values also count towards
+    /// ``maximumExampleValues``, which bounds the total of all operations.
     private static let maximumOptions = 200
     static let maximumNotes = 1000
     /// The maximum length of a path and of a server URL, in bytes. Servers reject longer URLs.
     static let maximumPath = 8192
     /// The maximum length of a name, in bytes. Longer names are ignored.
     static let maximumName = 1024
-    /// The maximum total size in bytes of the descriptions to which a link is appended. They are copies.
+    /// The maximum total size in bytes of the descriptions with an appended `externalDocs` link. Each of them is a
+    /// copy.
     private static let maximumCopies = 64 << 20
 
     var set: DocumentSet { documents.set }
@@ -55,7 +56,7 @@ struct CatalogBuilder {
 
     /// Checks that the document is an OpenAPI 3 description.
     ///
-    /// - Throws: `invalid_argument` if the document is not an OpenAPI 3 description.
+    /// - Throws: `invalid_argument` otherwise.
     static func checkVersion(_ tree: DocumentTree) throws(NightjarError) {
         guard let version = tree.root["openapi"] else {
             if let swagger = tree.root["swagger"]?.text {
@@ -86,8 +87,8 @@ struct CatalogBuilder {
         made.documentation = info.flatMap { text("description", of: $0, "info") }
         made.servers = servers(of: root) ?? []
         if made.servers.isEmpty, let server = try? set.documents[0].location.server("/") {
-            // OpenAPI 3.1 section 4.8.1: without a list, or with an empty list, the server is the location of the
-            // document.
+            // Without a list, or with an empty list, the server is `/`, relative to the location of the document.
+            // OpenAPI 3.1 section 4.8.1.
             if root["servers"].map({ $0.node.isArray && $0.node.count == 0 }) ?? true { made.servers = [server] }
         }
         readTags()
@@ -235,13 +236,13 @@ struct CatalogBuilder {
         if made.notes.count == CatalogBuilder.maximumNotes { made.notes.append("further notes are omitted") }
     }
 
-    /// Returns the first `length` code points of a text. Characters are not counted, because a Swift character can have
-    /// any number of bytes.
+    /// Returns the first `length` code points of a text. Counts code points instead of characters, because a Swift
+    /// character can have any number of bytes.
     static func shortened(_ text: String, _ length: Int) -> String {
         String(text.unicodeScalars.prefix(length))
     }
 
-    /// Returns `place`, or the place it refers to if its node is a `$ref`.
+    /// Returns `place`, or the target of its `$ref` if there is one.
     ///
     /// - Throws: `invalid_argument` if the reference cannot be resolved.
     mutating func resolved(_ place: DocumentPlace) throws(NightjarError) -> DocumentPlace {
@@ -287,7 +288,7 @@ struct CatalogBuilder {
         let description = text("description", of: place, context)
         guard let more = place["externalDocs"], let url = texts.text(more["url"]) else { return description }
         let words = texts.text(more["description"])
-        // The limit is checked before the text is built, because each part can be a large fraction of the document.
+        // Check the limit before building the text, because each part can be a large fraction of the document.
         copies += (description?.utf8.count ?? 0) + (words?.utf8.count ?? 0) + url.utf8.count
         guard copies <= CatalogBuilder.maximumCopies else { return description }
         let link = "<\(url)>"
@@ -295,7 +296,7 @@ struct CatalogBuilder {
         return description.map { "\($0)\n\n\(further)" } ?? further
     }
 
-    /// Returns the schema at `place`, or at the place it refers to. All users of a schema share one object.
+    /// Returns the schema at `place`, or at the target of its `$ref`. All users of a schema share one object.
     ///
     /// - Throws: `invalid_argument` if the reference cannot be resolved.
     mutating func schema(_ place: DocumentPlace) throws(NightjarError) -> DeferredSchema {

@@ -25,11 +25,12 @@ final class DescribedSchemas: Sendable {
         }
     }
 
-    /// The minimum of the limit on the number of parsed schemas. Documents with more values than this may have one
-    /// schema for each value. A schema consists of at least three values, so only aliases and references into schemas
-    /// can exceed the limit.
+    /// The limit on the number of parsed schemas in small documents. In larger documents, the limit is the number of
+    /// values. A schema consists of at least three values, so only aliases and references into schemas can exceed the
+    /// limit.
     private static let leastMaximum = 200_000
-    /// The limit on the work of parsing all schemas, for each value of the documents. Without aliases, a value is read
-    /// once for each reference to an enclosing schema, and the place of the value is looked up by the enclosing names.
+    /// The budget for parsing all schemas, per value of the documents. See
+    /// ``SchemaLibrary/init(_:dialect:maximum:work:)``. Without aliases, a value costs one unit for each reference to
+    /// an enclosing schema.
     private static let workOfValue = 16
 }

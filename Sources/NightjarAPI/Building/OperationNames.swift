@@ -6,11 +6,11 @@ struct OperationNames {
     /// The next suffix to try for a name that is already taken.
     private var next = ExactDictionary<Int>()
 
-    /// The maximum length of an `operationId` in bytes. Those of real APIs have at most about 100.
+    /// The maximum length of an `operationId` in bytes. Real APIs use at most about 100 bytes.
     private static let maximumLength = 256
 
-    /// Returns the `operationId` unchanged, in any script. If it is missing or unusable, derives a name from the method
-    /// and the path. Appends a number if the name is taken.
+    /// Returns the `operationId` unchanged, even if it is not ASCII. If the `operationId` is missing or unusable,
+    /// derives a name from the method and the path. Appends a number if the name is taken.
     ///
     /// - Returns: the name, and a note if the `operationId` could not be used.
     mutating func name(_ id: String?, _ method: String, _ path: String) -> (name: String, note: String?) {

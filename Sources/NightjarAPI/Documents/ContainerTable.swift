@@ -21,7 +21,7 @@ final class ContainerTable: Sendable {
         self.around = around
     }
 
-    /// Returns the containers around a node, from the innermost to the root.
+    /// Returns the containers that enclose a node, from the innermost to the root.
     ///
     /// - Parameter looks: incremented by the number of nodes that were visited.
     func containers(of index: UInt32, in tree: DocumentTree, _ looks: inout Int) -> [UInt32] {
@@ -64,7 +64,7 @@ extension DocumentTree {
     /// Returns the position of a node in its array.
     private func number(of element: UInt32, in array: UInt32, _ looks: inout Int) -> Int {
         if let places = elements[array] { return places.firstPosition(&looks) { $0 >= element } }
-        // The array is short. Longer arrays have an index.
+        // A short array has no index.
         var number = 0
         var at = array + 1
         while at < element {

@@ -1,7 +1,7 @@
 import NightjarHTTP
 
 /// The role of a value in an OpenAPI description. Only references in these roles are followed. A `$ref` in an example,
-/// a default or an extension (`x-...`) is not followed, because its meaning is not defined by OpenAPI.
+/// a default or an extension (`x-...`) is not followed, because OpenAPI does not define its meaning.
 enum DescriptionRole: UInt8 {
     case document, info, tags, tag, text, components, securitySchemes, leaf
     case paths, pathItem, operation, parameters, parameter, requestBody, content, mediaType

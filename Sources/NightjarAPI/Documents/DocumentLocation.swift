@@ -57,7 +57,7 @@ struct DocumentLocation: Sendable, Hashable {
         return url.origin
     }
 
-    /// Resolves a reference relative to this location. RFC 3986 section 5.2; for files, the same rules apply to paths.
+    /// Resolves a reference relative to this location. RFC 3986 section 5.2. The same rules apply to file paths.
     ///
     /// - Parameter reference: must not be empty or have a fragment.
     /// - Throws: `invalid_argument` or `invalid_url`.

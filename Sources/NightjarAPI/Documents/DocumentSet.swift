@@ -22,7 +22,7 @@ struct DocumentSet: Sendable {
     /// - Parameter base: the final location after redirects, against which references are resolved.
     mutating func add(_ tree: DocumentTree, at location: DocumentLocation, base: DocumentLocation) {
         var name = tree.name
-        // Another URL, which differs only in a secret, has the same name.
+        // URLs that differ only in a secret have the same name.
         while byName[name] != nil { name = "\(name) (\(documents.count + 1))" }
         byName[name] = documents.count
         byLocation[location.text] = documents.count
@@ -37,9 +37,10 @@ struct DocumentSet: Sendable {
 
     // MARK: References
 
-    /// Returns the document that a reference points into, and its fragment without the `#`.
+    /// Returns the location of the document that a reference points into, and the fragment without the `#`.
     ///
-    /// - Throws: `invalid_argument`, naming the reference, if it is invalid or leaves the origin of its document.
+    /// - Throws: `invalid_argument`, naming the reference, if the reference is invalid or leaves the origin of its
+    ///   document.
     func target(
         of reference: String, in document: Int
     ) throws(NightjarError) -> (location: DocumentLocation, fragment: String) {
@@ -98,14 +99,13 @@ struct DocumentSet: Sendable {
         return tree.root.value(at: try JSONPointer(decoded))
     }
 
-    /// The number of references in a chain from which the chain is reported as a cycle. Real descriptions have chains
-    /// of two.
+    /// A chain of this many references is reported as circular. Real descriptions have chains of at most two.
     private static let maximumRedirects = 8
     /// The maximum length of a reference in bytes. YAML aliases can repeat a long reference many times, and each use is
     /// copied and followed.
     static let maximumReference = 16 << 10
 
-    /// Returns `place`, or the place it refers to if its node is a `$ref`.
+    /// Returns `place`, or the target of its `$ref` if there is one.
     ///
     /// - Parameter targets: the targets of the references that have been followed.
     /// - Throws: `invalid_argument` if a reference cannot be resolved.
@@ -129,8 +129,8 @@ struct DocumentSet: Sendable {
     }
 }
 
-/// The targets of the references of a set, keyed by the place of the object with the `$ref`. Aliases and references may
-/// reach one object from any number of places; its reference is followed once.
+/// The targets of the references of a set, keyed by the place of the object with the `$ref`. Many aliases and
+/// references may lead to one object, but its reference is followed only once.
 struct ReferenceTargets: Sendable {
     fileprivate var byPlace: [UInt64: Result<DocumentPlace, NightjarError>] = [:]
 }
@@ -146,7 +146,7 @@ struct DocumentPlace: Sendable {
         return reference
     }
 
-    /// The text of the `$ref`. A text that is too long is truncated, to one byte more than is accepted.
+    /// The text of the `$ref`, truncated to one byte more than ``DocumentSet/maximumReference``.
     var reference: String? { referenceNode?.text(atMost: DocumentSet.maximumReference + 1) }
 
     /// Identifies the place within its set.
@@ -172,8 +172,8 @@ extension DocumentSet: SchemaSource {
         let led = try place(of: reference, in: number)
         let (_, fragment) = try target(of: reference, in: number)
         let decoded = try PercentEncoded.decoded(fragment[...])
-        // With aliases, a schema has several places. Only the place where the schema is written identifies it, so that
-        // it is parsed once.
+        // Aliases can give a schema several places. Use the place where the schema is written, so that it is parsed
+        // once.
         guard !documents[led.document].tree.hasAliases, decoded.isEmpty || decoded.utf8.first == UInt8(ascii: "/")
         else { return schemaPlace(led) }
         return SchemaPlace(document: documents[led.document].name, pointer: try JSONPointer(decoded))

@@ -3,8 +3,9 @@ import Synchronization
 
 /// A JSON or YAML document in compact form.
 ///
-/// The tree is an arena. Nodes are in document order, the contents of a container directly follow it, and the bytes of
-/// all texts share one buffer. The target of a YAML alias is stored once. Read the tree through ``TreeNode``.
+/// The tree is an arena. Nodes are in document order, and the contents of a container directly follow the container.
+/// The bytes of all texts share one buffer. The target of a YAML alias is stored once. Read the tree through
+/// ``TreeNode``.
 final class DocumentTree: Sendable {
     enum Kind: UInt8 {
         case null, bool, integer, number, string, array, object
@@ -36,7 +37,7 @@ final class DocumentTree: Sendable {
     let name: String
     let nodes: [Node]
     let bytes: [UInt8]
-    /// The members of objects with YAML merge keys: own members first, then merged ones.
+    /// The members of objects with YAML merge keys: own members first, then merged members.
     let merged: [UInt32: [Member]]
     /// An index by name for each object with many members.
     let indices: [UInt32: MemberIndex]
@@ -107,8 +108,8 @@ extension DocumentTree {
     /// An index of an object's members by name: a hash table with open addressing. Entries are key nodes or positions in
     /// ``DocumentTree/merged``.
     struct MemberIndex {
-        /// Each slot holds an entry plus one, or 0 if it is free. The size is a power of two, and at most half of the slots
-        /// are used.
+        /// Each slot contains an entry plus one, or 0 if the slot is free. The size is a power of two, and at most half
+        /// of the slots are used.
         private var slots: [UInt32]
 
         init(capacity: Int) {
@@ -120,7 +121,7 @@ extension DocumentTree {
         /// Inserts `entry` unless the name is present.
         ///
         /// - Parameter isSame: returns true if an entry has the name.
-        /// - Returns: the present entry. Nil if `entry` was inserted.
+        /// - Returns: the existing entry, or nil if `entry` was inserted.
         mutating func insert(
             _ entry: UInt32, named name: UnsafeRawBufferPointer, isSame: (UInt32) -> Bool
         ) -> UInt32? {
@@ -142,8 +143,8 @@ extension DocumentTree {
             return nil
         }
 
-        /// Returns the first slot to search for `name`. The hash uses the random seed of the process, so that a
-        /// document cannot be written to make all names collide.
+        /// Returns the first slot to search for `name`. The hash uses the random seed of the process, so no document
+        /// can be designed to make all names collide.
         private func start(_ name: UnsafeRawBufferPointer) -> Int {
             var hasher = Hasher()
             hasher.combine(bytes: name)

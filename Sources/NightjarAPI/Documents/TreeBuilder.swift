@@ -12,9 +12,9 @@ struct TreeBuilder {
         var children = 0
         /// Values of `<<`, whose members are merged into the object.
         var merges: [UInt32] = []
-        /// The next child is the value of a `<<`.
+        /// True if the next child is the value of a `<<`.
         var expectsMerge = false
-        /// The next child is the value of a `$anchor`.
+        /// True if the next child is the value of a `$anchor`.
         var expectsAnchor = false
     }
 
@@ -30,7 +30,7 @@ struct TreeBuilder {
     private var open: [Open] = []
     private var mergedMembers = 0
     private(set) var hasAliases = false
-    /// Total bytes of keys that are aliases.
+    /// The total length in bytes of the keys that are aliases.
     private var aliasedKeyBytes = 0
 
     /// - Parameters:
@@ -48,8 +48,8 @@ struct TreeBuilder {
     ///
     /// - Throws: `no_memory`.
     static func checkMemory(_ size: Int, _ name: String) throws(NightjarError) {
-        // For each byte of the document, one byte of text and twelve bytes of nodes: a node takes up to 48 bytes, and a
-        // compact document has one node for every four bytes.
+        // Each byte of the document takes one byte of text and twelve bytes of nodes. A node takes up to 48 bytes while
+        // the array grows, and a compact document has one node for every four bytes.
         try CheckedMemory.check(size * 13, for: "the document \(name)")
     }
 
@@ -118,7 +118,7 @@ struct TreeBuilder {
     mutating func appendAlias(of target: UInt32, line: Int, column: Int) throws(NightjarError) {
         let named = nodes[Int(target)]
         guard named.kind != .array && named.kind != .object || named.first != 0 else {
-            throw failure("an alias refers to a value that contains it", made(.alias, line, column))
+            throw failure("an alias refers to a value that contains the alias", made(.alias, line, column))
         }
         if expectsKey {
             guard named.kind != .array, named.kind != .object else {
@@ -212,16 +212,17 @@ struct TreeBuilder {
     /// Arrays with more elements than this get an index.
     private static let indexedElementsFrom = 64
 
-    /// The maximum number of members that merge keys may add to the objects of a document. A small document can add
-    /// many.
+    /// The maximum number of members that merge keys may add to the objects of a document. Without the limit, a small
+    /// document could add too many.
     private static let maximumMergedMembers = 1_000_000
     /// Every 64 bytes of merged keys count as one more member, because keys are compared and looked up.
     private static let bytesOfMember = 64
-    /// The maximum total length in bytes of the keys that are aliases. Each is copied when the tree is read.
+    /// The maximum total length in bytes of the keys that are aliases. Each of these keys is copied when the tree is
+    /// read.
     private static let maximumAliasedKeyBytes = 64 << 20
 
-    /// Merges the values of `<<` into an object. Own members take precedence, then earlier merged ones. Merge keys are
-    /// a type of YAML 1.1 that YAML 1.2 dropped but documents still use.
+    /// Merges the values of `<<` into an object. Own members take precedence, followed by members that were merged
+    /// earlier. YAML 1.2 dropped the merge keys of YAML 1.1, but documents still use them.
     private mutating func merge(_ ended: Open) throws(NightjarError) {
         var members: [Member] = []
         let merges = Set(ended.merges)

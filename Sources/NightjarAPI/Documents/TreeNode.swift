@@ -18,8 +18,8 @@ struct TreeNode: Sendable {
     var isObject: Bool { kind == .object }
     var isArray: Bool { kind == .array }
 
-    /// The text of a string, or of a number as written, because authors who write `version: 1.10` mean a text. Nil for
-    /// other values.
+    /// The text of a string, or a number as written: an author who writes `version: 1.10` means the text. Nil for other
+    /// values.
     var text: String? {
         switch kind {
         case .string, .integer, .number: String(decoding: tree.text(index), as: UTF8.self)
@@ -35,7 +35,7 @@ struct TreeNode: Sendable {
         }
     }
 
-    /// The number of bytes of ``text``. 0 for a container.
+    /// The length of a scalar's text in bytes. 0 for a container.
     var textLength: Int { isObject || isArray ? 0 : Int(node.count) }
 
     var bool: Bool? { kind == .bool ? node.flag : nil }
@@ -74,7 +74,7 @@ struct TreeNode: Sendable {
         return elements.dropFirst(number).first { _ in true }
     }
 
-    /// The members in document order, followed by those that merge keys add. Empty if this is not an object.
+    /// The members in document order, followed by the members that merge keys add. Empty if this is not an object.
     var members: Members { Members(self) }
 
     /// The value of the member with this name. Nil if there is none or if this is not an object.
@@ -182,7 +182,7 @@ struct TreeNode: Sendable {
         return Int(token)
     }
 
-    /// The path from the document's root to the place where this value is written. Aliases are not part of it.
+    /// The path from the document's root to the place where this value is written. Aliases are not part of the path.
     var pointer: JSONPointer {
         var looks = 0
         return JSONPointer(tokens: tree.path(to: index, &looks))

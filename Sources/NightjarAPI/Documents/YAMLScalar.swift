@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// The meaning of a plain scalar by the core schema of YAML 1.2, section 10.3.2. `yes`, `on` and dates are strings.
+/// Interprets plain scalars by the core schema of YAML 1.2 (section 10.3.2). `yes`, `on` and dates are strings.
 ///
 /// `.inf` and `.nan`, which JSON cannot represent, are strings too.
 enum YAMLScalar {

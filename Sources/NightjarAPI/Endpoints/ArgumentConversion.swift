@@ -1,5 +1,5 @@
-// C callers and shells pass strings. A string is converted to the type that the schema requires if it is a valid
-// representation. Nothing else is converted: the number 42 is not a string, and 1 is not true.
+// C callers and shells pass strings. A string is converted to the type that the schema requires if the string is a
+// valid representation. Numbers are never converted to strings or booleans.
 
 extension JSONSchema {
     /// Returns `value` with strings converted to the number, boolean, array or object that the schema requires: `"42"`,

@@ -2,8 +2,8 @@
 struct BoundArguments {
     private(set) var values: [(parameter: Parameter, value: JSONValue)] = []
 
-    /// - Parameter has: returns true if the request already has a header field of this name, so that the parameter
-    ///   needs no value.
+    /// - Parameter has: returns true if the request already has a header field of this name. The parameter then needs
+    ///   no value.
     /// - Throws: `invalid_request` with the names of the parameter and the endpoint.
     init(
         _ arguments: Arguments, of operation: Operation, _ parameters: [Parameter], has: (_ header: String) -> Bool
@@ -77,8 +77,8 @@ extension Operation {
         } ?? false
     }
 
-    /// Returns the first argument name that is not a parameter but a property of the request body. Returns nil if no
-    /// argument is, or if the arguments have a body.
+    /// Returns the first argument name that is a property of the request body and not a parameter. Returns nil if all
+    /// names are parameters or unknown, or if the arguments have a body.
     package func memberOfBody(in arguments: Arguments) -> String? {
         guard arguments.body == nil, content != nil else { return nil }
         return arguments.values.lazy.map(\.name).first { name in

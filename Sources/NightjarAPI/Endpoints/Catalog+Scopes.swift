@@ -6,7 +6,7 @@ extension Catalog {
     public func scopes(of scheme: String) -> [String] {
         var scopes: [String] = []
         var known = ExactSet()
-        // Operations of a document share one list, which is processed once.
+        // Many operations share one list, which is processed only once.
         var seen: Set<UnsafeRawPointer> = []
         for operation in operations {
             guard let ways = operation.security,
@@ -22,7 +22,7 @@ extension Catalog {
         return scopes
     }
 
-    /// The maximum number of scopes requested, because they are part of a URL. Google's largest services have about
-    /// forty, GitHub thirty.
+    /// The maximum number of scopes that a login requests. The scopes are part of a URL. Google's largest services have
+    /// about forty, GitHub thirty.
     public static let maximumScopes = 200
 }

@@ -1,13 +1,13 @@
-/// The operations of an API, by name. A value type.
+/// The operations of an API, by name.
 public struct Catalog: Sendable {
     public var title: String?
     public var version: String?
     public var documentation: String?
-    /// Absolute URLs with their variables filled in. The first is the base URL of a client for which none is set.
+    /// Absolute URLs with their variables filled in. The first URL is the default base URL of a client.
     public var servers: [String] = []
-    /// The security schemes by name.
+    /// The security schemes in document order. A scheme with several OAuth flows occurs once for each flow.
     package var security: [SecurityScheme] = []
-    /// The names and descriptions of groups, in the order of the document.
+    /// The names and descriptions of the tags, in document order.
     public var tags: [(name: String, documentation: String?)] = []
     /// Notes about parts of the description that were skipped: "paths./users.get: callbacks are not supported".
     public var notes: [String] = []
@@ -42,7 +42,7 @@ public struct Catalog: Sendable {
 
     /// Returns the operation of this name.
     ///
-    /// - Throws: `invalid_request` if there is none. The message contains the nearest known name.
+    /// - Throws: `invalid_request` if there is none. The message suggests a similar name.
     package func operation(_ name: String) throws(NightjarError) -> Operation {
         if let operation = self[name] { return operation }
         let near = nearestName(to: name, among: operations.map(\.name)).map { "; did you mean \(quoted($0))?" }

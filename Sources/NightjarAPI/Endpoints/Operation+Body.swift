@@ -3,7 +3,7 @@ import NIOCore
 // Sets the body of a request as its operation requires. OpenAPI 3.1 sections 4.8.13 to 4.8.15.
 
 extension Operation {
-    /// Sets the body of `request`, or checks the body that it has if `body` is nil.
+    /// Sets the body of `request`. If `body` is nil, checks the existing body.
     ///
     /// - Throws: `invalid_request` if a body is missing or not accepted, has a media type that is not accepted, or does
     ///   not match its schema.
@@ -147,7 +147,7 @@ extension RequestContent.Choice {
         return (own.type == "*" || own.type == type.type) && (own.subtype == "*" || own.subtype == type.subtype)
     }
 
-    /// Returns how a value is serialized for this type. Returns nil if the type is invalid.
+    /// Returns the serialization for this type. Returns nil if the type is invalid.
     ///
     /// - Parameter requested: the Content-Type of the request, which this type includes.
     fileprivate func way(_ requested: MediaType?) -> BodyText? {

@@ -14,7 +14,7 @@ extension Operation {
         return "\(name)(\(texts.joined(separator: ", ")))"
     }
 
-    /// The signature, method and path, description, and parameters, one per line.
+    /// The signature, method, path, description, parameters and body, on several lines.
     package var help: String {
         var lines = [signature, "\(method) \(path)" + (isDeprecated ? " (deprecated)" : "")]
         lines += [summary, documentation].compactMap { $0 }.filter { !$0.isEmpty }

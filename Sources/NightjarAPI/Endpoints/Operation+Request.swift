@@ -3,11 +3,11 @@ extension Operation {
     /// API's base URL.
     ///
     /// Parameters and body are validated against their schemas. A string is converted to the number, boolean, array or
-    /// object that a schema requires if it is a valid representation (`"42"`, `"true"`, `"[1,2]"`); nothing else is
-    /// converted. No value in the path can select another path.
+    /// object that a schema requires if the string is a valid representation (`"42"`, `"true"`, `"[1,2]"`). A value in
+    /// the path cannot select another path.
     ///
-    /// - Throws: `invalid_request` with the names of the endpoint and the parameter, and the nearest known name. Values
-    ///   of header fields, and of parameters with names of secrets, are not shown.
+    /// - Throws: `invalid_request` with the names of the endpoint and the parameter, and a similar name for an unknown
+    ///   parameter. Values of header fields, of cookies, and of parameters with the name of a secret are not shown.
     package func request(_ arguments: Arguments = Arguments()) throws(NightjarError) -> Request {
         var request = Request(method, path)
         try apply(arguments, to: &request)
@@ -20,7 +20,7 @@ extension Operation {
     /// cache and retries, and its body if the arguments have none. An existing header field supplies the value of the
     /// parameter of the same name, unless the arguments contain a value.
     ///
-    /// - Throws: the same errors as ``request(_:)``. If it throws, `request` is unchanged.
+    /// - Throws: the same errors as ``request(_:)``. If the function throws, `request` is unchanged.
     package func apply(_ arguments: Arguments, to request: inout Request) throws(NightjarError) {
         var made = request
         made.method = method
@@ -101,8 +101,8 @@ extension Operation {
         request.cookies += cookies
     }
 
-    /// The Accept value: the media types of successful responses, with JSON preferred because it is easiest to process.
-    /// Nil if none are described.
+    /// The Accept value: the media types of successful responses, with JSON preferred. Nil if no type or `*/*` is
+    /// described.
     var accept: String? {
         var types: [String] = []
         for response in responses where response.statuses.map({ 200...299 ~= $0.lowest }) ?? true {

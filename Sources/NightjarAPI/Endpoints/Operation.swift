@@ -1,6 +1,6 @@
 /// An operation of an API: its request and its responses. OpenAPI 3.1 section 4.8.10.
 ///
-/// A description without values. Together with ``Arguments`` it becomes a ``Request``.
+/// ``request(_:)`` combines the operation with ``Arguments``.
 package struct Operation: Sendable {
     /// The operation's name, unique in its ``Catalog``.
     package var name: String
@@ -21,16 +21,16 @@ package struct Operation: Sendable {
     /// being sent. False: the client's credentials are not sent. Nil: the client's credentials are sent if there are
     /// any.
     package var requiresAuth: Bool?
-    /// Alternative security requirements, one of which must be met, for a client whose credentials are configured by
-    /// scheme. Nil: unspecified.
+    /// Alternative security requirements. A client with credentials for each security scheme must meet one requirement.
+    /// Nil: unspecified.
     package var security: [SecurityRequirement]?
-    /// The operation is idempotent regardless of its method, so it may be retried.
+    /// True if the operation is idempotent regardless of its method. The operation may then be retried.
     package var isIdempotent = false
     /// The cache policy if it differs from the client's.
     package var cachePolicy: CachePolicy?
     package var usesCache = true
     package var timeouts = Timeouts()
-    /// How the list that the operation returns continues. Nil: the operation returns no list, or pagination is
+    /// The pagination of the list that the operation returns. Nil: the operation returns no list, or pagination is
     /// unspecified.
     package var pagination: Pagination?
     /// Unparsed pagination options from a description: the extension `x-nightjar-pagination`.
@@ -49,7 +49,7 @@ package struct Operation: Sendable {
         self.path = path
     }
 
-    /// Returns the names of the path parameters in a template. Text after `?` is a query and contains none.
+    /// Returns the names of the path parameters in a template. The query after `?` contains none.
     package static func names(inPath template: String) -> [String] { PathTemplate(template).names }
 }
 

@@ -15,7 +15,7 @@ package struct Parameter: Sendable {
     package var style: ParameterStyle
     /// Whether each array element and each object member becomes a separate parameter.
     package var explodes: Bool
-    /// Reserved characters are not encoded. Query parameters only.
+    /// True if reserved characters are not encoded. Applies only to query parameters.
     package var allowsReserved = false
     /// The media type in which the value is serialized, such as `application/json`, instead of ``style``.
     package var mediaType: String?
@@ -35,7 +35,7 @@ package struct Parameter: Sendable {
     }
 }
 
-/// How an array or object is serialized. OpenAPI 3.1 section 4.8.12.3.
+/// The serialization of an array or object. OpenAPI 3.1 section 4.8.12.3.
 package enum ParameterStyle: String, Sendable, CaseIterable {
     case matrix, label, simple, form, spaceDelimited, pipeDelimited, deepObject
 }

@@ -1,5 +1,4 @@
-/// Resolves the caller's names of parameters: `id`, or `query.id` if several parameters have that name. A lookup takes
-/// constant time.
+/// Resolves the caller's names of parameters: `id`, or `query.id` if several parameters have that name.
 struct ParameterNames {
     private struct Placed: Hashable {
         var place: Parameter.Place
@@ -8,7 +7,7 @@ struct ParameterNames {
     }
 
     private let parameters: [Parameter]
-    /// Indices in `parameters`, in order. Empty if there are few parameters, which are searched linearly.
+    /// Indices in `parameters`, in order. Empty if a linear search of `parameters` is cheaper.
     private var byName = ExactDictionary<[Int]>()
     private var byPlace: [Placed: Int] = [:]
 

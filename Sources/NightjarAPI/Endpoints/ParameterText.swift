@@ -2,10 +2,10 @@ import NIOCore
 
 /// Serializes a parameter's value by its style. OpenAPI 3.1 section 4.8.12.3 and RFC 6570.
 ///
-/// Where these specifications do not define a result: a nested array or object is written as JSON, a null inside an
-/// array or object is omitted, and numbers without a fraction are written without one.
+/// These specifications leave some cases undefined. A nested array or object is written as JSON. A null inside an array
+/// or object is omitted. The number 1.0 is written as 1.
 struct ParameterText {
-    /// How characters are escaped, so that values do not contain delimiters.
+    /// The escaping of characters. Escaped values do not contain delimiters.
     enum Escaping {
         /// No escaping, for header fields.
         case none
@@ -40,7 +40,7 @@ struct ParameterText {
         self.escape = escape
     }
 
-    /// A value by its shape, with parts as unescaped strings.
+    /// The shape of a value. The parts are unescaped strings.
     private enum Shape {
         case scalar(String)
         case list([String])
@@ -77,7 +77,7 @@ struct ParameterText {
         }
     }
 
-    /// The limit above which a double no longer represents every integer.
+    /// Above this limit, a double does not represent every integer.
     private static let exactIntegers = 0x1p53
 
     // MARK: Path or header field
@@ -151,8 +151,8 @@ struct ParameterText {
         }
     }
 
-    /// Returns items of the form `name[member]=value`. Unspecified cases are written as common servers read them:
-    /// `name[member][member]=value`, and the name repeated for each element of an array.
+    /// Returns items of the form `name[member]=value`. In cases that OpenAPI does not define, writes what common
+    /// servers accept: `name[member][member]=value` for a nested object, and one item per element of an array.
     private func deepItems(
         _ members: [JSONValue.Member], _ path: String, depth: Int
     ) throws(NightjarError) -> [String] {
@@ -178,9 +178,9 @@ struct ParameterText {
 }
 
 extension PercentEncoding {
-    /// Writes a query value with `allowReserved`: reserved characters and escapes are kept. `#` and `&`, which would
-    /// end the value, `+`, which would be read as a space, and brackets, which are not allowed in a query (RFC 3986
-    /// section 3.4), are encoded.
+    /// Writes a query value with `allowReserved`. Keeps reserved characters and escapes. Encodes `#` and `&` (they
+    /// would end the value), `+` (a server would read it as a space) and brackets (not allowed in a query, RFC 3986
+    /// section 3.4).
     static func writeQueryValue(_ bytes: some Collection<UInt8>, into buffer: inout ByteBuffer) {
         var rest = bytes[...]
         while !rest.isEmpty {

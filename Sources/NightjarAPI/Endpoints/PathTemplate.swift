@@ -13,11 +13,11 @@ struct PathTemplate {
     /// The query after the question mark. Nil if there is none.
     private(set) var query: String?
 
-    /// Parses bytes, as URLs are parsed: a slash followed by a combining mark is a slash.
+    /// Parses bytes instead of characters, as for URLs: a slash followed by a combining mark is a slash.
     init(_ template: String) {
         var rest = template.utf8[...]
         var text: [UInt8] = []
-        // After an unclosed brace no further closing brace is searched for.
+        // False after an unclosed brace, because no closing brace can follow.
         var mayClose = true
         while let byte = rest.first {
             switch byte {
@@ -67,7 +67,7 @@ struct PathTemplate {
 
     /// Returns the path with these values, which must already be encoded.
     ///
-    /// - Throws: if values make a segment empty, `.` or `..`. A DELETE of `/users/{id}` must not become one of
+    /// - Throws: if values make a segment empty, `.` or `..`. A DELETE of `/users/{id}` must not become a DELETE of
     ///   `/users/`.
     func expanded(_ value: (_ name: String) -> String) throws(Flaw) -> String {
         var path = ""

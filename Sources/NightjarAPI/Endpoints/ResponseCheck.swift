@@ -74,8 +74,8 @@ package struct ResponseCheck: Sendable {
         }
     }
 
-    /// The maximum body size in bytes for a short check. A list of articles takes 22 ns per byte, including parsing,
-    /// and half as much more if it does not match (scripts/measure-responses). Switching to another thread costs 10 to 20
+    /// The maximum body size in bytes for a short check. Parsing and checking a list of articles takes 22 ns per byte,
+    /// and 50 % more if the list does not match (scripts/measure-responses). Switching to another thread costs 10 to 20
     /// µs.
     static let shortLength = 2048
     /// The maximum number of steps of ``JSONSchemaChecker``, 20 to 50 ns each. A list of ``shortLength`` bytes takes

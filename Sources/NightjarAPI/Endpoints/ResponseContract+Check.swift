@@ -5,17 +5,17 @@ extension ResponseContract {
             responses: operation.responses)
     }
 
-    /// Validates the body of a response against the description for its status and media type. Responses that are not
-    /// described, are not JSON or have no body are valid.
+    /// Validates the body of a response against the description for its status and media type. A response without a
+    /// description, without a JSON media type, or without a body is valid.
     ///
-    /// - Throws: `decoding` with the path, the expected and the actual value, or if the body is not JSON although its
+    /// - Throws: `decoding` with the path, the expected and the found type, or if the body is not JSON although its
     ///   media type is. `invalid_argument` if the schema cannot be used. The error contains the response.
     package func check(_ response: Response) throws(NightjarError) {
         var check = ResponseCheck(response, by: self, and: nil, isEither: true)
         if let problem = check?.whole(while: { true }).described { throw problem }
     }
 
-    /// Returns the mismatch of a response with its schema. Returns nil if it matches.
+    /// Returns the mismatch of a response with its schema. Returns nil if the response matches.
     ///
     /// - Parameter document: the parsed body, or the parse error.
     func problem(

@@ -23,7 +23,8 @@ package struct CatalogLoader: Sendable {
     /// The maximum total size of all documents in bytes. DigitalOcean's description has 11 MB.
     package static let maximumBytes = 256 << 20
 
-    /// Adds a document. Errors in any document but the first are reported by a note at the place that refers to it.
+    /// Adds a document. An error in the first document is thrown. Errors in other documents become notes at the places
+    /// that refer to them.
     ///
     /// - Parameters:
     ///   - location: one of ``wanted``.
@@ -92,7 +93,8 @@ package struct CatalogLoader: Sendable {
     /// Loads a complete description.
     ///
     /// - Parameter read: returns the bytes of a path or URL.
-    /// - Throws: the error of `read` if it is retryable or `cancelled`, or if the first document cannot be loaded.
+    /// - Throws: the error of `read` if it is retryable or `cancelled`, or if the first document cannot be loaded; the
+    ///   errors of ``received(_:for:from:)`` and ``catalog()``.
     package static func load(
         _ location: String, read: (String) throws(NightjarError) -> [UInt8]
     ) throws(NightjarError) -> Catalog {

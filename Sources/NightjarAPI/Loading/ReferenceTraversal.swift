@@ -1,7 +1,7 @@
 import NightjarHTTP
 
-/// Finds the documents that an API description refers to. The traversal is iterative, so the nesting depth does not matter.
-/// Each place is visited once for each role, however many aliases and references lead to it.
+/// Finds the documents that an API description refers to. The traversal is iterative, so the nesting depth does not
+/// matter. Each place is visited once for each role, even if many aliases and references lead to it.
 struct ReferenceTraversal {
     private struct Step {
         let place: DocumentPlace
@@ -50,7 +50,7 @@ struct ReferenceTraversal {
                     if let place = step.place[name] { steps.append(Step(place: place, role: role)) }
                 }
                 if step.role == .schema, let mapping = step.place["discriminator"]?["mapping"] {
-                    // A separate step, so that a mapping that several schemas share by an alias is visited once.
+                    // A separate step visits the mapping only once, even if several schemas share it through an alias.
                     steps.append(Step(place: mapping, role: .mapping))
                 }
                 // JSON Schema drafts before 2020-12 allow a list as `items`.

@@ -1,4 +1,4 @@
-/// A set of keys, represented by 128-bit fingerprints. Uses 16 to 37 bytes per key, however long the keys are.
+/// A set of keys, represented by 128-bit fingerprints. A large set uses 18 to 37 bytes per key of any length.
 ///
 /// The probability that any two of ten million keys collide is about 2^-82. The fingerprints depend on a random key of
 /// the process, so a server cannot choose colliding keys.

@@ -1,8 +1,7 @@
-/// Finds the byte ranges of values in a JSON text, so that they can be passed on exactly as the server wrote them,
-/// without decoding and encoding.
+/// Finds the byte ranges of values in a JSON text. The values can then be copied unchanged.
 ///
-/// The text must have been validated with ``JSONValue/check(_:)``. For other bytes the ranges are wrong but never out
-/// of bounds, and every function terminates. Nested containers are skipped with a depth counter, without recursion.
+/// The text must have been validated with ``JSONValue/check(_:)``. For any other text, the ranges are wrong but never
+/// out of bounds, and every function terminates. Nested containers are skipped with a depth counter, without recursion.
 struct JSONRanges {
     private let bytes: UnsafeRawBufferPointer
 
@@ -14,8 +13,8 @@ struct JSONRanges {
         return start..<endOfValue(start)
     }
 
-    /// Returns the value at `pointer` within the value at `range`. Returns nil if there is none. If an object has
-    /// duplicate names, the first member is used.
+    /// Returns the range of the value at `pointer` within the value at `range`. Returns nil if there is none. If an
+    /// object has duplicate names, the first member is used.
     func value(at pointer: JSONPointer, in range: Range<Int>) -> Range<Int>? {
         var range = range
         for token in pointer.tokens {
@@ -25,7 +24,7 @@ struct JSONRanges {
         return range
     }
 
-    /// Returns the elements of the array at `range` in order, up to `limit`. Returns nil if it is not an array.
+    /// Returns the elements of the array at `range` in order, up to `limit`. Returns nil if the value is not an array.
     func elements(of range: Range<Int>, limit: Int = .max) -> [Range<Int>]? {
         guard first(range) == UInt8(ascii: "[") else { return nil }
         var elements: [Range<Int>] = []
@@ -37,7 +36,7 @@ struct JSONRanges {
         return elements
     }
 
-    /// Returns the members of the object at `range` in order, up to `limit`. Returns nil if it is not an object.
+    /// Returns the members of the object at `range` in order, up to `limit`. Returns nil if the value is not an object.
     func members(of range: Range<Int>, limit: Int) -> [(name: String, value: Range<Int>)]? {
         guard first(range) == UInt8(ascii: "{") else { return nil }
         var members: [(name: String, value: Range<Int>)] = []
@@ -54,7 +53,7 @@ struct JSONRanges {
         range.lowerBound < min(range.upperBound, bytes.count) ? bytes[range.lowerBound] : nil
     }
 
-    /// Returns the string at `range`, decoded. Returns nil if it is not a string.
+    /// Returns the string at `range`, decoded. Returns nil if the value is not a string.
     func text(of range: Range<Int>) -> String? {
         guard first(range) == UInt8(ascii: "\""), range.count >= 2, range.upperBound <= bytes.count else { return nil }
         let inner = UnsafeRawBufferPointer(rebasing: bytes[(range.lowerBound + 1)..<(range.upperBound - 1)])
@@ -63,7 +62,7 @@ struct JSONRanges {
         return text
     }
 
-    /// Returns the value at `range`, decoded, or nil if it is invalid. Intended for small values.
+    /// Returns the value at `range`, decoded. Returns nil if the text is invalid. Intended for small values.
     func value(of range: Range<Int>) -> JSONValue? {
         guard range.upperBound <= bytes.count else { return nil }
         return try? JSONValue(parsing: UnsafeRawBufferPointer(rebasing: bytes[range]))

@@ -1,7 +1,7 @@
-/// A link of a Link field. RFC 8288 section 3.
+/// A link in a Link field. RFC 8288 section 3.
 ///
-/// Parsing never fails. Invalid syntax is skipped up to the next comma outside quotes, as section B.2 specifies.
-/// Relations and parameter names are case-insensitive.
+/// Parsing never fails. Invalid syntax is skipped up to the next comma outside quotes (appendix B.2). Relations and
+/// parameter names are case-insensitive.
 package struct LinkField: Sendable, Equatable {
     /// The reference between `<` and `>`, usually relative to the URL of the response.
     package let target: String
@@ -10,7 +10,8 @@ package struct LinkField: Sendable, Equatable {
     /// The `anchor` parameter: the context of the link, if it is not the response itself.
     package let anchor: String?
 
-    /// The maximum number of links parsed. Servers send a handful; a head of 256 KiB could contain tens of thousands.
+    /// The maximum number of links parsed. Servers send a few links, but a head of 256 KiB could contain tens of
+    /// thousands.
     static let maximumCount = 256
 
     /// Returns the links of all Link fields, in order.
@@ -71,7 +72,7 @@ package struct LinkField: Sendable, Equatable {
                 let (name, value) = parameter()
                 switch name {
                 case "rel":
-                    // Section 3.3: further `rel` parameters are ignored.
+                    // Ignore further `rel` parameters (RFC 8288 section 3.3).
                     relations =
                         relations
                         ?? value.utf8.split(whereSeparator: ASCII.isWhitespace)
@@ -85,8 +86,8 @@ package struct LinkField: Sendable, Equatable {
             return LinkField(target: target, relations: relations ?? [], anchor: anchor)
         }
 
-        /// Parses a parameter: a token, usually with `=` and a token or quoted string. Section 3. An unquoted value
-        /// extends to its delimiter, because servers send unquoted URLs.
+        /// Parses a parameter: a token, usually with `=` and a token or quoted string. An unquoted value extends to its
+        /// delimiter, because servers send unquoted URLs.
         private mutating func parameter() -> (name: String, value: String) {
             let name = token().map(ASCII.lowercase)
             skip(ASCII.isWhitespace)

@@ -13,7 +13,7 @@ package struct LoadedPage: Sendable {
     let after: SavedPlace?
     let origin: PageStateOrigin
 
-    /// Returns, as text, the position after the first `consumed` items of this page, to resume from.
+    /// Returns the position after the first `consumed` items of this page as text, to resume from.
     ///
     /// A position within a page is a count of elements: the page is loaded again and that many elements are skipped. If
     /// the server's page has changed in the meantime, deleted items cause others to be missed, and inserted items cause
@@ -70,7 +70,7 @@ struct SavedPlace: Sendable {
         get { place.skip }
         set { place.skip = newValue }
     }
-    /// How the list continues. Nil before the first page and after a 304 response.
+    /// The plan of the list. Nil before the first page and after a 304 response.
     var plan: PagePlan?
 
     init(place: PagePlace, skip: Int, plan: PagePlan?) {

@@ -1,5 +1,5 @@
-/// An index of object members in one JSON text. Each object is scanned once, on first access, because a hint lookup
-/// tries about a hundred names and a page may be several megabytes long.
+/// An index of object members in one JSON text. Each object is scanned once, on first access, because the detection
+/// tries about a hundred names and a page may have several megabytes.
 ///
 /// Stores only the objects on the requested paths, and up to ``limit`` members of each.
 final class MemberIndex {
@@ -16,7 +16,7 @@ final class MemberIndex {
     /// The number of objects scanned.
     var passes: Int { objects.count }
 
-    /// The maximum number of members stored per object. An object that contains a list has about twelve members; larger
+    /// The maximum number of members stored per object. An object that contains a list has about twelve members. Larger
     /// objects are usually keyed by ID.
     static let limit = 4096
 
@@ -35,8 +35,8 @@ final class MemberIndex {
         return range
     }
 
-    /// Returns the members of the object at `range` in order, up to ``limit``. Returns an empty array if it is not an
-    /// object.
+    /// Returns the members of the object at `range` in order, up to ``limit``. Returns an empty array if the value is
+    /// not an object.
     func members(of range: Range<Int>) -> [(name: String, value: Range<Int>)] { object(range)?.list ?? [] }
 
     private func child(_ token: String, of range: Range<Int>, _ amongFirst: Bool) -> Range<Int>? {

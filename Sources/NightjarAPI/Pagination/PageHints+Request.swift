@@ -1,4 +1,4 @@
-/// Facts about a list that its first request reveals: the page size and the position of the first item.
+/// Information in the first request: the page size and the position of the first item.
 extension PageHints {
     /// Returns the requested page size, from ``Pagination/size`` or a common query item. Returns nil if none was
     /// requested.
@@ -7,8 +7,8 @@ extension PageHints {
         return sizeNames.lazy.compactMap { first.queryValue($0).flatMap(PageResponse.count) }.filter { $0 > 0 }.min()
     }
 
-    /// Returns the number of items from the beginning of the server's list to the end of the first page. The first
-    /// request may select a later page of that list by an offset or a page number.
+    /// Returns the number of items from the beginning of the server's list to the end of the first loaded page. The
+    /// first request may skip items with an offset or a page number.
     ///
     /// - Parameter count: the number of items on the page.
     static func reached(_ first: RequestURL, _ options: Pagination, _ count: Int) -> Int {
@@ -33,8 +33,8 @@ extension PageHints {
         return response.headers["X-Next-Page"]?.isEmpty == true
     }
 
-    /// Returns a sentence, for a message, if the page has exactly the requested number of items and nothing in the
-    /// response indicates that it is the last page. Otherwise returns nil.
+    /// Returns a clause for a message if the page has exactly the requested number of items and nothing in the response
+    /// indicates that the page is the last one. Otherwise returns nil.
     func fullPage(_ count: Int, requested: Int?) -> String? {
         guard let requested, count == requested, !indicatesEnd(), !countsNoMore else { return nil }
         return "it has exactly the \(requested) items that were requested"
@@ -46,7 +46,7 @@ extension PageHints {
     /// Common query items for a page number.
     static let pageNames = ["page", "page_number", "pageNumber", "page[number]"]
 
-    /// Common query items for a cursor. Used if an endpoint declares them.
+    /// Common query items for a cursor. Used only if the endpoint declares them.
     static let cursorNames = [
         "cursor", "after", "starting_after", "after_id", "page_token", "pageToken", "next_token", "nextToken",
         "NextToken",
@@ -66,11 +66,10 @@ extension Pagination {
 
     func declares(_ name: String) -> Bool { declared.contains { $0.name == name } }
 
-    /// Returns the query item for the cursor: the one that the caller has set, or one that the endpoint declares, or
-    /// `usual`.
+    /// Returns the query item for the cursor: set by the caller, declared by the endpoint, or `usual`.
     ///
-    /// - Parameter usual: the query item that APIs with this kind of cursor use. It is preferred if the endpoint
-    ///   declares it.
+    /// - Parameter usual: the query item that APIs with this kind of cursor use. If the endpoint declares this item, it
+    ///   is preferred to other declared items.
     func cursorParameter(usual: String?) -> (name: String, isGuessed: Bool) {
         if let parameter { return (parameter, false) }
         if let usual, declares(usual) { return (usual, true) }

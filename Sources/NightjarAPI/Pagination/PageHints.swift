@@ -1,4 +1,4 @@
-/// Infers from a response how its list continues, from the member names in common use.
+/// Infers how a list continues from the common names of members and header fields in a response.
 ///
 /// The names come from the documentation of public APIs (Django REST, Laravel, Rails' pagers, JSON:API, HAL, OData,
 /// Google's AIP-158, AWS, Azure, Slack, Stripe, Facebook, Kubernetes, Jira, Notion, ...).
@@ -40,7 +40,8 @@ struct PageHints {
                 + "set items to the location of the list")
     }
 
-    /// Calls `found` with the path of the array that has a common name, or of every array if there is none.
+    /// Calls `found` with the path of the first array with a common name. If there is none, calls `found` for every
+    /// array.
     private func search(_ path: [String], _ found: ([String]) -> Void) {
         guard let range = response.hinted(path) else { return }
         for name in PageHints.itemNames {
@@ -110,8 +111,8 @@ struct PageHints {
     private static let morePlaces =
         places + [["pageInfo"], ["page_info"], ["metadata"], ["links"], ["data"], ["result"]]
 
-    /// Returns the location of the URL of the next page. A member with a URL takes precedence over a null or empty
-    /// member, which indicates the last page (`hasNext` is false).
+    /// Returns the location of the URL of the next page. `hasNext` is false if the member is null or empty, which
+    /// indicates the last page. A member with a URL takes precedence over such a member.
     func url() -> (pointer: JSONPointer, hasNext: Bool)? {
         let known = PageHints.urls.lazy.map { JSONPointer(tokens: $0) }
         if let pointer = known.first(where: { value($0).map(PageHints.isURL) ?? false }) { return (pointer, true) }
@@ -119,7 +120,7 @@ struct PageHints {
     }
 
     /// Returns the location of the cursor. As in ``url()``, a member with a value takes precedence over a null or empty
-    /// one.
+    /// member.
     func cursor() -> (pointer: JSONPointer, parameter: String, hasNext: Bool)? {
         for hasNext in [true, false] {
             for (path, parameter) in PageHints.cursors {
@@ -130,8 +131,7 @@ struct PageHints {
         return nil
     }
 
-    /// Returns the location of a member that by its name should contain the URL of the next page but contains other
-    /// text.
+    /// Returns the location of a member that is named like the URL of the next page but contains another text.
     func ambiguous() -> JSONPointer? {
         PageHints.urls.lazy.map { JSONPointer(tokens: $0) }.first { value($0) != nil }
     }
@@ -186,8 +186,8 @@ struct PageHints {
 
     // MARK: Whether an absent value is the end of the list
 
-    /// Returns a sentence, for a message, about the part of the response that indicates that more follows. Returns nil
-    /// if there is none.
+    /// Returns a clause for a message about the part of the response that indicates more items, or nil if there is
+    /// none.
     func continuationHint(count: Int) -> String? {
         if LinkField.next(in: response.links) != nil { return "its Link field names a next page (style link)" }
         if let (pointer, hasNext) = url(), hasNext {
@@ -198,7 +198,7 @@ struct PageHints {
         }
         if let name = nextField() { return "its header field \(quoted(name)) names a next page (style header)" }
         if let pointer = moreFlag(), response.flag(response.find(pointer)) == true {
-            return "it says that more items follow at \(quoted(pointer.description))"
+            return "it says at \(quoted(pointer.description)) that more items follow"
         }
         if let pointer = lastPage(), let last = response.count(response.find(pointer)), last > 1 {
             return "it counts \(last) pages at \(quoted(pointer.description)) (style page)"
@@ -217,7 +217,7 @@ struct PageHints {
         return nil
     }
 
-    /// True if the response reports the number of items in the list, and this page is the last one by that number.
+    /// True if this page is the last one by the number of items that the response reports for the whole list.
     var countsNoMore: Bool {
         if let total = total().flatMap({ response.count(response.find($0)) }) { return total <= reached }
         return counted(PageHints.totalFields).map { $0.number <= reached } ?? false
@@ -230,8 +230,8 @@ struct PageHints {
         return nil
     }
 
-    /// Returns the name of a header field that contains a token, the number or the URL of the next page, such as
-    /// X-Next-Page, X-Next-Token or Next-Cursor.
+    /// Returns the name of a header field that identifies the next page, such as X-Next-Page, X-Next-Token or
+    /// Next-Cursor.
     ///
     /// - Parameter withURL: considers only fields that contain a URL.
     func nextField(withURL: Bool = false) -> String? {
@@ -244,8 +244,8 @@ struct PageHints {
         }.map(response.headers.name)
     }
 
-    /// Returns two signs that the API omits `pointer` at the end of a list. `hasParent`: the object that would contain
-    /// the link is present. `isKnown`: known APIs omit members of this name.
+    /// Returns two signs that the API omits the value at `pointer` at the end of a list. `hasParent`: the object that
+    /// would contain the link is present. `isKnown`: known APIs omit members of this name.
     func omission(_ pointer: JSONPointer) -> (hasParent: Bool, isKnown: Bool) {
         let tokens = pointer.tokens
         guard let name = tokens.last else { return (false, false) }

@@ -1,7 +1,7 @@
 extension PagePlan {
-    /// Completes the caller's options with what the first response reveals.
+    /// Completes the caller's options with guesses from the first response.
     ///
-    /// - Returns: the plan, and one sentence, without a full stop, about each guess.
+    /// - Returns: the plan, and a clause for messages about each guess.
     /// - Throws: `decoding` if the response does not reveal enough. The message names the options to set.
     static func make(
         _ options: Pagination, _ response: PageResponse, _ first: RequestURL
@@ -86,8 +86,8 @@ extension PagePlan {
         guessed.append("the query item \(quoted(parameter)) takes the cursor")
     }
 
-    /// Selects style next or cursor for the location that the caller has set without a style. A URL is recognized by
-    /// its form.
+    /// Selects style next or cursor for a location that the caller has set without a style. Style next requires a value
+    /// in the form of a URL.
     private mutating func guessKind(
         of pointer: JSONPointer, _ options: Pagination, _ hints: PageHints, _ guessed: inout [String]
     ) throws(NightjarError) {
@@ -100,7 +100,8 @@ extension PagePlan {
         adopt(pointer, options.cursorParameter(usual: PageHints.parameter(for: pointer)).name, &guessed)
     }
 
-    /// Adopts a `has_more` flag with a `last_id`, as in OpenAI's API. Returns false if the response has none.
+    /// Selects style cursor if the response has a `has_more` flag and a `last_id`, as in OpenAI's API. Otherwise
+    /// returns false.
     private mutating func guessLastId(
         _ options: Pagination, _ hints: PageHints, _ guessed: inout [String]
     ) -> Bool {
@@ -111,7 +112,7 @@ extension PagePlan {
         return true
     }
 
-    /// Adopts a header field other than Link that contains the URL of the next page. Returns false if there is none.
+    /// Selects style header if a field other than Link contains the URL of the next page. Otherwise returns false.
     private mutating func guessField(_ hints: PageHints, _ guessed: inout [String]) -> Bool {
         guard let name = hints.nextField(withURL: true) else { return false }
         style = .header
@@ -120,8 +121,8 @@ extension PagePlan {
         return true
     }
 
-    /// Adopts a `has_more` flag with the ID of the last item as the cursor of the next page, as in Stripe's API.
-    /// Returns false if the list does not have this form.
+    /// Selects style cursor if the response has a `has_more` flag and its items have IDs, as in Stripe's API. The ID of
+    /// the last item is the cursor. Returns false if the list does not have this form.
     private mutating func guessLastItem(
         _ options: Pagination, _ hints: PageHints, _ first: RequestURL, _ guessed: inout [String]
     ) -> Bool {
@@ -176,10 +177,10 @@ extension PagePlan {
         return PageHints.offsetNames.first(where: options.declares) ?? usual
     }
 
-    /// Guesses from the request, for a response that does not reveal how the list continues. If the response indicates
-    /// that more follows, the first request or its endpoint may have the query item that selects the next page.
+    /// Guesses the next page from the first request, because the response does not specify it. The first request or its
+    /// endpoint may have a query item for an offset or a page number.
     ///
-    /// - Throws: `decoding` if more follows, or may follow, and the next request is unknown.
+    /// - Throws: `decoding` if more items follow, or may follow, and the next request is unknown.
     private mutating func guessByRequest(
         _ options: Pagination, _ hints: PageHints, _ first: RequestURL, _ guessed: inout [String]
     ) throws(NightjarError) {
@@ -192,15 +193,14 @@ extension PagePlan {
             throw NightjarError(
                 .decoding,
                 "the next page cannot be determined: the value at \(quoted(pointer.description)) of page 1 is not a "
-                    + "URL; "
-                    + "set style, next and param")
+                    + "URL; set style, next and param")
         }
         let requested = PageHints.requestedSize(first, options)
         guard let reason = hints.continuationHint(count: count) ?? hints.fullPage(count, requested: requested) else {
             let flag = options.more ?? hints.moreFlag()
             guessed.append(
-                flag.map { "\(quoted($0.description)) says that nothing follows, so it is the whole list" }
-                    ?? "nothing in the response says that more follows, so it is the whole list")
+                flag.map { "\(quoted($0.description)) says that no more items follow, so page 1 is the whole list" }
+                    ?? "nothing in the response says that more items follow, so page 1 is the whole list")
             return
         }
         guard count > 0, adoptNumber(options, first) else {
@@ -213,8 +213,8 @@ extension PagePlan {
         guessed.append("the query item \(quoted(parameter)) requests the next page")
     }
 
-    /// Adopts the query item for the offset or the page number: the one that the caller has set, or one of the first
-    /// request, or one that the endpoint declares. Sets ``style`` and ``parameter``. Returns false if there is none.
+    /// Selects the query item for the offset or the page number: set by the caller, present in the first request, or
+    /// declared by the endpoint. Sets ``style`` and ``parameter``. Returns false if there is none.
     private mutating func adoptNumber(_ options: Pagination, _ first: RequestURL) -> Bool {
         func isNumber(_ name: String) -> Bool { first.queryValue(name).flatMap(PageResponse.count) != nil }
         func startsAtFirst(_ name: String) -> Bool {

@@ -1,6 +1,6 @@
-/// How a list continues, completely determined: the caller's options and what the first response revealed.
+/// The rules by which a list continues: the caller's options, completed with values from the first response.
 struct PagePlan: Sendable, Equatable {
-    /// The style. ``Pagination/Style/guess`` only for a list of one page.
+    /// The style. Remains ``Pagination/Style/guess`` only for a list of one page.
     var style: Pagination.Style
     var items: JSONPointer
     /// The location of the cursor or URL, for styles cursor and next.
@@ -9,11 +9,11 @@ struct PagePlan: Sendable, Equatable {
     var parameter = ""
     /// The response field of style header.
     var header = ""
-    /// The location of the cursor within the last item, if no member of the response contains it.
+    /// The location of the cursor within the last item, if the ID of the last item is the cursor.
     var lastItem: JSONPointer?
     var more: JSONPointer?
     var total: JSONPointer?
-    /// The location of the page number, if the response reports it.
+    /// The location of the page number or of the offset, if the response reports it.
     var number: JSONPointer?
     /// The location of the number of the last page.
     var last: JSONPointer?
@@ -40,7 +40,7 @@ enum PagePosition: Sendable, Equatable {
         var value: String
     }
 
-    /// The fingerprint of the position. Nil for positions that may repeat: the end, and those set by the caller.
+    /// The fingerprint of the position. Nil for the first page, for the end, and for query items set by the caller.
     var fingerprint: FingerprintSet.Fingerprint? {
         let text: String
         switch self {
@@ -77,14 +77,14 @@ struct PageResponse {
 
     func find(_ pointer: JSONPointer) -> Range<Int>? { document.flatMap { index.value(at: pointer.tokens, in: $0) } }
 
-    /// Returns the value at a hinted location. Only the first ``MemberIndex/limit`` members of an object are
-    /// considered.
+    /// Returns the range of the value at a guessed location. Considers only the first ``MemberIndex/limit`` members of
+    /// an object.
     func hinted(_ path: [String]) -> Range<Int>? {
         document.flatMap { index.value(at: path, in: $0, amongFirst: true) }
     }
 
-    /// Returns the members of the object at `range`, up to ``MemberIndex/limit``. Returns an empty array if it is not
-    /// an object.
+    /// Returns the members of the object at `range`, up to ``MemberIndex/limit``. Returns an empty array if the value
+    /// is not an object.
     func members(of range: Range<Int>) -> [(name: String, value: Range<Int>)] { index.members(of: range) }
 
     func isObject(_ pointer: JSONPointer) -> Bool { find(pointer).flatMap(ranges.first) == UInt8(ascii: "{") }
@@ -98,8 +98,8 @@ struct PageResponse {
         return PageResponse.count(text)
     }
 
-    /// Returns the integer in `text` if it is between 0 and 2^52 - 1, so that the sum of two such numbers is exact in a
-    /// double.
+    /// Returns the integer in `text`, or nil if it is not between 0 and 2^52 - 1. A double represents the sum of two
+    /// such integers exactly.
     static func count(_ text: String) -> Int? {
         guard let number = Int(text), number >= 0, number < 1 << 52 else { return nil }
         return number

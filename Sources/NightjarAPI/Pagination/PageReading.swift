@@ -1,5 +1,4 @@
-/// Extracts the items and the next page from one response, as the plan specifies. ``PageTraversal`` has the table of
-/// the rules.
+/// Extracts the items and the next page from one response, as the plan specifies. ``PageTraversal`` lists the rules.
 struct PageReading {
     enum Next: Equatable {
         case position(PagePosition)
@@ -38,8 +37,8 @@ struct PageReading {
         return elements
     }
 
-    /// Returns true if the server wrote an empty list as null (as Go does) or omitted it (as proto3's JSON does). The
-    /// location was set by the caller or found in an earlier response: a guessed location always contains an array.
+    /// Returns true if the server wrote an empty list as null (as Go does) or omitted the list (as proto3's JSON does).
+    /// A location that was guessed from the first response contains an array there.
     private func isEmptied(_ list: Range<Int>?) -> Bool {
         guard let list else {
             return [plan.next, plan.more, plan.total].contains { $0.flatMap(response.find) != nil }
@@ -75,7 +74,7 @@ struct PageReading {
                 "item \(index) of page \(place.number) has \(response.typeName(value)) at "
                     + "\(quoted(pointer.description)), where its key was expected")
         }
-        // Equal strings have the same fingerprint, however they are escaped.
+        // Equal strings with different escapes must have the same fingerprint.
         if kind == UInt8(ascii: "\""), response.ranges.bytes(of: value).contains(UInt8(ascii: "\\")),
             let text = response.ranges.text(of: value)
         {
@@ -86,7 +85,8 @@ struct PageReading {
 
     var countsPlaces: Bool { plan.style == .page || plan.style == .offset }
 
-    /// Returns true if another page with these items must be the same page, because the items are distinctive.
+    /// Returns true if the items are so distinctive that a second page with the same items must be a repetition of this
+    /// page.
     func areDistinctive(_ elements: [Range<Int>]) -> Bool {
         guard options.key == nil else { return true }
         var seenItems = FingerprintSet()
@@ -100,9 +100,8 @@ struct PageReading {
     /// The minimum number of distinct scalar values that make a page distinctive. Fewer may repeat by chance.
     private static let minimumDistinctive = 3
 
-    /// Returns true if this page, whose next position was loaded before, ends the list and is not a loop: the page has
-    /// no items, earlier pages had some, and the page itself was requested with the position `next`. Some servers end a
-    /// feed this way.
+    /// Returns true if this page ends the list by repeating its own position as the next position, as in some feeds.
+    /// The page must have no items, and earlier pages must have had some.
     func endsByRepeating(_ next: PagePosition, _ elements: [Range<Int>]) throws(NightjarError) -> Bool {
         guard elements.isEmpty, place.seen > 0, next == place.position else { return false }
         return try moreFollows() != true
@@ -116,12 +115,11 @@ struct PageReading {
         let why =
             switch plan.style {
             case .page, .offset:
-                "the server ignores the query item \(quoted(plan.parameter)) or counts wrongly; set param, or total "
+                "the server ignores the query item \(quoted(plan.parameter)) or counts wrongly; set param, total "
                     + "or more"
             case .cursor:
                 "the server ignores the query item \(quoted(plan.parameter)) or repeats its cursors; set param to "
-                    + "the query "
-                    + "item that takes the cursor"
+                    + "the query item that takes the cursor"
             case .header where options.requestHeader != nil || !plan.parameter.isEmpty:
                 "the server ignores the token or repeats it; set param or request_header to the item or field that "
                     + "takes the token"
@@ -145,7 +143,7 @@ struct PageReading {
             switch plan.style {
             case .page, .offset:
                 "the server ignores the query item \(quoted(plan.parameter)), or starts again after its last page; "
-                    + "set param, or total or more"
+                    + "set param, total or more"
             default: "the server returns to an earlier position"
             }
         return NightjarError(.protocol, "\(what), \(how): \(why)")
@@ -197,14 +195,13 @@ struct PageReading {
                 throw NightjarError(
                     .decoding,
                     "page \(place.number) has no URL in its header field \(quoted(name)); set param or "
-                        + "request_header to "
-                        + "the item or field that sends the value back")
+                        + "request_header to the item or field that sends the value back")
             }
             return .url(token)
         }
     }
 
-    /// Returns the page after these elements, which are the last ones by the counts in the response. Returns nil if the
+    /// Returns the position after this page, although the list ends by the counts in the response. Returns nil if the
     /// style does not count positions, or if the response has a flag for more items.
     func beyond(_ elements: [Range<Int>]) throws(NightjarError) -> Next? {
         guard try moreFollows() == nil else { return nil }
@@ -217,7 +214,7 @@ struct PageReading {
     private func behindCursor(_ elements: [Range<Int>], _ more: Bool?) throws(NightjarError) -> Next {
         if let pointer = plan.lastItem {
             guard let last = elements.last else { return try end(more, "an item to continue after") }
-            guard more == true else { return try absent(elements.count, more, "whether more follows") }
+            guard more == true else { return try absent(elements.count, more, "a flag for more items") }
             guard let text = cursor(pointer, in: last) else {
                 return try end(more, "a cursor at \(quoted(pointer.description)) of its last item")
             }
@@ -241,20 +238,19 @@ struct PageReading {
 
     /// Returns the end of the list, because the response does not specify a next page.
     ///
-    /// - Throws: `decoding` if the response indicates that more follows, because a truncated list must not look
+    /// - Throws: `decoding` if the response indicates that more items follow, because a truncated list must not look
     ///   complete.
     private func end(_ more: Bool?, _ lack: String) throws(NightjarError) -> Next {
         guard more == true else { return .end }
         let flag = plan.more.map { " at \(quoted($0.description))" } ?? ""
         throw NightjarError(
             .decoding,
-            "page \(place.number) says\(flag) that more follows, but lacks \(lack); the list cannot continue with "
-                + "style "
-                + plan.style.rawValue)
+            "page \(place.number) says\(flag) that more items follow, but lacks \(lack); the list cannot continue "
+                + "with style \(plan.style.rawValue)")
     }
 
-    /// Returns the end of the list if that is plausible although the response lacks the value that specifies the next
-    /// page. Applies the checks of ``PageTraversal``.
+    /// Handles a response without the value that specifies the next page. Returns the end of the list if the checks of
+    /// ``PageTraversal`` allow it, or throws.
     private func absent(_ count: Int, _ more: Bool?, _ what: String) throws(NightjarError) -> Next {
         if more == true {
             return try end(more, what + (plan.next.map { " at \(quoted($0.description))" } ?? ""))
@@ -274,15 +270,15 @@ struct PageReading {
         if count < PageHints.requestedSize(first, options) ?? PageHints.smallestPage { return .end }
         throw NightjarError(
             .decoding,
-            "style \(name) does not fit: page 1 lacks \(what)\(place), and nothing in it says that its \(count) items "
-                + "are the whole list; set style, or set size, total or more if the server ends its lists this way")
+            "style \(name) does not fit: page 1 lacks \(what)\(place), and nothing indicates that its \(count) "
+                + "items are the whole list; set style, or set size, total or more")
     }
 
     private func moreFollows() throws(NightjarError) -> Bool? {
         guard let pointer = plan.more, response.document != nil else { return nil }
         let value = response.find(pointer)
         if let flag = response.flag(value) { return flag }
-        // A missing flag is ignored, but a flag whose location the caller has set must be in the first response.
+        // A missing flag is ignored. If the caller has set the location, the first response must contain the flag.
         guard options.more != nil, value != nil || place.position == .first else { return nil }
         throw NightjarError(
             .decoding,

@@ -1,6 +1,7 @@
 import NIOCore
 
-/// Serializes positions in a list as text, to resume in another run: base64url (RFC 4648 section 5) of compact JSON.
+/// Serializes positions in a list as text, so that another run can resume there. The text is the base64url encoding
+/// (RFC 4648 section 5) of compact JSON.
 ///
 /// The text contains the position, the plan, and a fingerprint of the first request, which must be the same in the
 /// other run. The text contains no secrets: query items that carry credentials are omitted from URLs and restored from
@@ -127,7 +128,7 @@ struct PageStateOrigin: Sendable {
     private static let damaged = NightjarError(
         .invalidArgument, "the state was not created by a paginator, or it is damaged")
 
-    /// Accepts only integers up to 2^53, which doubles represent exactly, because callers may process a state as JSON.
+    /// Accepts only integers up to 2^53, which doubles represent exactly.
     private func count(_ value: JSONValue?, from least: Int64 = 0) throws(NightjarError) -> Int {
         guard case .integer(let number) = value, (least...(1 << 53)).contains(number), let count = Int(exactly: number)
         else { throw PageStateOrigin.damaged }

@@ -63,7 +63,7 @@ extension PageTraversal {
         var next: PageReading.Next?
         /// The place of the next page. Its position is valid only if `next` is not nil.
         var place: PagePlace
-        /// True if the list has ended by the response's counts, and the next page is requested only to check that the
+        /// True if the list ends by the counts in the response. The next page is then requested only to check that the
         /// server uses the page number or offset.
         var requestsBeyond = false
     }
@@ -114,18 +114,18 @@ extension PageTraversal {
         guard kept > 0 || history.emptyPages < PageTraversal.maximumEmptyPages || ends else {
             throw NightjarError(
                 .protocol,
-                "\(history.emptyPages + 1) consecutive pages had no new items, but the server says that more follow")
+                "\(history.emptyPages + 1) consecutive pages had no new items, but the server says that more items "
+                    + "follow")
         }
     }
 
-    /// Handles a 304 response to the conditional header fields that the caller has set: the list is not modified.
+    /// Handles a 304 response to conditional header fields that the caller has set.
     mutating func takeUnmodified(_ place: PagePlace) throws(NightjarError) {
         guard place.number == 1 else {
             throw NightjarError(
                 .decoding,
                 "page \(place.number) has status 304 and no content; send conditional header fields only for lists "
-                    + "of one "
-                    + "page")
+                    + "of one page")
         }
         var behind = place.next
         behind.position = .end

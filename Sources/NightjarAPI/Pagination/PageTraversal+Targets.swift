@@ -47,7 +47,8 @@ extension PageTraversal {
         return parts.dropLast().joined(separator: ", ") + " and " + last
     }
 
-    /// Resolves the URL of the next page from a response.
+    /// Resolves the URL of the next page from a response. Removes secrets of the first request from a URL of another
+    /// origin.
     ///
     /// - Throws: `protocol` if the URL is invalid.
     func followed(_ text: String, from responseURL: RequestURL) throws(NightjarError) -> RequestURL {
@@ -73,18 +74,18 @@ extension PageTraversal {
             if PercentEncoding.decoded(RequestURL.nameOf(own)) == name { return true }
             let secret = PercentEncoding.decoded(RequestURL.valueOf(own))
             if secret.count < PageTraversal.recognizableSecret { return !value.isEmpty && secret == value }
-            // Finds a secret inside another value, such as a complete URL of the list in a query item.
+            // Also find a secret inside a longer value, such as a complete URL of the list.
             return value.contains(secret)
         }
     }
 
-    /// The minimum length in bytes of a secret to search for inside other values. Shorter secrets occur in them by
+    /// The minimum length in bytes of a secret to search for inside other values. Shorter secrets may occur there by
     /// chance.
     private static let recognizableSecret = 8
 
     /// Checks that the list may continue at `url`.
     ///
-    /// - Throws: `protocol` if the origin is not allowed.
+    /// - Throws: `protocol` if the origin is not allowed, or if only the first page uses TLS.
     func check(_ url: RequestURL) throws(NightjarError) {
         guard url.origin != first.origin else { return }
         if first.origin.isTLS, !url.origin.isTLS {
@@ -104,11 +105,11 @@ extension PageTraversal {
 
     // MARK: Limits
 
-    /// The maximum number of consecutive pages without new items. Filters that a server applies after paging leave
-    /// pages empty, but at most dozens in a row.
+    /// The maximum number of consecutive pages without new items. A server that filters items after paging sends at
+    /// most dozens of empty pages in a row.
     static let maximumEmptyPages = 1000
-    /// The maximum number of consecutive pages that repeat an earlier page whose items are not distinctive. Lists of
-    /// measured values can have many equal pages, because the values may stay the same for a long time.
+    /// The maximum number of consecutive pages that repeat earlier pages, if their items are not distinctive. A list of
+    /// measured values can have many equal pages.
     static let maximumKnownInARow = 100
     /// The statuses with which servers respond to a request for a page after the last page.
     static let indicatesNone = [400, 404, 410, 416, 422]

@@ -5,7 +5,7 @@ import NIOCore
 ///     needsPage ──▶ load ──received──▶ deliver ──▶ (the next page is loaded in advance: prefetch)
 ///                     └────failed────▶ fail      the position is kept: the next needsPage loads the same page again
 ///
-/// One load at a time, and pages in order. The end of the list, by style:
+/// Pages are loaded one at a time and delivered in order. The end of the list depends on the style:
 ///
 /// | style         | next page                      | ends                                                            |
 /// |---------------|--------------------------------|-----------------------------------------------------------------|
@@ -20,21 +20,22 @@ import NIOCore
 ///
 /// 1. The object that would contain the link is present (`links`, `_links`, `paging`, ...; for link, a Link field with
 ///    other pages): end.
-/// 2. Another part of the response indicates that more follows: error.
+/// 2. Another part of the response indicates that more items follow: error.
 /// 3. Known APIs omit members of this name at the end (such as `nextPageToken`): end.
-/// 4. The page has no items, as many as `total`, fewer than the requested size (``Pagination/size`` or a common query
-///    item) or, if no size was requested, fewer than any server's default: end.
+/// 4. The page has no items, at least `total` items, or fewer items than the requested size (``Pagination/size`` or a
+///    common query item): end. If no size was requested, the smallest default of known servers applies.
 /// 5. Otherwise: error.
 ///
 /// In later responses an absent value is the end.
 ///
 /// A true `more` in a response without a next page is always an error, because the list would be truncated. For page
-/// and offset it takes precedence over `total` and the last page.
+/// and offset, a true `more` takes precedence over `total` and the last page number.
 ///
-/// A list that is null is an empty page. So is an absent list if `next`, `more` or `total` is present, because servers
-/// omit empty values. Otherwise an absent list is an error.
+/// A list that is null is an empty page. An absent list is an empty page if `next`, `more` or `total` is present,
+/// because servers omit empty values. Otherwise an absent list is an error.
 ///
-/// A page that repeats the items of an earlier page is an error if that shows that the server ignores the request:
+/// A page that repeats the items of an earlier page is an error if the repetition shows that the server ignores the
+/// request:
 ///
 /// | items                                           | repeated                                                       |
 /// |-------------------------------------------------|----------------------------------------------------------------|
@@ -46,7 +47,7 @@ import NIOCore
 ///
 /// In the last case, one more page is requested if the style is page or offset, the list ends by `total` or its last
 /// page number, and no page differs from the first. A server that uses the number sends an empty page or an error
-/// status; a server that ignores the number sends the same page again. For page and offset, a partial page that is
+/// status. A server that ignores the number sends the same page again. For page and offset, a partial page that is
 /// repeated immediately is the end, because it is the tail of a list that grows at the front while it is read.
 ///
 /// The position must change from page to page, regardless of the items: a next page that was loaded before is an error.
@@ -66,7 +67,7 @@ package struct PageTraversal: Sendable {
         case load(PageTarget)
         /// Cancel the load in flight and do not report its result.
         case cancelLoad
-        /// Complete the oldest pending request for a page with this page. The next two actions complete the oldest
+        /// Complete the oldest pending request for a page with this page. ``end`` and ``fail(_:)`` complete the oldest
         /// request too.
         case deliver(LoadedPage)
         case end
@@ -93,7 +94,7 @@ package struct PageTraversal: Sendable {
     private var waiterCount = 0
     /// Pages loaded in advance.
     var ready: [LoadedPage] = []
-    /// An error that occurred while no page was requested. The next request for a page fails with it.
+    /// An error that occurred while no page was requested. The next request for a page fails with this error.
     private var held: NightjarError?
     private var wasRequested = false
 
@@ -250,7 +251,7 @@ package struct PageTraversal: Sendable {
     /// The position of ``state``, serialized on demand.
     package var position: SavedPosition { SavedPosition(saved: given, origin: origin) }
 
-    /// The number of the page that is being loaded. Nil if none is.
+    /// The number of the page that is being loaded. Nil if no load is in flight.
     package var numberInFlight: Int? {
         guard isLoading, case .at(let place) = frontier else { return nil }
         return place.number
@@ -301,8 +302,7 @@ package struct PageTraversal: Sendable {
                 }
             }
         }
-        // Prefetching: an error is ignored here, because it occurs again and is reported when the caller asks for the
-        // page.
+        // When prefetching, ignore an error. The error occurs again when the caller requests the page.
         if wasRequested, !isLoading, held == nil, ready.count < options.prefetch, case .at(let place) = frontier,
             let action = try? load(place)
         {

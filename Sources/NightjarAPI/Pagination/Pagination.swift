@@ -1,4 +1,4 @@
-/// How a list continues from one response to the next.
+/// Options for reading a list page by page.
 ///
 /// Error messages use the option names of Lua, JSON and endpoint descriptions: `param`, `size_param`, `request_header`,
 /// `max_pages`, `max_items` and `allow_origins`.
@@ -9,8 +9,8 @@ public struct Pagination: Sendable {
         /// A page number: `?page=2`. Has the same limitation as ``offset``.
         case page
         /// An offset: `?offset=20`. If the list changes while it is read, the result is incomplete. Items deleted
-        /// before the current position cause other items to be missed. Items inserted before it cause other items to be
-        /// repeated, unless ``Pagination/key`` removes the repetitions.
+        /// before the current position cause other items to be missed. Items inserted before the current position cause
+        /// other items to be repeated, unless ``Pagination/key`` removes the repetitions.
         case offset
         /// `?cursor=...`, an opaque string from the previous response.
         case cursor
@@ -19,7 +19,7 @@ public struct Pagination: Sendable {
         /// The URL of the next page in the body.
         case next
         /// A token in a response header field, sent back in a query item or header field. Without ``parameter`` and
-        /// ``requestHeader`` the field contains the URL of the next page.
+        /// ``requestHeader``, the field contains the URL of the next page.
         case header
         /// The caller sets the next page after each page.
         case custom
@@ -31,8 +31,8 @@ public struct Pagination: Sendable {
     /// The location of the cursor or of the URL of the next page. Nil: determined from the first response.
     /// ``PageTraversal`` describes when an absent value is the end.
     public var next: JSONPointer?
-    /// The location of an item's unique key within the item. Items with the same key are delivered once. While the
-    /// paginator exists, each item takes 16 to 37 bytes of memory; without a key, each page does.
+    /// The location of an item's unique key within the item. Items with the same key are delivered once. The paginator
+    /// keeps 18 to 37 bytes in memory for each item, or for each page if there is no key.
     public var key: JSONPointer?
     /// The query item that selects a page: `page`, `offset`, `cursor`. Nil: the default name of the style.
     public var parameter: String?
@@ -47,14 +47,14 @@ public struct Pagination: Sendable {
     /// For ``Style/header``: the request field that sends the token back. Nil: ``parameter`` sends it back, or the
     /// response field contains the URL of the next page.
     public var requestHeader: String?
-    /// The location of a boolean that indicates whether more items follow. Nil: none. False ends the list. True without
-    /// a next page is an error.
+    /// The location of a boolean that indicates whether more items follow. Nil: none. False ends the list. If the value
+    /// is true but the next page is missing, loading fails.
     public var more: JSONPointer?
     /// The location of the total number of items. Nil: none.
     public var total: JSONPointer?
     /// The number of pages to load in advance, 0 to ``largestPrefetch``. Their responses are kept in memory.
     public var prefetch = 1
-    /// The maximum number of pages. Exceeding it is an error, never a silent end.
+    /// The maximum number of pages. A longer list is an error.
     public var maximumPages = 100_000
     public var maximumItems = 10_000_000
     /// Other origins that the next page may have. They receive no credentials.

@@ -3,7 +3,7 @@ import NightjarHTTP
 extension DocumentTree {
     /// Reads a document in JSON or YAML, detected from its contents.
     ///
-    /// - Throws: `decoding` with line and column.
+    /// - Throws: `decoding` with line and column, `too_large`, or `no_memory`.
     static func reading(_ source: UnsafeRawBufferPointer, name: String) throws(NightjarError) -> DocumentTree {
         guard source.count <= maximumLength else {
             throw NightjarError(.tooLarge, "\(name) is larger than \(maximumLength >> 30) GiB")

@@ -4,7 +4,7 @@ import NightjarHTTP
 extension DocumentTree {
     /// Reads JSON. RFC 8259.
     ///
-    /// - Throws: `decoding` with line and column.
+    /// - Throws: `decoding` with line and column, or `no_memory`.
     static func json(_ source: [UInt8], name: String) throws(NightjarError) -> DocumentTree {
         try TreeBuilder.checkMemory(source.count, name)
         guard let parser = njs_parser_new() else { throw .noMemory(source.count, for: "a JSON parser") }

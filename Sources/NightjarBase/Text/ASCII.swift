@@ -105,7 +105,7 @@ public func quoted(_ text: some StringProtocol, limit: Int = 80) -> String {
     return result + "\""
 }
 
-/// Quotes bytes from the network for an error message, escaped and truncated like text.
+/// Quotes bytes from the network for an error message. Escapes and truncates them like text.
 package func quoted(_ bytes: UnsafeRawBufferPointer) -> String {
     quoted(String(decoding: bytes.prefix(4 * 81), as: UTF8.self))
 }

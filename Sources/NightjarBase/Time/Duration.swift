@@ -1,5 +1,5 @@
 extension Duration {
-    /// Whole nanoseconds, clamped to the range of Int64 (292 years).
+    /// The duration in whole nanoseconds, clamped to the range of Int64 (292 years).
     public var nanosecondsClamped: Int64 {
         let (seconds, attoseconds) = components
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

@@ -14,7 +14,7 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// - Throws: `invalid_argument` for an empty key, for a name or key that is not allowed in that place, and for a
     ///   prefix in the query or in a cookie. The message does not quote the key.
     public init(_ key: String, in place: Place, prefix: String = "") throws(NightjarError) {
-        guard !key.isEmpty else { throw NightjarError(.invalidArgument, "the API key is empty") }
+        guard !key.isEmpty else { throw NightjarError(.invalidArgument, "the API key must not be empty") }
         switch place {
         case .header(let name):
             guard FieldSyntax.isToken(name.utf8) else {
@@ -38,7 +38,9 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
             }
             value = prefix + key
         case .query(let name):
-            guard !name.isEmpty else { throw NightjarError(.invalidArgument, "the API key's query name is empty") }
+            guard !name.isEmpty else {
+                throw NightjarError(.invalidArgument, "the name of the API key's query item must not be empty")
+            }
             guard prefix.isEmpty else {
                 throw NightjarError(.invalidArgument, "an API key in the query cannot have a prefix")
             }
@@ -64,8 +66,8 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
         self.place = place
     }
 
-    /// The name to add to the sensitive names of the client's ``RequestTemplate``, so that a value that the caller sets
-    /// under this name is masked as well.
+    /// The name to add to the sensitive names of the client's ``RequestTemplate``. Values that the caller sets under
+    /// this name are then masked too.
     public var sensitiveName: String {
         switch place {
         case .header(let name), .query(let name): name
@@ -82,9 +84,10 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
     public var description: String { "API key ***" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Returns the request with the key. A request that already has a value in that place is returned unchanged: a call
-    /// may set its own key, and a redirect may keep the client's key in its query. The caller must check that the
-    /// origin may receive the key.
+    /// Returns the request with the key. Returns the request unchanged if it already has a value in the place of the
+    /// key.
+    ///
+    /// The caller must check that the origin may receive the key.
     ///
     /// - Throws: `invalid_url` if the target becomes too long.
     public func attached(to request: PreparedRequest) throws(NightjarError) -> PreparedRequest {

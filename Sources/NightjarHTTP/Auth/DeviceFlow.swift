@@ -1,4 +1,4 @@
-/// Polls the token endpoint until the user, on another device, has granted or denied access. RFC 8628 section 3.5.
+/// Polls the token endpoint until the user has granted or denied access on another device. RFC 8628 section 3.5.
 ///
 ///     idle ──begin──▶ waiting ──timer──▶ polling ──token──▶ ended
 ///                        ▲◀──pending, slow_down, network──┤
@@ -37,7 +37,7 @@ public struct DeviceFlow: Sendable {
 
     /// The increase of the interval after `slow_down`. RFC 8628 section 3.5.
     private static let slowdown = Duration.seconds(5)
-    /// The maximum number of times the interval is doubled.
+    /// The maximum number of times that the interval is doubled.
     private static let mostDoublings = 6
 
     public init(_ authorization: DeviceAuthorization) {
@@ -87,8 +87,7 @@ public struct DeviceFlow: Sendable {
         }
     }
 
-    /// Starts the timer for the next poll. The timer fires when the code expires at the latest, in which case the flow
-    /// fails.
+    /// Starts the timer for the next poll. The timer fires no later than the expiry of the code.
     private mutating func scheduleNextPoll(_ wait: Duration, _ now: UInt64) -> [Action] {
         state = .waiting
         return [.startTimer(min(wait, now.wait(until: expiry)))]
@@ -106,7 +105,7 @@ extension DeviceFlow.Action: CustomStringConvertible, CustomReflectable {
         switch self {
         case .show(let code, let page, _): "show \(code) for \(page)"
         case .startTimer(let wait): "start timer of \(wait.inSeconds) s"
-        case .poll: "ask"
+        case .poll: "poll"
         case .done: "done"
         case .fail(let reason): "fail: \(reason)"
         }

@@ -9,14 +9,14 @@
 ///       load ─▶ save ─▶ refreshed, unsaved or ended
 ///
 /// A save is a compare-and-swap on the version of the record. If another process has saved a record since the load, the
-/// update loads and decides again, so that an older login never replaces a later one. The lock only prevents two
-/// processes from spending the same refresh token. A login and a logout need no lock, because the save of the process
-/// that holds the lock then fails with a conflict.
+/// update loads and decides again, so that an older login never replaces a later login. The lock only prevents two
+/// processes from spending the same refresh token. A login and a logout need no lock: if they change the record, the
+/// save of the process that holds the lock fails with a conflict.
 ///
 /// The intent is saved before the refresh token is spent. It contains the idempotency key with which another process
 /// can repeat the exchange and receive the same response. The new token is saved before it is used.
 ///
-/// Each event returns the one action to carry out next.
+/// Each event returns the next action to carry out.
 public struct LoginUpdate: Sendable {
     public let purpose: Purpose
     private let held: Token?
@@ -33,13 +33,13 @@ public struct LoginUpdate: Sendable {
     private var isLocked = false
     public private(set) var isAbandoned = false
     private var rounds = 0
-    /// True if a save of the new login was reported as failed but may have taken place.
+    /// True if a save of the new login was reported as failed but may have succeeded.
     private var mayBeStored = false
     private var triedConfigured = false
     private var triedItself = false
 
     /// - Parameters:
-    ///   - held: the token in use, which is expiring or was refused. Nil: none.
+    ///   - held: the token in use, which is expiring or was refused. Nil if there is none.
     ///   - seen: the last known record of the store.
     public init(
         _ purpose: Purpose, held: Token?, configured: ConfiguredToken?, seen: KnownLogin, _ capabilities: Capabilities
@@ -51,7 +51,7 @@ public struct LoginUpdate: Sendable {
         self.capabilities = capabilities
     }
 
-    /// True if a cancellation now would lose a token, a login or a logout.
+    /// True if a cancellation could now lose a token, a login or a logout.
     public var mustFinish: Bool {
         switch state {
         case .ended: false
@@ -83,7 +83,7 @@ public struct LoginUpdate: Sendable {
         hasLoaded = true
         switch purpose {
         case .keep(let token):
-            // The token is already in the store: an earlier save was reported as failed but took place. Other clients
+            // The token is already in the store: an earlier save was reported as failed but succeeded. Other clients
             // may have refreshed the token since that save.
             if let stored, stored.lineage == token.lineage { return end(stored.token.map(Outcome.adopted) ?? .ended) }
             if mayBeStored { return end(.adopted(token)) }
@@ -94,7 +94,7 @@ public struct LoginUpdate: Sendable {
             let hasLogin = stored?.token != nil
             func isStored(_ lineages: [UInt64]) -> Bool { stored.map { lineages.contains($0.lineage) } ?? false }
             switch previous {
-            // A logout that could not be saved is saved now, unless another login was saved after it.
+            // A logout that could not be saved is saved now, unless another login was saved in the meantime.
             case .lineages(let lineages, mustEnd: true) where !hasLogin || isStored(lineages):
                 return end(stored, of: isStored(lineages) ? stored?.lineage : lineages.first, using: &random)
             case .unknown(let lineages):
@@ -143,10 +143,10 @@ public struct LoginUpdate: Sendable {
         }
     }
 
-    /// Reports that the store holds another version than the one to replace.
+    /// Reports that the store does not hold the version to replace.
     ///
-    /// - Parameter afterFailure: true if an earlier attempt at this save was reported as failed. That attempt may have
-    ///   taken place before another process replaced the record.
+    /// - Parameter afterFailure: true if an earlier attempt at this save was reported as failed. The attempt may have
+    ///   succeeded before another process replaced the record.
     public mutating func conflicted(afterFailure: Bool) -> Action {
         if afterFailure {
             mayBeStored = true
@@ -191,7 +191,7 @@ public struct LoginUpdate: Sendable {
             token.lineage = exchange.lineage
             return end(.unsaved(UnsavedLogin(token: token, origin: origin, configured: exchange.configured)))
         case .invalidGrant:
-            // Without a login in the store, the client's own credentials were refused and the store need not change.
+            // If the store holds no login, there is no login to end in the store.
             guard exchange.separate == nil, let over = exchange.over, over.token != nil else { return end(.ended) }
             let tombstone = StoredLogin(
                 .refused, lineage: over.lineage, generation: StoredLogin.generation(after: over),
@@ -248,22 +248,23 @@ public struct LoginUpdate: Sendable {
             origin: .login(before: .version(stored?.version), mayBeStored: false))
     }
 
-    /// Returns the configured token. Nil if it was tried already, or if a client has stored it before and may have
-    /// spent its refresh token.
+    /// Returns the configured token. Returns nil if this update has tried the token, or if a client has stored the
+    /// token before and may have spent its refresh token.
     private func usable(over stored: StoredLogin?) -> ConfiguredToken? {
         guard let configured, !triedConfigured else { return nil }
-        // If this client has a login, another program has deleted the record, and the configured token was used before.
+        // If this client has a login, the record was deleted and the configured token may have been used before.
         guard let stored else { return held == nil ? configured : nil }
         return stored.configured == configured.identity ? nil : configured
     }
 
-    /// True if the token can be used in place of the held one.
+    /// Returns true if the token can replace the held token: it is another token and has not expired.
     private func serves(_ token: Token, at now: Timestamp) -> Bool {
         if held != nil, token.access == held?.access { return false }
         return token.expiry.map { $0 > now } ?? true
     }
 
-    /// Tries the configured token, then the client's own credentials, after the server has refused the stored login.
+    /// Tries other ways to obtain a token after the server has refused the stored login: the configured token, then the
+    /// client's own credentials.
     private mutating func tryAlternatives(
         after refused: Exchange, over tombstone: StoredLogin, at now: Timestamp,
         using random: inout some RandomNumberGenerator
@@ -299,7 +300,8 @@ public struct LoginUpdate: Sendable {
         guard !isAbandoned else { return end(.failed(.network)) }
         let spends = basis.token?.refresh != nil && capabilities.refreshes
         guard spends || capabilities.logsInByItself else { return end(.ended) }
-        // The refresh token may have reached the server already. With another key, the exchange would spend it twice.
+        // An earlier exchange may have reached the server. Its key is used again, because an exchange with another key
+        // would spend the refresh token twice.
         let taken = basis.key.flatMap { IdempotencyKey($0) }
         let key = spends ? (taken ?? IdempotencyKey(using: &random)).text : nil
         let exchange = Exchange(
@@ -333,8 +335,8 @@ public struct LoginUpdate: Sendable {
     private mutating func end(
         _ stored: StoredLogin?, of lineage: UInt64?, using random: inout some RandomNumberGenerator
     ) -> Action {
-        // Another tombstone is replaced too. Otherwise a login that preceded this logout and was not saved could
-        // replace that tombstone later.
+        // Replace even a tombstone. Otherwise, an unsaved login from before this logout could replace that tombstone
+        // later.
         let tombstone = StoredLogin(
             .loggedOut, lineage: lineage ?? random.next(), generation: StoredLogin.generation(after: stored),
             configured: stored?.configured)
@@ -342,8 +344,8 @@ public struct LoginUpdate: Sendable {
         return .save(tombstone, replacing: stored?.version, isCritical: true)
     }
 
-    /// Removes the intent of an exchange that did not spend the refresh token. The intent stays if an earlier exchange
-    /// with the same key may have spent it.
+    /// Removes the intent of an exchange that did not spend the refresh token. Keeps the intent if an earlier exchange
+    /// with the same key may have spent the refresh token.
     private mutating func settle(_ exchange: Exchange, _ failure: TokenRefresh.Failure) -> Action {
         if !exchange.replacesUnsaved { unsaved?.key = nil }
         guard exchange.key != nil, exchange.separate == nil, !exchange.replacesUnsaved, var login = exchange.over else {

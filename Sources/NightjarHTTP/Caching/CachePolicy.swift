@@ -1,4 +1,4 @@
-/// How a call uses the cache. The raw values are the names in C and Lua.
+/// The way in which a call uses the cache. The raw values are the names in C and Lua.
 public enum CachePolicy: String, CaseIterable, Sendable {
     /// RFC 9111: fresh responses are served, stale responses are validated.
     case `protocol` = "protocol"
@@ -12,7 +12,7 @@ public enum CachePolicy: String, CaseIterable, Sendable {
     case cacheElseLoad = "cache_else_load"
     /// Like `cacheElseLoad`, but the call fails with `cache_miss` if nothing is stored. The server is never contacted.
     case cacheOnly = "cache_only"
-    /// Stored responses of any age are served immediately. Stale ones are revalidated in the background.
+    /// Stored responses of any age are served immediately. Stale responses are revalidated in the background.
     case offlineFirst = "offline_first"
 
     /// True if stored responses of any age are served.

@@ -59,7 +59,7 @@ extension CacheStatus.ForwardReason {
 }
 
 extension Storability.Refusal {
-    /// The reason, for messages. It follows a colon.
+    /// The reason, for messages.
     public var sentence: String {
         switch self {
         case .method: "only responses to GET are stored"

@@ -24,8 +24,8 @@ public enum Invalidation {
     /// The maximum number of URLs per response.
     private static let largestCount = 8
 
-    /// True if the response clears the cache of the origin: `Clear-Site-Data: "cache"` or `"*"`. Clear Site Data
-    /// section 3.1.
+    /// Returns true if the response clears the cache of the origin: `Clear-Site-Data: "cache"` or `"*"`. Clear Site
+    /// Data section 3.1.
     public static func clearsOrigin(_ head: ResponseHead) -> Bool {
         var isCleared = false
         head.headers.forEach("clear-site-data") { value in
@@ -38,8 +38,8 @@ public enum Invalidation {
 }
 
 extension ResponseHead {
-    /// True if a single Content-Location field names the URL of the request. The body is then the representation that a
-    /// GET would return. RFC 9110 section 8.7.
+    /// Returns true if the only Content-Location field contains the URL of the request. The body is then the
+    /// representation that a GET would return. RFC 9110 section 8.7.
     func isRepresentation(of url: RequestURL) -> Bool {
         var isSame = true
         var count = 0

@@ -9,14 +9,14 @@ import DequeModule
 /// A response that cannot be stored serves only its own request, so other requests should not wait for it. The keys of
 /// such responses are remembered, and later requests for these keys do not wait.
 public struct SharedFetches: Sendable {
-    /// A request that needs a response. The caller assigns the numbers and never reuses one.
+    /// The number of a request that needs a response. The caller assigns the numbers and never reuses a number.
     public typealias Member = UInt64
 
     public enum Place: Equatable, Sendable {
         /// The request fetches the response for all waiters.
         case leads
         case waits
-        /// The request fetches the response for itself only, and no request waits for it.
+        /// The request fetches the response only for itself. No other request waits.
         case isIndependent
     }
 
@@ -54,7 +54,7 @@ public struct SharedFetches: Sendable {
         return .waits
     }
 
-    /// True if the last response for the key could not be stored.
+    /// Returns true if the last response for the key could not be stored.
     public func isKnownNotStorable(_ key: CacheKey) -> Bool {
         !notStorableKeys.isEmpty && notStorableKeys.contains(key)
     }
@@ -77,13 +77,12 @@ public struct SharedFetches: Sendable {
         return end(key, member)
     }
 
-    /// Ends a fetch that failed. The waiters fetch in parallel, because failing one after the other would take too
-    /// long.
+    /// Ends a fetch that failed. The waiters then fetch concurrently, because consecutive failures would take too long.
     ///
     /// - Returns: the waiters, each of which fetches for itself.
     public mutating func failed(_ key: CacheKey, by member: Member) -> [Member] { end(key, member) }
 
-    /// Removes a request that no longer needs the response, or has one.
+    /// Removes a request that has a response or no longer needs it.
     ///
     /// - Returns: the waiter that becomes the leader, if there is one.
     public mutating func left(_ key: CacheKey, _ member: Member) -> Member? {
@@ -108,7 +107,7 @@ public struct SharedFetches: Sendable {
         return line.waiting.filter(line.present.contains)
     }
 
-    /// The maximum number of remembered keys, each about a hundred bytes. A forgotten key costs one wait for a response
-    /// head.
+    /// The maximum number of remembered keys, which have about a hundred bytes each. If the limit is reached, all keys
+    /// are forgotten.
     private static let maximumNotStorableKeys = 1024
 }

@@ -2,8 +2,8 @@ import NIOCore
 
 /// Frames the parts of a streamed request body and enforces the declared length.
 ///
-/// If a body is shorter than declared, the server interprets the next request as the rest of that body. A body that is
-/// shorter or longer than declared is therefore an error, after which the connection must be closed.
+/// If a body is shorter than declared, the server reads the next request as the rest of that body. A wrong length is
+/// therefore an error, and the connection must be closed.
 public struct HTTP1BodyEncoder: Sendable {
     private enum Framing {
         case length(remaining: Int)

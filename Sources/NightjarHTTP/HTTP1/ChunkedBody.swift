@@ -96,7 +96,7 @@ enum ChunkSizeLine {
         var at = 0
         while let digit = ASCII.hexValue(line[at]) {
             guard size <= Int.max >> 4 else {
-                return .failure(.malformedResponse("the chunk size \(quoted(line)) does not fit 64 bits"))
+                return .failure(.malformedResponse("the chunk size \(quoted(line)) does not fit in 64 bits"))
             }
             size = size << 4 | Int(digit)
             at += 1

@@ -90,7 +90,7 @@ public struct ConnectTunnel: Sendable {
             case nil: return false
             case .informational: continue
             case .head(let head) where (200..<300).contains(head.status):
-                // In HTTP the client sends first, so bytes that arrive before the request belong to no response.
+                // In HTTP, the client sends first. Bytes that arrive before the request belong to no response.
                 guard target.isTLS || buffer.readableBytes == 0 else {
                     throw fail(
                         .protocol,

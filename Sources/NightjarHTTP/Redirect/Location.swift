@@ -11,11 +11,11 @@ package struct Location: Equatable {
     /// Resolves a reference.
     ///
     /// - Parameters:
-    ///   - field: the raw value. Some servers send UTF-8, Latin-1 or spaces. These bytes are percent-encoded.
+    ///   - field: the raw value. UTF-8, Latin-1 and spaces, which some servers send, are percent-encoded.
     ///   - base: the requested URL. A target with the same origin inherits the user info of `base`.
     ///   - fragment: the fragment of the requested URL.
     ///   - subject: the name of the reference in messages.
-    /// - Throws: `protocol`. The message quotes no part that may be a secret.
+    /// - Throws: `protocol` if the reference is invalid. The message quotes no part that may be a secret.
     package init(
         _ field: UnsafeRawBufferPointer, base: RequestURL, fragment: String? = nil, as subject: Subject = .redirect
     ) throws(NightjarError) {
@@ -36,7 +36,7 @@ package struct Location: Equatable {
         }
     }
 
-    /// The words of messages for a reference and for the failure to follow the reference.
+    /// The kind of a reference, with the text for messages.
     package struct Subject {
         let problem: String
         let name: String
@@ -84,7 +84,7 @@ extension Location.Subject {
         return (try origin(authority, isTLS: isTLS, base: base.origin), try target(pathAndQuery, behind: nil))
     }
 
-    /// Returns true if the target is https, and the offset after the scheme and its colon. The offset is 0 if the
+    /// Returns the scheme of the target, and the offset after the scheme and its colon. The offset is 0 if the
     /// reference has no scheme.
     private func scheme(
         _ reference: UnsafeRawBufferPointer, base: RequestURL
@@ -111,7 +111,6 @@ extension Location.Subject {
     ) throws(NightjarError) -> Origin {
         // A server on a Unix domain socket refers to itself with the host of the request's Host field.
         if base.socket != nil, !isTLS, authority.elementsEqual(base.hostField.utf8) { return base }
-        // A server must not choose the credentials that the client sends.
         guard !authority.contains(UInt8(ascii: "@")) else {
             throw unfollowable("contains a user name or password, which a server must not choose for the client")
         }

@@ -1,20 +1,17 @@
-/// Restricts the URLs and the client features that calls may use. Applies to clients with a path scope and to sandboxed
-/// scripts.
+/// The restrictions of calls by clients with a path scope and by sandboxed scripts.
 ///
 /// Immutable. A class, because requests share an instance and compare confinements by identity.
 package final class Confinement: Sendable {
     /// The allowed origins. Nil allows every origin.
     private let origins: Set<Origin>?
-    /// The path scopes, each for one origin.
+    /// The path scopes and the origins to which they apply.
     private let scopes: [(origin: Origin, scope: PathScope)]
-    /// True if the calls are made by a script that the host did not write. The script can lower the client's limits but
-    /// cannot raise them.
+    /// True for the calls of a sandboxed script. The script can lower the client's limits but cannot raise them.
     package let isSandbox: Bool
     /// Counts the memory held by the calls. Nil if the memory is not counted.
     package let memory: (any MemoryAccount)?
 
-    /// The cookies and cache of the calls, separate from those of the client. Nil if the calls use those of the client.
-    /// Opaque to this module.
+    /// The separate cookies and cache of the calls. Nil if the calls use the client's. Opaque to this module.
     package let space: (any AnyObject & Sendable)?
 
     package init(
@@ -105,8 +102,8 @@ package struct PathScope: Sendable, Equatable {
         self.text = String(text)
     }
 
-    /// Returns true if the encoded path is this path or below it. Returns false for a path that a server may resolve to
-    /// another place, because of its dots, slashes or backslashes.
+    /// Returns true if the encoded path is this path or a path below it. Returns false if a server may resolve dot
+    /// segments in the path to another place.
     package func contains(_ path: String) -> Bool {
         if text == "/" { return true }
         guard path.utf8.starts(with: text.utf8) else { return false }

@@ -1,7 +1,8 @@
 import NIOCore
 
-/// A 64-bit hash that finds possibly equal values, which the caller then compares. The seed differs in each process, so
-/// that an attacker cannot construct collisions.
+/// A 64-bit hash. Different values may have the same hash, so the caller must compare them.
+///
+/// The seed differs in each process. An attacker therefore cannot construct collisions.
 package struct Fingerprint {
     package private(set) var value = seed
 

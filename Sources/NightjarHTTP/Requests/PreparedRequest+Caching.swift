@@ -1,7 +1,5 @@
-/// The cache's view of a prepared request.
 extension PreparedRequest {
-    /// Returns the names and values of fields that carry credentials or route the request. Empty if the request has no
-    /// such fields.
+    /// Returns the names and values of fields that carry credentials or route the request. Empty if there are none.
     ///
     /// - Parameters:
     ///   - fields: the fields of this request.
@@ -40,7 +38,7 @@ extension PreparedRequest {
         sensitive.contains { ASCII.equalIgnoringCase(name, $0.utf8) }
     }
 
-    /// Returns the request that the cache sends, with the cache's conditions instead of the caller's.
+    /// Returns a copy with the changes of `fetch`: the cache's conditions replace those of the caller.
     ///
     /// - Throws: `invalid_request` if a stored validator is not a valid field value.
     public func applying(_ fetch: CacheFetch) throws(NightjarError) -> PreparedRequest {

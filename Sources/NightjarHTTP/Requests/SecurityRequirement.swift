@@ -19,8 +19,7 @@ public struct SecurityRequirement: Sendable, Equatable {
 
     public init(_ names: String...) { self.init(names.map { Use($0) }) }
 
-    /// Returns whether credentials are required. False if no alternative requires credentials. Nil if only some
-    /// alternatives require credentials, so they are optional.
+    /// Returns true if all alternatives require credentials, false if none does, and nil if credentials are optional.
     public static func requiresAuth(_ ways: [SecurityRequirement]) -> Bool? {
         if ways.allSatisfy(\.schemes.isEmpty) { return false }
         return ways.contains(where: \.schemes.isEmpty) ? nil : true

@@ -2,11 +2,11 @@ import NIOCore
 
 /// The error description in the body of a response.
 ///
-/// Reads RFC 9457 problem details, common JSON shapes (`{"error": "..."}`, `{"error": {...}}`, `{"message": ...}`,
-/// `{"errors": [...]}`, RFC 6749's, AWS's `__type`, Matrix's `errcode`), XML error documents (``ErrorMarkup``) and
-/// plain text.
+/// Recognized formats are RFC 9457 problem details, OAuth errors (RFC 6749 section 5.2), common JSON shapes
+/// (`{"error": "..."}`, `{"error": {...}}`, `{"message": ...}`, `{"errors": [...]}`, AWS's `__type`, Matrix's
+/// `errcode`), XML error documents (``ErrorMarkup``) and plain text.
 ///
-/// The result can be shown and logged. Texts are truncated. The message of a field whose name suggests a secret is
+/// The result can be shown and logged. Texts are truncated. The message for a field whose name suggests a secret is
 /// `***`, because some servers repeat the values they received.
 public struct ErrorBody: Sendable, Equatable {
     public struct Field: Sendable, Equatable {
@@ -63,8 +63,8 @@ public struct ErrorBody: Sendable, Equatable {
 
     init() {}
 
-    /// The title, message, details, code and up to three field messages in one line. The text comes from the server and
-    /// is not escaped; escape it before printing.
+    /// The title, message, details, code and up to three field messages. The text comes from the server and is not
+    /// escaped; escape it before printing.
     public var summary: String { summary(excluding: "") }
 
     /// Returns the summary without a title that only repeats `reason`, the reason phrase of the status line.
@@ -107,8 +107,8 @@ public struct ErrorBody: Sendable, Equatable {
         title = title ?? first(["title"])
         detail = detail ?? first(["detail", "details", "description", "error_description"])
         message = message ?? first(["message", "msg", "error_message", "errorMessage", "Message"])
-        // Google's `status` is a word. Other servers repeat the HTTP status code in `status`, so only a word is read.
         code = code ?? first(["code", "error_code", "errorCode", "errcode", "Code"])
+        // Google sends a word in `status`. Other servers repeat the HTTP status code, which is ignored.
         code = code ?? ErrorBody.awsCode(object["__type"]) ?? ErrorBody.word(object["status"])
         for name in ["errors", "invalid-params", "invalid_params", "detail", "details", "message"] {
             switch object[name] {
@@ -119,8 +119,8 @@ public struct ErrorBody: Sendable, Equatable {
         }
     }
 
-    /// Reads the `error` member: an object, a list, or a text. The other members decide whether a text is a code, a
-    /// message or a title.
+    /// Reads the `error` member: an object, a list or a text. Depending on the other members, a text is the code, the
+    /// message or the title.
     private mutating func readError(_ object: JSONValue) {
         guard let error = object["error"] else { return }
         switch error {
@@ -171,7 +171,7 @@ public struct ErrorBody: Sendable, Equatable {
         fields.append(Field(name, name.map(ErrorBody.isSecret) ?? false ? "***" : message))
     }
 
-    /// Returns the name of the field to which an element of an error list refers.
+    /// Returns the name of the request field to which an element of an error list refers.
     private static func name(of element: JSONValue) -> String? {
         for name in ["field", "name", "param", "parameter", "property", "path", "pointer", "loc", "source"] {
             switch element[name] {

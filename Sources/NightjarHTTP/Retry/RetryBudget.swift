@@ -1,8 +1,8 @@
-/// Limits the retries of all calls of a client, so that a failing server is not overloaded.
+/// Limits the retries of all calls of a client. Prevents retries from overloading a failing server.
 ///
-/// Each retry is charged to the budget. A call that succeeds is credited with the cost of its own retries and a small
-/// additional amount. The cost of a retry that does not begin is refunded. A retry that the caller requests although
-/// the policy decided against it is neither charged nor credited.
+/// Each retry is charged to the budget. A successful call returns the cost of its retries and a small additional
+/// amount. A retry that does not begin is refunded. A retry that the caller requests against the policy's decision does
+/// not affect the budget.
 ///
 /// An unreliable server, on which retried calls succeed, can therefore be retried indefinitely. A server that is down
 /// receives ``Settings/reserve`` retries, and then only first attempts.
@@ -10,7 +10,7 @@ public struct RetryBudget: Sendable {
     public struct Settings: Sendable, Equatable {
         /// The number of retries that a new client may make before any call succeeds.
         public var reserve = 10
-        /// The number of successful calls that allow one more failing retry. With 10, failing retries stay below 10 %
+        /// The number of successful calls that allow one more failing retry. With 10, failing retries are at most 10 %
         /// of the successful calls.
         public var successesPerRetry = 10
 
@@ -33,7 +33,7 @@ public struct RetryBudget: Sendable {
     /// The number of retries that could begin now.
     public var available: Int { balance / costOfRetry }
 
-    /// Charges a retry. Returns false, and charges nothing, if the budget is exhausted.
+    /// Charges a retry. If the budget is exhausted, charges nothing and returns false.
     mutating func takeRetry() -> Bool {
         guard balance >= costOfRetry else { return false }
         balance -= costOfRetry

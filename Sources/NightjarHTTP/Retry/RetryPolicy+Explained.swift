@@ -1,4 +1,4 @@
-/// Explains a reason to the developer in one sentence, without secrets.
+/// The reason as text for the developer, without secrets.
 extension RetryPolicy.Reason: CustomStringConvertible {
     public var description: String {
         switch self {
@@ -11,7 +11,7 @@ extension RetryPolicy.Reason: CustomStringConvertible {
         case .serverRequestedLongWait(let wait):
             "not retried: the server requested a wait of \(wait.inSeconds) s, which is longer than the maximum wait"
         case .pastDeadline(let wait):
-            "not retried: after a wait of \(wait.inSeconds) s the call's deadline would have passed"
+            "not retried: the wait of \(wait.inSeconds) s would end after the call's deadline"
         case .budgetSpent: "not retried: the retry budget is exhausted, because too many calls of this client fail"
         }
     }

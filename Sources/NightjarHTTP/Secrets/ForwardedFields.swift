@@ -1,7 +1,7 @@
-/// The header fields that may be sent to another origin: after a redirect and for the next page of a list. Also the
-/// client's default fields that are sent in a request whose URL has another origin than the base URL.
+/// The header fields that may be sent to another origin.
 ///
-/// An unknown field is not sent, because this is an allow list.
+/// The list applies to redirects, to links to the next page, and to the client's default fields if a request goes to an
+/// origin other than that of the base URL. Unknown fields are not sent.
 public struct ForwardedFields: Sendable, Equatable {
     /// Additional names that the caller allows.
     public let names: [String]
@@ -36,7 +36,7 @@ public struct ForwardedFields: Sendable, Equatable {
 
     /// Returns true if the field may be sent to another origin.
     ///
-    /// - Parameter sensitive: names that the caller declares as credentials. They take precedence over all other rules.
+    /// - Parameter sensitive: names that the caller declares as credentials. These fields are never allowed.
     func allow(_ name: UnsafeRawBufferPointer, sensitive: [String]) -> Bool {
         func isAmong(_ names: [String]) -> Bool { names.contains { ASCII.equalIgnoringCase(name, $0.utf8) } }
         return (ForwardedFields.isSafe(name) || isAmong(names)) && !isAmong(sensitive)

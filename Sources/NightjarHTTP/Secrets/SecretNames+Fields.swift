@@ -30,7 +30,7 @@ extension SecretNames {
 }
 
 extension Headers {
-    /// The name of the first field that carries credentials, judged by name.
+    /// The name of the first field whose name suggests a credential.
     var firstSecret: String? {
         (0..<count).first { withBytes(at: $0) { name, _ in SecretNames.isSecret(field: name) } }.map(name)
     }
@@ -47,7 +47,7 @@ extension Headers {
     }
 }
 
-/// Returns true if the value with this name, in a log line or a table, is probably a credential.
+/// Returns true if a value with this name in a log line or a table is probably a credential.
 public func isNameOfSecret(_ name: UnsafeRawBufferPointer) -> Bool {
     // Names with hyphens are HTTP fields. For other names, the rules for items exclude quantities such as "max_tokens".
     SecretNames.isSecret(name, in: name.contains(UInt8(ascii: "-")) ? .field : .item)

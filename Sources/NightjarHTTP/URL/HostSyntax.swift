@@ -49,8 +49,8 @@ enum HostSyntax {
         }
     }
 
-    /// Returns true if the last label is a number. Such a host must be a complete IPv4 address, because resolvers read
-    /// 127.1, 0x7f000001 and 2130706433 as 127.0.0.1, and rules that compare host names would not match them.
+    /// Returns true if the last label is a number. Such a host must be a complete IPv4 address. Resolvers read 127.1,
+    /// 0x7f000001 and 2130706433 as 127.0.0.1, but rules that compare host names would not match them.
     private static func endsInNumber(_ name: Slice<UnsafeRawBufferPointer>) -> Bool {
         let start = name.lastIndex(of: UInt8(ascii: ".")).map { $0 + 1 } ?? name.startIndex
         let label = name[start...]

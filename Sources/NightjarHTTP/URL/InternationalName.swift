@@ -6,7 +6,7 @@ enum InternationalName {
     private static let longest = 1024
 
     /// Returns the ASCII form of a name. Case and width are mapped: `Ｂücher。example` becomes `xn--bcher-kva.example`.
-    /// The result may be an invalid host name or a numeric address, so the caller must validate the result.
+    /// The result may be an invalid host name or a numeric address. The caller must validate it.
     ///
     /// - Parameter name: a name without control characters.
     static func ascii(_ name: UnsafeRawBufferPointer) throws(NightjarError) -> String {

@@ -49,7 +49,7 @@ enum RequestTarget {
         }
         var needsSeparator = ownQuery.last != UInt8(ascii: "&")
         for item in query {
-            // Check the length before encoding, so that the cost of a URL that is too long is small.
+            // Check the length before the expensive encoding.
             try checkLength(item.name.utf8.count + item.value.utf8.count)
             if needsSeparator { buffer.writeInteger(separator) }
             PercentEncoding.writeComponent(item.name, into: &buffer)

@@ -1,10 +1,9 @@
-/// Encodes an `Encodable` as a JSON value. If a name is encoded twice, the last value is kept at the position of the
-/// first.
+/// Encodes an `Encodable` as a JSON value. If a name is encoded twice, the second value replaces the first.
 ///
 /// The encoder throws `EncodingError`s, as Codable requires. ``JSONValue/init(encoding:_:)`` converts them to
 /// ``NightjarError``s.
 struct JSONBuilder: Encoder {
-    /// The maximum nesting of containers. Ends the recursion of an object that contains itself.
+    /// The maximum nesting of containers. Stops the recursion of a class instance that contains itself.
     static let maximumDepth = 512
 
     /// A value under construction. Codable's containers fill it after the function that created them has returned.
@@ -46,7 +45,7 @@ struct JSONBuilder: Encoder {
 
         func append(_ node: Node) {
             guard case .elements(var nodes) = content else { return }
-            content = .nothing  // so that the array is not copied
+            content = .nothing  // avoids a copy of the array
             nodes.append(node)
             content = .elements(nodes)
         }
@@ -89,7 +88,7 @@ struct JSONBuilder: Encoder {
 
     func singleValueContainer() -> any SingleValueEncodingContainer { self }
 
-    /// Encodes a value of any type with the closure that the options contain for the type, or with the type's own
+    /// Encodes a value with the closure that the options contain for its type, or else with the type's own
     /// `encode(to:)`.
     func write<Value: Encodable>(_ value: Value) throws {
         guard place.depth <= JSONBuilder.maximumDepth else {
@@ -235,8 +234,8 @@ private struct JSONElementBuilder: UnkeyedEncodingContainer {
     }
 }
 
-/// A dictionary with string keys. The keys are data, so they are encoded without a naming strategy. The keys are sorted
-/// so that equal dictionaries produce equal bodies.
+/// A dictionary with string keys. The keys are data, so no naming strategy is applied. The keys are sorted, so equal
+/// dictionaries produce equal bodies.
 private protocol NamedCoding {
     func encode(plainly builder: JSONBuilder) throws
 }

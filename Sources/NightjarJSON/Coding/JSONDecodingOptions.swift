@@ -1,8 +1,8 @@
-/// Options for decoding a JSON response into a type.
+/// Options for decoding a type from JSON.
 public struct JSONDecodingOptions: Sendable {
     /// The mapping of member names to coding keys.
     public enum Names: Sendable {
-        /// A coding key equals the member name.
+        /// The coding key equals the member name.
         case useDefaultKeys
         /// `image_url` is mapped to `imageUrl`. Keys of dictionaries are data and stay unchanged.
         case convertFromSnakeCase

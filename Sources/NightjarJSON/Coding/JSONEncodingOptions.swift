@@ -1,4 +1,4 @@
-/// Options for encoding a value as a JSON text.
+/// Options for encoding a value as JSON.
 public struct JSONEncodingOptions: Sendable {
     /// The mapping of coding keys to member names.
     public enum Names: Sendable {

@@ -1,5 +1,5 @@
-/// Decodes types from a JSON value without loss: numbers are not truncated, strings are not converted to numbers, and
-/// booleans are not inferred.
+/// Decodes types from a JSON value strictly: fractions are not truncated, and no value is converted to another JSON
+/// type.
 ///
 /// The decoder throws `DecodingError`s, as Codable requires. ``JSONValue/decode(_:at:_:)`` converts them to
 /// ``NightjarError``s.
@@ -25,7 +25,7 @@ struct JSONReader: Decoder {
 
     func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
-    /// Decodes a value of any type with the closure that the options contain for the type, or with the type's own
+    /// Decodes a value with the closure that the options contain for its type, or else with the type's own
     /// `init(from:)`.
     func read<Value: Decodable>(_ type: Value.Type) throws -> Value {
         guard place.depth <= JSONReader.maximumDepth else {
@@ -41,7 +41,7 @@ struct JSONReader: Decoder {
         do {
             return try Value(from: self)
         } catch DecodingError.dataCorrupted(let context) where context.codingPath.count == place.depth {
-            // The error of an enum contains the unknown value, which may be a secret. Replace the error.
+            // Replace the error of an enum, because it contains the unknown value, which may be a secret.
             guard let type = type as? any RawRepresentable.Type else { throw DecodingError.dataCorrupted(context) }
             throw error(
                 JSONMismatch(path: place.pointer, expected: JSONReader.cases(of: type), found: "another \(value.noun)"))
@@ -76,7 +76,8 @@ struct JSONReader: Decoder {
         return .typeMismatch(type, context)
     }
 
-    /// Returns `one of "open", "closed"` for a type that is `CaseIterable`, and the name of any other type.
+    /// Describes the allowed values: `one of "open", "closed"` for a `CaseIterable` type, only the type's name for any
+    /// other type.
     private static func cases<Raw: RawRepresentable>(of type: Raw.Type) -> String {
         let known = (type as? any CaseIterable.Type).map { rawValues($0) } ?? []
         guard !known.isEmpty else { return "a value of the type \(type)" }
@@ -135,7 +136,7 @@ extension JSONReader: SingleValueDecodingContainer {
     }
 }
 
-/// A dictionary with string keys. The keys are data, so they are decoded without a naming strategy.
+/// A dictionary with string keys. The keys are data, so no naming strategy is applied.
 private protocol NamedCoding {
     init(plainly reader: JSONReader) throws
 }

@@ -17,7 +17,7 @@ extension JSONValue {
     }
 }
 
-/// A type without contents. Decodes from any JSON value and from a response without a body.
+/// A type without contents. Any JSON value, or a response without a body, can be decoded as `Empty`.
 public struct Empty: Codable, Sendable, Hashable {
     public init() {}
     public init(from decoder: any Decoder) {}
@@ -41,8 +41,8 @@ public struct Null: Codable, Sendable, Hashable {
     }
 }
 
-/// Returns the value of `type` that represents a missing value: nil for an optional, or ``Empty``. Returns nil if
-/// `type` has no such value.
+/// Returns the value that represents a missing JSON value: an empty optional if `type` is an optional, or an ``Empty``.
+/// Returns nil for any other type.
 package func absent<Value>(_ type: Value.Type) -> Value? {
     if let type = type as? any ExpressibleByNilLiteral.Type { return type.init(nilLiteral: ()) as? Value }
     return Empty() as? Value
@@ -67,7 +67,7 @@ extension NightjarError {
         }
     }
 
-    /// Escapes and truncates a message of another library, so that an error message can contain the text.
+    /// Escapes and truncates a message of another library.
     static func line(_ text: String) -> String { String(quoted(text, limit: 200).dropFirst().dropLast()) }
 }
 

@@ -59,7 +59,7 @@ extension Timestamp {
     }
 }
 
-/// Encodes and decodes ISO 8601 unless the options select another format.
+/// A timestamp is encoded and decoded as ISO 8601 unless the options select another format.
 extension Timestamp: Codable {
     public init(from decoder: any Decoder) throws { try self.init(from: decoder, .iso8601) }
     public func encode(to encoder: any Encoder) throws { try encode(to: encoder, .iso8601) }

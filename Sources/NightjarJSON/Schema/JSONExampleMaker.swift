@@ -2,7 +2,8 @@
 struct JSONExampleMaker {
     /// The maximum nesting of values and of alternatives of `anyOf` and `oneOf`. Limits the stack depth.
     private static let maximumDepth = 32
-    /// The maximum number of attempts for one example. Each tried alternative of an `anyOf` or `oneOf` is an attempt.
+    /// The maximum number of attempts for one example. Each generated value and each alternative of `anyOf` or `oneOf`
+    /// counts as an attempt.
     private static let maximumAttempts = 2_000
     /// The maximum number of steps for checking one candidate.
     private static let maximumSteps = 200_000
@@ -69,8 +70,7 @@ struct JSONExampleMaker {
                     JSONValue.Member(discriminator.property, .string($0))
                 }
             }
-            // Without a mapping, the schemas may define a discriminator value other than their name. Try the name
-            // first, then no given value.
+            // Try the discriminator's name for the schema first. The schema itself may define a different value.
             for named in name.map({ [forced + [$0], forced] }) ?? [forced] {
                 if let value = made(of: all, for: schemas, with: chosen + [open], forced: named) { return value }
             }
@@ -86,7 +86,7 @@ struct JSONExampleMaker {
             types.formIntersection(rule.types.contains(.number) ? rule.types.union(.integer) : rule.types)
         }
         if let values = rules.lazy.compactMap(\.values).first { return values.first }
-        // Without `type`, derive the type from the kind of the rules.
+        // If several types are allowed, derive the type from the other keywords.
         let isObject = !forced.isEmpty || rules.contains { !$0.properties.isEmpty || !$0.required.isEmpty }
         let isArray = rules.contains { $0.items != nil || !$0.prefix.isEmpty || $0.itemCount.areReported }
         let isNumber = rules.contains { $0.numbers != nil }
@@ -154,8 +154,8 @@ struct JSONExampleMaker {
         return .array(elements)
     }
 
-    /// Returns a value that differs from all `elements`: `value`, another enum value, another integer or a longer
-    /// string. Returns `value` if none of these differs.
+    /// Returns a value that differs from all `elements`, if possible: `value`, another `enum` value, a larger integer
+    /// or a longer string.
     private func other(
         _ value: JSONValue, than elements: [JSONValue], _ schemas: [JSONSchema.Index]
     ) -> JSONValue {
@@ -236,7 +236,7 @@ struct JSONExampleMaker {
         return .string(text)
     }
 
-    /// Examples of formats that the checker does not validate. All are ASCII, so bytes and characters are the same.
+    /// Examples of formats that the checker does not validate. All are ASCII, so a byte is a character.
     private static let texts = [
         "time": "12:00:00Z", "duration": "PT1S", "hostname": "example.com", "ipv4": "192.0.2.1", "ipv6": "2001:db8::1",
         "uri-reference": "/path", "byte": "AA==", "decimal": "1", "int64": "1", "json-pointer": "/a",

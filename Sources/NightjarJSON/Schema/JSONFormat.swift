@@ -1,4 +1,4 @@
-/// The string formats that are validated, as named by the keyword `format` of JSON Schema.
+/// The values of the keyword `format` that are validated.
 enum JSONFormat: String, Sendable, CaseIterable {
     case dateTime = "date-time"
     case date
@@ -46,8 +46,8 @@ enum JSONFormat: String, Sendable, CaseIterable {
             && groups.allSatisfy { $0.allSatisfy { ASCII.hexValue($0) != nil } }
     }
 
-    /// Requires a scheme, no unencoded character, and a host for http and https. Other rules of RFC 3986 are not
-    /// checked.
+    /// Requires a scheme, percent-encoding where needed, and a host for http and https. Does not check the other rules
+    /// of RFC 3986.
     private static func isURI(_ text: String.UTF8View) -> Bool {
         guard let colon = text.firstIndex(of: UInt8(ascii: ":")), let first = text.first, isLetter(first) else {
             return false
@@ -62,8 +62,8 @@ enum JSONFormat: String, Sendable, CaseIterable {
         return rest.dropFirst(2).first.map { !"/?#".utf8.contains($0) } ?? false
     }
 
-    /// Requires a local part and a domain of allowed characters. The syntax of RFC 5321 section 4.1.2 is not checked
-    /// completely.
+    /// Requires a local part and a domain of allowed characters. Does not check the whole syntax of RFC 5321 section
+    /// 4.1.2.
     private static func isEmail(_ text: String.UTF8View) -> Bool {
         guard text.count <= 320, let at = text.lastIndex(of: UInt8(ascii: "@")) else { return false }
         let local = text[..<at]
@@ -75,7 +75,7 @@ enum JSONFormat: String, Sendable, CaseIterable {
             && domain.allSatisfy { isLetter($0) || ASCII.isDigit($0) || $0 >= 0x80 || "-.".utf8.contains($0) }
     }
 
-    /// Returns true for one or more non-empty parts that are separated by dots.
+    /// Returns true for one or more non-empty parts separated by dots.
     private static func isDotted(_ text: Substring.UTF8View) -> Bool {
         text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { !$0.isEmpty }
     }

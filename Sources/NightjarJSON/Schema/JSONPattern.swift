@@ -65,8 +65,8 @@ final class JSONPattern: @unchecked Sendable {
 
     /// Searches a text for the pattern.
     ///
-    /// - Parameter budget: the remaining steps. Decremented by the cost of each PCRE2 call's step limit, because PCRE2
-    ///   does not report how many steps a call took.
+    /// - Parameter budget: the remaining steps. Each PCRE2 call costs its whole step limit, because PCRE2 does not
+    ///   report how many steps a call took.
     func find(in text: String, _ scratch: Scratch, budget: inout Int) -> Outcome {
         guard let data = scratch.data, let context = scratch.context else { return .exhausted }
         var text = text
@@ -101,25 +101,25 @@ final class JSONPattern: @unchecked Sendable {
         }
     }
 
-    /// The options under which PCRE2 is closest to ECMA-262 (pcre2api, "Compiling a pattern"). UCP is off because it
+    /// The options that make PCRE2 most similar to ECMA-262 (pcre2api, "Compiling a pattern"). UCP is off because it
     /// would make `\d` and `\w` match more than ASCII.
     private static let options = UInt32(
         PCRE2_UTF | PCRE2_ALT_BSUX | PCRE2_DOLLAR_ENDONLY | PCRE2_ALLOW_EMPTY_CLASS | PCRE2_MATCH_UNSET_BACKREF
             | PCRE2_NEVER_BACKSLASH_C)
     /// The maximum length of a pattern in bytes. The longest pattern in the documents examined has 300 bytes.
     private static let maximumLength = 16 * 1024
-    /// The maximum nesting of groups. Limits the recursion of PCRE2's compiler, whose default is 250.
+    /// The maximum nesting of groups. Limits the recursion of PCRE2's compiler. The default of PCRE2 is 250.
     private static let maximumGroups: UInt32 = 100
     /// The maximum heap of one match in KiB. A simple match needs only the initial 20 KiB.
     private static let maximumHeap: UInt32 = 8 * 1024
-    /// The PCRE2 step limit of the first try. Few patterns need 100 steps. A match that reaches the limit is tried
-    /// again with a limit ten times as high.
+    /// The PCRE2 step limit of the first try. Most patterns need fewer than 100 steps. A match that reaches the limit
+    /// is tried again with a limit ten times as high.
     private static let firstLimit: UInt32 = 200
     /// The PCRE2 step limit of the last try.
     private static let lastLimit: UInt32 = 20_000_000
     /// The number of PCRE2 steps that count as one step of the checker.
     private static let stepsAtOnce = 20
-    // PCRE2 does not accept NULL, even for an empty text.
+    // Some versions of PCRE2 reject NULL, even for an empty text.
     nonisolated(unsafe) private static let nothing: UnsafePointer<UInt8> = {
         let byte = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
         byte.initialize(to: 0)

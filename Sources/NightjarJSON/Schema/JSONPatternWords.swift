@@ -1,16 +1,16 @@
-/// Generates a text for a simple pattern. Uses the first of several alternatives and the fewest repetitions.
+/// Generates a text for a simple pattern from the first alternatives and the fewest repetitions.
 ///
-/// Lookaround and backreferences are not evaluated, so the caller must check the result.
+/// Lookaheads are ignored, so the caller must check the result. Lookbehinds and backreferences are not supported.
 struct JSONPatternWords {
     /// The maximum nesting of groups.
     private static let maximumDepth = 16
-    /// The maximum number of scalars that are read and that are generated.
+    /// The maximum number of scalars of the pattern and of the generated text.
     private static let maximumCount = 4_096
 
     private let scalars: [Unicode.Scalar]
     private var at = 0
     private var depth = 0
-    /// The number of additional repetitions of a part whose repetitions are unbounded.
+    /// The number of additional repetitions for an unbounded quantifier.
     private let extra: Int
 
     init(_ pattern: String, extra: Int) {
@@ -18,7 +18,7 @@ struct JSONPatternWords {
         self.extra = extra
     }
 
-    /// Returns the text, or nil if the pattern contains an unsupported construct.
+    /// Returns the text, or nil if the text is too long or the pattern contains an unsupported construct.
     mutating func text() -> String? {
         guard let text = alternatives(), at == scalars.count else { return nil }
         var view = String.UnicodeScalarView()
@@ -83,7 +83,7 @@ struct JSONPatternWords {
         }
     }
 
-    /// Reads a quantifier. Returns the minimum and the maximum, which is nil if unbounded.
+    /// Reads a quantifier. Returns the minimum and the maximum. The maximum is nil if the quantifier is unbounded.
     private mutating func repetition() -> (Int, Int?)? {
         let bounds: (Int, Int?)
         switch peek {

@@ -9,7 +9,7 @@ extension JSONSchema {
 
     /// Reads the schema at a place in a third-party document. Unknown keywords are ignored.
     ///
-    /// - Throws: `invalid_argument` with the place if a reference has no target, a value is not a schema, or a limit is
+    /// - Throws: `invalid_argument` with the place if the place has no schema, a reference has no target, or a limit is
     ///   exceeded.
     public init(at place: SchemaPlace, in source: any SchemaSource, dialect: Dialect) throws(NightjarError) {
         var work = JSONSchemaReader.maximumWork

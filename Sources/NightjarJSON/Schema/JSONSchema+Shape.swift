@@ -16,8 +16,8 @@ extension JSONSchema {
         public static let object = Shape(rawValue: 64)
     }
 
-    /// The JSON types that this schema allows, derived from its types and values and those of `$ref`, `allOf`, `anyOf`
-    /// and `oneOf`. Empty if all types are allowed.
+    /// The JSON types that this schema allows. Derived from `type`, `enum` and `const`, including those of the schemas
+    /// in `$ref`, `allOf`, `anyOf` and `oneOf`. Empty if all types are allowed.
     public var shape: Shape {
         var looks = JSONSchema.maximumLooks
         let types = arena.types(of: root, 0, &looks)
@@ -25,14 +25,14 @@ extension JSONSchema {
         return Shape(rawValue: (types.contains(.number) ? types.subtracting(.integer) : types).rawValue)
     }
 
-    /// The `format`, also if it is not validated: `int64`, `binary`. Includes the schemas of `$ref` and `allOf`, and
-    /// the only alternative to null in `anyOf` or `oneOf`.
+    /// The `format`, even if it is not validated, for example `int64`. Also searches `$ref`, `allOf`, and the only
+    /// alternative to null in `anyOf` or `oneOf`.
     public var format: String? { first { $0.notice?.value.format } }
 
     /// The schema of an array's elements. Nil if the elements have no schema.
     public var elements: JSONSchema? { first { $0.items ?? $0.prefix.first }.map { JSONSchema(arena, $0) } }
 
-    /// The named members of an object in document order, including those of `$ref` and `allOf`. If a name repeats, the
+    /// The `properties` of an object in document order, including those of `$ref` and `allOf`. If a name repeats, the
     /// first schema is used.
     public var properties: [(name: String, schema: JSONSchema)] {
         var known = ExactSet()
@@ -60,7 +60,7 @@ extension JSONSchema {
     /// `readOnly`: the member occurs only in responses.
     public var isReadOnly: Bool { arena.parts(of: root).contains { arena[$0].rules.isReadOnly } }
 
-    /// The media type of a text's content: `image/png`.
+    /// The `contentMediaType`, for example `image/png`.
     public var mediaType: String? { first { $0.notice?.value.mediaType } }
 
     /// The `description`, in CommonMark.
@@ -126,8 +126,8 @@ extension JSONSchema.Arena {
 
     /// Returns all types that a schema allows. A schema that allows numbers allows integers too.
     ///
-    /// - Parameter looks: the number of schemas that may still be inspected. At 0, the result is every type. Ends the
-    ///   recursion of recursive schemas.
+    /// - Parameter looks: the number of schemas that may still be inspected. At 0, the result is every type. The limit
+    ///   ends the recursion for recursive schemas.
     func types(of index: JSONSchema.Index, _ depth: Int, _ looks: inout Int) -> JSONSchema.Types {
         let rules = self[index].rules
         looks -= 1

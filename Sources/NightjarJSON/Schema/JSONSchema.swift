@@ -1,13 +1,14 @@
+import Synchronization
+
 /// A JSON Schema 2020-12, with OpenAPI's `nullable` and `discriminator`.
 ///
-/// `$dynamicRef`, and `$id` as the base of references, are not supported. The formats date-time, date, uuid, uri and
-/// email are checked. All other formats and all annotations are ignored. Any other unknown keyword is an error, because
-/// ignoring a rule would accept invalid documents. ``init(at:in:dialect:)`` reads the schemas of OpenAPI documents and
-/// ignores unknown keywords.
+/// `$dynamicRef` is not supported, and `$id` does not change the base of references. Only the formats date-time, date,
+/// uuid, uri and email are checked. An unknown keyword is an error, because ignoring a rule would accept invalid
+/// documents. ``init(at:in:dialect:)`` reads the schemas of OpenAPI documents and ignores unknown keywords.
 ///
-/// A value type, cheap to copy: copies share their subschemas.
+/// Copying is cheap, because copies share their subschemas.
 public struct JSONSchema: Sendable {
-    /// The maximum nesting of schemas in a schema written by the caller.
+    /// The maximum nesting of a schema written by the caller, and of a value of `enum` or `const`.
     static let maximumDepth = 64
 
     let arena: Arena
@@ -48,7 +49,7 @@ public struct JSONSchema: Sendable {
     /// members in a response, even if they are required.
     public enum Use: Sendable { case any, request, response }
 
-    /// Returns the first mismatch in document order, or nil if the document is valid.
+    /// Returns the first mismatch, or nil if the document is valid. A check that exceeds its limit returns a mismatch.
     public func mismatch(in document: JSONValue, use: Use = .any) -> JSONMismatch? {
         var checker = JSONSchemaChecker(arena, use, maximumSteps: JSONSchemaChecker.steps(for: document))
         return checker.mismatch(of: document, root)
@@ -56,11 +57,11 @@ public struct JSONSchema: Sendable {
 
     /// The cost limit of a check.
     package struct CheckBudget {
-        /// The maximum number of steps. Nil for a limit that depends on the size of the document. Only with nil,
-        /// exceeding the limit is reported as a mismatch instead of ``Unfinished``.
+        /// The maximum number of steps. A check that exceeds the maximum throws ``Unfinished``. If the maximum is nil,
+        /// the limit depends on the size of the document, and a check that exceeds the limit returns a mismatch.
         package var maximumSteps: Int?
-        /// Called repeatedly during the check. The check ends when the closure returns false. Nil if the check never
-        /// ends early.
+        /// Called repeatedly during the check. If the closure returns false, the check ends as if it had exceeded its
+        /// limit.
         package var isWanted: (@Sendable () -> Bool)?
 
         package init(maximumSteps: Int? = nil, isWanted: (@Sendable () -> Bool)? = nil) {
@@ -69,7 +70,7 @@ public struct JSONSchema: Sendable {
         }
     }
 
-    /// A check exceeded its limit or is no longer wanted.
+    /// Thrown if a check exceeds its limit or is no longer wanted.
     package struct Unfinished: Error {}
 
     package func mismatch(
@@ -102,7 +103,7 @@ private final class OwnSchemas: SchemaSource {
 
     let root: JSONValue
     /// Nil until the first reference to an anchor is resolved.
-    private let anchors = LazyReference<Anchors>()
+    private let anchors = AtomicLazyReference<Anchors>()
 
     init(root: JSONValue) { self.root = root }
 
@@ -135,14 +136,13 @@ private final class OwnSchemas: SchemaSource {
 }
 
 extension JSONPointer {
-    /// Finds the schema with this `$anchor`. Nil if there is none. The document may be nested to any depth.
+    /// Finds the schema with this `$anchor`. Returns nil if there is none. The document may be nested to any depth.
     public init?(anchor: String, in document: JSONValue) {
         guard let pointer = JSONPointer.anchors(in: document)[anchor] else { return nil }
         self = pointer
     }
 
-    /// Returns the places of all schemas with an `$anchor`. If several schemas have the same anchor, one of their
-    /// places is returned.
+    /// Returns the place of each `$anchor` and `$dynamicAnchor`. If an anchor repeats, one of its places is returned.
     fileprivate static func anchors(in document: JSONValue) -> ExactDictionary<JSONPointer> {
         var anchors = ExactDictionary<JSONPointer>()
         var work: [(value: JSONValue, tokens: [String])] = [(document, [])]

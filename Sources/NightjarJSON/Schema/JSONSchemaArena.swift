@@ -79,7 +79,7 @@ extension JSONSchema {
         /// The schema `false`.
         static let never: Index = 1
 
-        /// 28 chunks hold an entry for every non-negative ``Index``.
+        /// 28 chunks have room for every non-negative ``Index``.
         private static let chunkCount = 28
         private static let nothing = Node(Rules())
 

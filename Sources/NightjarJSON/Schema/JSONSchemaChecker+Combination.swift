@@ -1,5 +1,5 @@
 extension JSONSchemaChecker {
-    /// Applies the keyword of `stage`, whose schemas apply to the value itself. Returns nil if the stage is complete.
+    /// Applies a keyword whose schemas apply to the value itself. Returns nil if the stage is complete.
     mutating func sameValue(
         _ top: Int, _ stage: Stage, _ value: JSONValue, _ combination: JSONSchema.Combination, _ last: Outcome?
     ) -> Outcome? {
@@ -71,7 +71,7 @@ extension JSONSchemaChecker {
     ) -> Outcome? {
         guard !schemas.isEmpty else { return nil }
         let isOneOf = frames[top].stage == .oneOf
-        // If both are present, the discriminator belongs to `oneOf`.
+        // If `anyOf` and `oneOf` are both present, the discriminator belongs to `oneOf`.
         let discriminator = isOneOf || combination.oneOf.isEmpty ? combination.discriminator : nil
         let tracks = frames[top].seen != nil
         if last == nil, frames[top].index == 0 {
@@ -107,7 +107,7 @@ extension JSONSchemaChecker {
         if reports { attempts[top]?.append(Attempt(branch: branch, failure: outcome == .valid ? nil : failure)) }
     }
 
-    /// The value of a frame's `count` that records that the discriminator has selected a schema.
+    /// The `count` of a frame after the discriminator has selected a schema.
     private static let chosen = -1
 }
 

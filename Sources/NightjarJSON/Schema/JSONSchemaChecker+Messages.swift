@@ -29,7 +29,7 @@ extension JSONSchemaChecker {
         return false
     }
 
-    /// Changes the failure so that it concerns the name of a member instead of the member's value.
+    /// Rewords the failure so that it describes a member's name instead of its value.
     mutating func nameTheName() {
         guard let mismatch = failure?.mismatch else { return }
         failure?.types = nil
@@ -67,8 +67,8 @@ extension JSONSchemaChecker {
             return
         }
         if reportValues(far) { return }
-        // A branch whose const or enum for a direct member differs is probably not the intended branch, if there are
-        // others. Report the deepest failure. If several are equally deep, report the first.
+        // A branch that fails at the `const` or `enum` of a direct member is probably not the intended branch. If there
+        // are other branches, report their deepest failure. If several failures are equally deep, report the first.
         let meant = far.filter { $0.failure?.values == nil || $0.failure?.mismatch.path.tokens.count != own + 1 }
         guard
             let nearest = (meant.isEmpty ? far : meant).max(by: {
@@ -85,8 +85,8 @@ extension JSONSchemaChecker {
         failure = Failure(mismatch: reported.mismatch, types: nil, namesBranch: true)
     }
 
-    /// Describes a discriminator value that selects no schema. The allowed values are those that the schemas define
-    /// with `enum` or `const`. If a schema defines none, its name is the allowed value.
+    /// Describes a discriminator value that selects no schema. The allowed values come from `enum` and `const`. If a
+    /// schema has neither, its name is the allowed value.
     ///
     /// - Returns: the position of a schema whose `enum` or `const` allows the value. No failure is recorded in this
     ///   case.
@@ -137,9 +137,9 @@ extension JSONSchemaChecker {
         return rules.combination?.value.reference.flatMap { allowed(by: $0, levels - 1) }
     }
 
-    /// The maximum depth to which the values of a member are searched.
+    /// The maximum depth of the search for the allowed values of a member.
     private static let levelsOfValues = 8
-    /// The maximum number of schemas of each `allOf` in which the values of a member are searched.
+    /// The maximum number of schemas of each `allOf` that are searched for the allowed values of a member.
     private static let partsOfValues = 16
 
     /// Reports the union of the allowed values if every schema restricts the same member with `enum` or `const`.

@@ -1,6 +1,5 @@
 extension JSONSchemaChecker {
-    /// Continues the frame at `top`: applies the next schemas for elements, members and the value itself, until one is
-    /// pushed or the frame is complete.
+    /// Continues the frame at `top`. Applies the next schemas until a schema is pushed or the frame is complete.
     ///
     /// - Parameter outcome: the result of the schema that was pushed last, or `open` if none has been pushed.
     mutating func advance(_ top: Int, _ outcome: Outcome) -> Outcome {
@@ -9,8 +8,8 @@ extension JSONSchemaChecker {
         let node = frames[top].node
         let value = frames[top].value
         let rules = node.rules
-        // A stage returns nil when it is complete, a failure, or `open` after pushing a schema. After `open`, the stage
-        // is resumed with the result of that schema.
+        // A stage returns nil when it is complete, `invalid` on failure, and `open` after it has pushed a schema. A
+        // stage that returned `open` is resumed with the result of that schema.
         while !isExhausted {
             let stage = frames[top].stage
             let next: Outcome?
@@ -126,8 +125,8 @@ extension JSONSchemaChecker {
 
     // MARK: Members
 
-    /// Applies to each member the schema of its name and the schemas of the patterns that its name matches. If no
-    /// schema matches, applies the schema for additional members.
+    /// Applies the schemas of each member: the schema of its name and those of all patterns that its name matches. If
+    /// there are none, applies the schema for additional members.
     private mutating func member(
         _ top: Int, _ members: [JSONValue.Member], _ rules: JSONSchema.Rules, _ last: Outcome?
     ) -> Outcome? {
@@ -162,10 +161,10 @@ extension JSONSchemaChecker {
         return nil
     }
 
-    /// Applies the schemas of one member in rounds. Round 0 applies the schema of the member's name, the next rounds
-    /// apply the schemas of the patterns, and the last round applies the schema for additional members if no schema has
-    /// matched. The frame's `count` is the next round: counted up from 0 while no schema has matched, and down from -1
-    /// after a match.
+    /// Applies the schemas of one member in rounds. Round 0 applies the schema of the member's name. The next rounds
+    /// apply the schemas of the patterns. If no schema has matched, the last round applies the schema for additional
+    /// members. The frame's `count` contains the next round r: as r until a schema has matched, and as -r - 1
+    /// afterwards.
     private mutating func matchedMember(
         _ top: Int, _ member: JSONValue.Member, _ rules: JSONSchema.Rules
     ) -> Outcome? {

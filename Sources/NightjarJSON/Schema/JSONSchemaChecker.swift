@@ -1,32 +1,32 @@
-/// Checks a document against a ``JSONSchema``. The checker uses an explicit stack, so that neither a deep document nor
-/// a recursive schema can exhaust the host's stack.
+/// Checks a document against a ``JSONSchema``. The checker uses an explicit stack, so neither a deep document nor a
+/// recursive schema can exhaust the host's stack.
 ///
 /// The first pass only determines whether the document is valid. The second pass describes the failure.
 struct JSONSchemaChecker {
     /// The maximum number of steps of one pass. A step applies a schema to a value or has a similar cost. Without the
     /// limit, nested `anyOf`s can require exponential time. The largest documents examined need 1 % of the limit.
     static let maximumSteps = 10_000_000
-    /// The limit for a document of a few values, about 0.1 seconds. A schema of 4 KB can require any number of steps.
+    /// The limit for a small document. The steps take about 0.1 seconds.
     static let leastSteps = 1_000_000
     /// The steps added to the limit for each value of a document.
     private static let stepsForValue = 1_000
     /// The steps added to the limit for each byte of a string, which a pattern may scan repeatedly.
     private static let stepsForByte = 20
     /// The maximum nesting of schemas being applied. A document has at most 1024 levels, and the schemas of APIs apply
-    /// about three nested schemas to each level. A schema that refers to itself for the same value never ends.
+    /// about three nested schemas to each level. Without the limit, a schema that refers to itself for the same value
+    /// would never end.
     static let maximumDepth = 8192
 
-    /// The number of rounds between two calls of `isWanted`, minus one. A power of two minus one. The rounds take a few
-    /// microseconds.
+    /// A bit mask: `isWanted` is called every 256 rounds. The rounds take a few microseconds.
     private static let roundsBetweenChecks = 255
 
     enum Outcome {
         case valid, invalid
-        /// The schema was pushed on the stack and has not completed.
+        /// The schema was pushed onto the stack and has not completed.
         case open
     }
 
-    /// The keyword that is applied next, in this order.
+    /// The groups of keywords, in the order in which a frame applies them.
     enum Stage: UInt8 {
         case elements, contains, members, names, reference, allOf, anyOf, oneOf, not, condition, dependent
         case unevaluatedElements, unevaluatedMembers, end
@@ -38,12 +38,12 @@ struct JSONSchemaChecker {
         let value: JSONValue
         var stage = Stage.elements
         /// The current element, the current member, or the current schema of `allOf`, `anyOf` or `oneOf`. For `if`: 0
-        /// before the condition has a result, 1 if it was valid, 2 if not.
+        /// until the condition has a result, then 1 if the value matches the condition and 2 if not.
         var index = 0
         /// For members, the next round for the current member. For `anyOf`, `oneOf` and `contains`, the number of valid
         /// results.
         var count = 0
-        /// The elements and members that have been evaluated, if an enclosing schema needs them.
+        /// The evaluated elements and members. Nil unless this schema or an enclosing schema needs them.
         var seen: Seen?
     }
 
@@ -68,12 +68,11 @@ struct JSONSchemaChecker {
     var reports = false
     /// The last failure.
     var failure: Failure?
-    /// True if a limit was reached. All further results are meaningless.
+    /// True if a limit was reached or the result is no longer wanted. All further results are meaningless.
     var isExhausted = false
     /// True if the limit that was reached is ``maximumDepth``.
     var isTooDeep = false
-    /// Called repeatedly during the check. Returns false if the result is no longer needed. Nil if the result is always
-    /// needed.
+    /// Called repeatedly during the check. Returns false if the result is no longer needed.
     var isWanted: (() -> Bool)?
     /// The results for each `anyOf` or `oneOf` in progress, by the position of its frame on the stack. Used in the
     /// second pass.

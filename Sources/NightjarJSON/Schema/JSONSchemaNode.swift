@@ -41,7 +41,7 @@ extension JSONSchema {
         /// The values that `enum` or `const` allows. Nil if both are missing.
         var values: [JSONValue]?
         var numbers: Boxed<NumberRules>?
-        /// The length of a string in code points.
+        /// The allowed length of a string in code points.
         var length = Bounds()
         var pattern: JSONPattern?
         // Arrays.
@@ -105,7 +105,7 @@ extension JSONSchema {
         var property: String
         /// Maps a member's value to a position in `oneOf`, or in `anyOf` if there is no `oneOf`.
         var branches = ExactDictionary<Int>()
-        /// The names in document order.
+        /// The keys of ``branches`` in document order.
         var names: [String] = []
     }
 

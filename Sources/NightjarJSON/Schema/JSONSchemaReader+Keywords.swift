@@ -75,7 +75,7 @@ extension JSONSchemaReader {
             }
             if rules.acceptsNull {
                 if !rules.types.isEmpty { rules.types.insert(.null) }
-                // OpenAPI requires null in `enum` too, but most authors omit it.
+                // OpenAPI requires null in the `enum` of a nullable schema, but most authors omit it.
                 rules.values?.append(.null)
             }
             if let contains { rules.contains = JSONSchema.Boxed(.init(schema: contains, count: containsCount)) }
@@ -157,7 +157,8 @@ extension JSONSchemaReader {
     ) throws(NightjarError) {
         switch keyword {
         case "items":
-            // A list of schemas was replaced with `prefixItems` in 2020-12. Accepted in third-party documents only.
+            // JSON Schema 2020-12 replaced the list of schemas with `prefixItems`. Only third-party documents may
+            // contain a list.
             if dialect != nil, case .array = value {
                 draft.rules.prefix = try schemas(value, keyword)
                 draft.itemsIsList = true
@@ -211,7 +212,7 @@ extension JSONSchemaReader {
         case "maxProperties": draft.rules.memberCount.maximum = try count(value, keyword)
         case "unevaluatedProperties": draft.rules.unevaluatedProperties = try subschema(value, at: keyword)
         default:
-            // Before 2020-12, `dependencies` covered both `dependentSchemas` and `dependentRequired`.
+            // JSON Schema 2019-09 split `dependencies` into `dependentSchemas` and `dependentRequired`.
             for member in try members(value, keyword) {
                 if case .array = member.value, keyword != "dependentSchemas" {
                     draft.rules.dependentRequired.append((member.name, try strings(member.value, keyword)))
@@ -257,7 +258,7 @@ extension JSONSchemaReader {
         throw failure("unknown keyword \(quoted(name))\(near ?? "; member names go into \"properties\"")")
     }
 
-    /// Reads a discriminator. Without a `mapping`, the name of a schema is the last token of its reference.
+    /// Reads a discriminator. The name of a schema that is missing in `mapping` is the last token of its reference.
     private mutating func discriminator(
         _ value: JSONValue, _ schemas: [JSONValue]
     ) throws(NightjarError) -> JSONSchema.Discriminator {

@@ -1,4 +1,3 @@
-/// Reading the values of keywords.
 extension JSONSchemaReader {
     /// Known formats that are not validated.
     private static let otherFormats: Set<String> = [
@@ -49,7 +48,7 @@ extension JSONSchemaReader {
         return values
     }
 
-    /// The maximum number of members of an object in `enum`. Comparing two objects takes quadratic time.
+    /// The maximum number of members of an object in `enum` or `const`. Comparing two objects takes quadratic time.
     private static let maximumMembers = 256
 
     private static func isSmall(_ value: JSONValue, _ levels: Int) -> Bool {
@@ -65,7 +64,7 @@ extension JSONSchemaReader {
         guard case .string(let name) = value else { throw wrongType("format", "a string", value) }
         notice.format = name
         if let format = JSONFormat(rawValue: name) { return format }
-        // An unknown format is an annotation (validation, section 7.2.1). A misspelled one is an error.
+        // An unknown format is an annotation (JSON Schema validation, section 7.2.1). A misspelled format is an error.
         guard dialect == nil, !JSONSchemaReader.otherFormats.contains(name),
             let near = nearestName(to: name, among: JSONFormat.allCases.map(\.rawValue))
         else { return nil }

@@ -3,10 +3,10 @@
 /// In a schema written by the caller, an unsupported or invalid keyword is an error, because ignoring a rule would
 /// accept invalid documents. In a third-party document, the reader ignores the keyword and records a note.
 ///
-/// The schemas are processed in a queue, so that neither deep nesting nor long chains of references use the stack.
+/// The schemas are processed in a queue, so neither deep nesting nor a long chain of references uses the stack.
 struct JSONSchemaReader {
-    /// The maximum number of schemas that one read adds: the schema, and the schemas it references directly or
-    /// indirectly that were not read before. The largest document examined has 90,000.
+    /// The maximum number of schemas that one read adds: the schema itself and all new schemas reachable from it. The
+    /// largest document examined has 90,000 schemas.
     static let maximumNodes = 200_000
     /// The budget for reading a single schema.
     static let maximumWork = 10_000_000
@@ -21,14 +21,14 @@ struct JSONSchemaReader {
     let dialect: JSONSchema.Dialect?
     private let source: any SchemaSource
     private let arena: JSONSchema.Arena
-    /// The indices of the schemas in the arena that are targets of references.
+    /// The indices of the schemas in the arena that were read as a root or as the target of a reference.
     private var known: [SchemaPlace: JSONSchema.Index] = [:]
     /// The maximum number of schemas in the arena.
     private let maximum: Int
     /// The schemas to be appended to the arena. An element is nil until its schema has been read.
     private var nodes: [JSONSchema.Node?] = []
     private var places: [SchemaPlace: JSONSchema.Index] = [:]
-    /// The keys of ``places`` that are targets of references.
+    /// The keys of ``places`` that were read as the root or as the target of a reference.
     private var targets: [SchemaPlace] = []
     private var queue: [Job] = []
     /// The notes of the schema being read.
@@ -74,10 +74,11 @@ struct JSONSchemaReader {
         return (arena, root)
     }
 
-    /// Adds a schema and the schemas it references to an arena. Adds nothing if it throws.
+    /// Adds a schema and the schemas reachable from it to an arena. Adds nothing if the function throws.
     ///
     /// - Parameters:
-    ///   - known: the indices of the schemas in the arena that are targets of references. Updated.
+    ///   - known: the indices of the schemas in the arena that were read as a root or as the target of a reference.
+    ///     Updated.
     ///   - maximum: the maximum number of schemas in the arena, including the added schemas.
     ///   - work: the budget for reading. Decremented by the cost, also if the function throws.
     static func read(
@@ -86,7 +87,7 @@ struct JSONSchemaReader {
         work: inout Int
     ) throws(NightjarError) -> JSONSchema.Index {
         var reader = JSONSchemaReader(source, dialect, arena, maximum: maximum, work: work)
-        // Swapped, because a second owner would make each change copy the dictionary.
+        // Swap instead of copying, because a second owner would make each change copy the dictionary.
         swap(&known, &reader.known)
         defer {
             swap(&known, &reader.known)
@@ -176,7 +177,7 @@ struct JSONSchemaReader {
         return index
     }
 
-    /// Returns the reference of a schema that consists of a `$ref` only, or nil. Such a schema is replaced with its
+    /// Returns the reference of a schema that consists only of a `$ref`, or nil. Such a schema is replaced with its
     /// target. In OpenAPI 3.0, members beside a `$ref` are ignored.
     private func plainReference(_ members: [JSONValue.Member]) -> String? {
         guard dialect == .openAPI30 || members.count == 1 else { return nil }

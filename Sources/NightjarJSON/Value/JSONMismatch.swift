@@ -1,10 +1,11 @@
-/// The first place where a document does not match a ``JSONSchema``, or does not match the Swift type to decode.
+/// A mismatch between a document and a ``JSONSchema``, or between a document and the Swift type to decode.
 public struct JSONMismatch: Error, Sendable, Equatable, CustomStringConvertible {
     public let path: JSONPointer
     /// For example "a string".
     public let expected: String
-    /// For example "an integer". Describes the type instead of the value, because the value may be a secret. Exception:
-    /// for `enum`, a short value is shown unless the path contains a member name that suggests a secret.
+    /// For example "an integer". Contains the type instead of the value, because the value may be a secret. A value
+    /// that `enum`, `const` or a discriminator rejects is shown, truncated, unless a member name on the path suggests a
+    /// secret.
     public let found: String
 
     public init(path: JSONPointer, expected: String, found: String) {
@@ -13,7 +14,7 @@ public struct JSONMismatch: Error, Sendable, Equatable, CustomStringConvertible 
         self.found = found
     }
 
-    /// The message. Member names are escaped and truncated, because they come from the document.
+    /// The message. The path is escaped and truncated, because its member names come from the document.
     public var description: String { JSONMismatch.describe("expected \(expected), found \(found)", at: path) }
 
     /// The mismatch as an error with the kind `decoding`.

@@ -14,8 +14,9 @@ enum JSONNames {
             + characters[characters.index(after: last)...]
     }
 
-    /// Converts a name to snake case. A word begins at a capital letter that follows a small letter, and at the last of
-    /// several capital letters if a small letter follows: `imageURLSmall` becomes `image_url_small`.
+    /// Converts a name to snake case. A word begins at an uppercase letter that follows a lowercase letter or a digit.
+    /// In a sequence of uppercase letters, the last letter begins a word if a lowercase letter follows: `imageURLSmall`
+    /// becomes `image_url_small`.
     static func snakeCase(_ name: String) -> String {
         let characters = Array(name)
         var result = ""

@@ -1,6 +1,6 @@
 extension JSONValue {
     /// Returns true if two values are equal by the rules of JSON Schema (core, section 4.2.2): `1` equals `1.0`, and
-    /// the order of members is ignored. The recursion is as deep as the shallower value.
+    /// the order of members is ignored. The recursion depth is at most the nesting depth of the shallower value.
     package func isSame(as other: JSONValue) -> Bool {
         switch (self, other) {
         case (.null, .null): return true
@@ -36,7 +36,7 @@ extension JSONValue {
         }
     }
 
-    /// True for a number without a fraction, also for `1.0`.
+    /// True for a number without a fraction, including `1.0`.
     var isInteger: Bool {
         switch self {
         case .integer, .unsigned: true

@@ -1,5 +1,5 @@
-/// The current place of a reader or builder in a document. Creating a place is cheap. The path is built only for an
-/// error.
+/// The current place of a reader or builder in a document. Creating a place is cheap, because the path is built only
+/// when it is needed.
 struct JSONPlace: Sendable {
     enum Step: Sendable {
         case root
@@ -7,7 +7,7 @@ struct JSONPlace: Sendable {
         case element(Int)
     }
 
-    /// A container on the path, shared by all of its contents.
+    /// A container on the path, shared by the places of all its contents.
     final class Container: Sendable {
         fileprivate let place: JSONPlace
         /// The number of enclosing containers.
@@ -51,8 +51,7 @@ struct JSONPlace: Sendable {
             })
     }
 
-    /// The path as coding keys. Contains the member names of the document, to which no naming strategy has been
-    /// applied.
+    /// The path as coding keys. Member names are those of the document, not those of the Swift type.
     var codingPath: [any CodingKey] {
         steps.compactMap { step in
             switch step {
@@ -89,7 +88,7 @@ struct JSONKey: CodingKey {
         self.intValue = intValue
     }
 
-    /// The key of a superclass (Codable's `superDecoder()`).
+    /// The key that `superDecoder()` and `superEncoder()` use.
     static let parent = JSONKey(stringValue: "super")
 }
 

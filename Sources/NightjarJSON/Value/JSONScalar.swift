@@ -1,4 +1,4 @@
-/// Converts a value to a Swift type without loss. A value that the type cannot represent is an error.
+/// Conversions to Swift scalars. They throw ``TypeMismatch`` for a value that the Swift type cannot represent.
 extension JSONValue {
     /// The expected and the found type. The caller adds the path.
     struct TypeMismatch: Error {
@@ -6,7 +6,7 @@ extension JSONValue {
         let found: String
     }
 
-    /// Accepts `3`, `3.0` and `3e2`, which are integers. Rejects fractions and values out of range.
+    /// Accepts integers, including those written as `3.0` or `3e2`. Rejects fractions and values out of range.
     func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws(TypeMismatch) -> Integer {
         switch self {
         case .integer(let number):
@@ -26,7 +26,7 @@ extension JSONValue {
         throw TypeMismatch(expected: JSONValue.range(of: type), found: "one out of range")
     }
 
-    /// Accepts any number. An integer beyond 2^53 is rounded to the nearest value, as parsing its digits would.
+    /// Accepts any number in the range of `type`. Rounds the number to the nearest value of `type`.
     func floatingPoint<Number: BinaryFloatingPoint>(_ type: Number.Type) throws(TypeMismatch) -> Number {
         let number: Number
         switch self {
@@ -51,7 +51,7 @@ extension JSONValue {
         return text
     }
 
-    /// Returns the description of a type's values, for the message about a missing value.
+    /// Describes the values of a type, for the message about a missing value.
     static func phrase(for type: any Any.Type) -> String {
         switch type {
         case is String.Type: "a string"
@@ -67,7 +67,7 @@ extension JSONValue {
         "an integer from \(Integer.min) to \(Integer.max)"
     }
 
-    /// The smallest magnitude at which a double no longer identifies one integer. A number written with a fraction or
-    /// an exponent is read as a double, so a larger number may differ from the integer that the sender wrote.
+    /// The smallest magnitude at which a double no longer identifies one integer. A number with a fraction or an
+    /// exponent is read as a double. A larger double may differ from the number that the sender wrote.
     private static let firstInexact = 0x1p53
 }

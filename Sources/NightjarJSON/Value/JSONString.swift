@@ -3,7 +3,7 @@ import NIOCore
 extension ByteBuffer {
     /// Writes a text as a quoted JSON string. RFC 8259 section 7.
     ///
-    /// Escapes only the characters that RFC 8259 requires, and DEL, which is invisible in terminals.
+    /// Escapes the characters that RFC 8259 requires to be escaped. Also escapes DEL, which is invisible in terminals.
     package mutating func writeJSONString(_ text: String) {
         var text = text
         writeStaticString("\"")

@@ -1,7 +1,6 @@
 extension JSONValue {
-    /// Returns true if this number is an integral multiple of `divisor` in decimal arithmetic: 0.3 is a multiple of
-    /// 0.1, although the binary fractions are not multiples. Exact for integers. Converts a double to its shortest
-    /// decimal.
+    /// Returns true if this number is an integer multiple of `divisor` in decimal arithmetic. 0.3 is a multiple of 0.1,
+    /// although their binary fractions are not. A double is converted to its shortest decimal.
     func isMultiple(of divisor: JSONValue) -> Bool {
         guard let value = Decimal(self), let divisor = Decimal(divisor), divisor.digits > 0 else { return false }
         if value.digits == 0 { return true }
@@ -39,7 +38,7 @@ extension JSONValue {
                     switch byte {
                     case UInt8(ascii: "."): isFraction = true
                     case UInt8(ascii: "e"):
-                        // In "e+308" the sign belongs to the exponent.
+                        // `Int` accepts the sign in "e+308".
                         exponent += Int(String(Substring(rest))) ?? 0
                         rest = rest.suffix(0)
                     default:
@@ -52,9 +51,9 @@ extension JSONValue {
         }
     }
 
-    /// Finds equal values (see ``isSame(as:)``) of an array. The time is proportional to the size of the values.
+    /// Finds two equal elements (see ``isSame(as:)``) of an array in time nearly proportional to the size of the array.
     struct Equals {
-        /// The remaining steps. Negative if the search ended because no steps were left.
+        /// The remaining steps. Negative if the search ran out of steps.
         var budget: Int
 
         mutating func firstPair(in elements: [JSONValue]) -> (Int, Int)? {

@@ -2,8 +2,8 @@ import CSimdjson
 
 /// A JSON value. RFC 8259.
 ///
-/// Intended for small documents that are read once, such as configurations and error bodies. The members of an object
-/// keep their order, and names may repeat. Strings are compared by code points, not by Swift's canonical equivalence.
+/// The members of an object keep their order, and names may repeat. Strings are compared by code points, not by Swift's
+/// canonical equivalence.
 public enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
@@ -48,7 +48,8 @@ public enum JSONValue: Sendable, Equatable {
     ///   `no_memory`.
     public init(parsing text: UnsafeRawBufferPointer) throws(NightjarError) {
         self = try JSONValue.parse(text) { (tape, strings) throws(NightjarError) in
-            // A value takes one or two words of the tape, and up to 128 bytes while its array grows.
+            // A value takes one or two words of the tape. The estimate of 64 bytes for each word includes the growth of
+            // the array that contains the value.
             let words = Int(tape[0] & 0x00ff_ffff_ffff_ffff)
             try CheckedMemory.check(words * 64 + text.count, for: "the values of a JSON text")
             var reader = TapeReader(tape: tape, strings: strings)
@@ -121,7 +122,7 @@ public enum JSONValue: Sendable, Equatable {
         return members.first { $0.name.isExactly(name) }?.value
     }
 
-    /// The type, for messages: "an object".
+    /// The type for messages, for example "an object".
     public var typeName: String {
         switch self {
         case .null: "null"
@@ -142,7 +143,7 @@ public enum JSONValue: Sendable, Equatable {
 
 /// Reads simdjson's tape, whose format CSimdjson.h describes. The parser has validated the tape and limited its depth.
 ///
-/// The reader is iterative, so that a deeply nested text cannot exhaust the host's stack.
+/// The reader is iterative, so a deeply nested text cannot exhaust the host's stack.
 private struct TapeReader {
     /// A container whose end has not been read yet.
     private struct Open {

@@ -3,7 +3,7 @@ import NIOCore
 extension JSONValue {
     /// Encodes the value as a JSON text without white space. Members keep their order. RFC 8259.
     ///
-    /// Numbers are written so that reading them returns equal values.
+    /// Parsing the text returns exactly the same numbers.
     ///
     /// - Throws: `invalid_request` with the path if a number is infinite or NaN.
     public func encoded() throws(NightjarError) -> ByteBuffer {
@@ -13,7 +13,7 @@ extension JSONValue {
     }
 }
 
-/// Writes JSON. The writer is iterative, so that a deeply nested value cannot exhaust the host's stack.
+/// Writes JSON. The writer is iterative, so a deeply nested value cannot exhaust the host's stack.
 private struct JSONWriter {
     /// An open container. `next` is the index of the next element or member to write.
     private enum Open {

@@ -39,7 +39,7 @@ package struct MockTable: Sendable {
         uses = Array(repeating: 0, count: routes.count)
     }
 
-    /// The maximum number of routes of one mock. Each call is compared with each route; the mock of an API has tens of
+    /// The maximum number of routes of one mock. Each call may be compared with all routes. A typical mock has tens of
     /// routes.
     static let mostRoutes = 10_000
     /// The maximum number of requests that are kept for inspection.
@@ -132,8 +132,8 @@ package struct MockTable: Sendable {
 
     // MARK: Verification
 
-    /// Returns the number of uses of the routes with this name or pattern (`GET /articles`). Returns nil if there is
-    /// none.
+    /// Returns the number of uses of the routes with this name or pattern (`GET /articles`). Returns nil if no route
+    /// has it.
     package func uses(of name: String) -> Int? {
         var sum: Int?
         for (index, route) in routes.enumerated() where route.name == name || route.pattern.summary == name {
@@ -142,7 +142,6 @@ package struct MockTable: Sendable {
         return sum
     }
 
-    /// The number of uses of all routes.
     package var totalUses: Int { uses.reduce(0, &+) }
 
     /// Clears the recorded calls and use counts. Each sequence starts again.
@@ -153,8 +152,8 @@ package struct MockTable: Sendable {
         unmatched = 0
     }
 
-    /// The result of verification: routes that were used less often than their `times` or never, and calls that matched
-    /// no route. Nil if verification succeeds.
+    /// The error of the verification, or nil if the verification succeeds. It lists the routes that were used less
+    /// often than required, and counts the calls that matched no route.
     package var failureMessage: NightjarError? {
         var mismatches: [String] = []
         for (index, route) in routes.enumerated() where !route.isOptional {

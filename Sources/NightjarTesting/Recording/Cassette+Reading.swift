@@ -1,7 +1,7 @@
 import NIOCore
 
 extension Cassette {
-    /// Reads a cassette. Throws `decoding` with the place if the text is not a cassette.
+    /// Parses a cassette. Throws `decoding` with the path of the invalid value if the text is not a cassette.
     package init(parsing text: UnsafeRawBufferPointer) throws(NightjarError) {
         let file = CassetteNode(try JSONValue(parsing: text), "")
         let members = try file.members(["format", "version", "exchanges"])

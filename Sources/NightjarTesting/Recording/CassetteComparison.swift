@@ -3,7 +3,7 @@ import NIOCore
 /// Decides whether a request equals a recorded request. Compares the method, the URL and the body, with secrets masked.
 /// JSON is compared by value, a form item by item, and a query regardless of its order.
 public struct CassetteComparison: Sendable {
-    /// The names of headers that must be equal too.
+    /// The names of headers that must also be equal.
     public var headers: [String] = []
     /// The names of query items that may differ.
     public var ignoredQuery: [String] = []
@@ -15,7 +15,7 @@ public struct CassetteComparison: Sendable {
 
     public init() {}
 
-    /// A request in a comparable form. Consists of strings, so that a table can hold many.
+    /// A request in a comparable form. It consists only of strings, so that a table can contain many keys.
     struct Key: Hashable, Sendable {
         var method: String
         /// The URL without the query.
@@ -25,7 +25,7 @@ public struct CassetteComparison: Sendable {
         /// Nil if the body is unknown or ignored.
         var body: String?
 
-        /// All strings of the key. The first string states how many of each kind follow.
+        /// All strings of the key. The first string contains the number of query items and headers.
         private var texts: [String] {
             ["\(query.count) \(headers.count) \(body == nil)", method, place] + query + headers + [body ?? ""]
         }

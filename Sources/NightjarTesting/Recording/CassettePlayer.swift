@@ -5,7 +5,7 @@ import NIOCore
 package struct CassettePlayer: Sendable {
     package enum Verdict: Sendable {
         case play(RecordedExchange)
-        /// No exchange matches, or all that match have been played.
+        /// No exchange matches, or all matching exchanges have been played.
         case missing(NightjarError)
     }
 
@@ -16,7 +16,7 @@ package struct CassettePlayer: Sendable {
     private var exchanges: [RecordedExchange] = []
     private var keys: [CassetteComparison.Key] = []
     private var places: [CassetteComparison.Key: [Int]] = [:]
-    /// Exchanges whose request body is unknown, so that one key stands for many requests.
+    /// The exchanges whose request body was not stored. Their keys match requests with any body.
     private var inexactMatches: [CassetteComparison.Key: [Int]] = [:]
     private var played: [CassetteComparison.Key: Int] = [:]
     private var uses: [Int]
@@ -53,7 +53,7 @@ package struct CassettePlayer: Sendable {
         var key = live
         var candidates = places[key]
         if candidates == nil {
-            // The request may belong to a login, which the recorder may have detected from the response.
+            // The request may belong to a login that the recorder detected only from the response.
             key = comparison.key(of: scrubber.scrub(RecordedExchange(recorded, nil), inLogin: true).request)
             candidates = places[key]
         }
@@ -97,7 +97,7 @@ package struct CassettePlayer: Sendable {
 }
 
 extension RecordedExchange.Request {
-    /// Creates the request as it would be recorded, including its secrets.
+    /// Creates the request as it would be recorded, but with its secrets.
     package init(_ request: ArrivedRequest) {
         self.init(
             method: request.method, url: request.url.origin.description + request.url.target, headers: request.headers,

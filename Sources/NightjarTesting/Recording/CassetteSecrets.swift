@@ -2,7 +2,7 @@
 public struct CassetteSecrets: Sendable {
     /// Additional names of headers, query items, form items and JSON members. Case and separators are ignored.
     public var further: [String]
-    /// Secrets of which every occurrence is replaced.
+    /// Additional secrets. Every occurrence of their text is replaced.
     public var values: [String]
 
     public init(further: [String] = [], values: [String] = []) {
@@ -25,8 +25,8 @@ public struct CassetteSecrets: Sendable {
 
     private var challenges: [String] { ["WWW-Authenticate", "Proxy-Authenticate"] }
 
-    /// Returns true if a body member is secret. Names that are also common for data ("code", "key", "ticket") are
-    /// secret in bodies of logins only, so that the code of an error stays visible.
+    /// Returns true if a body member is secret. Some names are also common for data ("code", "key", "ticket"). These
+    /// are secret only in the bodies of logins, so that the code of an error stays visible.
     func isSecret(member name: some Collection<UInt8>, inLogin: Bool) -> Bool {
         if CassetteSecrets.isCode(name) || SecretNames.isNamed(name, in: further) { return true }
         switch SecretNames.strength(name, in: .item) {

@@ -2,11 +2,9 @@ import NIOCore
 
 /// Replaces the secrets in requests and responses.
 ///
-/// For files, every occurrence of a secret is replaced with its unique name (`scrubbed-1`). The name reveals nothing
-/// about the secret. A token in a replayed response can therefore be sent again, and different tokens stay different.
-/// For comparisons, secrets and their names become `***`, so that scrubbed and live requests are equal.
-///
-/// After a secret has been found once, all its other occurrences are replaced.
+/// For files, every occurrence of a secret is replaced with its unique name (`scrubbed-1`), which reveals nothing about
+/// the secret. A token in a replayed response can therefore be sent again, and different tokens stay different. For
+/// comparisons, secrets and their names become `***`, so that scrubbed and live requests are equal.
 package struct SecretScrubber: Sendable {
     package enum Style: Sendable {
         /// Names with numbers from `after` + 1.
@@ -130,12 +128,12 @@ package struct SecretScrubber: Sendable {
     private mutating func cookie(_ pair: Substring) -> String {
         guard let equals = pair.utf8.firstIndex(of: UInt8(ascii: "=")) else { return replace(String(pair)) }
         let value = String(pair[pair.utf8.index(after: equals)...])
-        // An empty value is kept: with it, a server deletes a cookie.
+        // An empty value is kept, because servers use it to delete a cookie.
         return value.isEmpty ? String(pair) : pair[...equals] + replace(value)
     }
 
-    /// Records the password of Basic credentials (RFC 7617) as a secret of its own. The encoded credentials are
-    /// replaced as a whole.
+    /// Records the password of Basic credentials (RFC 7617) as a separate secret. The encoded credentials are replaced
+    /// as a whole.
     private mutating func notePassword(_ credentials: String) {
         guard let bytes = Base64.decode(credentials.utf8), let text = String(validating: bytes, as: UTF8.self),
             let colon = text.utf8.firstIndex(of: UInt8(ascii: ":"))
@@ -177,7 +175,7 @@ package struct SecretScrubber: Sendable {
         case .text(let text):
             return .text(String(decoding: replacing(Array(text.utf8), type: type), as: UTF8.self))
         case .binary(let bytes):
-            // Of the binary bodies, only multipart forms are scrubbed, because they can contain named secrets besides
+            // Among binary bodies, only multipart forms are scrubbed, because they can contain named secrets besides
             // files.
             guard SecretContent.essence(type).hasPrefix("multipart/") else { return body }
             let others = replacing(Array(bytes.readableBytesView), type: type)
@@ -230,7 +228,8 @@ package struct SecretScrubber: Sendable {
 
     // MARK: Secrets
 
-    /// Returns the replacement of a secret. After this call, every occurrence of the secret is replaced.
+    /// Returns the replacement of a secret. After this call, the secret is replaced everywhere, unless it is shorter
+    /// than ``shortest``.
     package mutating func name(of secret: String) -> String { replace(secret) }
 
     /// Each secret and its replacement. Secrets that are replaced everywhere come first.
@@ -276,13 +275,14 @@ package struct SecretScrubber: Sendable {
 
     private mutating func replace(_ secret: String, always: Bool = false) -> String {
         if isMasking, SecretScrubber.isName(secret) { return Masking.mask }
-        // The value was replayed from a cassette and is recorded again.
+        // The value was replayed from a cassette and is being recorded again.
         if SecretScrubber.isName(secret) { return secret }
         if let name = known[secret] { return name }
         lastNumber &+= 1
         let name = isMasking ? Masking.mask : SecretScrubber.prefix + String(lastNumber)
         known[secret] = name
-        // A part of the prefix is not replaced, because it would match the names of other secrets.
+        // A secret that is a part of the prefix is not replaced everywhere, because it would match the names of other
+        // secrets.
         let core = secret.utf8.reversed().drop { $0 &- UInt8(ascii: "0") < 10 }.reversed()
         let isPartOfName = !core.isEmpty && SecretScrubber.prefix.contains(String(decoding: Array(core), as: UTF8.self))
         if seen.count < SecretScrubber.mostSeen, always || secret.utf8.count >= SecretScrubber.shortest, !isPartOfName {

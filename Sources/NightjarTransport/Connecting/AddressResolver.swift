@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 import NightjarHTTP
 
-/// Resolves host names with the system's resolver, which blocks, on threads of its own.
+/// Resolves host names with the system's resolver. The resolver blocks, so it runs on separate threads.
 final class AddressResolver: Resolver, @unchecked Sendable {
     private let loop: any EventLoop
     /// Returns the addresses of a host. Blocks.
@@ -13,7 +13,7 @@ final class AddressResolver: Resolver, @unchecked Sendable {
     private let lookUp: LookUp
     private let threads: WorkerThreads
     private var lookups: [String: EventLoopPromise<[SocketAddress]>] = [:]
-    /// A cache of resolved names, so that consecutive connections do not each resolve the name.
+    /// The cached addresses by host and port, so that not every connection resolves the name again.
     private var known: [String: (addresses: [SocketAddress], until: NIODeadline)] = [:]
 
     init(loop: any EventLoop, lookUp: @escaping LookUp = AddressResolver.queryResolver) {
@@ -44,7 +44,7 @@ final class AddressResolver: Resolver, @unchecked Sendable {
         known["\(host):\(port)"].map { $0.until > .now() } ?? false
     }
 
-    /// Removes a host from the cache after connecting to its addresses failed, because its addresses may have changed.
+    /// Removes a host from the cache. Called after a connection failed, because the addresses may have changed.
     func forget(_ host: String, _ port: Int) {
         known["\(host):\(port)"] = nil
     }
@@ -75,7 +75,7 @@ final class AddressResolver: Resolver, @unchecked Sendable {
         return lookup.futureResult
     }
 
-    /// How long addresses are cached. getaddrinfo returns no TTL. 60 s is curl's default.
+    /// The time for which addresses are cached. getaddrinfo returns no TTL. 60 s is curl's default.
     private static let lifetime = TimeAmount.seconds(60)
     private static let mostKnown = 1024
 

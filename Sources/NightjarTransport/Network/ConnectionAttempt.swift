@@ -139,7 +139,7 @@ final class ConnectionAttempt {
 
     /// Adds the handlers of TLS and of the connection. Called when the channel is connected to the origin.
     ///
-    /// - Parameter isSecured: Whether the channel already uses TLS, so that nothing may be written directly to the
+    /// - Parameter isSecured: Whether the channel already uses TLS. If so, data must not be written directly to the
     ///   socket.
     private func finish(_ channel: any Channel, isSecured: Bool) throws(NightjarError) {
         connection.opening.connected(after: lookUp, usesTLS: origin.isTLS)

@@ -1,8 +1,7 @@
 import NIOCore
 import NightjarHTTP
 
-/// The connections to one origin and their route. A class, so that an exchange finds its pool without looking up its
-/// origin.
+/// The connections to one origin and their route. A class, so that an exchange refers to its pool directly.
 final class TransportHost {
     let origin: Origin
     let route: Route

@@ -120,7 +120,7 @@ static void a_catalog_tells_what_there_is(void) {
   CHECK(nj_catalog_json(catalog) == all);
   CHECK(nj_catalog_add_json(catalog, "home", "{\"path\": \"/\"}", 13, NULL) == NJ_OK);
   CHECK(strstr(nj_catalog_json(catalog), "\"strict\",\"home\"]") != NULL);
-  CHECK(strstr(all, "\"strict\"]") != NULL); /* Still there. */
+  CHECK(strstr(all, "\"strict\"]") != NULL); /* The older text is still valid. */
   nj_error *error = NULL;
   CHECK(nj_catalog_add_json(catalog, "article", article, strlen(article), &error) == NJ_INVALID_ARGUMENT);
   nj_error_release(error);

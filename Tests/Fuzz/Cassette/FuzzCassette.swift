@@ -2,11 +2,11 @@ import NIOCore
 import NightjarHTTP
 import NightjarTesting
 
-/// Fuzzes the cassette reader. Aborts if an invariant is violated:
+/// Fuzzes the cassette reader. Aborts if one of these invariants is violated:
 ///
-/// - A cassette that was read is written such that reading it again returns the same.
+/// - A cassette that is written and read again is unchanged.
 /// - A scrubbed cassette is still a cassette, and its Authorization fields contain no credentials.
-/// - Each exchange matches a request equal to its own, and ends.
+/// - Playing each recorded request ends.
 /// - Nothing traps, hangs or grows without bound.
 func fuzzCassette(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, let cassette = try? Cassette(parsing: UnsafeRawBufferPointer(start: start, count: count)) else {

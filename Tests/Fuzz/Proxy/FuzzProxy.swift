@@ -1,8 +1,8 @@
 import NIOCore
 import NightjarHTTP
 
-/// Fuzzes the handshakes with a proxy, with whole input and byte by byte, and the parsers of proxy addresses and of
-/// no_proxy, with the same bytes as text. Aborts if an invariant is violated:
+/// Fuzzes the handshakes with a proxy, with whole input and byte by byte. Also fuzzes the parsers of proxy addresses and
+/// no_proxy with the same bytes. Aborts if one of these invariants is violated:
 ///
 /// - The result does not depend on how the input is split.
 /// - A failure is `connect`, `protocol` or `too_large`, is permanent, and contains neither user name nor password.

@@ -100,7 +100,7 @@ import Testing
 
         let put = try catalog.operation("put_pets_id")
         #expect(put.summary == "Own" && put.server == "https://other.example.com/" && !put.isDeprecated)
-        // A default of the server is not sent.
+        // A default value is not sent, because the server assumes it.
         #expect(put.parameters[1].defaultValue == .string("en") && !put.parameters[1].sendsDefault)
         #expect(put.content?.isRequired == true && put.content?.documentation == "The pet")
         #expect(put.content?.choices.map(\.mediaType) == ["application/json", "application/xml"])
@@ -112,7 +112,7 @@ import Testing
             paths: "  /a: {get: {parameters: [{name: q, in: query, schema: {type: string, pattern: '('}}]}}")
         guard case .array(let notes) = catalog.operations[0].json["unchecked"], case .string(let note) = notes.first
         else {
-            Issue.record("nothing is said: \(catalog.operations[0].json)")
+            Issue.record("no note: \(catalog.operations[0].json)")
             return
         }
         #expect(note.contains("pattern"), "\(note)")
@@ -159,7 +159,7 @@ import Testing
             ])
     }
 
-    /// A thousand URLs of the maximum length take only a few megabytes.
+    /// Even with URLs of the maximum length, a thousand servers take only 8 MB.
     @Test func serversAreBounded() throws {
         let url = "https://h/" + String(repeating: "a", count: 100)
         let aliases = Array(repeating: "*s", count: 5000).joined(separator: ",")
@@ -169,7 +169,7 @@ import Testing
         #expect(catalog.servers.count == 1000)
     }
 
-    /// Some descriptions list fields that only the client can set.
+    /// Some descriptions declare header fields that only the client can set.
     @Test func reservedFieldsAreNotParameters() throws {
         let catalog = try catalog(
             paths: """
@@ -425,7 +425,7 @@ import Testing
         #expect(catalog.operations[1999].documentation == long)
         #expect(catalog.operations[1999].tags.count == 4)
         #expect(catalog.operations[1999].server == "https://h/")
-        // Values are copied, and the copies share one budget.
+        // Example values are copied. All copies share one budget.
         #expect(catalog.operations[0].parameters[0].example != nil)
         #expect(catalog.operations[1999].parameters[0].example == nil)
         #expect(
@@ -476,8 +476,8 @@ import Testing
 
     // MARK: One budget for a document
 
-    /// `levels` anchors `a0`, `a1` and so on. Each is an object that references the previous one ten times, so the last
-    /// expands to ten to the power of `levels` values.
+    /// Returns the anchors `a0`, `a1` and so on up to `levels`. Each object refers to the previous anchor ten times, so
+    /// the last anchor expands to more than 10^`levels` values.
     private func bomb(_ levels: Int) -> String {
         var text = "  a0: &a0 {type: string}\n"
         for level in 1...levels {
@@ -489,7 +489,7 @@ import Testing
 
     @Test
     func referencesToAliasesShareOneBudget() throws {
-        // Each target expands to about 200,000 values, and each reference uses a different path to it.
+        // The target expands to about 200,000 values. Each reference uses a different path to the target.
         var text = "openapi: 3.1.0\nx:\n" + bomb(5)
         text += "  list:\n    properties:\n"
         for number in 0..<300 { text += "      r\(number): {$ref: '#/y/r\(number)'}\n" }
@@ -510,13 +510,13 @@ import Testing
         let branches = (0..<100).map { "{$ref: '#/y\($0)'}" }.joined(separator: ", ")
         text += "paths: {/a: {get: {parameters: [{name: q, in: query, schema: {allOf: [\(branches)]}}]}}}\n"
         let set = try documents(text)
-        // The eleventh schema would fail.
+        // An eleventh schema would exceed the maximum.
         var library = SchemaLibrary(set, dialect: .openAPI31, maximum: 10)
         let schema = try library.schema(at: place("/paths/~1a/get/parameters/0/schema"))
         #expect(schema.mismatch(in: try JSONValue(parsing: "{\"a\": \"1\"}")) != nil)
     }
 
-    /// A branch is named by the last part of the reference itself, not of the alias target.
+    /// The name of a branch is the last token of its reference, even if the target is an alias.
     @Test func discriminatorNamesItsSchemas() throws {
         let text = """
             openapi: 3.1.0

@@ -95,7 +95,7 @@ import Testing
         #expect(value.elements.map { $0.pointer.description }.last == "/499")
     }
 
-    /// Each value of a document is located, and the cost does not depend on the number of its siblings.
+    /// The cost of finding the path to a value does not depend on the number of its siblings.
     @Test func positionLookupIsFast() throws {
         let members = (0..<20_000).map { "\"k\($0)\":{\"a\":[\($0),{}]}" }.joined(separator: ",")
         let elements = (0..<20_000).map { "{\"\($0)\":0}" }.joined(separator: ",")
@@ -109,8 +109,7 @@ import Testing
             let inner = try #require(value["\(number)"])
             #expect(tree.path(to: inner.index, &looks) == ["l", "\(number)", "\(number)"])
         }
-        // The logarithm of the number of containers, plus the index in the array. Counting siblings would take 800
-        // million.
+        // The cost is logarithmic in the number of containers. Counting siblings would visit 800 million nodes.
         #expect(looks < 40_000 * 50)
     }
 

@@ -20,7 +20,7 @@ import Testing
             userAgent: nil)
     }
 
-    /// A server that decodes the path once gets the given value, between the same two segments.
+    /// A server that decodes the path once receives the value as one segment between the same two segments.
     @Test(arguments: values) func valueIsOnePathSegment(value: String) throws {
         let operation = Operation("user", .get, "/users/{name}/posts")
         guard value != ".", value != ".." else {
@@ -40,7 +40,8 @@ import Testing
         let items = query.split(separator: "&", omittingEmptySubsequences: false)
         #expect(items.count == 2 && items[1] == "r=z")
         #expect(String(decoding: PercentEncoding.decoded(items[0].dropFirst(2).utf8), as: UTF8.self) == value)
-        // With allowsReserved, the value is not encoded, but is still one item and does not end the query.
+        // With `allowsReserved`, reserved characters are not encoded. The value is still one item and does not end the
+        // query.
         operation.parameters[0].allowsReserved = true
         let reserved = try url(operation, ["q": .string(value), "r": "z"]).url
         #expect(reserved.query?.split(separator: "&", omittingEmptySubsequences: false).count == 2)
@@ -60,7 +61,8 @@ import Testing
         }
     }
 
-    /// A combining mark forms one Character with the slash before it. The slash remains a byte of its own.
+    /// Swift combines a slash and a following combining mark into one `Character`. The slash must still separate
+    /// segments.
     @Test func templatesAreReadByteByByte() throws {
         let operation = Operation("odd", .get, "/{a}/\u{301}{b}")
         #expect(PathTemplate(operation.path).segments.count == 3)

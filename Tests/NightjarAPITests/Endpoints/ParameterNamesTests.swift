@@ -8,7 +8,7 @@ import Testing
         (0..<count).map { Parameter("p\($0)", in: [.query, .header, .cookie][$0 % 3]) }
     }
 
-    /// A linear search would take 5,000,000,000 comparisons, which is minutes.
+    /// A linear search would take 5,000,000,000 comparisons, or several minutes.
     @Test(.timeLimit(.minutes(1))) func hundredThousandValuesAreMatched() throws {
         let count = 100_000
         let parameters = manyParameters(count)

@@ -3,7 +3,7 @@ import Testing
 @testable import NightjarAPI
 @testable import NightjarHTTP
 
-/// The examples of OpenAPI 3.1.1 section 4.8.12.6, and cases that it leaves undefined.
+/// The examples of OpenAPI 3.1.1 section 4.8.12.6, and cases that OpenAPI does not define.
 @Suite struct ParameterTextTests {
     private static let empty = JSONValue.string("")
     private static let string = JSONValue.string("blue")

@@ -4,8 +4,8 @@ import Testing
 @testable import NightjarAPI
 
 extension CorpusTests {
-    /// Makes two requests for each operation, one with all parameters and one with the required ones. The values are
-    /// the document's examples, or are generated from its schemas.
+    /// Creates two requests for each operation: one with all parameters, one with only the required parameters. The
+    /// values are examples of the document or generated from its schemas.
     @Test(arguments: [
         ("openai.yaml"), ("discord.json"), ("digitalocean/specification/DigitalOcean-public.v2.yaml"),
         ("examples/v3.0-api-with-examples.json"), ("examples/v3.0-callback-example.yaml"),

@@ -33,8 +33,7 @@ func contents(_ path: String) throws(NightjarError) -> [UInt8] {
 
 @Suite(.enabled(if: access(corpus, R_OK) == 0, "there is no ../shared/openapi beside the repository"))
 struct CorpusTests {
-    /// The files, the number of operations they describe (counted by another program), and the notes about unsupported
-    /// parts.
+    /// Each file, its number of operations (counted by another program), and the notes about unsupported parts.
     static let descriptions: [(file: String, operations: Int, notes: [String])] = [
         ("openai.yaml", 288, ["webhooks are not supported"]), ("discord.json", 242, []),
         (
@@ -90,7 +89,7 @@ struct CorpusTests {
             do throws(NightjarError) {
                 let request = try operation.request(try operation.exampleArguments)
                 if request.method != operation.method {
-                    problems.append("\(operation.name) is asked as \(request.method)")
+                    problems.append("\(operation.name) is sent as \(request.method)")
                 }
             } catch {
                 problems.append(error.message)
@@ -112,8 +111,8 @@ extension Catalog {
 }
 
 extension Operation {
-    /// A value for each parameter and the body, from the description's examples, or generated from its schemas if an
-    /// example violates its own schema.
+    /// A value for each parameter and for the body: the example of the description, or a generated value if the example
+    /// violates its schema.
     fileprivate var exampleArguments: Arguments {
         get throws(NightjarError) {
             var arguments = Arguments()
@@ -132,7 +131,7 @@ extension Operation {
         }
     }
 
-    /// Bodies without an example that cannot be generated: a list of distinct strings that match a pattern.
+    /// Bodies that have no example and cannot be generated, such as a list of distinct strings that match a pattern.
     private static let bodies: [String: JSONValue] = [
         "bulk_delete_messages": .object([.init("messages", .array([.string("1"), .string("2")]))])
     ]

@@ -4,7 +4,7 @@ import Testing
 @testable import NightjarAPI
 @testable import NightjarHTTP
 
-/// An iteration over a list together with its server, one event after another.
+/// A traversal of a list and the responses of its server, one event at a time.
 final class Conversation {
     struct Reply {
         var body: String
@@ -28,7 +28,7 @@ final class Conversation {
         traversal = try PageTraversal(options, first: RequestURL(first), resuming: state)
     }
 
-    /// Reads until the end, an error or `count` pages.
+    /// Reads pages until the end, an error, or `count` pages.
     @discardableResult
     func read(_ count: Int = .max, from server: (PageTarget) -> Reply) -> Conversation {
         let wanted = count == .max ? Int.max : pages.count + count
@@ -36,7 +36,7 @@ final class Conversation {
         return self
     }
 
-    /// One response for each load, in order.
+    /// Reads pages until the end or an error. Each load receives the next body of `responses`.
     @discardableResult
     func read(_ responses: [String]) -> Conversation {
         var rest = responses[...]
@@ -70,8 +70,8 @@ final class Conversation {
     private var lastBody = ""
 
     private func item(at range: Range<Int>, of page: LoadedPage) -> String {
-        // Loads and pages have the same numbers unless a load fails or the iteration is resumed. Otherwise the last
-        // body is used.
+        // A page has the number of its load unless a load failed or the list was resumed. If the number has no body,
+        // use the last body.
         let body = bodies[page.number] ?? lastBody
         return String(decoding: Array(body.utf8)[range], as: UTF8.self)
     }
@@ -90,5 +90,5 @@ extension Pagination {
     }
 }
 
-/// `[1,2,3]`
+/// Returns a JSON array, such as `[1,2,3]`.
 func list(_ numbers: some Sequence<Int>) -> String { "[" + numbers.map(String.init).joined(separator: ",") + "]" }

@@ -4,7 +4,7 @@ import Testing
 @testable import NightjarAPI
 @testable import NightjarHTTP
 
-/// RFC 8288.
+/// Link fields. RFC 8288.
 @Suite struct LinkFieldTests {
     private func parse(_ values: String...) throws -> [LinkField] {
         var headers = Headers()

@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    /// Compared with one pass over the same bytes, so that neither a slow machine nor a debug build matters.
+    /// Compares the time with one pass over the same bytes, so the result does not depend on the machine or the build.
     @Test(arguments: ["", #","has_more":false"#])
     func largePageIsDetectedInFewPasses(flag: String) throws {
         let item = #"{"id":12345,"name":"\#(String(repeating: "n", count: 180))"}"#
@@ -74,7 +74,7 @@ import Testing
             }
             #expect(page.items.count == 10_000)
         }
-        // Checking, finding and extracting take about ten passes. Searching by name took hundreds.
+        // Checking, finding and extracting take about ten passes. A separate search for each name would take hundreds.
         #expect(loadedPage < pass * 60, "\(loadedPage) for the page, \(pass) for a pass")
     }
 }

@@ -23,7 +23,7 @@ import Testing
         #expect(talk.error?.kind == .decoding && !talk.hasEnded)
         #expect(
             talk.message
-                == "page 2 says at \"/has_more\" that more follows, but lacks \(lack); the list cannot continue with style cursor"
+                == "page 2 says at \"/has_more\" that more items follow, but lacks \(lack); the list cannot continue with style cursor"
         )
     }
 
@@ -56,7 +56,7 @@ import Testing
             }
             #expect(talk.items == ["1"] && talk.error?.kind == .decoding, "\(style) \(second)")
             #expect(
-                talk.message == "page 2 says at \"/more\" that more follows, but lacks \(lack); "
+                talk.message == "page 2 says at \"/more\" that more items follow, but lacks \(lack); "
                     + "the list cannot continue with style \(style.rawValue)")
         }
     }

@@ -4,7 +4,7 @@ import Testing
 @testable import NightjarAPI
 @testable import NightjarHTTP
 
-/// Hostile servers: which URLs a list may lead to, and what is saved and shown of them.
+/// Hostile servers: the URLs that a list may follow, and the secrets that must not be saved or shown.
 @Suite struct PageFaultTests {
     private typealias Reply = Conversation.Reply
 
@@ -55,7 +55,7 @@ import Testing
         #expect(talk.error?.kind == .protocol || talk.hasEnded, "\(next): \(talk.message)")
     }
 
-    /// A different spelling of the same IPv6 address.
+    /// Different spellings of an IPv6 address are the same origin.
     @Test func addressesAreComparedInCanonicalForm() throws {
         for next in ["http://[::1]:8080/x", "http://[0:0:0:0:0:0:0:1]:8080/x", "HTTP://[::0001]:8080/x"] {
             #expect(try follow(next, from: "http://[::1]:8080/list").requested.last == "/x")
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// Neither errors, saved states nor explanations show secrets that the server put into its URL.
+    /// Errors, saved states and explanations do not show secrets in the server's URLs.
     @Test func secretsOfTheServerAreMasked() throws {
         for next in [
             "https://evil.example/x?access_token=s3cret", "https://me:s3cret@api.example/", "ftp://s3cret/",
@@ -82,7 +82,8 @@ import Testing
         #expect(state.contains("page=2") && !state.contains("s3cret"))
     }
 
-    /// An allowed origin may lead back to the first origin. It does not learn the secrets that are sent there.
+    /// An allowed origin may lead back to the first origin. The allowed origin must not receive the secrets of the
+    /// first origin.
     @Test func allowedOriginCannotObtainSecrets() throws {
         let talk = try Conversation(
             .plain(.next) { $0.allowedOrigins = ["https://cdn.example"] },
@@ -100,7 +101,7 @@ import Testing
         #expect(talk.targets.map { $0.url.userInfo != nil } == [true, false, true, false])
     }
 
-    /// A short secret is removed only where it is a complete value, because many texts contain it by chance. A long
+    /// A short secret is removed only where it is a whole value, because many values contain it by chance. A long
     /// secret is also removed inside other values.
     @Test(arguments: [
         (
@@ -123,8 +124,7 @@ import Testing
         #expect(talk.requested.last == expected && talk.items == ["1", "2"])
     }
 
-    /// `next` always leads back to the first page. With a key no item is returned twice, and the cycle is detected
-    /// without one too.
+    /// `next` leads in a circle. The cycle is detected with and without a key. With a key, no item is delivered twice.
     @Test func cyclicPagesEnd() throws {
         var turn = 0
         func circle(_ target: PageTarget) -> Reply {
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    /// 100,000 links: only a bounded number is examined.
+    /// The response has 100,000 links. Only a bounded number is examined.
     @Test func linkFieldIsBounded() throws {
         let others = (0..<25_000).map { "<\($0)>;rel=x" }.joined(separator: ",")
         let talk = try Conversation(.plain(.link))
@@ -157,7 +157,7 @@ import Testing
         #expect(talk.requested.count == 1 && (talk.hasEnded || talk.error != nil))
     }
 
-    /// A state is kept by the caller, and may have been modified.
+    /// The caller keeps the state and may have modified it.
     @Test(arguments: [
         #"{"url":"https://evil.example/x"}"#, #"{"url":"//evil.example/x"}"#, #"{"url":"https://u:p@api.example/x"}"#,
         #"{"url":"file:///etc/passwd"}"#, #"{"url":"http://api.example/x"}"#, #"{"url":"https://api.example:8443/x"}"#,

@@ -6,7 +6,7 @@ import Testing
 @Suite struct PageGuessTests {
     private typealias Reply = Conversation.Reply
 
-    /// The responses of the first and second page, the second request, and the explanation of it.
+    /// The bodies of the first and second page, the second request, and the explanation of the guess.
     static let shapes: [(name: String, first: String, second: String, requested: String, explanation: String)] = [
         (
             "Django REST", #"{"count":3,"next":"https://api.example/list?page=2","previous":null,"results":[1,2]}"#,
@@ -117,7 +117,7 @@ import Testing
             #expect(talk.hasEnded && talk.error == nil && !talk.items.isEmpty)
             #expect(
                 talk.traversal.explanation.hasSuffix(
-                    "and nothing in the response says that more follows, so it is the whole list"))
+                    "and nothing in the response says that more items follow, so page 1 is the whole list"))
         }
     }
 
@@ -145,7 +145,7 @@ import Testing
             ),
             (
                 #"{"items":[1,2],"has_more":true}"#,
-                #"the next page cannot be determined, although page 1 says that more items follow at "/has_more"; set style and param"#
+                #"the next page cannot be determined, although page 1 says at "/has_more" that more items follow; set style and param"#
             ),
             (
                 #"{"items":[1,2],"next":"abc"}"#,

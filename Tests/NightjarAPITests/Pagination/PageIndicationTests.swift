@@ -19,10 +19,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"items":[1,2],"IsTruncated":true,"Marker":"m"}"#, #"it says that more items follow at "/IsTruncated""#),
-        (#"{"items":[1,2],"truncated":true}"#, #"it says that more items follow at "/truncated""#),
-        (#"{"kvs":[{"key":"a"}],"more":true,"count":"208"}"#, #"it says that more items follow at "/more""#),
-        (#"{"items":[1,2],"page_info":{"has_next_page":true}}"#, #"more items follow at "/page_info/has_next_page""#),
+        (#"{"items":[1,2],"IsTruncated":true,"Marker":"m"}"#, #"it says at "/IsTruncated" that more items follow"#),
+        (#"{"items":[1,2],"truncated":true}"#, #"it says at "/truncated" that more items follow"#),
+        (#"{"kvs":[{"key":"a"}],"more":true,"count":"208"}"#, #"it says at "/more" that more items follow"#),
+        (#"{"items":[1,2],"page_info":{"has_next_page":true}}"#, #"says at "/page_info/has_next_page" that more"#),
         (#"{"items":[1,2],"count":208}"#, #"counts 208 items at "/count" and has 2"#),
         (#"{"items":[1,2],"meta":{"Total":3}}"#, #"counts 3 items at "/meta/Total" and has 2"#),
     ])
@@ -50,7 +50,7 @@ import Testing
     func bodyWithoutMoreIndicatorIsComplete(body: String, headers: [(String, String)]) throws {
         let talk = try read(body, headers)
         #expect(talk.hasEnded && talk.items == ["1", "2"], "\(talk.message)")
-        #expect(talk.traversal.explanation.contains("so it is the whole list"))
+        #expect(talk.traversal.explanation.contains("so page 1 is the whole list"))
     }
 
     // MARK: A full page
@@ -124,7 +124,7 @@ import Testing
         #expect(
             talk.traversal.explanation
                 == #"guessed: the items are at "/data" and the header field "Next-Page" has the URL of the next page"#)
-        // A saved position contains the field.
+        // A saved position contains the name of the header field.
         let started = try Conversation(.plain(.guess))
         let server = { (target: PageTarget) in
             Reply(

@@ -4,11 +4,12 @@ import Testing
 @testable import NightjarAPI
 @testable import NightjarHTTP
 
-/// The position of a list changes from page to page, regardless of the items.
+/// The position of a list must change from page to page, regardless of the items.
 @Suite struct PageProgressTests {
     private typealias Reply = Conversation.Reply
 
-    /// Matrix events have an age, so two responses with the same events differ.
+    /// Returns two events, as in the Matrix API. Their age changes, so the same events have different bytes in each
+    /// response.
     private func aged(_ count: inout Int, _ tail: String) -> Reply {
         count += 1
         return Reply(body: #"{"items":[{"id":"$1","age":\#(count)},{"id":"$2","age":\#(count + 7)}],\#(tail)}"#)
@@ -83,11 +84,11 @@ import Testing
         let feed = try Conversation(.plain(.cursor))
         feed.read([#"{"items":[1],"next_cursor":"a"}"#, #"{"items":[],"next_cursor":"a"}"#])
         #expect(feed.items == ["1"] && feed.hasEnded && feed.requested.count == 2)
-        // Without a previous position, the server may ignore the query item.
+        // If no earlier page has items, the server may ignore the query item.
         let empty = try Conversation(.plain(.cursor))
         empty.read([#"{"items":[],"next_cursor":"a"}"#, #"{"items":[],"next_cursor":"a"}"#])
         #expect(empty.error?.kind == .protocol && !empty.hasEnded)
-        // The server states that there are more pages.
+        // The server reports that more items follow.
         let more = try Conversation(.plain(.cursor) { $0.more = try JSONPointer("/more") })
         more.read([#"{"items":[1],"next_cursor":"a","more":true}"#, #"{"items":[],"next_cursor":"a","more":true}"#])
         #expect(more.error?.kind == .protocol && !more.hasEnded)
@@ -96,7 +97,7 @@ import Testing
     @Test func reloadedPageIsNotARepetition() throws {
         let talk = try Conversation(.plain(.cursor))
         talk.read(1) { _ in Reply(body: #"{"items":[1],"next_cursor":"a"}"#) }
-        // As long as the others, because the test takes items from the bodies by number.
+        // The body is padded, because `Conversation` may read the ranges of another page from this body.
         talk.read { _ in Reply(body: "no JSON" + String(repeating: " ", count: 60)) }
         #expect(talk.error?.kind == .decoding)
         talk.error = nil

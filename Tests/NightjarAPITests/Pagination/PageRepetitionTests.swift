@@ -85,7 +85,7 @@ import Testing
         #expect(
             talk.message
                 == "the 101 pages up to page 102 have the items of earlier pages, byte for byte: the server ignores the "
-                + "query item \"p\", or starts again after its last page; set param, or total or more")
+                + "query item \"p\", or starts again after its last page; set param, total or more")
     }
 
     @Test func cyclesOfEqualValuesAreDetected() throws {

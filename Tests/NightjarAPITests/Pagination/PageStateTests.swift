@@ -43,7 +43,7 @@ import Testing
         #expect(
             try Conversation(Pagination(.guess), resuming: talk.traversal.state).read(from: server).items.count == 6)
         talk.read(1, from: server)
-        // The second page is loaded but was not returned.
+        // The second page has been loaded but not delivered.
         #expect(talk.requested.count == 2)
         #expect(
             try Conversation(.plain(.guess), resuming: talk.traversal.state).read(from: server).items == [
@@ -55,7 +55,7 @@ import Testing
         #expect(end.items.isEmpty && end.hasEnded && end.requested.isEmpty)
     }
 
-    /// An option of another style, here the header, is no part of the state.
+    /// The state does not contain options of other styles, such as `header` here.
     @Test func resumedListHasTheSameState() throws {
         var options = Pagination(.next)
         options.header = "X-Next"
@@ -112,7 +112,7 @@ import Testing
         let rest = try Conversation(.plain(.next), first, resuming: state)
         rest.read { _ in Reply(body: #"{"items":[2],"next":null}"#) }
         #expect(rest.requested == ["/list?limit=1&page=2&api_key=s3cret"])
-        // A different secret does not change the list.
+        // A URL with a different secret is still the same list.
         let other = try Conversation(.plain(.next), "https://api.example/list?api_key=other&limit=1", resuming: state)
         other.read { _ in Reply(body: #"{"items":[2],"next":null}"#) }
         #expect(other.requested == ["/list?limit=1&page=2&api_key=other"])

@@ -107,7 +107,7 @@ import Testing
             return Reply(body: #"{"items":[],"next_cursor":"c\#(count)"}"#)
         }
         #expect(talk.error?.kind == .protocol)
-        #expect(talk.message == "1001 consecutive pages had no new items, but the server says that more follow")
+        #expect(talk.message == "1001 consecutive pages had no new items, but the server says that more items follow")
     }
 
     @Test func linksAreFollowed() throws {
@@ -191,9 +191,8 @@ import Testing
         let cases: [(Pagination.Style, String, String)] = [
             (
                 .link, twelve,
-                "style link does not fit: page 1 lacks a Link field with rel=next, and nothing in it says that "
-                    + "its 12 items are the whole list; set style, or set size, total or more if the server ends its "
-                    + "lists this way"
+                "style link does not fit: page 1 lacks a Link field with rel=next, and nothing indicates that "
+                    + "its 12 items are the whole list; set style, or set size, total or more"
             ),
             (
                 .link, #"{"items":[1],"next_cursor":"a"}"#,
@@ -208,7 +207,7 @@ import Testing
             (
                 .next, #"{"items":[1],"has_more":true}"#,
                 "style next does not fit: page 1 lacks a URL of the next page, but it "
-                    + "says that more items follow at \"/has_more\""
+                    + "says at \"/has_more\" that more items follow"
             ),
             (
                 .next, #"{"items":[1,2],"total":5}"#,
@@ -241,7 +240,7 @@ import Testing
     }
 
     @Test func shortFirstPageIsACompleteList() throws {
-        // GitHub omits Link if everything fits on one page.
+        // GitHub omits the Link field if the whole list fits on one page.
         for (url, body) in [
             ("https://api.example/list", "[1,2,3]"), ("https://api.example/list", "[]"),
             ("https://api.example/list?per_page=100", list(1...99)),
@@ -297,7 +296,7 @@ import Testing
         #expect(
             talk.message
                 == "page 2 has the items of the previous page, byte for byte: the server ignores the query item \"p\", or "
-                + "starts again after its last page; set param, or total or more")
+                + "starts again after its last page; set param, total or more")
     }
 
     @Test func lastPageOfAGrowingListIsTheEnd() throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import NightjarAPI
 @testable import NightjarHTTP
 
-/// Behaviour that all styles share: order, prefetch, failures, limits, keys, origins.
+/// The behavior that all styles share: order, prefetch, failures, limits, keys, origins.
 @Suite struct PageTraversalTests {
     private typealias Reply = Conversation.Reply
 
@@ -122,7 +122,7 @@ import Testing
         #expect(name(traversal.refresh()) == ["cancel"])
         #expect(traversal.explanation.isEmpty)
         #expect(name(traversal.needsPage()) == ["load /list"])
-        // Known items may appear again.
+        // After the refresh, the same items are delivered again.
         #expect(
             try respond(&traversal, #"{"items":[{"id":1}],"next_cursor":"a"}"#) == ["give 1", "load /list?cursor=a"])
     }
@@ -207,8 +207,8 @@ import Testing
     @Test func keysAreStoredAsSixteenBytes() {
         var set = FingerprintSet()
         let prints = (0..<50_000).map { FingerprintSet.Fingerprint(Array(String($0).utf8)) }
-        for print in prints where !set.insert(print) { Issue.record("held for another") }
-        for print in prints where set.insert(print) || !set.contains(print) { Issue.record("not known again") }
+        for print in prints where !set.insert(print) { Issue.record("false positive") }
+        for print in prints where set.insert(print) || !set.contains(print) { Issue.record("false negative") }
         #expect(set.count == 50_000)
     }
 

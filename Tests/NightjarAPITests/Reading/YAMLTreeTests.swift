@@ -119,7 +119,7 @@ import Testing
             "api.yaml line 2 column 1: a second document begins (---); a description must be a single document"
         ),
         ("a: *b\n", "api.yaml line 1 column 4: the alias *b is undefined: there is no anchor &b before it"),
-        ("a: &x [1, *x]\n", "api.yaml line 1 column 11: an alias refers to a value that contains it"),
+        ("a: &x [1, *x]\n", "api.yaml line 1 column 11: an alias refers to a value that contains the alias"),
         ("[a]: 1\n", "api.yaml line 1 column 1: a key is a list; write the key in quotes"),
         ("? {a: 1}\n: 1\n", "api.yaml line 1 column 3: a key is an object; write the key in quotes"),
         ("a: &x [1]\n*x : 2\n", "api.yaml line 2 column 1: a key is a list or an object; keys must be strings"),
@@ -146,7 +146,7 @@ import Testing
         #expect(message { _ = try tree(text) } == expected)
     }
 
-    /// libyaml compares each directive with all before it, so 1 MB of them would take minutes.
+    /// libyaml compares each directive with all earlier directives, so 1 MB of directives would take minutes.
     @Test func manyDirectivesAreRejected() throws {
         let few = (0..<100).map { "%TAG !a\($0)! b\n" }.joined()
         #expect(try json(few + "---\na: 1") == .object([.init("a", .integer(1))]))

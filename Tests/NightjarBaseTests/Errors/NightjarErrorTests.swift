@@ -8,7 +8,7 @@ import Testing
         let message = NightjarError(kind, "what happened").userMessage
         #expect((message == nil) == (kind == .cancelled))
         #expect(message?.hasSuffix(".") ?? true)
-        // Only developers know these terms.
+        // A message for users must not contain technical terms.
         for word in ["HTTP", "JSON", "TLS", "DNS", "URL", "NULL", "connection lost"] {
             #expect(message?.contains(word) != true)
         }

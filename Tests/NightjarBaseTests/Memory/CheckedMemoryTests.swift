@@ -5,7 +5,7 @@ import Testing
 @testable import NightjarBase
 
 @Suite struct CheckedMemoryTests {
-    /// More address space than any process has.
+    /// A size that exceeds the address space of any process.
     private static let tooMuch = 1 << 60
 
     @Test func contentIsAppendedCompletely() throws {
@@ -46,7 +46,7 @@ import Testing
 
     @Test func allocationBeyondMemoryIsAnError() throws {
         var buffer = ByteBuffer(string: "kept")
-        // Sanitizers report an allocation of this size as an error of the program.
+        // A sanitizer reports an allocation of this size as a bug.
         let sizes = isSanitized ? [Int(UInt32.max)] : [Int(UInt32.max), CheckedMemoryTests.tooMuch]
         for size in sizes {
             do throws(NightjarError) {

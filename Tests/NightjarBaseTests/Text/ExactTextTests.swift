@@ -5,7 +5,7 @@ import Testing
 
 /// External texts are compared by code points. Swift treats canonically equivalent texts as equal.
 @Suite struct ExactTextTests {
-    /// Equal for Swift's `String`.
+    /// Swift's `==` treats the two texts as equal.
     private static let composed = "caf\u{e9}"
     private static let decomposed = "cafe\u{301}"
 
@@ -17,7 +17,7 @@ import Testing
         #expect("K" == "\u{212A}")
         #expect(!one.isExactly(other))
         #expect(!"K".isExactly("\u{212A}"))
-        // The same length but different bytes.
+        // These texts have the same length but different bytes.
         #expect(!"a\u{323}\u{307}".isExactly("a\u{307}\u{323}"))
         #expect("a\u{323}\u{307}" == "a\u{307}\u{323}")
         #expect(one.isExactly("caf" + "\u{e9}"))
@@ -37,7 +37,7 @@ import Testing
         #expect(set.insert(other) && !set.insert(other))
     }
 
-    /// Each accented letter can be written in two ways, so many names can be equivalent. They must not collide.
+    /// Each accented letter has two spellings, so many names can be equivalent. Equivalent names must not collide.
     @Test func manyEquivalentNamesAreFoundQuickly() {
         let seconds = processorSeconds {
             var set = ExactSet()

@@ -3,7 +3,7 @@ import Testing
 @testable import NightjarBase
 
 @Suite struct TimestampTests {
-    /// Text, seconds, nanoseconds, and whether RFC 3339 allows the text.
+    /// The text, seconds, nanoseconds, and whether RFC 3339 allows the text.
     @Test(arguments: [
         ("1970-01-01T00:00:00Z", 0, 0, true), ("1969-12-31T23:59:59.999999999Z", -1, 999_999_999, true),
         ("2024-02-29T23:59:59Z", 1_709_251_199, 0, true), ("2024-02-29t23:59:59z", 1_709_251_199, 0, true),
@@ -42,7 +42,7 @@ import Testing
         for seconds: Int64 in [-62_167_219_200, -1, 0, 951_782_400, 1_709_251_199, 253_402_300_799] {
             for nanoseconds: Int32 in [0, 1, 1000, 1_000_000, 123_000_000, 999_999_999] {
                 guard let moment = Timestamp(secondsSince1970: seconds, nanoseconds: nanoseconds) else {
-                    Issue.record("\(seconds) is refused")
+                    Issue.record("\(seconds) is rejected")
                     continue
                 }
                 #expect(Timestamp(rfc3339: moment.description) == moment)

@@ -76,7 +76,7 @@ import Testing
             waiting.open()
         }
         let idle = try Socket(connectingTo: port)
-        try eventually("it was accepted") { server.statistics.connectionsOpen == 1 }
+        try eventually("the connection was accepted") { server.statistics.connectionsOpen == 1 }
         server.stop()
         try waiting.wait()
         server.stop()
@@ -100,7 +100,7 @@ import Testing
         let demo = try Demo()
         let client = try demo.connect()
         try client.send("GET /delay/60 HTTP/1.1\r\nHost: x\r\n\r\n")
-        try eventually("the request came") { demo.server.statistics.requestCount == 1 }
+        try eventually("the request arrived") { demo.server.statistics.requestCount == 1 }
         let start = ContinuousClock.now
         demo.server.stop()
         #expect(ContinuousClock.now - start < .seconds(3))

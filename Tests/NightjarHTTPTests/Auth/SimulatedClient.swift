@@ -13,9 +13,9 @@ struct SimulatedClient {
         var decisions: LoginUpdate
         let changes: UInt64
         let kind: Kind
-        /// The step in which the user requested it.
+        /// The step in which the update was requested.
         let invoked: Int
-        /// Nil while it waits for other renewals.
+        /// The next action. Nil while the update waits for other updates.
         var next: LoginUpdate.Action?
         /// A response from the server that has not arrived yet.
         var response: LoginUpdate.Result?
@@ -36,15 +36,15 @@ struct SimulatedClient {
     let index: Int
     let configured: Token?
     let capabilities: LoginUpdate.Capabilities
-    /// In their order. There are only a few at a time.
+    /// The updates in progress and in the queue, in the order of their requests.
     private(set) var updates: [(id: LoginUpdateQueue.ID, update: TokenUpdate)] = []
     private var machine: TokenRefresh
     private var session: TokenSession
     private var queue = LoginUpdateQueue()
     private var lastCall: TokenRefresh.Call = 0
-    /// The step of the last logout, until the next login in this process.
+    /// The step of the last logout. Nil after the next login in this process.
     private var loggedOut: Int?
-    /// Refresh tokens whose successor this process has received.
+    /// The refresh tokens for which this process has received a successor.
     private var usedTokens: Set<String> = []
 
     init(_ index: Int, configured: Token?, _ capabilities: LoginUpdate.Capabilities) {
@@ -210,7 +210,7 @@ struct SimulatedClient {
         perform(actions, &system)
     }
 
-    /// Carries out the next step of a renewal.
+    /// Performs the next step of an update.
     mutating func step(_ id: LoginUpdateQueue.ID, _ system: inout TokenStoreSystem, _ random: inout SeededRandom) {
         guard var update = update(id), let next = update.next else { return }
         let action: LoginUpdate.Action
@@ -252,12 +252,12 @@ struct SimulatedClient {
     private func save(
         _ login: StoredLogin, _ version: LoginVersion?, _ update: TokenUpdate, _ system: inout TokenStoreSystem
     ) -> Bool {
-        // A call may save the logout that its user requested before.
+        // A refresh may save a logout that was requested earlier and could not be saved.
         let invoked = login.ending == .loggedOut ? loggedOut ?? update.invoked : update.invoked
         return system.save(login, replacing: version, for: update.decisions.purpose, invoked: invoked)
     }
 
-    /// The first step sends the request to the server. In the second the response arrives or is lost.
+    /// The first step sends the request to the server. In the second step, the response arrives or is lost.
     private mutating func response(
         to token: Token?, _ key: String?, _ update: inout TokenUpdate, _ system: inout TokenStoreSystem,
         _ random: inout SeededRandom

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Invariants for any order of events.
+/// Checks invariants after each event of a random sequence.
 @Suite struct TokenRefreshRandomTests {
     private struct World {
         var machine = TokenRefresh()
@@ -15,7 +15,7 @@ import Testing
         var replays: [TokenRefresh.Call: Int] = [:]
         var refreshes: [TokenRefresh.Refresh] = []
         var starts: [Int64] = []
-        /// Versions whose refresh failed.
+        /// The versions for which a refresh failed.
         var spoiled: Set<TokenRefresh.Version> = []
         var hooks = 0
         var logins = 0

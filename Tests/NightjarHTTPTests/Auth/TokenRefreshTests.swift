@@ -5,7 +5,7 @@ import Testing
 @Suite struct TokenRefreshTests {
     typealias Action = TokenRefresh.Action
 
-    /// The given number of seconds after the start of the test.
+    /// Returns the moment `seconds` after the start of the test.
     static func at(_ seconds: Int64) throws -> TokenRefresh.Moment {
         TokenRefresh.Moment(
             wall: try #require(Timestamp(secondsSince1970: 1_800_000_000 + seconds)),
@@ -112,7 +112,7 @@ import Testing
         let now = try Self.at(1)
         let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
         #expect(machine.failed(refresh, failure) == [.fail(1, .refreshFailed(failure))])
-        // A request sent before the failure is neither repeated nor a reason for another refresh.
+        // The rejection of a request that was sent before the failure causes neither a replay nor another refresh.
         #expect(machine.refused(2, sentWith: 1, at: now) == [.fail(2, .refreshFailed(failure))])
         // A new call does not use the old token.
         let second = try Self.started(machine.requestToken(3, at: now))
@@ -141,7 +141,7 @@ import Testing
         #expect(machine.timerFired(at: try Self.at(31)) == [.fail(1, .refreshFailed(.timedOut))])
         #expect(machine.timerFired(at: try Self.at(32)).isEmpty)
         let second = try Self.started(machine.requestToken(2, at: try Self.at(33)))
-        // The server consumed the old token for the first refresh.
+        // The late result of the first refresh is used, because the server has already consumed the refresh token.
         #expect(
             machine.succeeded(refresh, expiry: nil, canRefresh: true, at: try Self.at(34)) == [.attach(2, 2)])
         #expect(machine.failed(second, .invalidGrant).isEmpty)
@@ -221,14 +221,14 @@ import Testing
             let end = try Self.expiry(4 * Int64(call + 2))
             _ = machine.succeeded(refresh, expiry: end, canRefresh: true, at: now)
         }
-        // The existing token is attached. If it is not valid, the server refuses it.
+        // At the limit, the existing token is attached. The server rejects the token if it is invalid.
         #expect(machine.requestToken(6, at: try Self.at(24)) == [.attach(6, 6)])
         let reason = TokenRefresh.Reason.tooManyRefreshes(retryAfter: .seconds(10))
         #expect(machine.refused(6, sentWith: 6, at: try Self.at(24)) == [.wait(6), .fail(6, reason)])
         _ = try Self.started(machine.requestToken(7, at: try Self.at(34)))
     }
 
-    /// A completion from inside the loop over the actions must find the machine in a consistent state.
+    /// The caller may report the result of a refresh before it has performed the remaining actions.
     @Test func refreshMayCompleteImmediately() throws {
         var machine = try Self.signedIn()
         let now = try Self.at(1)

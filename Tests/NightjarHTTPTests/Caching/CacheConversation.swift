@@ -2,9 +2,9 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// A response received at one time and a later request: the decisions of the cache rules for both, as one word.
+/// A stored response and a later request, with the decisions of the cache rules as words.
 ///
-/// Values of fields can contain times: `@0` is the time of the response, `@-60` is one minute before.
+/// A field value such as `@-60` stands for a date: 60 seconds before the response was received.
 struct CacheConversation: Sendable {
     var method = Method.get
     var status = 200
@@ -28,7 +28,7 @@ struct CacheConversation: Sendable {
         for (name, value) in list {
             let text =
                 value.hasPrefix("@") ? Int64(value.dropFirst()).map { HTTPDate.text(moment($0)) } ?? value : value
-            do { try headers.add(name, text) } catch { Issue.record("\(name): \(value) is no field: \(error)") }
+            do { try headers.add(name, text) } catch { Issue.record("invalid field \(name): \(value): \(error)") }
         }
         return headers
     }
@@ -71,8 +71,8 @@ struct CacheConversation: Sendable {
             among: stored.map { [$0] } ?? [], at: CacheConversation.moment(after))
     }
 
-    /// `fresh`, `max-stale`, `any-age`, `refresh`, `validate:stale`, `fetch:uri-miss` or `refuse`, followed by the
-    /// status that the caller gets if it differs from the stored status.
+    /// The decision for the later request, such as `fresh`, `swr+refresh`, `validate:stale`, `fetch:uri-miss` or
+    /// `refuse`. A status that differs from the stored one follows, as in `fresh 304`.
     var word: String { decision.word }
 }
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// RFC 9110 section 14, RFC 9111 section 3.3: ranges of responses that are stored as a whole.
+/// Ranges of stored responses (RFC 9110 section 14, RFC 9111 section 3.3).
 @Suite struct RangeTests {
     private let hour = [("Cache-Control", "max-age=3600")]
 
@@ -27,7 +27,7 @@ import Testing
         conversation.then = [("Range", "bytes=0-1"), ("If-Range", "@0")]
         #expect(conversation.word == "fresh", "a date of the same second is weak")
         conversation.then[1].1 = "W/\"a\""
-        #expect(conversation.word == "fresh", "a weak one is not even the same as itself")
+        #expect(conversation.word == "fresh", "a weak tag never matches If-Range")
         conversation.then = [("If-Range", "\"x\"")]
         #expect(conversation.word == "fresh")
     }
@@ -110,10 +110,10 @@ import Testing
             ("bytes=10-", "fetch:partial"), ("bytes=4-5,7-8", "fetch:request"),
         ] { #expect(word([("Range", range)]) == expected, "\(range)") }
         #expect(word([]) == "fetch:partial")
-        #expect(word([("Range", "bytes=4-8")], .head) == "fetch:partial", "HEAD knows no ranges")
+        #expect(word([("Range", "bytes=4-8")], .head) == "fetch:partial", "HEAD ignores Range")
         #expect(word([("Range", "bytes=4-8"), ("If-Range", "\"a\"")]) == "fresh 206 0-4")
         #expect(word([("Range", "bytes=4-8"), ("If-Range", "\"b\"")]) == "fetch:partial")
-        // Its tag is not sent if a 304 for it would not help.
+        // The tag of the part is not sent, because a 304 would not contain the missing bytes.
         #expect(
             CacheConversation.request([]).decide(among: [part], at: CacheConversation.start).forwardedFetch?.sets == [])
     }
@@ -133,12 +133,12 @@ import Testing
         #expect(word(part, "bytes=4-8") == "store")
         #expect(word(part, nil) != "store")
         #expect(word(part, "bytes=4-8, 9-9") != "store")
-        #expect(word(part, "bytes=4-8", isDecoded: true) != "store", "the bytes of another form")
+        #expect(word(part, "bytes=4-8", isDecoded: true) != "store", "the range refers to the encoded bytes")
         #expect(word(part + part, "bytes=4-8") != "store")
         #expect(word([("Content-Type", "multipart/byteranges; boundary=x")], "bytes=4-8") != "store")
     }
 
-    /// RFC 9111 section 3.4 permits combining parts. This cache keeps the more useful response instead.
+    /// This cache does not combine parts (RFC 9111 section 3.4). It keeps the more useful response.
     @Test func partDoesNotReplaceTheCompleteResponse() throws {
         func replaces(_ whole: StoredResponse, _ fields: [(String, String)]) -> Bool {
             CacheConversation.request([("Range", "bytes=0-4")]).mayReplace(
@@ -150,9 +150,9 @@ import Testing
         var whole = try stored([("ETag", "\"a\"")])
         #expect(!replaces(whole, [("ETag", "\"a\"")]))
         #expect(!replaces(whole, []))
-        #expect(replaces(whole, [("ETag", "\"b\"")]), "the whole is outdated")
+        #expect(replaces(whole, [("ETag", "\"b\"")]), "the complete response is outdated")
         whole.isDecoded = true
-        #expect(!replaces(whole, [("ETag", "\"a-gzip\"")]), "it was stored from another coding")
+        #expect(!replaces(whole, [("ETag", "\"a-gzip\"")]), "the complete response had another coding")
         let part = try stored(
             [("Content-Range", "bytes 0-1/10")], status: 206, requesting: [("Range", "bytes=0-1")], length: 2)
         #expect(replaces(part, []))
@@ -160,7 +160,7 @@ import Testing
         #expect(replaces(try stored([], status: 503), []))
     }
 
-    /// RFC 9111 section 4.3.3: a response that does not describe the resource does not replace the stored response.
+    /// RFC 9111 section 4.3.3.
     @Test func failureOrRedirectDoesNotReplaceAStoredResponse() throws {
         let whole = try stored([("ETag", "\"a\"")])
         func replaces(_ status: Int, _ fields: [(String, String)]) -> Bool {

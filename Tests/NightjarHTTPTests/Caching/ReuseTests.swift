@@ -2,7 +2,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// RFC 9111 sections 4, 4.2.4 and 5.2, RFC 5861, RFC 8246, and the policies.
+/// The reuse of stored responses (RFC 9111 sections 4, 4.2.4 and 5.2, RFC 5861, RFC 8246), and the cache policies.
 @Suite struct ReuseTests {
     private let hour = [("Cache-Control", "max-age=3600"), ("ETag", "\"a\"")]
     private func control(_ cacheControl: String) -> [(String, String)] { [("Cache-Control", cacheControl)] }
@@ -23,18 +23,18 @@ import Testing
         }
         let moment = { CacheConversation.moment($0) }
         #expect(until(tagged("max-age=2, stale-if-error=60")) == moment(62))
-        #expect(until(control("max-age=2, stale-if-error=60")) == moment(62), "also where nothing can be validated")
+        #expect(until(control("max-age=2, stale-if-error=60")) == moment(62), "also without a validator")
         #expect(until(tagged("max-age=2")) == nil)
         #expect(until(tagged("max-age=2"), control("stale-if-error=10")) == moment(12))
         #expect(until(tagged("max-age=2, stale-if-error=60"), control("stale-if-error=10")) == moment(62))
-        #expect(until(tagged("max-age=0, stale-if-error=1")) == moment(1), "that was before now")
+        #expect(until(tagged("max-age=0, stale-if-error=1")) == moment(1), "a time in the past")
         #expect(until(tagged("max-age=2, stale-if-error=60, must-revalidate")) == nil)
         #expect(until(tagged("max-age=2, stale-if-error=60, no-cache")) == nil)
         #expect(until(tagged("max-age=2, stale-if-error=60"), control("no-cache")) == nil)
         #expect(until(tagged("max-age=2, stale-if-error=60"), control("max-age=0")) == nil)
         #expect(until(tagged("max-age=2, stale-if-error=60"), policy: .revalidate) == nil)
         #expect(until(tagged("max-age=2, stale-if-error=60"), control("max-age=1")) == moment(62))
-        #expect(until(tagged("max-age=2, stale-if-error=60"), after: -99) == nil, "the clock went back")
+        #expect(until(tagged("max-age=2, stale-if-error=60"), after: -99) == nil, "the clock was set back")
         for status in [500, 502, 503, 504] { #expect(CacheFetch.isFailure(status: status)) }
         for status in [200, 304, 404, 501, 505, 599] { #expect(!CacheFetch.isFailure(status: status)) }
     }
@@ -138,7 +138,7 @@ import Testing
         ]
         let request = CacheConversation.request([])
         guard case .hit(let hit) = request.decide(among: candidates, at: CacheConversation.moment(9)) else {
-            Issue.record("no response")
+            Issue.record("no stored response was used")
             return
         }
         #expect(hit.index == 1)
@@ -156,11 +156,11 @@ import Testing
             ).word
         }
         #expect(word(acceptsDecoded: true) == "fresh")
-        #expect(word(acceptsDecoded: false) == "fresh", "it is packed as it was")
+        #expect(word(acceptsDecoded: false) == "fresh", "the stored body is still encoded")
         stored.isDecoded = true
         #expect(word(acceptsDecoded: true) == "fresh")
         #expect(word(acceptsDecoded: false) == "fetch:miss")
         #expect(word(acceptsDecoded: false, policy: .cacheOnly) == "refuse")
-        #expect(word([("Range", "bytes=0-1")], acceptsDecoded: true) == "fetch:miss", "bytes of what was not kept")
+        #expect(word([("Range", "bytes=0-1")], acceptsDecoded: true) == "fetch:miss", "a range of the encoded bytes")
     }
 }

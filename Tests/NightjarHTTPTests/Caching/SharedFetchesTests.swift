@@ -35,7 +35,7 @@ import Testing
         for member: UInt64 in 2...4 { #expect(fetches.join("a", member) == .waits) }
         #expect(fetches.left("a", 2) == nil)
         #expect(fetches.left("a", 1) == 3)
-        // It requests again, and is recognized.
+        // The new leader joins again and remains the leader.
         #expect(fetches.join("a", 3) == .leads)
         // Events of the former leader are ignored.
         #expect(fetches.stored("a", by: 1) == [])

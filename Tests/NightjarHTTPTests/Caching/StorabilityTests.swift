@@ -2,7 +2,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// RFC 9111 section 3.
+/// The storing of responses (RFC 9111 section 3).
 @Suite struct StorabilityTests {
     private func word(
         _ response: [(String, String)], status: Int = 200, method: Method = .get, request: [(String, String)] = [],
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// Section 3.3.
+    /// RFC 9111 section 3.3.
     @Test func truncatedPartIsAShorterPart() throws {
         func part(_ range: String, _ length: Int) -> String? {
             var conversation = CacheConversation()
@@ -115,7 +115,7 @@ import Testing
         #expect(conversation.stored?.headers["C"] == "3")
         #expect(conversation.stored?.headers["a"] == nil)
         #expect(conversation.stored?.headers["b"] == nil)
-        #expect(conversation.word == "fresh", "the rest is used without validation")
+        #expect(conversation.word == "fresh", "the response is used without validation")
     }
 
     /// RFC 9110 section 6.6.1.
@@ -142,10 +142,10 @@ import Testing
             case .store(var decoded) = CacheConversation.request([]).storability(
                 of: conversation.head, isDecoded: true, requested: .epoch, received: .epoch)
         else {
-            Issue.record("not stored")
+            Issue.record("the response was not stored")
             return
         }
-        #expect(decoded.completed(contentLength: 77)?.contentLength == 77, "other bytes than were sent")
+        #expect(decoded.completed(contentLength: 77)?.contentLength == 77, "Content-Length is of the encoded body")
         decoded.isDecoded = false
         #expect(decoded.completed(contentLength: 77) == nil)
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// RFC 9111 section 4.1.
+/// The selection of stored responses by Vary (RFC 9111 section 4.1).
 @Suite struct VaryTests {
     private func word(
         _ vary: String..., first: [(String, String)], then: [(String, String)]
@@ -15,7 +15,6 @@ import Testing
         return conversation.word
     }
 
-    /// RFC 9111 section 4.1.
     @Test func allNamedFieldsMustMatch() {
         let three = [("Foo", "1"), ("Bar", "abc"), ("Baz", "789")]
         for vary in [["Foo, Bar, Baz"], ["Foo", "Bar", "Baz"], ["Foo,,Bar", " Baz ,"]] {
@@ -33,7 +32,7 @@ import Testing
             }
             conversation.first.remove(at: 1)
             conversation.then = conversation.first
-            #expect(conversation.word == "fresh", "both without \(vary)")
+            #expect(conversation.word == "fresh", "Bar is missing in both requests")
         }
     }
 
@@ -52,7 +51,7 @@ import Testing
         }
         let long = (0..<500).map { "coding\($0)" }
         let forth = [("Accept-Encoding", long.joined(separator: ", "))]
-        #expect(word("Accept-Encoding", first: forth, then: forth) == "fresh", "more than is sorted")
+        #expect(word("Accept-Encoding", first: forth, then: forth) == "fresh", "too many codings to sort")
     }
 
     @Test func credentialsAreStoredAsFingerprints() throws {
@@ -71,11 +70,11 @@ import Testing
         let request = CacheRequest(.get, CacheConversation.fields(conversation.first))
         #expect(
             request.storability(of: conversation.head, requested: .epoch, received: .epoch) == .refuse(.vary),
-            "with no way to hide them nothing is stored")
+            "without a fingerprint function, credentials are not stored")
         #expect(request.decide(among: [stored], at: CacheConversation.start).word == "fetch:vary-miss")
         let without = CacheRequest(.get, CacheConversation.fields([("Foo", "1")]))
         guard case .store = without.storability(of: conversation.head, requested: .epoch, received: .epoch) else {
-            Issue.record("a request without any needs no fingerprint")
+            Issue.record("a request without credentials needs no fingerprint")
             return
         }
     }
@@ -91,7 +90,7 @@ import Testing
             let decision = CacheConversation.request([("Accept-Language", language)]).decide(
                 among: candidates, at: CacheConversation.start)
             guard case .hit(let hit) = decision else {
-                Issue.record("no response for \(language)")
+                Issue.record("no hit for \(language)")
                 continue
             }
             #expect(hit.index == index)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Several programs share a set of cookies, each with its own jar.
+/// Several processes share a set of cookies. Each process has its own jar.
 @Suite struct CookieMergeTests {
     private static let start = 1_750_000_000.0
     private var a = CookieJar()
@@ -62,7 +62,7 @@ import Testing
         #expect(try sent(a) == nil)
         a.merge(old, at: now)
         #expect(try sent(a) == nil)
-        // A later login is kept.
+        // A later cookie replaces the deletion.
         now += 1
         try store("sid=3", in: &a)
         b.merge(a.snapshot(), at: now)
@@ -126,7 +126,7 @@ import Testing
         #expect(a.table.cookies(of: "example.com").count == 50)
         a.merge(old, at: now)
         #expect(try sent(a)?.contains("sid") == false)
-        // Nor if its last version arrives after it has expired.
+        // The older version is also removed by a newer version that has already expired.
         b.merge(old, at: now)
         b.merge(short, at: now)
         #expect(try sent(b) == nil)
@@ -192,7 +192,8 @@ import Testing
 
     // MARK: Any order
 
-    /// Three jars make random changes and exchange snapshots, some of them old. At the end all jars are equal.
+    /// Three jars make random changes and merge snapshots, some of which are old. After each jar has merged the others,
+    /// all jars are equal.
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
     func mergedJarsConverge(_ seed: UInt64) throws {
         var state = seed &* 0x9E37_79B9_7F4A_7C15
@@ -205,11 +206,10 @@ import Testing
         var jars = [CookieJar(), CookieJar(), CookieJar()]
         var snapshots: [CookieJar.Snapshot] = []
         var now = CookieMergeTests.start
-        // The last change of each cookie in the order of events, provided that the next one has seen it.
         for _ in 0..<100 {
             if chance(3) == 0 { now += 0.25 }
             let jar = chance(3)
-            // The clocks differ.
+            // The clocks of the jars differ by up to 4 s.
             let local = now + Double(jar) * 2 - 2
             let url = try RequestURL("https://h\(chance(2)).com/")
             switch chance(8) {

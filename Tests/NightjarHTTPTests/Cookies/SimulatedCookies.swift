@@ -27,7 +27,7 @@ struct SimulatedCookies {
     private(set) var isLoaded = false
     /// The changes that the jar has seen.
     var known: Set<Int> = []
-    /// Changes of this process that are not saved to the file: session cookies.
+    /// The changes of this process that are not saved to the file, because they are session cookies.
     var privateChanges: Set<Int> = []
     /// The number of the open file; nil if none is open.
     private(set) var file: Int?
@@ -139,7 +139,7 @@ struct SimulatedCookies {
         state = .idle
     }
 
-    /// The file could not be opened or written. A starting process uses what it can read, and continues.
+    /// Ends an exchange because the file cannot be written. A starting process uses the content that it can read.
     mutating func fail(reading file: CookieFileSystem.File, at now: Double) {
         self.file = nil
         guard state != .committed else { return take(at: now) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Compares our decoder with NIOHTTP1's (llhttp) on the same bytes. They agree, or the case states the reason.
+/// Compares Nightjar's decoder with NIOHTTP1's (llhttp). If they differ, the case must state the reason.
 @Suite struct NIODifferenceTests {
     @Test(arguments: ResponseCase.all)
     func decoderAgreesWithNIOOrHasAReason(_ response: ResponseCase) {
@@ -22,17 +22,17 @@ import Testing
         case .same:
             #expect(differing.isEmpty, "\(ours) and \(external)")
         case .differs(let reason):
-            #expect(!differing.isEmpty, "the reason is out of date, both say \(ours): \(reason)")
+            #expect(!differing.isEmpty, "both decoders return \(ours); remove the reason \"\(reason)\"")
         }
     }
 
-    /// The common output of both decoders: the events, and whether there was an error.
+    /// The output of a decoder in a common form: the events, and whether there was an error.
     struct Summary: Equatable, CustomStringConvertible {
         var lines: [String] = []
         var failed = false
 
         init(_ transcript: Transcript) {
-            // NIO replaces an empty reason phrase, and decides about connection reuse elsewhere.
+            // NIO replaces an empty reason phrase, and its decoder does not report whether the connection is reusable.
             lines = transcript.lines.map { line in
                 line.first?.isNumber == true ? String(line.prefix(3)) : line.hasPrefix("end") ? "end" : line
             }

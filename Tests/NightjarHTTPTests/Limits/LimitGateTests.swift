@@ -3,7 +3,7 @@ import Testing
 @testable import NightjarHTTP
 
 extension LimitGate {
-    /// The response of an exchange that was not admitted by the gate.
+    /// Reports a response to an exchange that the gate has not admitted.
     fileprivate mutating func received(status: Int, _ headers: Headers, now: UInt64, wallClock: Double) -> [Release] {
         var noPermit: Permit?
         return received(&noPermit, status: status, headers, now: now, wallClock: wallClock)
@@ -26,18 +26,18 @@ extension LimitGate {
         return headers
     }
 
-    /// Enters at 0, or at the given number of seconds.
+    /// Admits a call `seconds` after the start.
     private func enter(
         _ gate: inout LimitGate, _ id: UInt64 = 0, at seconds: UInt64 = 0,
         _ location: SourceLocation = #_sourceLocation
     ) throws -> LimitGate.Permit {
         guard case .enter(let permit) = gate.arrive(id, deadline: nil, now: seconds * Self.second) else {
-            throw NightjarError(.closed, "does not enter at \(location)")
+            throw NightjarError(.closed, "the call was not admitted at \(location)")
         }
         return permit
     }
 
-    /// The IDs and their wait reasons, or "no" for a refused call.
+    /// Returns the ID of each call, with the reason why it waited, or with "no" if it was refused.
     private func reported(_ releases: [LimitGate.Release]) -> [String] {
         releases.map {
             switch $0 {
@@ -113,7 +113,7 @@ extension LimitGate {
         _ = try enter(&gate)
         #expect(gate.arrive(1, deadline: 3 * Self.second, now: 0) == .wait)
         #expect(gate.arrive(2, deadline: 3 * Self.second, now: 0) == .wait)
-        // The third would be admitted at its deadline.
+        // The third call would be admitted at its deadline, which is too late.
         #expect(gate.arrive(3, deadline: 3 * Self.second, now: 0) == .refuse(.pastDeadline(.seconds(3))))
         #expect(gate.arrive(4, deadline: 3 * Self.second + 1, now: 0) == .wait)
     }
@@ -143,7 +143,7 @@ extension LimitGate {
         #expect(gate.received(status: 429, pause, now: 5, wallClock: 0) == [])
         #expect(gate.arrive(1, deadline: nil, now: 6) == .wait)
         guard case .enter(let permit) = gate.arrive(2, deadline: nil, ignoresPause: true, now: 7) else {
-            Issue.record("held back")
+            Issue.record("the call was not admitted")
             return
         }
         var responsePass: LimitGate.Permit? = permit
@@ -153,7 +153,6 @@ extension LimitGate {
         #expect(gate.pausedUntil(now: 9) == nil)
     }
 
-    /// A call that ignores pauses still waits for the other limits.
     @Test func callIgnoringThePauseRespectsOtherLimits() throws {
         var gate = gate { $0.concurrency = 1 }
         _ = try enter(&gate)
@@ -169,7 +168,7 @@ extension LimitGate {
         #expect(gate.received(status: 200, fields, now: 0, wallClock: 0) == [.refuse(1, refusal)])
         #expect(gate.left(permit, .failed, now: 0) == [])
         #expect(gate.arrive(2, deadline: nil, now: 0) == .refuse(refusal))
-        // A later call has less time to wait.
+        // One second later, the remaining wait is within the limit.
         #expect(gate.arrive(3, deadline: nil, now: Self.second) == .wait)
         #expect(gate.isIdle(now: 61 * Self.second) == false)
         #expect(gate.timerFired(now: 61 * Self.second).count == 1)
@@ -186,7 +185,7 @@ extension LimitGate {
         #expect(gate.holds == .rate(.serverCount) && gate.deadline == 30 * Self.second)
     }
 
-    /// An exchange counts for the server from its head on, however long its body takes.
+    /// The remaining count in a response head already includes this exchange, although its body is still in flight.
     @Test func slotIsReleasedOnce() throws {
         var gate = gate { _ in }
         var stream: LimitGate.Permit? = try enter(&gate)
@@ -194,8 +193,7 @@ extension LimitGate {
         let fields = try headers([("X-RateLimit-Remaining", "1"), ("X-RateLimit-Reset", "30")])
         #expect(gate.received(&stream, status: 200, fields, now: 0, wallClock: 0) == [])
         #expect(gate.arrive(1, deadline: nil, now: 0) == .wait)
-        // When the connection of an exchange breaks, it is unknown whether the server counted it, so the remaining one
-        // may be taken.
+        // The server may have counted the failed request, so the last remaining request may be used up.
         #expect(gate.left(other, .failed, now: 0) == [] && gate.holds == .rate(.serverCount))
         #expect(
             reported(gate.timerFired(now: 30 * Self.second)) == ["1 rate(NightjarHTTP.RateLimiter.Cause.serverCount)"])
@@ -214,7 +212,7 @@ extension LimitGate {
         for id in 1...2 as ClosedRange<UInt64> { #expect(gate.arrive(id, deadline: nil, now: 0) == .wait) }
         var releases: [LimitGate.Release] = []
         for permit in passes { releases += gate.left(permit, .failed, now: 0) }
-        // Two were admitted after the first ones failed.
+        // The first two failures admitted the queued calls before the circuit opened.
         #expect(reported(releases) == ["1 concurrency", "2 concurrency"])
         #expect(gate.circuit == .open)
         #expect(gate.arrive(3, deadline: nil, now: 0) == .refuse(.circuitIsOpen(retryAfter: .seconds(5))))
@@ -241,7 +239,7 @@ extension LimitGate {
         #expect(try !enter(&gate, at: 5).isProbe)
     }
 
-    /// The calls already wait for a pause when the first of them becomes the probe.
+    /// The calls are queued during a pause. When the pause ends, the first call becomes the probe.
     @Test(arguments: [CircuitBreaker.Ending.succeeded, .failed, .inconclusive])
     func callsQueuedDuringAProbeFollowItsResult(ending: CircuitBreaker.Ending) throws {
         var gate = try opened()

@@ -11,7 +11,7 @@ import Testing
         ConnectTunnel(to: try RequestURL(target).origin, through: try ProxyAddress(proxy), userAgent: userAgent)
     }
 
-    /// The result for `response` in pieces: "open" and the remaining bytes, or the failure.
+    /// Returns the result for a response in pieces: "open" and the remaining bytes, the error, or "waiting".
     private func outcome(
         _ response: [UInt8], cutAt cuts: [Int] = [], _ proxy: String = "http://u:secret@proxy:3128",
         to target: String = "https://api.example/", ends: Bool = false
@@ -58,7 +58,7 @@ import Testing
     static let responses: [(String, String)] = [
         ("HTTP/1.1 200 Connection established\r\n\r\n", "open "),
         ("HTTP/1.0 200 OK\r\nVia: x\r\n\r\n", "open "),
-        // The fields for the length of content are ignored in this response.
+        // Content-Length and Transfer-Encoding are ignored in a successful response to CONNECT.
         ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "open "),
         ("HTTP/1.1 204 x\r\nTransfer-Encoding: chunked\r\nContent-Length: x\r\n\r\n", "open "),
         ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", "open "),

@@ -11,7 +11,7 @@ import Testing
         SOCKS5(to: try RequestURL(target).origin, address: address, through: try ProxyAddress(proxy))
     }
 
-    /// The bytes sent and the result, with a proxy that sends `responses` regardless of what it receives.
+    /// Returns the sent bytes and the result. The proxy sends `responses`, regardless of the bytes that it receives.
     private func conversation(
         _ machine: SOCKS5, _ responses: [UInt8], cutAt cuts: [Int] = []
     ) -> (sent: [[UInt8]], end: String) {
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// The result does not depend on how the responses are split.
+    /// Checks the sent bytes and the result for each split of the responses.
     private func check(_ machine: SOCKS5, _ responses: [UInt8], sent: [[UInt8]], end: String) {
         let whole = conversation(machine, responses)
         #expect(whole.sent == sent)
@@ -184,7 +184,7 @@ import Testing
         for seed in UInt64(1)...2000 {
             var random = SeededRandom(seed: seed)
             var bytes = random.bytes(Int.random(in: 0..<300, using: &random))
-            // Most of the inputs are valid beyond the first byte.
+            // Plausible values in the first eight bytes, so that most inputs are valid beyond the first byte.
             for index in bytes.indices.prefix(8) where Int.random(in: 0..<4, using: &random) > 0 {
                 bytes[index] = [5, 0, 1, 2, 3, 4][Int.random(in: 0..<6, using: &random)]
             }

@@ -32,7 +32,7 @@ import Testing
         if case .respond = verdict { true } else { false }
     }
 
-    /// Status, method before, method after. RFC 9110 sections 15.4.2 to 15.4.9.
+    /// The status, the method before and the method after the redirect (RFC 9110 sections 15.4.2 to 15.4.9).
     @Test(arguments: [
         (301, "GET", "GET"), (301, "HEAD", "HEAD"), (301, "POST", "GET"), (301, "PUT", "PUT"),
         (301, "DELETE", "DELETE"),
@@ -209,8 +209,7 @@ import Testing
         _ = try failure(policy.received(try head(302, "/a", cookie: true), to: .get, at: at, bodyIsReplayable: true))
     }
 
-    /// A job is polled with redirects to the same URL. Each Retry-After is honoured, and the limit of redirects
-    /// applies.
+    /// Servers use such redirects to let clients poll a job. The client waits each time, up to the redirect limit.
     @Test func retryAfterMakesARedirectToItselfProgress() throws {
         var policy = RedirectPolicy(RedirectSettings())
         let at = try url("http://a/job")

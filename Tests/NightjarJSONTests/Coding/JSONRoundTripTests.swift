@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarJSON
 
-/// Random documents: written values are read back, and no document makes a type trap.
+/// Random documents round-trip, and decoding them never traps.
 @Suite struct JSONRoundTripTests {
     private struct Everything: Codable, Equatable {
         var a: Int?
@@ -51,7 +51,7 @@ import Testing
                 if let value = try? read.decode(Everything.self, options) {
                     let writing = JSONEncodingOptions(names: .convertToSnakeCase).timestamps(.iso8601)
                     let reading = JSONDecodingOptions(names: .convertFromSnakeCase)
-                    // Times are kept to the microsecond. A double may not represent this exactly, but text does.
+                    // Timestamps are written as ISO 8601, because a double may not represent their fraction exactly.
                     #expect(try JSONValue(encoding: value, writing).decode(Everything.self, reading) == value)
                 }
                 _ = try? read.decode([Everything?].self, options)

@@ -3,7 +3,7 @@ import Testing
 @testable import NightjarJSON
 
 @Suite struct JSONPatternTests {
-    /// Semantics of ECMA-262 with the flag u, where PCRE2 differs by default.
+    /// Patterns with the semantics of ECMA-262 and the flag u. PCRE2 differs by default.
     @Test(arguments: [
         ("b", "abc", true), ("^b", "abc", false), ("", "", true),
         // `$` matches only at the end of the text, and `^` only at its start.
@@ -41,13 +41,12 @@ import Testing
     @Test func longTextsUseMoreOfTheBudget() throws {
         let pattern = try JSONPattern("a+b")
         var budget = 1_000_000
-        // Quadratic: each letter is tried as the start of a match.
+        // The search takes quadratic time, because each letter is tried as the start of a match.
         let outcome = pattern.find(in: String(repeating: "a", count: 200_000), JSONPattern.Scratch(), budget: &budget)
         #expect(outcome == .exhausted || outcome == .missing)
         #expect(budget < 1_000_000)
     }
 
-    /// Text and pattern.
     @Test(arguments: [
         "^[a-z]{3}$", #"^\d{4}-\d{2}$"#, "^(foo|bar)+$", "^[^/]+$", "^arn:aws:[a-z0-9-]*:x?$", #"^\+[1-9]\d{1,14}$"#,
         "^(?:[A-Z]{2}|none)$", #"^#[0-9a-fA-F]{6}$"#, "^.{5,}$", #"^\w+@\w+\.com$"#, "^[^a-zA-Z0]$", "a|b",

@@ -59,7 +59,7 @@ import Testing
         #expect(
             try reported(schema, #"[{"id": 1, "friends": [{}]}]"#)
                 == #"at "/0/friends/0/id": expected a value, found nothing"#)
-        // Each location is one schema: true and false, and these two.
+        // Each schema is stored once: `true`, `false` and the schemas at /a and /User.
         #expect(schema.arena.count == 4)
     }
 
@@ -156,7 +156,7 @@ import Testing
         #expect(schema.mismatch(in: made) == nil)
     }
 
-    /// A host may call on a thread with a small stack. 256 KiB is the smallest usual size.
+    /// A host may call the library on a thread with a small stack. Few threads have less than 256 KiB.
     @Test func examplesAndShapesUseLittleStack() throws {
         let level = #"{"required":["a"],"anyOf":[{"minProperties":1}],"properties":{"a":"#
         let deep = String(repeating: level, count: 20) + "{}" + String(repeating: "}}", count: 20)

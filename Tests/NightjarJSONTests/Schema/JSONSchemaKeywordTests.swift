@@ -2,7 +2,7 @@ import Testing
 
 @testable import NightjarJSON
 
-/// The messages for the less simple keywords. JSONSchemaSuiteTests checks the validation itself.
+/// Messages of keywords that JSONSchemaTests does not cover. JSONSchemaSuiteTests checks the validation itself.
 @Suite struct JSONSchemaKeywordTests {
     /// Schema, document and message. The message is empty if the document is valid.
     @Test(arguments: [
@@ -128,7 +128,7 @@ import Testing
             ##"{"$ref": "#/$defs/a%25~1", "minimum": 2, "$defs": {"a%/": {"type": "integer"}}}"##, "1",
             "expected a number of at least 2, found a smaller one"
         ),
-        // The value of a secret is never shown, regardless of where it fails.
+        // The value of a member with the name of a secret is never shown.
         (
             #"{"properties": {"token": {"oneOf": [{"const": "a"}, {"items": {"const": 1}, "type": "array"}]}}}"#,
             #"{"token": "s3cret"}"#, #"at "/token": expected "a" (by schema 1 of 2 in "oneOf"), found a string"#
@@ -159,11 +159,11 @@ import Testing
                 == #"at "/kind": expected one of "dog", "Cat", found "cow""#)
         #expect(
             try reported(#"{"lives": "x", "bark": 1}"#) == #"at "/kind": expected one of "dog", "Cat", found nothing"#)
-        // A value that matches one schema is valid, regardless of its discriminator.
+        // Without the discriminator's member, a value is valid if it matches exactly one schema.
         #expect(try reported(#"{"lives": 9}"#) == nil)
     }
 
-    /// A failure of `oneOf` names values instead of schemas. The discriminators of chat APIs have no mapping.
+    /// A mismatch with `oneOf` lists the allowed values instead of schemas, even if the discriminator has no mapping.
     @Test func mismatchListsTheAllowedValues() throws {
         let schema = try JSONSchema(
             parsing: ##"""
@@ -185,7 +185,7 @@ import Testing
         let roles = #"one of "system", "user", "tool", "function""#
         #expect(try reported(#"{"role": "usr", "content": "hi"}"#) == #"at "/role": expected \#(roles), found "usr""#)
         #expect(try reported(#"{"content": "hi"}"#) == #"at "/role": expected \#(roles), found nothing"#)
-        // The allowed values of a member determine which schema applies.
+        // The `enum` or `const` of the member selects the schema whose failure is reported.
         #expect(
             try reported(#"{"role": "user", "content": 1}"#) == #"at "/content": expected a string, found an integer"#)
         #expect(try reported(#"{"role": "system"}"#) == #"at "/content": expected a string, found nothing"#)
@@ -247,7 +247,7 @@ import Testing
     }
 
     @Test func expensiveCheckIsAborted() throws {
-        // Each level doubles the work, so there would be 2^60 steps.
+        // Each level doubles the work, so the whole check would take 2^60 steps.
         let schema = try JSONSchema(
             parsing: ##"{"type": "array", "items": {"anyOf": [{"$ref": "#"}, {"$ref": "#", "minItems": 0}]}}"##)
         let depth = 60
@@ -258,8 +258,8 @@ import Testing
         #expect(mismatch?.found == "more")
     }
 
-    /// The number of steps depends on the size of the document, so a small document fails early regardless of its
-    /// schema.
+    /// The step limit depends on the size of the document, so the check of a small document ends early even for an
+    /// expensive schema.
     @Test func stepBudgetGrowsWithTheDocument() throws {
         func steps(_ value: JSONValue) -> Int { JSONSchemaChecker.steps(for: value) }
         #expect(steps(.null) == 1_001_000)

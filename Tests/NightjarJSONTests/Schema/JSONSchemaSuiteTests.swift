@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarJSON
 
-/// Runs all of Tests/Vectors/json-schema.
+/// Runs all files of Tests/Vectors/json-schema/draft2020-12.
 @Suite struct JSONSchemaSuiteTests {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appending(path: "../../Vectors/json-schema/draft2020-12").standardizedFileURL
@@ -33,13 +33,13 @@ import Testing
                     (mismatch == nil) == (test["valid"] == .bool(true)),
                     "\(what): \(test["description"] ?? .null): \(reported)")
             }
-            // A schema accepts the example that it generates.
+            // A generated example must match its schema.
             if let example = schema.example() { #expect(schema.mismatch(in: example) == nil, "\(what): \(example)") }
         }
     }
 }
 
-/// A document whose references are all local.
+/// A source with one document. All references stay in this document.
 struct SuiteDocument: SchemaSource {
     let root: JSONValue
 

@@ -8,7 +8,7 @@ import Testing
 
     /// Schema, document and message. The message is empty if the document is valid.
     @Test(arguments: [
-        // Anything, nothing.
+        // Schemas that accept every value or no value.
         ("{}", "null", ""), ("true", "{}", ""), ("false", "1", "expected nothing, found an integer"),
         // Types.
         (#"{"type": "null"}"#, "null", ""), (#"{"type": "null"}"#, "0", "expected null, found an integer"),
@@ -96,12 +96,12 @@ import Testing
             #"{"results": [{"title": "x"}, {"title": 5}]}"#,
             #"at "/results/1/title": expected a string, found an integer"#
         ),
-        // The first failure in the order of the document.
+        // The first failure in document order is reported.
         (
             #"{"properties": {"a": {"type": "string"}, "b": {"type": "string"}}}"#, #"{"b": 1, "a": 1}"#,
             #"at "/b": expected a string, found an integer"#
         ),
-        // A value with the name of a secret is not shown, nor is any value within it.
+        // A value with the name of a secret is not shown. Values inside it are not shown either.
         (
             #"{"properties": {"token": {"enum": ["a"]}}}"#, #"{"token": "s3cret"}"#,
             #"at "/token": expected "a", found a string"#
@@ -186,13 +186,13 @@ import Testing
         #expect((mismatch == nil) == isOne)
         #expect(mismatch?.found ?? "another string" == "another string")
         #expect(schema.mismatch(in: .integer(1)) == nil)
-        // Truncated text must not trap.
+        // Reading a truncated text must not trap.
         for count in 0...text.unicodeScalars.count {
             _ = schema.mismatch(in: .string(String(String.UnicodeScalarView(text.unicodeScalars.prefix(count)))))
         }
     }
 
-    // MARK: Schemas that are refused
+    // MARK: Invalid schemas
 
     @Test(arguments: [
         ("1", "the schema: a schema must be an object, true or false, found an integer"),
@@ -269,7 +269,7 @@ import Testing
 
     // MARK: Bounds
 
-    /// A host may call on a thread with a small stack. 256 KiB is the smallest usual size.
+    /// A host may call the library on a thread with a small stack. Few threads have less than 256 KiB.
     @Test func depthIsBoundedAndUsesLittleStack() throws {
         func nested(_ levels: Int) -> String {
             String(repeating: #"{"items":"#, count: levels) + "{}" + String(repeating: "}", count: levels)

@@ -86,7 +86,7 @@ import Testing
         _ = try library.schema(at: place("/User"))
     }
 
-    /// The arena grows by doubling. Each index refers to the same schema before and after.
+    /// The arena grows by adding chunks. An index refers to the same schema before and after the arena grows.
     @Test func schemasKeepTheirIndexes() throws {
         let members = (0..<5000).map { #""s\#($0)":{"const":\#($0)}"# }.joined(separator: ",")
         var library = try library("{\(members)}", maximum: 10_000)
@@ -99,7 +99,7 @@ import Testing
         #expect(library.count == 5002)
     }
 
-    /// Validation reads the arena while other threads add to it.
+    /// Validation reads the arena while other threads add schemas.
     @Test func schemasAreUsedWhileOthersAreRead() async throws {
         let members = (0..<2000).map { ##""s\##($0)":{"items":{"$ref":"#/s0"},"maxItems":\##($0)}"## }.joined(
             separator: ",")

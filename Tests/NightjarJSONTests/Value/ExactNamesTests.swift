@@ -37,7 +37,8 @@ import Testing
 
     // MARK: JSON Schema
 
-    /// The schema, a document, and whether it is valid. `C` is the composed name, `D` the decomposed one.
+    /// A schema, a document, and whether the document is valid. `C` stands for the composed name, `D` for the
+    /// decomposed name.
     @Test(arguments: [
         (#"{"required": ["C"]}"#, #"{"C": 1}"#, true),
         (#"{"required": ["C"]}"#, #"{"D": 1}"#, false),
@@ -70,7 +71,7 @@ import Testing
         #expect((schema.mismatch(in: document) == nil) == isValid)
     }
 
-    /// Duplicate names are found in one pass.
+    /// Duplicate names are found without comparing all pairs.
     @Test func repeatedPropertiesAreReadOnce() throws {
         let count = 20_000
         func members(_ type: String) -> [JSONValue.Member] {

@@ -27,7 +27,7 @@ import Testing
                 == .array([.number(18446744073709551616), .number(-9223372036854775808), .integer(1)]))
     }
 
-    /// A host may call on a thread with a small stack. 256 KiB is the smallest usual size.
+    /// A host may call the library on a thread with a small stack. Few threads have less than 256 KiB.
     @Test func depthUsesLittleStack() throws {
         let arrays = String(repeating: "[", count: 1023) + "1" + String(repeating: "]", count: 1023)
         let objects = String(repeating: "{\"a\":", count: 1023) + "1" + String(repeating: "}", count: 1023)

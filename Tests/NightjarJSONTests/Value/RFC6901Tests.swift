@@ -2,10 +2,10 @@ import NightjarJSON
 import NightjarTestSupport
 import Testing
 
-/// JSON Pointers. Sections of RFC 6901.
+/// JSON Pointers. Each row names its section of RFC 6901.
 @Suite struct RFC6901Tests {
     enum Expected: Sendable, Equatable {
-        /// The JSON text of the value.
+        /// The value at the pointer, as JSON text.
         case value(String)
         case nothing
         case invalid(String)

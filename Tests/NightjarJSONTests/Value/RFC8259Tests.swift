@@ -3,12 +3,12 @@ import NightjarJSON
 import NightjarTestSupport
 import Testing
 
-/// JSON texts. Sections of RFC 8259.
+/// JSON texts. Each row names its section of RFC 8259.
 @Suite struct RFC8259Tests {
     enum Expected: Sendable, Equatable {
-        /// The text that is written for the value.
+        /// The text that the writer produces for the value.
         case text(String)
-        /// The end of the message.
+        /// The message ends with this text.
         case invalid(String)
     }
 
@@ -28,7 +28,7 @@ import Testing
             return .text(String(buffer: try value.encoded()))
         } catch {
             guard error.kind == .decoding, error.message.hasPrefix("not JSON: ") else { return .invalid("\(error)") }
-            // A message may contain more than the expected reason.
+            // The row contains only the end of the message.
             if case .invalid(let reason) = row.expected, error.message.hasSuffix(reason) { return row.expected }
             return .invalid(error.message)
         }
@@ -40,7 +40,7 @@ import Testing
         Row.rows(section, claim, cases.map { ($0.0, .text($0.1)) })
     }
 
-    /// Texts that are written as they were read.
+    /// Texts that the writer reproduces unchanged.
     private static func same(_ section: String, _ claim: String, _ texts: [String]) -> [Row] {
         texts.map { Row(section, claim, "\($0)", .text($0)) }
     }

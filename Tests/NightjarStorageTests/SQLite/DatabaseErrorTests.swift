@@ -3,7 +3,7 @@ import Testing
 @testable import NightjarStorage
 
 @Suite struct DatabaseErrorTests {
-    /// SQLite's result codes, also extended. A file with unusable tables is as damaged as one with unusable pages.
+    /// Primary and extended result codes of SQLite. Unusable tables are damage, like unusable pages.
     @Test(
         arguments: [
             (1, .damaged), (1 | 1 << 8, .damaged), (11, .damaged), (18, .damaged), (19, .damaged),

@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// The space that an intent took on disk is enough for the result of the exchange.
+    /// The record after a token exchange needs no more space than the record before it.
     @Test func rotatedTokenUsesNoMoreSpace() throws {
         for length in [10, 1000, 3000, 50_000] {
             func size(_ length: Int, pending: Bool) throws -> Int {

@@ -173,7 +173,7 @@ import Testing
         #expect(script.failsBeforeSending == isEarly)
         if kind == .hang { return #expect(script.steps.isEmpty) }
         guard script.steps.count == 1, case .fail(let error)? = script.steps.first?.event else {
-            Issue.record("\(kind) does not just fail")
+            Issue.record("\(kind) has events other than its failure")
             return
         }
         #expect(error.requestMayHaveBeenProcessed == !isEarly)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Nightjar
 
-/// Clients with several credentials: which of them a server receives.
+/// The credentials that a server receives from a client with several security schemes.
 @Suite struct SchemeTests {
     private let done: [ScriptedTransport.Step] = [.head(200), .end]
 
@@ -113,12 +113,12 @@ import Testing
             message { try send(api, [SecurityRequirement("oauth", "key"), SecurityRequirement("user")]) }
                 == #"endpoint "read": authentication is required by "oauth" and "key", or by "user", and the "#
                 + #"client has credentials "#
-                + #"for "key", "token"; set them in the option auth.schemes"#)
+                + #"for "key", "token"; set the required credentials in the option auth.schemes"#)
         let both = try make(transport, try all())
         #expect(
             message { try send(both, [SecurityRequirement("token", "user")]) }
-                == #"endpoint "read": authentication is required by "token" and "user", but more than one of them "#
-                + #"uses the header "#
+                == #"endpoint "read": authentication is required by "token" and "user", but more than one of "#
+                + #"these schemes uses the header "#
                 + #""Authorization", which a request can have only once"#)
         var request = Request(.get, "/a")
         request.security = [SecurityRequirement("oauth")]
@@ -342,7 +342,8 @@ import Testing
         #expect(server.state.withLock { $0.forms[0].contains("scope=read") && !$0.forms[1].contains("scope") })
     }
 
-    /// RFC 6749 sections 3.3 and 6, RFC 8628 section 3.1: the user sees the requested scopes; a refresh keeps them.
+    /// The login requests the scopes of the description (RFC 6749 section 3.3, RFC 8628 section 3.1). The refresh omits
+    /// them, which keeps the granted scopes (RFC 6749 section 6).
     @Test(arguments: ["client_credentials", "device_code"]) func scopesOfTheDescriptionAreRequested(grant: String)
         throws
     {

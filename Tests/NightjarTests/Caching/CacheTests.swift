@@ -7,7 +7,7 @@ import Testing
 
 @testable import Nightjar
 
-/// A server in memory. It responds with the result of a closure, at once or when it is released.
+/// A server in memory. It responds with the result of a closure, immediately or after `release()`.
 final class ServerInMemory: HTTPTransport, @unchecked Sendable {
     struct Response: Sendable {
         var status = 200
@@ -82,7 +82,7 @@ final class ServerInMemory: HTTPTransport, @unchecked Sendable {
         return exchange
     }
 
-    /// Sends the held responses, and all later ones at once.
+    /// Sends the held responses. Later responses are not held.
     func release() {
         loop.execute { [self] in
             isHeld.store(false, ordering: .relaxed)
@@ -198,7 +198,7 @@ extension String {
     }
 
     private static let fresh = [("Cache-Control", "max-age=600"), ("ETag", "\"1\"")]
-    /// Already stale when it arrives.
+    /// The fields of a response that is stale when it arrives.
     private static let stale = [("Cache-Control", "max-age=5"), ("Age", "10"), ("ETag", "\"1\"")]
 
     private func kind(_ body: () throws -> Void) -> ErrorKind? {
@@ -290,7 +290,7 @@ extension String {
         #expect(bench.requested.count == 4)
     }
 
-    /// Issue 19, item 13: the response that was stored for one user was returned to another.
+    /// Each of these fields may contain credentials, so requests with different values must not share a response.
     @Test(arguments: ["X-JWT", "Api_Key", "Auth", "Access_Key", "X-Passwd", "X-PIN", "X-Otp", "SID", "Key"])
     func usersDoNotShareResponsesForAnyCredentialField(name: String) throws {
         let bench = try Bench { _, requested in .init(200, Self.fresh, requested.headers[name] ?? "nobody") }
@@ -324,7 +324,7 @@ extension String {
         #expect(bench.requested.map(\.target) == ["/a", "/list", "/other", "/a", "/a", "/list"])
     }
 
-    /// The response may be from before the write.
+    /// The response may predate the write.
     @Test func responseRequestedBeforeAWriteIsValidated() throws {
         let bench = try Bench { number, requested in
             requested.method == .put ? .init(204) : .init(200, Self.fresh, "\(number)")
@@ -333,7 +333,7 @@ extension String {
         bench.server.isHeld.store(true, ordering: .relaxed)
         try bench.start(Bench.request(.get, "/a"), results, 0)
         bench.run { bench.requested.count == 1 }
-        // The PUT gets its response first.
+        // The PUT receives its response first.
         bench.server.isHeld.store(false, ordering: .relaxed)
         var put = Request(.put, "/a")
         put.body = .bytes(ByteBuffer(string: "x"))
@@ -420,7 +420,7 @@ extension String {
     @Test func ageIsCheckedOnTheCallersThread() throws {
         let bench = try Bench { _, _ in .init(200, Self.fresh) }
         _ = try bench.get()
-        try eventually("its age was reported", within: .seconds(5)) { try bench.get().headers["Age"] == "2" }
+        try eventually("the Age reached 2 s", within: .seconds(5)) { try bench.get().headers["Age"] == "2" }
         #expect(bench.requested.count == 1)
     }
 
@@ -440,7 +440,7 @@ extension String {
 
     // MARK: Logins
 
-    /// With a login whose token lasts `lifetime` seconds.
+    /// Creates a client with a login whose token expires after `lifetime` seconds.
     private func bench(
         lifetime: Int = 3600, _ reply: @escaping @Sendable (Int, ServerInMemory.Requested) -> ServerInMemory.Response
     ) throws -> Bench {
@@ -463,7 +463,7 @@ extension String {
         for _ in 0..<3 { #expect(String(buffer: try bench.get().body) == "Bearer b") }
         #expect(bench.requested.count == 2)
         try bench.client.logOutBlocking()
-        try eventually("the client was signed out") { kind { _ = try bench.get() } == .unauthorized }
+        try eventually("the client was logged out") { kind { _ = try bench.get() } == .unauthorized }
         #expect(kind { _ = try bench.get(policy: .cacheOnly) } == .unauthorized)
         #expect(bench.client.cache?.statistics.memoryEntries == 1)
     }
@@ -478,7 +478,7 @@ extension String {
         }
         #expect(String(buffer: try bench.get("/a").body) == "Bearer a")
         #expect(String(buffer: try bench.get("/b").body) == "Bearer a2")
-        // Responses that were received with the old token still belong to this user.
+        // Responses that were received with the old token still belong to the same user.
         #expect(String(buffer: try bench.get("/a").body) == "Bearer a")
         #expect(bench.requested.map(\.target) == ["/a", "/b", "/token", "/b"])
     }
@@ -492,7 +492,7 @@ extension String {
         #expect(String(buffer: try bench.get().body) == "mine")
         isOffline.store(true, ordering: .relaxed)
         let tokens = bench.requested.count { $0.target == "/token" }
-        try eventually("the token ran out", within: .seconds(5)) {
+        try eventually("the token expired", within: .seconds(5)) {
             _ = try? bench.get("/b")
             return bench.requested.count { $0.target == "/token" } > tokens
         }
@@ -523,7 +523,7 @@ extension String {
         #expect(kind { _ = try bench.get(policy: .cacheOnly) } == .cacheMiss)
         #expect(bench.requested.isEmpty)
         _ = try bench.get()
-        // Although it is stale.
+        // These policies serve the entry although it is stale.
         #expect(try bench.get(policy: .cacheElseLoad).source == .stale)
         #expect(try bench.get(policy: .cacheOnly).source == .stale)
         #expect(bench.requested.count == 1)
@@ -717,8 +717,8 @@ extension String {
         #expect(try bench.client.cached(request) == nil)
         var headers = Headers()
         try headers.add("Cache-Control", "max-age=60")
-        try bench.client.insert(headers: headers, body: ByteBuffer(string: "planted"), for: request)
-        #expect(try bench.client.cached(request).map { String(buffer: $0.body) } == "planted")
+        try bench.client.insert(headers: headers, body: ByteBuffer(string: "inserted"), for: request)
+        #expect(try bench.client.cached(request).map { String(buffer: $0.body) } == "inserted")
         #expect(try bench.get().source == .cache)
         #expect(bench.requested.isEmpty)
         let cache = try #require(bench.client.cache)

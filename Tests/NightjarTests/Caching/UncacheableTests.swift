@@ -5,8 +5,8 @@ import Testing
 @testable import Nightjar
 @testable import NightjarHTTP
 
-/// A URL whose responses cannot be stored takes a shorter path through the cache. That must not change what is stored,
-/// reported and explained.
+/// A URL whose responses cannot be stored takes a shorter path through the cache. The shorter path must store, report
+/// and explain the same as the complete path.
 @Suite struct UncacheableTests {
     private static let noStore = [("Cache-Control", "no-store")]
     private static let fresh = [("Cache-Control", "max-age=600")]

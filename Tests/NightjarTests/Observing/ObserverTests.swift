@@ -6,7 +6,7 @@ import Testing
 @testable import Nightjar
 
 @Suite struct ObserverTests {
-    /// The observed events, one word each, and the exchanges.
+    /// Records the observed events, one line each, and the exchanges.
     private final class Witness: Sendable {
         struct Seen {
             var words: [String] = []
@@ -105,7 +105,7 @@ import Testing
         task.cancel()
         client.close()
         let words = witness.words
-        // The cancel may have come before the beginning.
+        // The call may have been cancelled before its exchange began.
         #expect(words.first == "began GET")
         #expect(words.last == "failed cancelled")
         #expect(words.count == 2 || words[1] == "1 - cancelled")

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Nightjar
 
-/// Each request for a page gets one result, even if the paginator or client is closed meanwhile.
+/// Each request for a page gets one result, even if the client or the queue is closed before the page arrives.
 @Suite(.timeLimit(.minutes(2))) struct PaginatorClosingTests {
-    /// The results of requests.
+    /// Records the results of each request.
     private final class Responses: Sendable {
         private let all = Mutex<[Int: [ErrorKind?]]>([:])
 
@@ -32,7 +32,7 @@ import Testing
         return done
     }
 
-    /// Blocks the loop, so that messages that are submitted meanwhile arrive as one batch.
+    /// Blocks the loop. Messages that are submitted until its release arrive as one batch.
     private func hold(_ api: Client) -> DispatchSemaphore {
         let (holds, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         api.loop.submit(
@@ -44,7 +44,7 @@ import Testing
         return release
     }
 
-    /// Closes the client on a separate thread, up to the point that needs its loop.
+    /// Closes the client on a separate thread. Returns when the client accepts no more messages.
     private func beginClosing(_ api: Client) -> DispatchSemaphore {
         let closing = onThread { api.close() }
         while api.loop.submit(.nothing) { sched_yield() }

@@ -7,9 +7,9 @@ import Testing
 
 @testable import Nightjar
 
-/// The proof of a Digest server. RFC 7616 section 3.5.
+/// A Digest server proves with `rspauth` that it has the password. RFC 7616 section 3.5.
 @Suite struct DigestTests {
-    /// Has a password, which may be wrong.
+    /// A Digest server whose password may be wrong.
     private final class Server: HTTPTransport, Sendable {
         let requested = Mutex<[String?]>([])
         private let password: String
