@@ -155,7 +155,7 @@ typedef enum nj_status {
   NJ_INVALID_REQUEST = 13, /* the request has a header, body or option that cannot be sent */
   NJ_OFFLINE = 14,         /* the system has no network */
   NJ_DNS = 15,             /* the host name has no address */
-  NJ_CONNECT = 16,         /* no address accepted a connection, or the system has no thread or descriptor left */
+  NJ_CONNECT = 16,         /* no address accepted a connection, a proxy refused, or no thread or descriptor is left */
   NJ_TLS = 17,             /* the handshake failed, or the certificate is not trusted */
   NJ_PIN_MISMATCH = 18,    /* reserved */
   NJ_CONNECTION_LOST = 19, /* the connection ended before the response was complete */
@@ -512,7 +512,8 @@ NJ_API nj_status nj_config_set_path_scope(nj_config *config, const char *path);
 
 /**
  * Sets a header for all requests that do not set a header of the same name. Replaces an earlier value of the header.
- * Headers that carry credentials are sent to the base URL's origin only.
+ * Headers that carry credentials are sent to the base URL's origin only. Without a base URL, nj_client_new fails with
+ * NJ_INVALID_REQUEST for headers whose names denote credentials, such as Authorization.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the name or the value cannot be sent in a header, for
  *         example because it contains CR or LF
@@ -1325,10 +1326,11 @@ NJ_API nj_status nj_config_set_network_profile(nj_config *config, const char *na
  *
  * @param config copied; NULL: the defaults
  * @return a client that the caller frees with nj_client_free, or NULL: NJ_INVALID_ARGUMENT for options that
- *         contradict each other; NJ_INVALID_URL for the base URL; NJ_TLS for the file of certificate authorities;
- *         NJ_STORAGE for a file that an option names; NJ_DECODING for the content of such a file; NJ_CONNECT if the
- *         system has no thread or descriptor left; NJ_FORKED if the configuration has a cache or a cookie jar of the
- *         parent process
+ *         contradict each other; NJ_INVALID_URL for the base URL; NJ_INVALID_REQUEST for a default header that cannot
+ *         be sent, or whose name denotes credentials if there is no base URL; NJ_TLS for the file of certificate
+ *         authorities; NJ_STORAGE for a file that an option names; NJ_DECODING for the content of such a file;
+ *         NJ_CONNECT if the system has no thread or descriptor left; NJ_FORKED if the configuration has a cache or a
+ *         cookie jar of the parent process
  */
 NJ_API nj_client *nj_client_new(const nj_config *config, nj_error **out_error);
 
@@ -1338,7 +1340,7 @@ NJ_API nj_client *nj_client_new(const nj_config *config, nj_error **out_error);
  *
  * The function returns when the client has no work in progress. It waits up to 15 seconds for a token refresh that
  * is in progress, and up to 5 seconds for another process that holds the cache on disk. A host name lookup that the
- * system's resolver has not finished continues on a thread of its own, without access to the client.
+ * system's resolver has not finished continues on its own thread, without access to the client.
  */
 NJ_API void nj_client_free(nj_client *client);
 

@@ -830,7 +830,7 @@ function error:curl(options) end
 ---| "invalid_request" # A header, body or option cannot be sent. Nothing was sent.
 ---| "offline" # There is no network. Nothing was sent.
 ---| "dns" # The host name has no address. Nothing was sent.
----| "connect" # No address accepted the connection. Nothing was sent.
+---| "connect" # No address accepted the connection, or a proxy refused. Nothing was sent.
 ---| "tls" # The handshake failed, or the certificate is not trusted. Nothing was sent.
 ---| "pin_mismatch" # Reserved for certificate pinning.
 ---| "connection_lost" # The connection was closed before the response was complete: see err.may_have_been_processed.

@@ -947,7 +947,7 @@ return {
       { "invalid_request", "string", "A header, body or option cannot be sent. Nothing was sent." },
       { "offline", "string", "There is no network. Nothing was sent." },
       { "dns", "string", "The host name has no address. Nothing was sent." },
-      { "connect", "string", "No address accepted the connection. Nothing was sent." },
+      { "connect", "string", "No address accepted the connection, or a proxy refused. Nothing was sent." },
       { "tls", "string", "The handshake failed, or the certificate is not trusted. Nothing was sent." },
       { "pin_mismatch", "string", "Reserved for certificate pinning." },
       { "connection_lost", "string",
