@@ -2207,7 +2207,7 @@ NJ_API bool nj_batch_is_finished(const nj_batch *batch);
  *   Destructor   nj_cookies_free, once for each handle
  *   Threads      any; clients may share a jar
  *
- * Domains are checked against Debian's public suffix list.
+ * Domains are checked against the system's public suffix list (libpsl).
  * ================================================================================================================== */
 
 /** A cookie policy: the cookies that are stored and sent. */
@@ -2230,7 +2230,7 @@ NJ_API nj_cookies *nj_cookies_new(nj_cookie_policy policy);
  *
  * @return a jar that the caller frees with nj_cookies_free, or NULL: NJ_STORAGE if the file can never be used (its
  *         folder does not exist, or the file is another program's database); NJ_FORKED in the child of a process that has
- *         the file open; NJ_INVALID_ARGUMENT
+ *         the file open; NJ_INVALID_ARGUMENT, also if the process has the file open with `keep_session`
  */
 NJ_API nj_cookies *nj_cookies_open(const char *path, nj_cookie_policy policy, nj_error **out_error);
 
