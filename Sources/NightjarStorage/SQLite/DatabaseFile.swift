@@ -130,7 +130,10 @@ package enum DatabaseFile {
             }
             if status.st_mode & S_IFMT == S_IFLNK, suffix.isEmpty {
                 guard status.st_uid == geteuid() || status.st_uid == 0 else {
-                    throw DatabaseError(.foreign, name, "is a symbolic link of another user (uid \(status.st_uid))")
+                    throw DatabaseError(
+                        .foreign, name,
+                        "is a symbolic link of another user (uid \(status.st_uid)), who controls its target; use another path"
+                    )
                 }
                 guard stat(name, &status) == 0 else { throw DatabaseError(errno: errno, name, doing: "opened") }
             }
@@ -143,7 +146,7 @@ package enum DatabaseFile {
             }
             switch clinux_check_private(&status) {
             case 0: break
-            case CLINUX_NO_FILE.rawValue: throw DatabaseError(.foreign, name, "is not a regular file")
+            case CLINUX_NO_FILE.rawValue: throw DatabaseError(.foreign, name, "is not a regular file; use another path")
             case CLINUX_FOREIGN.rawValue:
                 throw DatabaseError(
                     .foreign, name,
@@ -215,7 +218,9 @@ package enum DatabaseFile {
         let objects = try database.number("SELECT count(*) FROM sqlite_schema")
         if identifier == 0, version == 0, objects == 0 { return .empty }
         guard identifier == schema.applicationID else {
-            throw DatabaseError(.foreign, database.path, "belongs to another program or has another purpose")
+            throw DatabaseError(
+                .foreign, database.path,
+                "belongs to another program or has another purpose; it was not changed; use another path")
         }
         guard version <= schema.version else {
             throw DatabaseError(

@@ -157,10 +157,12 @@ public struct SQLiteTokenStore: TokenStore {
         }
     }
 
+    /// Returns the end of the message: what the caller can do.
     private static func advice(_ cause: DatabaseError.Cause) -> String {
         switch cause {
         case .damaged: "; it was not changed; move it away and log in again"
-        case .foreign: "; it was not changed; use another path"
+        // The reason already contains the advice, which depends on what is foreign: the file, its owner or its mode.
+        case .foreign: ""
         case .newer: ""
         case .busy: "; another process held it for too long"
         case .full: "; free some disk space; the previous content is unchanged"
