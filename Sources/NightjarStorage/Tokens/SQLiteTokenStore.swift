@@ -135,7 +135,9 @@ public struct SQLiteTokenStore: TokenStore {
                 }
             }
         } catch {
-            throw failure(error.reason + SQLiteTokenStore.advice(error.cause), code: error.code)
+            // The error may concern a file of SQLite beside the database. "Remove it" must not refer to the database.
+            let reason = error.path == place ? error.reason : "cannot be opened: \(quoted(error.path)) \(error.reason)"
+            throw failure(reason + SQLiteTokenStore.advice(error.cause), code: error.code)
         }
         guard let result else {
             throw NightjarError(.forked, "the token \(name) was in use when this process was forked")

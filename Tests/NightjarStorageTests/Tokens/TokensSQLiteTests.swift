@@ -168,6 +168,16 @@ import Testing
         #expect(advice() == " it was not changed; use another path")
     }
 
+    /// The message advises to remove the file that is not private. The database contains the login.
+    @Test func fileBesideTheDatabaseIsNamed() throws {
+        try store("a").put(exampleLogin())
+        try folder.write("tokens.db-journal", "")
+        chmod(path + "-journal", 0o666)
+        let message = failure { _ = try store("a").load() }?.message
+        #expect(message?.contains("cannot be opened: \"") == true)
+        #expect(message?.contains("/tokens.db-journal\" is accessible to other users (mode 666)") == true)
+    }
+
     @Test func busyDatabaseIsAwaitedUntilATimeout() throws {
         try store("a").put(exampleLogin())
         let database = try Database(existing: path, lockTimeout: 1)
