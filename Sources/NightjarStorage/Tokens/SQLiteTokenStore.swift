@@ -155,7 +155,7 @@ public struct SQLiteTokenStore: TokenStore {
         do throws(LoginRecord.Failure) {
             return .success(try LoginRecord.decode(record ?? [], key: key, place: recordPlace(place)))
         } catch {
-            return .failure(failure(error.reason))
+            return .failure(failure(error.fileReason))
         }
     }
 
