@@ -154,10 +154,12 @@ public func njl_cookies_import(
 
 @_cdecl("njl_cookies_load_text") @implementation
 public func njl_cookies_load_text(
-    _ cookies: OpaquePointer?, _ text: njl_bytes, _ counts: UnsafeMutablePointer<njl_import>?
-) {
-    guard let storage = Handle<CookieStorage>.borrow(cookies) else { return }
-    counts?.pointee = njl_import(storage.importText(Array(text.buffer)))
+    _ cookies: OpaquePointer?, _ text: njl_bytes, _ counts: UnsafeMutablePointer<njl_import>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> Bool {
+    with(cookies, error) { storage throws(NightjarError) in
+        counts?.pointee = njl_import(try storage.importText(Array(text.buffer)))
+    }
 }
 
 extension njl_import {

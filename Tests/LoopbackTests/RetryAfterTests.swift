@@ -20,7 +20,10 @@ import Testing
     @Test(arguments: ["503 Service Unavailable", "429 Too Many Requests"])
     func longPauseAppliesToItsResource(refusal: String) throws {
         let peer = try ScriptedPeer([
-            [.expectRequest, respondWithRetryAfter(refusal, "86400"), .untilClosed([.expectRequest, .respond(body: "ok")])]
+            [
+                .expectRequest, respondWithRetryAfter(refusal, "86400"),
+                .untilClosed([.expectRequest, .respond(body: "ok")]),
+            ]
         ])
         let api = try client(of: peer)
         #expect(status(api, "/down") == String(refusal.prefix(3)))
@@ -35,7 +38,10 @@ import Testing
 
     @Test func short503PausesOnlyItsResource() throws {
         let peer = try ScriptedPeer([
-            [.expectRequest, respondWithRetryAfter("503 Busy", "1"), .untilClosed([.expectRequest, .respond(body: "ok")])]
+            [
+                .expectRequest, respondWithRetryAfter("503 Busy", "1"),
+                .untilClosed([.expectRequest, .respond(body: "ok")]),
+            ]
         ])
         let api = try client(of: peer)
         let start = ContinuousClock.now
@@ -50,7 +56,10 @@ import Testing
     func absurdValueIsIgnored(value: String) throws {
         for refusal in ["429 Too Many Requests", "503 Busy"] {
             let peer = try ScriptedPeer([
-                [.expectRequest, respondWithRetryAfter(refusal, value), .untilClosed([.expectRequest, .respond(body: "ok")])]
+                [
+                    .expectRequest, respondWithRetryAfter(refusal, value),
+                    .untilClosed([.expectRequest, .respond(body: "ok")]),
+                ]
             ])
             let api = try client(of: peer)
             #expect(status(api, "/a") == String(refusal.prefix(3)))
@@ -62,7 +71,8 @@ import Testing
     @Test(arguments: ["429 Too Many Requests", "503 Busy"], ["20", "3600"])
     func disabledOptionIgnoresPauses(refusal: String, value: String) throws {
         let script: [ScriptedPeer.Step] = [
-            .expectRequest, respondWithRetryAfter(refusal, value), .untilClosed([.expectRequest, .respond(body: "ok")]),
+            .expectRequest, respondWithRetryAfter(refusal, value),
+            .untilClosed([.expectRequest, .respond(body: "ok")]),
         ]
         let peer = try ScriptedPeer([script, script])
         let careless = try client(of: peer) { try? $0.merge(json: #"{"respect_retry_after": false}"#) }
@@ -85,7 +95,10 @@ import Testing
 
     @Test func disabledOptionAppliesToRetries() throws {
         let peer = try ScriptedPeer([
-            [.expectRequest, respondWithRetryAfter("503 Busy", "30"), .untilClosed([.expectRequest, .respond(body: "ok")])]
+            [
+                .expectRequest, respondWithRetryAfter("503 Busy", "30"),
+                .untilClosed([.expectRequest, .respond(body: "ok")]),
+            ]
         ])
         let api = try client(of: peer) {
             $0.retry.maximumAttempts = 2

@@ -1,6 +1,6 @@
--- Completion with Tab: globals, fields, methods; endpoints with their parameters and paths; options, headers and
--- commands. Never runs a script's code: tables are read raw, and an __index that is a table is followed, but a function
--- is not called. The names of Nightjar's objects come from nightjar.command.reference.
+-- Completion with Tab: globals, fields, methods, endpoints with their parameters and paths, options, headers and
+-- commands. Never runs code of a script: tables are read without metamethods, and only an __index that is a table is
+-- followed. The names of Nightjar's objects come from nightjar.command.reference.
 local help = require "nightjar.command.help"
 local lexer = require "nightjar.command.lexer"
 local terminal = require "nightjar.command.terminal"
@@ -8,7 +8,7 @@ local text = require "nightjar.command.text"
 
 local complete = {}
 
--- The maximum number of names shown, and of __index tables followed.
+-- The maximum number of names that are shown, and the maximum number of __index tables that are followed.
 local most_names, most_depth = 200, 8
 
 local headers = {
@@ -26,7 +26,7 @@ local commands = { ".help", ".load", ".quit", ".save", ".trace" }
 
 -- --- Values, without running a script's code ---
 
--- The fields of Nightjar's objects that completion may read, because their lookup is in C. Fields whose lookup would
+-- The fields of Nightjar's objects that completion may read, because C code looks them up. Fields whose lookup would
 -- make a call are not included.
 local safe_fields = {
   ["nightjar.client"] = { endpoints = true, cookies = true, cache = true },

@@ -1,4 +1,4 @@
--- Converts the result of an expression at the prompt to Lua text that a test can compare with, for .save test.
+-- For .save test: converts the result of an expression at the prompt to Lua text that a test compares with.
 local nightjar = require "nightjar"
 
 local expected = {}
@@ -15,7 +15,7 @@ local function number_literal(value)
   return ("%.17g"):format(value)
 end
 
--- Returns whether a table has no metamethods that affect its content, like a table decoded from JSON.
+-- Returns whether a table has no metamethods that affect its content. Tables decoded from JSON have none.
 local function is_plain(value)
   local meta = debug.getmetatable(value)
   if not meta then return true end

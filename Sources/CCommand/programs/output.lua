@@ -1,5 +1,5 @@
--- The output formats of the command: JSON, one line per item, CSV, a table, or unchanged. Only output to a terminal is
--- coloured and truncated.
+-- The output formats of the command: JSON, NDJSON, CSV, a table, or the unchanged body. Only output to a terminal has
+-- colors and is truncated.
 local nightjar = require "nightjar"
 local bodies = require "nightjar.command.show_bodies"
 local json_text = require "nightjar.command.json_text"
@@ -243,7 +243,7 @@ end
 
 local flags = { ["--compressed"] = true, ["--globoff"] = true, ["--path-as-is"] = true, ["--head"] = true, ["--insecure"] = true }
 
--- Returns the request of a response or an error in HTTP form, with secrets masked, derived from its curl command line.
+-- Returns the request of a response or an error in HTTP form, with secrets masked. Derives it from the curl command line.
 function output.request(outcome)
   local words = shell_words(outcome:curl() or "")
   local method, url, body, fields, place = nil, nil, nil, {}, 2

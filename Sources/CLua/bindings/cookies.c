@@ -178,7 +178,8 @@ static int load_text(lua_State *L) {
   njl_bytes text = {0};
   text.data = lua_tolstring(L, 2, &text.length);
   njl_import counts = {0};
-  njl_cookies_load_text(self->handle, text, &counts);
+  njl_reply *error = njl_error_push(L);
+  finish(L, njl_cookies_load_text(self->handle, text, &counts, &error->wait.call), 0);
   return push_counts(L, &counts);
 }
 

@@ -52,8 +52,9 @@ struct PendingTokenRequest {
         case .success(let token) where token.authorization != nil: return (.refreshed(token), nil)
         case .success:
             let message = "the token provider returned a token with a character that is not allowed in a header"
-            return (.failed(.refused), NightjarError(.invalidArgument, message))
-        case .failure(let error): return (.failed(error.kind == .unauthorized ? .invalidGrant : .refused), error)
+            return (.failed(.providerFailed), NightjarError(.invalidArgument, message))
+        case .failure(let error):
+            return (.failed(error.kind == .unauthorized ? .invalidGrant : .providerFailed), error)
         }
     }
 }

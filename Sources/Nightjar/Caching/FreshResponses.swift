@@ -37,6 +37,8 @@ final class FreshResponses: Sendable {
     private let state = Mutex(State())
     /// Incremented when the client's calls begin to use another login's token, or no token.
     let login = Atomic<UInt64>(1)
+    /// The number of requested login changes that the loop has not made yet.
+    private let pendingLoginChanges = Atomic<Int>(0)
 
     init(_ storage: CacheStorage) { self.storage = storage }
 
@@ -44,6 +46,7 @@ final class FreshResponses: Sendable {
     ///
     /// - Returns: Nil if the loop must handle the call.
     func find(_ request: PreparedRequest, _ options: Options, maximumBody: Int) -> Response? {
+        guard options.account == nil || pendingLoginChanges.load(ordering: .acquiring) == 0 else { return nil }
         let place = FreshResponses.place(of: request)
         let found = state.withLock { state -> (Response, MemoryCache.Entry)? in
             guard let candidate = state.candidates[place], candidate.second == FreshResponses.second,
@@ -80,6 +83,12 @@ final class FreshResponses: Sendable {
         }
         withExtendedLifetime(previous) {}
     }
+
+    /// Prevents responses to calls with a login until ``loginChangeEnded()``. Any thread.
+    func loginChangeBegan() { pendingLoginChanges.add(1, ordering: .sequentiallyConsistent) }
+
+    /// Called after the loop has made the change.
+    func loginChangeEnded() { pendingLoginChanges.subtract(1, ordering: .sequentiallyConsistent) }
 
     /// Discards all responses when the client closes, because calls of a closed client fail.
     func close() {

@@ -16,8 +16,9 @@ extension Client {
                 .invalidArgument, "the token is empty or contains a character that is not allowed in a header")
         }
         let number = try login(scheme).number
-        try submit(.run { [sessions] in sessions[number]?.setToken(token) })
-        repeated.forget()
+        try changeLogin { () throws(NightjarError) in
+            try submit(.run { [sessions] in sessions[number]?.setToken(token) })
+        }
     }
 
     /// Logs out: removes the token, also from the store, and the cached responses of this login. Until a new login,
@@ -39,9 +40,18 @@ extension Client {
     ) throws(NightjarError) -> ClientOperation {
         let (number, _) = try login(scheme)
         let logout = Logout(sessions[number], on: loop, queue: queue, timeout: Client.logoutLimit, finished: finished)
-        try start(logout)
-        repeated.forget()
+        try changeLogin { () throws(NightjarError) in try start(logout) }
         return logout
+    }
+
+    /// Submits a change of the login to the loop. From now on, this thread receives no cached response of the previous
+    /// login.
+    private func changeLogin(_ submitChange: () throws(NightjarError) -> Void) throws(NightjarError) {
+        fresh?.loginChangeBegan()
+        // The loop carries out messages in the order of their submission.
+        defer { if !loop.submit(.run { [fresh] in fresh?.loginChangeEnded() }) { fresh?.loginChangeEnded() } }
+        try submitChange()
+        repeated.forget()
     }
 
     /// Logs out as ``logOut(scheme:on:finished:)`` does, and blocks this thread until the logout is complete.

@@ -52,7 +52,7 @@ public final class Client: Sendable {
     let cachePolicy: CachePolicy
     let sessions: TokenSessions
     let limit: Limit?
-    private let fresh: FreshResponses?
+    let fresh: FreshResponses?
     /// Identifies the listener that logs messages of the disk cache.
     private let cacheListener: Int?
     /// The origin of the first request. Most absolute targets of a client have this origin, so it is parsed only once.

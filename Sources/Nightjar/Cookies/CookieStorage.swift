@@ -162,12 +162,17 @@ public final class CookieStorage: Sendable {
     public func exportText() -> String { CookiesText.format(all).text }
 
     /// Adds the cookies of a cookies.txt file. Invalid lines are skipped and reported.
+    ///
+    /// - Throws: `forked` in the child of a fork.
     @discardableResult
-    public func importText(_ text: String) -> CookiesText.Report { importText(Array(text.utf8)) }
+    public func importText(_ text: String) throws(NightjarError) -> CookiesText.Report {
+        try importText(Array(text.utf8))
+    }
 
     @discardableResult
-    public func importText(_ bytes: [UInt8]) -> CookiesText.Report {
-        change { jar in bytes.withUnsafeBytes { CookiesText.read($0, into: &jar, at: CookieStorage.now) } }
+    public func importText(_ bytes: [UInt8]) throws(NightjarError) -> CookiesText.Report {
+        try checkProcess()
+        return change { jar in bytes.withUnsafeBytes { CookiesText.read($0, into: &jar, at: CookieStorage.now) } }
     }
 
     /// Seconds since 1970. The realtime clock determines when cookies expire.

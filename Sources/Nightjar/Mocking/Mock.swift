@@ -17,7 +17,7 @@ public final class Mock: Sendable {
     /// - Parameters:
     ///   - passesUnmatched: Whether calls without a matching route go to the network. Otherwise they fail.
     ///   - respond: Responds for routes with a responder. Runs on the client's loop thread and must not block.
-    /// - Throws: `invalid_argument` for a route without a response.
+    /// - Throws: `invalid_argument` for a route without a response or with an invalid fault.
     public init(
         _ routes: [MockRoute], passesUnmatched: Bool = false, respond: (@Sendable (MockRequest) -> Void)? = nil
     ) throws(NightjarError) {
@@ -81,7 +81,8 @@ public final class MockRequest: Sendable {
 
     deinit { respond(.failure(NightjarError(.script, "the function of the mock's route returned no response"))) }
 
-    /// Responds to the request. Calls after the first have no effect.
+    /// Responds to the request. Calls after the first have no effect. The call fails with `invalid_argument` if the
+    /// fault of the response is invalid.
     public func respond(_ response: Result<MockResponse, NightjarError>) {
         deliver.withLock { $0.take() }?(response)
     }
@@ -106,7 +107,7 @@ extension Mock {
                         gate.execute {
                             guard let exchange = weakExchange.object else { return }
                             switch response {
-                            case .success(let response): exchange.take(.play(response.script(to: request)))
+                            case .success(let response): exchange.take(.init(response, to: request))
                             case .failure(let error): exchange.take(.refuse(error))
                             }
                         }
@@ -115,6 +116,17 @@ extension Mock {
             }
         }
         return MockTransport(over: network, on: loop, choose: choose, whenClosed: gate.close)
+    }
+}
+
+extension MockTransport.ExchangePlan {
+    /// The plan for a response of the program. The responses of routes have been checked by ``MockTable``.
+    fileprivate init(_ response: MockResponse, to request: ArrivedRequest) {
+        if let invalidity = response.fault?.invalidity {
+            self = .refuse(NightjarError(.invalidArgument, "the mock response has an invalid fault: \(invalidity)"))
+        } else {
+            self = .play(response.script(to: request))
+        }
     }
 }
 

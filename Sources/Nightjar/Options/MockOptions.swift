@@ -218,15 +218,8 @@ extension MockFault {
             return
         }
         try MockFault.options.apply(value, at: path, to: &self)
-        if after != nil, isBeforeSending {
-            throw NightjarError(
-                .invalidArgument,
-                "option \(quoted(path)): \(quoted(kind.rawValue)) occurs before the body, so "
-                    + "the option after cannot be set")
-        }
+        if let invalidity { throw NightjarError(.invalidArgument, "option \(quoted(path)): \(invalidity)") }
     }
-
-    private var isBeforeSending: Bool { ![.timeout, .hang, .connectionLost, .malformed].contains(kind) }
 
     private static let options = OptionTable<MockFault>([
         Option(name: "kind") { value, path, fault throws(NightjarError) in fault.kind = try Kind(option: value, path) },

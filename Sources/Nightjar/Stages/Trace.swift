@@ -55,7 +55,9 @@ final class Trace: Stage, @unchecked Sendable {
         if case .failure(let failure) = result { error = failure }
         end(progress, call, error: error)
         // Each call that shares an exchange reports its own end.
-        if call.branchedFrom == nil { emit(.ended(progress.report, result), call) }
+        if call.branchedFrom == nil {
+            emit(.ended(progress.report, call.fetchesTokens ? result.map(\.withoutBody) : result), call)
+        }
     }
 
     private func progress(of call: Call) -> Progress {
@@ -113,6 +115,6 @@ extension ExchangeReport.Phases {
 }
 
 extension Call {
-    /// Whether this is a token request, whose exchanges are reported without bodies.
+    /// Whether this is a token request, which is reported without bodies.
     fileprivate var fetchesTokens: Bool { isInner && branchedFrom == nil }
 }

@@ -1,4 +1,4 @@
-/// `/__stats` and other resources for tests. Requests to them are neither counted nor logged.
+/// `/__stats` and other resources for tests. Requests to paths that begin with `/__` are neither counted nor logged.
 struct Control {
     let ledger: Ledger
     let store: Store

@@ -93,6 +93,7 @@ final class Site {
             let target = try Target(head.uri)
             var plan = route(head, target, connection: connection, numberOnConnection: numberOnConnection)
             plan.isOfAPI = target.segments.first == "v1"
+            plan.isObserved = target.segments.first?.hasPrefix("__") != true
             if let key = target.query.first(where: { $0.name == "key" })?.value {
                 plan.subject += "?key=\(String(decoding: key.utf8.prefix(100), as: UTF8.self))"
             }

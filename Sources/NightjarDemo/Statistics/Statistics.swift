@@ -4,8 +4,8 @@ import Synchronization
 
 /// The traffic of a ``DemoServer`` since its start or the last reset. Available as JSON at `/__stats`.
 ///
-/// Requests to routes that begin with `/__` are neither counted nor logged, but their connections and bytes are
-/// counted.
+/// Requests to paths that begin with `/__` are neither counted nor logged, but their connections and bytes are counted.
+/// Malformed requests are always counted, with the route `*`.
 package struct DemoStatistics: Sendable {
     /// A request, possibly in progress.
     package struct Exchange: Sendable {

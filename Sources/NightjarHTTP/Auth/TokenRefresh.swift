@@ -34,6 +34,8 @@ public struct TokenRefresh: Sendable {
         case invalidGrant
         /// Any other refusal, such as a server error. The login is unaffected.
         case refused
+        /// The caller's token provider failed or returned an invalid token. The login is unaffected.
+        case providerFailed
         case network
         case timedOut
         /// The credential store cannot be read, written or locked.
@@ -299,6 +301,8 @@ extension TokenRefresh.Reason {
             NightjarError(.unauthorized, "the server has ended the login (invalid_grant)")
         case .refreshFailed(.refused):
             NightjarError(.unauthorized, "token refresh failed: the server refused; the login is kept")
+        case .refreshFailed(.providerFailed):
+            NightjarError(.unauthorized, "token refresh failed: the token provider failed; the login is kept")
         case .refreshFailed(.network):
             NightjarError(.connectionLost, "token refresh failed: the server could not be reached; the login is kept")
         case .refreshFailed(.timedOut):

@@ -41,7 +41,7 @@ public final class RequestTemplate: Sendable {
                 .invalidURL, "the base URL must not have a query; set the query on each request")
         }
         try ReservedField.check(defaults)
-        if base == nil, let name = defaults.firstSecret {
+        if base == nil, let name = defaults.firstCredential(sensitive: sensitive) {
             throw NightjarError(
                 .invalidRequest,
                 "the default header \"\(name)\" would be sent to every server; set base_url so that only "

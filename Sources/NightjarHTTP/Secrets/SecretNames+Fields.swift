@@ -35,6 +35,18 @@ extension Headers {
         (0..<count).first { withBytes(at: $0) { name, _ in SecretNames.isSecret(field: name) } }.map(name)
     }
 
+    /// Returns the name of the first field that carries credentials, by its name or the form of its value.
+    ///
+    /// - Parameter sensitive: additional names of credentials.
+    func firstCredential(sensitive: [String]) -> String? {
+        (0..<count).first { index in
+            withBytes(at: index) { name, value in
+                SecretNames.isSecret(field: name, value)
+                    || sensitive.contains { ASCII.equalIgnoringCase(name, $0.utf8) }
+            }
+        }.map(name)
+    }
+
     /// The fields that carry no credentials.
     public var withoutCredentials: Headers {
         var others = Headers()

@@ -46,7 +46,9 @@ public struct RequestURL: Sendable, CustomStringConvertible {
     }
 
     /// A copy without user info.
-    public var withoutUserInfo: RequestURL { RequestURL(origin: origin, target: target, userInfo: nil) }
+    public var withoutUserInfo: RequestURL {
+        RequestURL(origin: origin, target: target, userInfo: nil, sensitive: sensitive)
+    }
 
     public var path: String {
         guard let end = target.utf8.firstIndex(of: UInt8(ascii: "?")) else { return target }

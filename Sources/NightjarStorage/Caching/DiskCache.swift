@@ -363,9 +363,9 @@ package final class DiskCache: Sendable {
             state.note(error, folder)
             switch error.cause {
             case .newer, .foreign: state.isOff = true
-            case .busy: state.suspendedUntil = ContinuousClock.now + DiskCache.compactionInterval / 30
+            case .busy: state.suspendedUntil = ContinuousClock.now + DiskCache.folderRetryDelay / 30
             case .damaged, .full, .readOnly, .other:
-                state.suspendedUntil = ContinuousClock.now + DiskCache.compactionInterval
+                state.suspendedUntil = ContinuousClock.now + DiskCache.folderRetryDelay
             }
         }
         return state.index
@@ -392,5 +392,5 @@ package final class DiskCache: Sendable {
     /// The maximum number of batches of one eviction. Not reached in practice.
     private static let maximumBatches = 10_000
     /// The time before the next attempt to use a folder that could not be used.
-    private static let compactionInterval = Duration.seconds(30)
+    private static let folderRetryDelay = Duration.seconds(30)
 }

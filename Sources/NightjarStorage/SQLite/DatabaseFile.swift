@@ -85,11 +85,20 @@ package enum DatabaseFile {
     }
 
     /// Opens an existing file read-only and without locks.
+    ///
+    /// - Throws: `readOnly` if the file is of an earlier version, because an upgrade writes to it.
     package static func openWithoutLocks(_ path: String, _ schema: DatabaseSchema) throws(DatabaseError) -> Database {
         try checkOwner(path, orRoot: true)
         let database = try Database(existing: path, lockTimeout: 0, withoutLocks: true)
-        guard try isCurrent(database, schema) else { throw DatabaseError(.foreign, path, "is empty") }
-        return database
+        switch try content(of: database, schema) {
+        case .current: return database
+        case .empty: throw DatabaseError(.foreign, path, "is empty")
+        case .earlier(let version):
+            throw DatabaseError(
+                .readOnly, path,
+                "has version \(version), written by an earlier release; make the file and its folder writable, so that it can be upgraded"
+            )
+        }
     }
 
     /// Creates an empty file, which is a valid empty database. Does nothing if the file exists.
@@ -121,7 +130,10 @@ package enum DatabaseFile {
             }
             if status.st_mode & S_IFMT == S_IFLNK, suffix.isEmpty {
                 guard status.st_uid == geteuid() || status.st_uid == 0 else {
-                    throw DatabaseError(.foreign, name, "is a symbolic link of another user (uid \(status.st_uid))")
+                    throw DatabaseError(
+                        .foreign, name,
+                        "is a symbolic link of another user (uid \(status.st_uid)), who controls its target; use another path"
+                    )
                 }
                 guard stat(name, &status) == 0 else { throw DatabaseError(errno: errno, name, doing: "opened") }
             }
@@ -134,7 +146,7 @@ package enum DatabaseFile {
             }
             switch clinux_check_private(&status) {
             case 0: break
-            case CLINUX_NO_FILE.rawValue: throw DatabaseError(.foreign, name, "is not a regular file")
+            case CLINUX_NO_FILE.rawValue: throw DatabaseError(.foreign, name, "is not a regular file; use another path")
             case CLINUX_FOREIGN.rawValue:
                 throw DatabaseError(
                     .foreign, name,
@@ -153,13 +165,16 @@ package enum DatabaseFile {
         _ path: String, _ schema: DatabaseSchema, _ lockTimeout: Double, checksPages: Bool
     ) throws(DatabaseError) -> Database {
         let database = try Database(existing: path, lockTimeout: lockTimeout)
-        if try !isCurrent(database, schema, checksPages: checksPages) {
+        switch try content(of: database, schema, checksPages: checksPages) {
+        case .empty, .earlier:
             // `auto_vacuum` must be set before the first page is written.
             if schema.shrinks { try database.execute("PRAGMA auto_vacuum = INCREMENTAL") }
             try useWriteAheadLog(database, lockTimeout)
             try migrate(database, schema)
-        } else if try database.prepare("PRAGMA journal_mode").first(read: { $0.text(0) }) != "wal" {
-            try useWriteAheadLog(database, lockTimeout)
+        case .current:
+            if try database.prepare("PRAGMA journal_mode").first(read: { $0.text(0) }) != "wal" {
+                try useWriteAheadLog(database, lockTimeout)
+            }
         }
         // A crash of the process loses nothing. A power failure may lose the last changes but does not damage the file.
         try database.execute("PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 1048576")
@@ -180,23 +195,32 @@ package enum DatabaseFile {
         }
     }
 
-    /// Checks the tables of the file. Returns false if the file is empty or of an earlier version.
-    private static func isCurrent(
-        _ database: Database, _ schema: DatabaseSchema, checksPages: Bool = true
-    ) throws(DatabaseError) -> Bool {
+    /// The content of a file that this release can use.
+    private enum Content {
+        case empty
+        case earlier(version: Int64)
+        case current
+    }
+
+    /// Checks the tables of the file.
+    private static func content(
+        of database: Database, _ schema: DatabaseSchema, checksPages: Bool = true
+    ) throws(DatabaseError) -> Content {
         // One transaction, because another process may be creating the tables.
         try database.reading { () throws(DatabaseError) in try check(database, schema, checksPages: checksPages) }
     }
 
     private static func check(
         _ database: Database, _ schema: DatabaseSchema, checksPages: Bool
-    ) throws(DatabaseError) -> Bool {
+    ) throws(DatabaseError) -> Content {
         let identifier = try database.number("PRAGMA application_id")
         let version = try database.number("PRAGMA user_version")
         let objects = try database.number("SELECT count(*) FROM sqlite_schema")
-        if identifier == 0, version == 0, objects == 0 { return false }
+        if identifier == 0, version == 0, objects == 0 { return .empty }
         guard identifier == schema.applicationID else {
-            throw DatabaseError(.foreign, database.path, "belongs to another program or has another purpose")
+            throw DatabaseError(
+                .foreign, database.path,
+                "belongs to another program or has another purpose; it was not changed; use another path")
         }
         guard version <= schema.version else {
             throw DatabaseError(
@@ -208,7 +232,7 @@ package enum DatabaseFile {
             throw DatabaseError(.damaged, database.path, "is damaged: its tables were changed")
         }
         if checksPages { try checkPages(database) }
-        return version == schema.version
+        return version == schema.version ? .current : .earlier(version: version)
     }
 
     /// Checks all pages of the file.

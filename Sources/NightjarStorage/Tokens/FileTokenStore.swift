@@ -28,7 +28,7 @@ public struct FileTokenStore: TokenStore {
         do throws(LoginRecord.Failure) {
             return try LoginRecord.decode(content, key: key, place: place)
         } catch {
-            throw failure(error.reason)
+            throw failure(error.fileReason)
         }
     }
 

@@ -16,11 +16,12 @@ import NightjarHTTP
 /// A field is a tag, a length of four bytes and its bytes. Numbers are big-endian. The place is the path and, in a
 /// database, the account: an encrypted record that is copied to another path or account cannot be decrypted there.
 enum LoginRecord {
-    /// The reason why a record cannot be decoded. Completes the sentence `the token file "name" …`.
-    enum Failure: Error {
+    /// The reason why a record cannot be decoded.
+    enum Failure: Error, Equatable {
         case foreign, newer(UInt8), older(UInt8), damaged, notAuthentic, otherKey, needsKey, notEncrypted
 
-        var reason: String {
+        /// The message for a store with a path. Completes the sentence `the token file "name" …`.
+        var fileReason: String {
             switch self {
             case .foreign: "is not a token store and was not changed; use another path, or move it away"
             case .newer(let version):
@@ -33,6 +34,23 @@ enum LoginRecord {
             case .otherKey: "is encrypted with a different key; set the key that encrypted it"
             case .needsKey: "is encrypted, but no key is set; set the key that encrypted it"
             case .notEncrypted: "is not encrypted, but a key is set; move it away and log in again"
+            }
+        }
+
+        /// The message for a keyring, which has no path and whose items are decoded without a key. Completes the
+        /// sentence `the token keyring (service "name", account "name") …`.
+        var keyringReason: String {
+            let removal = "remove the item with the desktop's password manager"
+            return switch self {
+            case .foreign:
+                "contains an item that is not a login and was not changed; use another service or account, or \(removal)"
+            case .newer(let version):
+                "contains a login of version \(version), written by a later release; this release supports up to version \(LoginRecord.version)"
+            case .older(let version):
+                "contains a login of version \(version), written by an earlier release; \(removal) and log in again"
+            case .damaged, .notEncrypted: "contains a damaged login; \(removal) and log in again"
+            case .needsKey, .otherKey, .notAuthentic:
+                "contains an encrypted login, which a keyring does not support; \(removal) and log in again"
             }
         }
     }

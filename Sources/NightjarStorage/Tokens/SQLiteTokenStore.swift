@@ -135,7 +135,9 @@ public struct SQLiteTokenStore: TokenStore {
                 }
             }
         } catch {
-            throw failure(error.reason + SQLiteTokenStore.advice(error.cause), code: error.code)
+            // The error may concern a file of SQLite beside the database. "Remove it" must not refer to the database.
+            let reason = error.path == place ? error.reason : "cannot be opened: \(quoted(error.path)) \(error.reason)"
+            throw failure(reason + SQLiteTokenStore.advice(error.cause), code: error.code)
         }
         guard let result else {
             throw NightjarError(.forked, "the token \(name) was in use when this process was forked")
@@ -153,14 +155,16 @@ public struct SQLiteTokenStore: TokenStore {
         do throws(LoginRecord.Failure) {
             return .success(try LoginRecord.decode(record ?? [], key: key, place: recordPlace(place)))
         } catch {
-            return .failure(failure(error.reason))
+            return .failure(failure(error.fileReason))
         }
     }
 
+    /// Returns the end of the message: what the caller can do.
     private static func advice(_ cause: DatabaseError.Cause) -> String {
         switch cause {
         case .damaged: "; it was not changed; move it away and log in again"
-        case .foreign: "; it was not changed; use another path"
+        // The reason already contains the advice, which depends on what is foreign: the file, its owner or its mode.
+        case .foreign: ""
         case .newer: ""
         case .busy: "; another process held it for too long"
         case .full: "; free some disk space; the previous content is unchanged"

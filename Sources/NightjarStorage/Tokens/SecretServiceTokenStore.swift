@@ -28,12 +28,12 @@ public struct SecretServiceTokenStore: TokenStore {
         defer { csecret_free(text) }
         guard try isFound(result, message), let text else { return nil }
         guard let record = Hexadecimal.decode(String(cString: text).utf8) else {
-            throw failure(LoginRecord.Failure.foreign.reason)
+            throw failure(LoginRecord.Failure.foreign.keyringReason)
         }
         do throws(LoginRecord.Failure) {
             return try LoginRecord.decode(record, key: nil, place: "")
         } catch {
-            throw failure(error.reason)
+            throw failure(error.keyringReason)
         }
     }
 

@@ -22,7 +22,8 @@ public struct MockFault: Sendable, Equatable {
     /// The number of body bytes that arrive before the fault. Nil if the fault occurs before the response head.
     public var after: Int?
 
-    /// - Parameter after: the number of body bytes before the fault. Only for faults on an established connection.
+    /// - Parameter after: the number of body bytes before the fault. Only for faults on an established connection: a
+    ///   mock rejects it for other faults with `invalid_argument`.
     public init(_ kind: Kind, after: Int? = nil) {
         self.kind = kind
         self.after = after
@@ -34,6 +35,12 @@ public struct MockFault: Sendable, Equatable {
         case .offline, .dns, .connect, .tls, .connectTimeout: true
         case .timeout, .hang, .connectionLost, .malformed: false
         }
+    }
+
+    /// The reason why a mock rejects the fault. Nil if the fault is valid.
+    package var invalidity: String? {
+        guard after != nil, isBeforeSending else { return nil }
+        return "\(quoted(kind.rawValue)) occurs before the body, so after cannot be set"
     }
 
     /// Returns the error of the exchange, or nil if the exchange never ends.

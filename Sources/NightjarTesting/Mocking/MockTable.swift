@@ -30,8 +30,13 @@ package struct MockTable: Sendable {
                 .invalidArgument, "the mock has \(routes.count) routes; the maximum is \(MockTable.maximumRoutes)")
         }
         for route in routes {
-            if case .sequence(let responses) = route.responses, responses.isEmpty {
+            guard case .sequence(let responses) = route.responses else { continue }
+            guard !responses.isEmpty else {
                 throw NightjarError(.invalidArgument, "the mock route \(route.summary) has no responses")
+            }
+            if let invalidity = responses.lazy.compactMap({ $0.fault?.invalidity }).first {
+                throw NightjarError(
+                    .invalidArgument, "the mock route \(route.summary) has an invalid fault: \(invalidity)")
             }
         }
         self.routes = routes

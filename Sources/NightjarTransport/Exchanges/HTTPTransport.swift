@@ -9,7 +9,9 @@ public protocol HTTPTransport: AnyObject {
     /// exchange if it no longer needs the response.
     func begin(_ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver) -> any Exchange
 
-    /// Closes every connection. Exchanges in progress fail with `cancelled`. No exchange can begin after this call.
+    /// Closes every connection. No exchange can begin after this call.
+    ///
+    /// The caller must first cancel its exchanges. An exchange that waits for a connection is not notified.
     func shutDown()
 }
 

@@ -8,7 +8,7 @@ local equal = check.equal
 local function about(value) return help.about(value, { width = 80 }) end
 
 assert(about(nightjar.sleep):find "^nightjar.sleep%(seconds: number%)\n  Suspends ", about(nightjar.sleep))
-assert(about(nightjar.map):find "concurrency: integer\n      How many run at a time%.\n      Default: 6", about(nightjar.map))
+assert(about(nightjar.map):find "concurrency: integer\n      The number of items that are processed at a time%.\n      Default: 6", about(nightjar.map))
 assert(about "api:get":find "^api:get%(path: string, options%?: nightjar.call_options%)", about "api:get")
 assert(about "retry_options":find "^Retries, and the waits before them%.")
 assert(about(nil):find "Ctrl%-R")

@@ -96,7 +96,7 @@ assert(bodies.json("[" .. ("1,"):rep(10000) .. "1]", text.painter(false)):find "
 local hints = require "nightjar.command.hints"
 local api = nightjar.client { base_url = "http://127.0.0.1:1", retry = false }
 local _, err = nightjar.try(api.get, api, "/")
-assert(shown(err):find "^connect: .+\nhint: check host and port, and whether the server runs", shown(err))
+assert(shown(err):find "^connect: .+\nhint: check host and port, and whether the server is running", shown(err))
 equal(hints.for_message "stdin:1: attempt to call a nil value (method 'gte')", "did you mean get?")
 equal(hints.for_message "stdin:1: attempt to index a nil value (global 'nightjr')" ~= nil, true)
 equal(hints.for_message "something else", nil)

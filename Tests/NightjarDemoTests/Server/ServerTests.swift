@@ -33,6 +33,19 @@ import Testing
         #expect(fresh.exchanges.isEmpty)
     }
 
+    @Test func requestToAnUnknownControlPathIsNotCounted() throws {
+        let demo = try Demo()
+        #expect(try demo.curl("/__foo?token=x").status == 404)
+        #expect(try demo.curl("/__stats/foo", ["-X", "POST"]).status == 404)
+        #expect(try demo.curl("/__control").status == 405)
+        var statistics = demo.server.statistics
+        #expect(statistics.requests.isEmpty && statistics.statuses.isEmpty && statistics.paths.isEmpty)
+        #expect(statistics.exchanges.isEmpty)
+        #expect(try demo.curl("/foo/__foo").status == 404)
+        statistics = demo.server.statistics
+        #expect(statistics.requests == ["GET *": 1] && statistics.statuses == [404: 1])
+    }
+
     @Test func bytesAndConnectionsAreCounted() throws {
         let demo = try Demo()
         let client = try demo.connect()

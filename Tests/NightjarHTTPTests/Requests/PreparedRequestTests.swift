@@ -168,6 +168,17 @@ import Testing
                 + "only its origin receives the header, or set the header on each request")
     }
 
+    /// A JSON Web Token is a credential in any field.
+    @Test(arguments: [("X-Visitor", "7"), ("X-Other", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl")])
+    func defaultThatCarriesCredentialsWithoutABaseURLIsRejected(_ name: String, _ value: String) throws {
+        var defaults = Headers()
+        try defaults.add(name, value)
+        let message = rejection {
+            _ = try RequestTemplate(base: nil, defaults: defaults, userAgent: nil, sensitive: ["x-visitor"])
+        }
+        #expect(message.hasPrefix("the default header \"\(name)\" would be sent to every server"))
+    }
+
     @Test func hostMayBeSetOnce() throws {
         #expect(try lines(request(.get, "/a", ["host": "x:1"])) == ["GET /v1/a HTTP/1.1", "host: x:1"])
         #expect(try lines(request(), defaults: ["Host": "x"]) == ["GET /v1/a HTTP/1.1", "Host: x"])

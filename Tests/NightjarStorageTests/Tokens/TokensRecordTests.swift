@@ -24,6 +24,27 @@ import Testing
         }
     }
 
+    /// A login in a keyring has no path that could be changed or moved.
+    @Test func keyringReasonsContainNoAdviceForFiles() throws {
+        let record = try #require(LoginRecord.encode(exampleLogin(), key: nil, place: ""))
+        let encrypted = try #require(LoginRecord.encode(exampleLogin(), key: key, place: ""))
+        let cases: [([UInt8], LoginRecord.Failure)] = [
+            (Array("secret".utf8), .foreign), (record.enumerated().map { $0 == 8 ? 1 : $1 }, .older(1)),
+            (record.enumerated().map { $0 == 8 ? 3 : $1 }, .newer(3)), (Array(record.dropLast()), .damaged),
+            (encrypted, .needsKey),
+        ]
+        for (bytes, failure) in cases {
+            let error = #expect(throws: LoginRecord.Failure.self) {
+                try LoginRecord.decode(bytes, key: nil, place: "")
+            }
+            #expect(error == failure)
+            #expect(failure.keyringReason.hasPrefix("contains "))
+            for word in ["path", "move it away", "key that encrypted it"] {
+                #expect(!failure.keyringReason.contains(word), "\(failure)")
+            }
+        }
+    }
+
     @Test func encryptedRecordIsBoundToItsPath() throws {
         let record = try #require(LoginRecord.encode(exampleLogin(), key: key, place: "sqlite\0/a\0admin"))
         for place in ["sqlite\0/a\0mallory", "sqlite\0/b\0admin", "file\0/a", ""] {

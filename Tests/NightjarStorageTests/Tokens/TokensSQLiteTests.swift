@@ -151,6 +151,33 @@ import Testing
         #expect(other?.message.contains("secret") == false)
     }
 
+    @Test func foreignFileIsReportedWithOneAdvice() throws {
+        func advice() -> String? {
+            failure { _ = try store("a").load() }?.message.split(separator: ";", maxSplits: 1).last.map(String.init)
+        }
+        try store("a").put(exampleLogin())
+        mkdir(path + "-journal", 0o700)
+        #expect(advice() == " use another path")
+        rmdir(path + "-journal")
+        try folder.write("tokens.db-journal", "")
+        chmod(path + "-journal", 0o666)
+        #expect(advice() == " remove it, or run chmod 600 on it")
+        unlink(path + "-journal")
+        for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
+        _ = try CookieFile(path).load(at: 1)
+        #expect(advice() == " it was not changed; use another path")
+    }
+
+    /// The message advises to remove the file that is not private. The database contains the login.
+    @Test func fileBesideTheDatabaseIsNamed() throws {
+        try store("a").put(exampleLogin())
+        try folder.write("tokens.db-journal", "")
+        chmod(path + "-journal", 0o666)
+        let message = failure { _ = try store("a").load() }?.message
+        #expect(message?.contains("cannot be opened: \"") == true)
+        #expect(message?.contains("/tokens.db-journal\" is accessible to other users (mode 666)") == true)
+    }
+
     @Test func busyDatabaseIsAwaitedUntilATimeout() throws {
         try store("a").put(exampleLogin())
         let database = try Database(existing: path, lockTimeout: 1)

@@ -179,6 +179,20 @@ import Testing
         #expect(error.requestMayHaveBeenProcessed == !isEarly)
     }
 
+    @Test(arguments: MockFault.Kind.allCases)
+    func onlyFaultsOfAConnectionOccurAfterSomeBytes(kind: MockFault.Kind) throws {
+        let route = try MockRoute(.get, "/a", MockResponse(status: 200), .fault(kind, after: 3))
+        guard [.offline, .dns, .connect, .tls, .connectTimeout].contains(kind) else {
+            return #expect(try MockTable([route]).routes.count == 1)
+        }
+        let error = #expect(throws: NightjarError.self) { try MockTable([route]) }
+        #expect(error?.kind == .invalidArgument)
+        #expect(
+            error?.message
+                == "the mock route GET /a has an invalid fault: \"\(kind.rawValue)\" occurs before the body, so after cannot be set"
+        )
+    }
+
     @Test func connectionIsLostAfterSomeBytes() throws {
         var response = MockResponse.fault(.connectionLost, after: 3)
         response.body = ByteBuffer(string: "abcdef")

@@ -81,6 +81,29 @@ import Testing
         #expect(ended.withLock { $0 } == 1 && requested.withLock { $0 } == 0)
     }
 
+    /// No server takes part in the request to the provider.
+    @Test(
+        arguments: [
+            (.failure(NightjarError(.script, "no network here")), "no network here"),
+            (
+                .success(Token(access: "x\n")),
+                "the token provider returned a token with a character that is not allowed in a header"
+            ),
+        ] as [(Result<Token, NightjarError>, String)])
+    func failedProviderIsNotReportedAsARejection(token: Result<Token, NightjarError>, reason: String) throws {
+        let api = try client(1) { $0.respond(token) }
+        let message = Mutex<String?>(nil)
+        let handlers = TaskHandlers { _, result in
+            if case .failure(let error) = result { message.withLock { $0 = error.message } }
+        }
+        let queue = CompletionQueue()
+        _ = try api.start(Request(.get, "/articles"), on: queue, handlers)
+        poll(queue) { message.withLock { $0 != nil } }
+        #expect(
+            message.withLock { $0 }
+                == "token refresh failed: the token provider failed; the login is kept: \(reason)")
+    }
+
     /// The first call's 401 response starts the refresh. The second call joins the refresh before it is sent.
     @Test func aCallThatJoinsARefreshReportsItsCause() throws {
         let pending = Mutex<TokenRequest?>(nil)

@@ -1,3 +1,4 @@
+import Dispatch
 import NIOCore
 import NightjarHTTP
 import NightjarTestSupport
@@ -466,6 +467,34 @@ extension String {
         try eventually("the client was logged out") { kind { _ = try bench.get() } == .unauthorized }
         #expect(kind { _ = try bench.get(policy: .cacheOnly) } == .unauthorized)
         #expect(bench.client.cache?.statistics.memoryEntries == 1)
+    }
+
+    /// The client's loop is blocked while the login changes.
+    @Test(arguments: [true, false]) func changedLoginReceivesNoEntryWhileTheLoopIsBusy(_ logsOut: Bool) throws {
+        let bench = try bench { _, requested in .init(200, Self.fresh, requested.headers["Authorization"] ?? "nobody") }
+        for _ in 0..<3 { #expect(String(buffer: try bench.get().body) == "Bearer a") }
+        let (isBlocked, mayContinue) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        try bench.client.start(
+            Bench.request(.get, "/other"), on: nil,
+            TaskHandlers { _, _ in
+                isBlocked.signal()
+                mayContinue.wait()
+            })
+        isBlocked.wait()
+        if logsOut {
+            try bench.client.logOut(on: nil) { _ in }
+        } else {
+            try bench.client.setToken(Token(access: "b"))
+        }
+        let results = Results()
+        try bench.start(Bench.request(.get, "/a"), results)
+        mayContinue.signal()
+        bench.run { results.count == 1 }
+        switch results[0] {
+        case .success(let response): #expect(!logsOut && String(buffer: response.body) == "Bearer b")
+        case .failure(let error): #expect(logsOut && error.kind == .unauthorized)
+        case nil: Issue.record("the call has no result")
+        }
     }
 
     @Test func refreshedTokenIsTheSameLogin() throws {

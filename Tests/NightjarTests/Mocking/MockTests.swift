@@ -105,6 +105,16 @@ import Testing
         client.close()
     }
 
+    @Test func invalidFaultOfAHandlerFailsTheCall() throws {
+        let mock = try Mock(
+            [MockRoute(RequestPattern(), .responder(1))],
+            respond: { $0.respond(.success(.fault(.connect, after: 3))) })
+        let client = try client(mock)
+        let error = #expect(throws: NightjarError.self) { try client.sendBlocking(Request(.get, "/")) }
+        #expect(error?.kind == .invalidArgument)
+        client.close()
+    }
+
     @Test func releasedDecisionRequestFailsTheCall() throws {
         let client = try client(try Mock([MockRoute(RequestPattern(), .responder(1))], respond: { _ in }))
         let error = #expect(throws: NightjarError.self) { try client.sendBlocking(Request(.get, "/")) }
@@ -178,6 +188,10 @@ import Testing
         (
             "[{\"response\": {\"fault\": \"conect\"}}]",
             "option \"mock[1].response.fault\" is \"conect\", which is not a known fault; did you mean \"connect\"?"
+        ),
+        (
+            "[{\"response\": {\"fault\": {\"kind\": \"connect\", \"after\": 1}}}]",
+            "option \"mock[1].response.fault\": \"connect\" occurs before the body, so after cannot be set"
         ),
         ("[{\"response\": {\"function\": 1}}]", "option \"mock[1].response.function\" is not allowed in JSON"),
         ("[{\"response\": 99}]", "option \"mock[1].response\" must be between 100 and 599, got 99"),
