@@ -25,7 +25,7 @@ import Testing
         let (earlier, current) = (DatabaseSchema("test", steps: [steps[0]]), DatabaseSchema("test", steps: steps))
         func error() -> DatabaseError? {
             do throws(DatabaseError) {
-                _ = try DatabaseFile.openAsItStands(path, current)
+                _ = try DatabaseFile.openWithoutLocks(path, current)
                 return nil
             } catch {
                 return error
