@@ -152,7 +152,7 @@ static bool number(reader *r) {
   if (!is_digit(r)) return fail(r, negative ? "expected a digit after '-'" : "expected a value");
   if (r->bytes[r->at] == '0') {
     r->at++;
-    if (is_digit(r)) return fail(r, "a number must not begin with 0");
+    if (is_digit(r)) return fail(r, "a number must not have leading zeros");
   }
   while (is_digit(r)) r->at++;
   size_t count = r->at - digits;

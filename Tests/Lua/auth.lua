@@ -173,7 +173,7 @@ end)
 
 testing.test("invalid results and errors of a provider fail the call, but keep the login", function(t)
   local ended = 0
-  local kept_text = "token refresh failed: the token provider failed; the login is kept: "
+  local kept_text = "the token was not refreshed and the login is kept: the token provider failed: "
   local respond
   local api = client {
     type = "bearer", provider = function() return respond() end, on_login_required = function() ended = ended + 1 end,

@@ -300,17 +300,20 @@ extension TokenRefresh.Reason {
         case .refreshFailed(.invalidGrant):
             NightjarError(.unauthorized, "the server has ended the login (invalid_grant)")
         case .refreshFailed(.refused):
-            NightjarError(.unauthorized, "token refresh failed: the server refused; the login is kept")
+            NightjarError(.unauthorized, "the token was not refreshed and the login is kept: the server refused")
         case .refreshFailed(.providerFailed):
-            NightjarError(.unauthorized, "token refresh failed: the token provider failed; the login is kept")
+            NightjarError(.unauthorized, "the token was not refreshed and the login is kept: the token provider failed")
         case .refreshFailed(.network):
-            NightjarError(.connectionLost, "token refresh failed: the server could not be reached; the login is kept")
+            NightjarError(
+                .connectionLost, "the token was not refreshed and the login is kept: the server could not be reached")
         case .refreshFailed(.timedOut):
-            NightjarError(.timeout, "token refresh failed: no token arrived in time; the login is kept", phase: .total)
+            NightjarError(
+                .timeout, "the token was not refreshed and the login is kept: no token arrived in time", phase: .total)
         case .refreshFailed(.storage):
             NightjarError(
                 .storage,
-                "token refresh failed: the credential store could not be read, written or locked; the login is kept")
+                "the token was not refreshed and the login is kept: the credential store could not be read, written "
+                    + "or locked")
         case .tooManyRefreshes(let wait):
             NightjarError(
                 .unauthorized,

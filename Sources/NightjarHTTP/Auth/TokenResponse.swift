@@ -71,11 +71,11 @@ public enum TokenResponse: Sendable, Equatable {
 }
 
 extension TokenResponse.Refusal {
-    /// The error for a refused login. Quotes the server's description.
+    /// The error for a refused login or token refresh. Quotes the server's description.
     public var error: NightjarError {
         NightjarError(
             .unauthorized,
-            "the login failed: the server responded with the error \(quoted(code))"
+            "the authorization server responded with the error \(quoted(code))"
                 + (description.map { ", \(quoted($0, limit: 200))" } ?? ""))
     }
 }

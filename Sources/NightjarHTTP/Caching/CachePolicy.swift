@@ -8,7 +8,8 @@ public enum CachePolicy: String, CaseIterable, Sendable {
     /// 8246) are served without validation.
     case revalidate = "revalidate"
     /// Stored responses of any age are served, even if the server requires validation. If nothing is stored, the server
-    /// is contacted. Stored error responses are served only while they are fresh.
+    /// is contacted. Two kinds of stored responses are served only as ``protocol`` allows: errors, and responses that a
+    /// write of this client has invalidated.
     case cacheElseLoad = "cache_else_load"
     /// Like `cacheElseLoad`, but the call fails with `cache_miss` if nothing is stored. The server is never contacted.
     case cacheOnly = "cache_only"

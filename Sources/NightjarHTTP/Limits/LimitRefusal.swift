@@ -30,11 +30,12 @@ extension LimitGate.Refusal {
         case .circuitIsOpen(.zero):
             NightjarError(
                 .server,
-                "the circuit of \(name) is half-open: most calls failed recently and a probe is in flight; try "
+                "the circuit of \(name) is half-open: too many calls failed recently and a probe is in flight; try "
                     + "again when it has completed")
         case .circuitIsOpen(let wait):
             NightjarError(
-                .server, "the circuit of \(name) is open: most calls failed recently; try again in \(wait.rounded) s",
+                .server,
+                "the circuit of \(name) is open: too many calls failed recently; try again in \(wait.rounded) s",
                 retryAfter: wait)
         case .serverRequestedLongWait(let wait):
             NightjarError(

@@ -70,7 +70,7 @@ extension DiskIndex {
 
     /// The number of free pages to keep: 256 KiB.
     private static let freePages: Int64 = 64
-    /// Pages returned per transaction.
+    /// The maximum number of free pages that one transaction returns to the file system.
     private static let pagesAtOnce = 256
     /// The time between two sweeps in seconds: one day.
     private static let sweepInterval: Int64 = 86_400

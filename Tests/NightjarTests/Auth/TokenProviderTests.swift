@@ -101,7 +101,7 @@ import Testing
         poll(queue) { message.withLock { $0 != nil } }
         #expect(
             message.withLock { $0 }
-                == "token refresh failed: the token provider failed; the login is kept: \(reason)")
+                == "the token was not refreshed and the login is kept: the token provider failed: \(reason)")
     }
 
     /// The first call's 401 response starts the refresh. The second call joins the refresh before it is sent.
