@@ -106,7 +106,8 @@ import Testing
                 "1e+30", "5e-324", "1.7976931348623157e+308", "0.1", "100000.0",
             ]),
         valid("6", "an exponent may have a sign", [("1E2", "100.0"), ("1e+2", "100.0"), ("100e-2", "1.0")]),
-        invalid("6", "leading zeros are not allowed",
+        invalid(
+            "6", "leading zeros are not allowed",
             [("[01]", "a number must not have leading zeros at line 1 column 3")]),
         invalid(
             "6", "a number has digits before and after the point and in the exponent",
