@@ -84,7 +84,7 @@ package struct CatalogLoader: Sendable {
     /// - Throws: `invalid_argument` if documents are missing, `too_large` if the description has too many parts.
     package func catalog() throws(NightjarError) -> Catalog {
         guard missing.isEmpty else {
-            throw NightjarError(.invalidArgument, "\(missing.count) documents have not been received yet")
+            throw NightjarError(.invalidArgument, "documents that have not been received yet: \(missing.count)")
         }
         var builder = CatalogBuilder(set)
         return try builder.catalog()

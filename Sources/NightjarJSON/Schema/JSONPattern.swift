@@ -13,7 +13,7 @@ final class JSONPattern: @unchecked Sendable {
 
     /// Compiles a pattern.
     ///
-    /// - Throws: `invalid_argument` with the error of PCRE2, or if the pattern is too long.
+    /// - Throws: `invalid_argument` with the error of PCRE2, or if the pattern is too long; `no_memory`.
     init(_ source: String) throws(NightjarError) {
         guard source.utf8.count <= JSONPattern.maximumLength else {
             throw NightjarError(
@@ -21,7 +21,7 @@ final class JSONPattern: @unchecked Sendable {
                 "the pattern must be at most \(JSONPattern.maximumLength) bytes, got \(source.utf8.count)")
         }
         guard let context = pcre2_compile_context_create_8(nil) else {
-            throw NightjarError(.invalidArgument, "not enough memory to compile the pattern \(quoted(source))")
+            throw NightjarError(.noMemory, "not enough memory to compile the pattern \(quoted(source))")
         }
         defer { pcre2_compile_context_free_8(context) }
         _ = pcre2_set_newline_8(context, UInt32(PCRE2_NEWLINE_ANYCRLF))
@@ -36,7 +36,7 @@ final class JSONPattern: @unchecked Sendable {
         }
         guard let compiled else {
             throw NightjarError(
-                .invalidArgument,
+                code == PCRE2_ERROR_HEAP_FAILED ? .noMemory : .invalidArgument,
                 "the pattern \(quoted(source)) is invalid at offset \(offset): \(JSONPattern.message(of: code))")
         }
         self.source = source

@@ -40,7 +40,7 @@ extension JSONValue {
     var isInteger: Bool {
         switch self {
         case .integer, .unsigned: true
-        case .number(let number): number.rounded(.towardZero) == number
+        case .number(let number): number.isFinite && number.rounded(.towardZero) == number
         default: false
         }
     }
