@@ -305,7 +305,7 @@ extension TokenRefresh.Reason {
             NightjarError(.unauthorized, "the token was not refreshed and the login is kept: the token provider failed")
         case .refreshFailed(.network):
             NightjarError(
-                .connectionLost, "the token was not refreshed and the login is kept: the server could not be reached")
+                .connectionLost, "the token was not refreshed and the login is kept: the request for a token failed")
         case .refreshFailed(.timedOut):
             NightjarError(
                 .timeout, "the token was not refreshed and the login is kept: no token arrived in time", phase: .total)

@@ -63,9 +63,9 @@ extension Storability.Refusal {
     public var sentence: String {
         switch self {
         case .method: "only responses to GET are stored"
-        case .request: "the request says no-store"
-        case .noStore: "the response says no-store"
-        case .status: "its status is not cacheable"
+        case .request: "the request has no-store"
+        case .noStore: "the response has no-store"
+        case .status: "the status of the response is not cacheable"
         case .vary: "the response applies to this request only (Vary)"
         case .notAllowed: "the response has no explicit lifetime, which its status requires"
         case .useless: "the response is never fresh and has no validator"

@@ -141,7 +141,8 @@ public struct RedirectPolicy: Sendable {
             throw .unfollowable("it is redirect number \(history.count), but the limit is \(settings.maximum)")
         }
         guard settings.allowsDowngrade || proposed.url.origin.isTLS || !proposed.from.origin.isTLS else {
-            throw .unfollowable("it leads from https to \(brief(proposed.url)); allow downgrades if this is intended")
+            throw .unfollowable(
+                "it leads from https to \(brief(proposed.url)); set allow_downgrade if this is intended")
         }
         guard proposed.wait <= settings.longestWait else {
             throw NightjarError(

@@ -137,7 +137,7 @@ extension Sequence<Decision> {
     public var explanation: String {
         let lines = map(\.description)
         return lines.isEmpty
-            ? "no decisions: the first response was returned" : lines.joined(separator: "\n")
+            ? "no decisions: the first result was returned" : lines.joined(separator: "\n")
     }
 }
 

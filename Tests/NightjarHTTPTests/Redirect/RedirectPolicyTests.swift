@@ -167,7 +167,7 @@ import Testing
                 try head(301, "http://a/?key=k"), to: .get, at: try url("https://a/"), bodyIsReplayable: true))
         #expect(
             error.message == "the redirect cannot be followed: it leads from https to http://a/?key=***; "
-                + "allow downgrades if this is intended (GET https://a/ -> 301)")
+                + "set allow_downgrade if this is intended (GET https://a/ -> 301)")
         var settings = RedirectSettings()
         settings.allowsDowngrade = true
         policy = RedirectPolicy(settings)

@@ -243,7 +243,7 @@ import Testing
         #expect(error?.kind == .decoding)
         #expect(
             error?.message
-                == "the JSON is not as expected: expected at most 8192 nested schemas, found more")
+                == "the JSON is not as expected: expected a value with at most 8192 nested schemas, found more")
     }
 
     @Test func expensiveCheckIsAborted() throws {
