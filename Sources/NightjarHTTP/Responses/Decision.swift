@@ -31,8 +31,8 @@ public struct Decision: Sendable, Equatable {
 
         fileprivate var sentence: String {
             switch self {
-            case .missing: "there was no token yet"
-            case .expired: "the token had expired"
+            case .missing: "there was no token"
+            case .expired: "the token had expired or was about to expire"
             case .refused: "the server refused the token (401)"
             }
         }
