@@ -76,7 +76,8 @@ public struct RedirectPolicy: Sendable {
         } catch {
             return .fail(
                 NightjarError(
-                    error.kind, "\(error.message) (\(chain))", phase: .receive, retryAfter: error.retryAfter))
+                    error.kind, "\(error.message) (redirects: \(chain))", phase: .receive,
+                    retryAfter: error.retryAfter))
         }
     }
 
@@ -102,7 +103,7 @@ public struct RedirectPolicy: Sendable {
             try check(changed, progresses: false, bodyIsReplayable)
             return changed
         } catch {
-            throw NightjarError(error.kind, "\(error.message) (\(chain))", phase: .receive)
+            throw NightjarError(error.kind, "\(error.message) (redirects: \(chain))", phase: .receive)
         }
     }
 
