@@ -267,7 +267,7 @@ njs_status njs_validate(const char *bytes, size_t length, njs_failure *failure, 
   njs_status status = document(&r);
   if (status == NJS_OK && r.findings.long_numbers > 0) {
     r.at = r.findings.long_number_at;
-    r.problem = "number out of the range of a double";
+    r.problem = "a number is out of the range of a double";
     status = NJS_INVALID;
   }
   if (findings != NULL) *findings = r.findings;

@@ -78,7 +78,7 @@ package struct CodingStack: ~Copyable {
         guard (1...maximumLayers).contains(codings.count) else {
             throw NightjarError.inBody(
                 .decoding,
-                "the body has \(codings.count) content codings; the maximum is \(maximumLayers)"
+                "the body must have 1 to \(maximumLayers) content codings, got \(codings.count)"
             )
         }
         var layers: [Layer] = []

@@ -80,7 +80,7 @@ final class ZlibDecoder: LayerDecoder {
         case Z_NEED_DICT:
             throw coding.damaged("it requires a preset dictionary, which HTTP does not provide", code: status)
         default:
-            if membersEnded > 0 { throw coding.damaged("unexpected data after the end that is not a gzip member") }
+            if membersEnded > 0 { throw coding.damaged("the data after a gzip member is not a valid gzip member") }
             throw coding.damaged(
                 stream.pointee.msg.map { String(cString: $0) } ?? "zlib reports status \(status)", code: status)
         }

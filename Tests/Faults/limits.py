@@ -158,7 +158,7 @@ end, { concurrency = 10 })
 def waiting():
     with Demo() as demo:
         lines = lua(WAITING, demo.url)
-        refused = [line for line in lines if line.startswith("rate_limited: 3 calls are already waiting")]
+        refused = [line for line in lines if line.startswith("rate_limited: the queue for the limit of")]
         check("one call is sent, three calls wait, and the others are rejected", lines.count("ok") == 4 and len(refused) == 6
               and demo.stats()["requests"]["GET /v1/slow"] == 4, lines)
 

@@ -169,7 +169,7 @@ import Testing
         let error = #expect(throws: NightjarError.self) {
             try bench.client.insert(headers: Headers(), body: ByteBuffer(), for: request)
         }
-        #expect(error?.message == "the response cannot be stored: the request says no-store")
+        #expect(error?.message == "the response cannot be stored: the request has no-store")
         #expect(throws: NightjarError.self) {
             try bench.client.insert(99, headers: Headers(), body: ByteBuffer(), for: Request(.get, "/cache/a"))
         }

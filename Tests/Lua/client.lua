@@ -137,7 +137,7 @@ testing.test("an error without a response has its kind and phase", function(t)
   local nowhere = nightjar.client { base_url = "http://127.0.0.1:1", retry = false }
   err = select(2, nightjar.try(nowhere.get, nowhere, "/"))
   t:equal(err.kind, "connect")
-  fails("invalid_url", "the target is a path, but there is no base URL; set base_url, or use an absolute URL",
+  fails("invalid_url", "the target is relative, but there is no base URL; set base_url, or use an absolute URL",
     function() nightjar.client():get("/") end)
 end)
 

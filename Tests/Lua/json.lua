@@ -30,7 +30,7 @@ local invalid = {
   { "2", "two values", "unexpected data after the value at line 1 column 3", "1 2" },
   { "4", "no comma between members", "expected ',' or '}' at line 3 column 3", '{\n  "a": 1\n  "b": 2}' },
   { "4", "a comma after the last member", "expected a name in quotes at line 1 column 8", '{"a":1,}' },
-  { "6", "a number that is too large", "number out of the range of a double at line 1 column 1", "1e999" },
+  { "6", "a number that is too large", "a number is out of the range of a double at line 1 column 1", "1e999" },
   { "8.1", "invalid UTF-8", "invalid UTF-8 at line 1 column 2", '"\xff"' },
   { "8.1", "several byte order marks", "expected a value at line 1 column 4", ("\xEF\xBB\xBF"):rep(1000000) },
   { "9", "1025 levels that are not closed",

@@ -90,7 +90,8 @@ extension Operation {
                 let text = try about(parameter) { () throws(NightjarError) in try parameter.fieldValue(value) }
                 guard FieldSyntax.isToken(parameter.name.utf8), FieldSyntax.isValue(text.utf8) else {
                     throw failure(
-                        "parameter \(quoted(parameter.name)) contains a character that is not allowed in a header field"
+                        "the name or value of parameter \(quoted(parameter.name)) contains a character that is not "
+                            + "allowed in a header field"
                     )
                 }
                 try request.headers.set(parameter.name, text)

@@ -130,7 +130,7 @@ extension Pagination {
         if let size, size < 1 { throw refuse("size must be at least 1, got \(size)") }
         if style == .header {
             guard let header, FieldSyntax.isToken(header.utf8) else {
-                throw refuse("style header requires the option header: the response field that names the next page")
+                throw refuse("style header requires the option header: the name of the field with the next page")
             }
         }
         if let requestHeader, !FieldSyntax.isToken(requestHeader.utf8) {

@@ -207,7 +207,8 @@ package struct PageTraversal: Sendable {
             throw NightjarError(
                 .invalidArgument,
                 options.style == .custom
-                    ? "the next page can be set only once after each page" : "only style custom accepts a next page"
+                    ? "the next page can be set only after a page was delivered, and only once"
+                    : "only style custom accepts a next page"
             )
         }
         var behind = place.next

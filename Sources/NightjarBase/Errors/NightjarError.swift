@@ -105,7 +105,7 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         switch kind {
         case .cancelled: nil
         case .offline: "You appear to be offline. Check your connection and try again."
-        case .dns, .connect, .connectionLost: "The server could not be reached. Check your connection and try again."
+        case .dns, .connect, .connectionLost: "The connection to the server failed. Check your network and try again."
         case .timeout: "The server took too long to respond. Try again."
         case .tls, .pinMismatch: "A secure connection to the server could not be made."
         case .unauthorized: "You are not signed in, or your session has ended. Sign in and try again."
@@ -115,9 +115,9 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         case .client: "The server did not accept this."
         case .server: "The server has a problem. Try again later."
         case .protocol, .decoding: "The server's response could not be understood."
-        case .tooLarge: "The server's response is too large."
+        case .tooLarge: "There is more data than this program accepts."
         case .noMemory: "This device does not have enough free memory."
-        case .storage: "Something could not be saved on this device."
+        case .storage: "Something could not be read or saved on this device."
         case .cacheMiss: "This is not available offline."
         case .invalidArgument, .invalidURL, .invalidRequest, .forked, .closed, .reentrant, .script:
             "Something went wrong in this program."

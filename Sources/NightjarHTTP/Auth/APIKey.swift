@@ -33,8 +33,8 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
             guard (prefix + key).utf8.allSatisfy({ 0x20...0x7E ~= $0 }), key.utf8.last != 0x20 else {
                 throw NightjarError(
                     .invalidArgument,
-                    "the API key contains a control character or a non-ASCII character, or ends with a space; "
-                        + "check whether a line break follows it")
+                    "the API key or its prefix has a control or non-ASCII character, or the key ends with a space; "
+                        + "check whether a line break follows the key")
             }
             value = prefix + key
         case .query(let name):
@@ -58,8 +58,8 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
             guard key.utf8.allSatisfy(CookieField.isValueByte) else {
                 throw NightjarError(
                     .invalidArgument,
-                    "the API key contains white space, a comma, a semicolon or a non-ASCII character, which a "
-                        + "cookie cannot have (RFC 6265 section 4.1.1)")
+                    "the API key contains white space, a comma, a semicolon, a control or a non-ASCII character, which "
+                        + "a cookie cannot have (RFC 6265 section 4.1.1)")
             }
             value = key
         }

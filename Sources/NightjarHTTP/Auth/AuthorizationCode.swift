@@ -109,7 +109,7 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
                 outcome: nil)
         }
         if let issuer, !(query["iss"] ?? "").utf8.elementsEqual(issuer.utf8) {
-            return end("This response is from a different server. You are not signed in.", .wrongIssuer)
+            return end("This response is not from the expected server. You are not signed in.", .wrongIssuer)
         }
         if let code = query["error"] {
             return end(
@@ -124,7 +124,7 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
         }
         hasEnded = true
         return BrowserResult(
-            reply: BrowserReply(200, "You are signed in. You can close this page and go back to the program."),
+            reply: BrowserReply(200, "The server accepted the sign-in. Close this page and go back to the program."),
             outcome: .code(code))
     }
 

@@ -41,7 +41,7 @@ public struct DeviceAuthorization: Sendable, Equatable, CustomStringConvertible,
         guard 200..<300 ~= status else {
             throw NightjarError(
                 .decoding,
-                "the device authorization endpoint responded \(status), and its JSON has no \"error\" member")
+                "the device authorization endpoint responded \(status), and its JSON has no valid \"error\"")
         }
         func member(_ names: String...) throws(NightjarError) -> String {
             guard let text = names.lazy.compactMap({ json[$0]?.nonEmptyText }).first, FieldSyntax.isValue(text.utf8)

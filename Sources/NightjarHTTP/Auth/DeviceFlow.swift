@@ -119,9 +119,10 @@ extension DeviceFlow.Reason {
         switch self {
         case .denied: NightjarError(.unauthorized, "the login failed: the user denied access")
         case .expired:
-            NightjarError(.unauthorized, "the login failed: the code expired before the user entered it; log in again")
+            NightjarError(
+                .unauthorized, "the login failed: the code expired before the user completed the login; log in again")
         case .refused(let refusal): refusal.error
-        case .failed(let kind, let message): NightjarError(kind, "the login failed: no token was received: \(message)")
+        case .failed(let kind, let message): NightjarError(kind, "the login failed: \(message)")
         }
     }
 }

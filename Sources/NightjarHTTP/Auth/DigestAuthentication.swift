@@ -164,7 +164,7 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
     /// The error for a server whose proof (rspauth) is invalid.
     public static let unproven = NightjarError(
         .protocol,
-        "the server does not have the password: the proof in its Authentication-Info field (rspauth) is invalid",
+        "the server did not prove that it has the password: rspauth in Authentication-Info is invalid",
         requestMayHaveBeenProcessed: true)
 
     /// Converts the URLs of a domain parameter to target prefixes. Ignores URLs of other origins. Section 3.3.

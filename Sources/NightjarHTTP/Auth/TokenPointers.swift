@@ -39,7 +39,7 @@ public struct TokenPointers: Sendable, Equatable {
             if let code = json["error"]?.nonEmptyText { return .refused(TokenPointers.refusal(code, json)) }
             throw NightjarError(
                 .decoding,
-                "the login response has no string at \(quoted(access.description)), where the token is expected")
+                "the login response has no token at \(quoted(access.description)): expected a non-empty string")
         }
         return .token(
             Token(

@@ -300,12 +300,13 @@ extension TokenRefresh.Reason {
         case .refreshFailed(.invalidGrant):
             NightjarError(.unauthorized, "the server has ended the login (invalid_grant)")
         case .refreshFailed(.refused):
-            NightjarError(.unauthorized, "the token was not refreshed and the login is kept: the server refused")
+            NightjarError(
+                .unauthorized, "the token was not refreshed and the login is kept: the server issued no token")
         case .refreshFailed(.providerFailed):
             NightjarError(.unauthorized, "the token was not refreshed and the login is kept: the token provider failed")
         case .refreshFailed(.network):
             NightjarError(
-                .connectionLost, "the token was not refreshed and the login is kept: the server could not be reached")
+                .connectionLost, "the token was not refreshed and the login is kept: the request for a token failed")
         case .refreshFailed(.timedOut):
             NightjarError(
                 .timeout, "the token was not refreshed and the login is kept: no token arrived in time", phase: .total)
@@ -318,7 +319,7 @@ extension TokenRefresh.Reason {
             NightjarError(
                 .unauthorized,
                 "too many token refreshes in a short time: the server issues tokens that it rejects or that expire "
-                    + "immediately",
+                    + "immediately; try again later",
                 retryAfter: wait)
         }
     }

@@ -49,10 +49,10 @@ public enum TokenResponse: Sendable, Equatable {
         }
         guard 200..<300 ~= status else {
             throw NightjarError(
-                .decoding, "the token endpoint responded \(status), and its JSON has no \"error\" member")
+                .decoding, "the token endpoint responded \(status), and its JSON has no valid \"error\"")
         }
         guard let access = json["access_token"]?.nonEmptyText else {
-            throw NightjarError(.decoding, "the response of the token endpoint has no \"access_token\"")
+            throw NightjarError(.decoding, "the response of the token endpoint has no valid \"access_token\"")
         }
         let type = try json["token_type"].tokenType(or: old?.type)
         // RFC 6749 section 7.1: a client must not use a token whose type it does not support.

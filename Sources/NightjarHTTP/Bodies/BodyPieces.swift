@@ -65,7 +65,7 @@ public struct BodyPieces: Sendable {
             let error = NightjarError(
                 .invalidRequest,
                 "the file \(quoted(path)) has only \(position) of \(start.addingClamped(length)) bytes; "
-                    + "it was truncated while it was being sent", phase: .send)
+                    + "it is shorter than declared, or was truncated while it was sent", phase: .send)
             failure = error
             throw error
         }

@@ -24,7 +24,8 @@ public enum CacheDecision: Sendable, Equatable {
         public var sentence: String {
             switch self {
             case .nothingStored: "no response is stored for this URL"
-            case .nothingForSuchRequest: "the stored responses for this URL belong to requests with other field values"
+            case .nothingForSuchRequest:
+                "no stored response for this URL matches the header fields or the range of the request"
             case .stale: "the stored response must be validated by the server first"
             case .precondition: "only the server can evaluate If-Match and If-Unmodified-Since"
             }

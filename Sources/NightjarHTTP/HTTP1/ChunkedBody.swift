@@ -57,7 +57,7 @@ struct ChunkedBody: Sendable {
                 }
                 guard byte == (seen == 0 ? UInt8(ascii: "\r") : UInt8(ascii: "\n")) else {
                     throw .malformedResponse(
-                        "a chunk is longer than its declared size: there is no CRLF after its last byte")
+                        "a chunk does not end at its declared size: there is no CRLF after its last byte")
                 }
                 state = seen == 0 ? .dataEnd(seen: 1) : .size
             case .trailers:
@@ -110,7 +110,8 @@ enum ChunkSizeLine {
             line.count - stop == 2 && line[stop] == UInt8(ascii: "\r") || acceptsBareLF && line.count - stop == 1
         else {
             return .failure(
-                .malformedResponse("the chunk size line \(quoted(line)) is not a hexadecimal number followed by CRLF"))
+                .malformedResponse(
+                    "the chunk size line \(quoted(line)) is not a hexadecimal number, an optional extension and CRLF"))
         }
         return .success(size)
     }

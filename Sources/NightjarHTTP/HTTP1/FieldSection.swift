@@ -228,7 +228,7 @@ struct FieldSection: Sendable {
             switch line[stop] {
             case UInt8(ascii: "\n") where stop == line.count - 1: return "a folded header line ends in LF without CR"
             case UInt8(ascii: "\r") where stop == line.count - 2:
-                return "the first header line begins with a space, but there is no value to continue"
+                return "the first header line begins with white space, but there is no value to continue"
             default: return "a folded header line contains the control character 0x" + String(line[stop], radix: 16)
             }
         }
@@ -239,7 +239,7 @@ struct FieldSection: Sendable {
         switch line[nameEnd] {
         case UInt8(ascii: ":"): break
         case UInt8(ascii: " "), UInt8(ascii: "\t"):
-            return "there is a space between the header name \(name) and its colon"
+            return "white space instead of a colon follows the header name \(name)"
         case UInt8(ascii: "\r"), UInt8(ascii: "\n"): return "the header line \(quoted(line)) has no colon"
         default:
             let invalidByte = quoted(UnsafeRawBufferPointer(rebasing: line[nameEnd...nameEnd]))

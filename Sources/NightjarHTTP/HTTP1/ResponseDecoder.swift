@@ -117,7 +117,7 @@ public struct HTTP1ResponseDecoder: Sendable {
         case .fixed(let remaining):
             missing = "\(remaining) bytes before the end of the response body"
         case .chunked:
-            missing = "before the last chunk of the response body"
+            missing = "before the end of the chunked response body"
         }
         throw fail(NightjarError(.connectionLost, "the server closed the connection \(missing)", phase: .receive))
     }

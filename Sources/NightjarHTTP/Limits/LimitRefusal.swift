@@ -24,7 +24,7 @@ extension LimitGate.Refusal {
         case .queueIsFull(let maximum):
             NightjarError(
                 .rateLimited,
-                "\(maximum) calls are already waiting for the limit of \(name); start fewer calls at once, or raise "
+                "the queue for the limit of \(name) is full (\(maximum) calls); start fewer calls at once, or raise "
                     + "max_queued"
             )
         case .circuitIsOpen(.zero):

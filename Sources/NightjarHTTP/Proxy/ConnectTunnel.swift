@@ -84,7 +84,7 @@ public struct ConnectTunnel: Sendable {
             do throws(NightjarError) {
                 event = try decoder.next(&buffer)
             } catch {
-                throw fail(error.kind, "the proxy \(proxy) sent an invalid HTTP response: \(error.message)")
+                throw fail(error.kind, "reading the response of the proxy \(proxy) failed: \(error.message)")
             }
             switch event {
             case nil: return false

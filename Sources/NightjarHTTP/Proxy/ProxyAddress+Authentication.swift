@@ -7,7 +7,9 @@ extension ProxyAddress {
     }
 
     private func authenticationMessage(_ headers: Headers) -> String {
-        if userInfo != nil { return "the proxy \(self) rejected the user name and password (407)" }
+        if userInfo != nil {
+            return "the proxy \(self) rejected the user name and password (407); correct them in its URL"
+        }
         let schemes = headers.values("Proxy-Authenticate").map { value in
             String(value.prefix { $0 != " " && $0 != "," })
         }

@@ -104,7 +104,7 @@ public struct SOCKS5: Sendable {
         case .open: return fail(.connectionLost, "the proxy \(proxy) closed the connection to \(target.authority)")
         case .login:
             return fail(
-                .connect, "the proxy \(proxy) rejected the user name and password: it closed the connection")
+                .connect, "the proxy \(proxy) closed the connection during the login; check the user name and password")
         case .idle, .method, .reply:
             return fail(
                 .connect, "the proxy \(proxy) closed the connection before it had connected to \(target.authority)")
@@ -225,7 +225,7 @@ public struct SOCKS5: Sendable {
             case 5: "the host refused the connection"
             case 6: "the route is too long or the host did not respond in time (TTL expired)"
             case 7: "it does not make outgoing connections (command not supported)"
-            case 8: "it does not support this type of address (IPv6 or a name)"
+            case 8: "it does not support this type of address (a name, IPv4 or IPv6)"
             default: "it returned the code \(code), which RFC 1928 does not define"
             }
         return fail(

@@ -76,7 +76,8 @@ public struct RedirectPolicy: Sendable {
         } catch {
             return .fail(
                 NightjarError(
-                    error.kind, "\(error.message) (\(chain))", phase: .receive, retryAfter: error.retryAfter))
+                    error.kind, "\(error.message) (redirects: \(chain))", phase: .receive,
+                    retryAfter: error.retryAfter))
         }
     }
 
@@ -102,7 +103,7 @@ public struct RedirectPolicy: Sendable {
             try check(changed, progresses: false, bodyIsReplayable)
             return changed
         } catch {
-            throw NightjarError(error.kind, "\(error.message) (\(chain))", phase: .receive)
+            throw NightjarError(error.kind, "\(error.message) (redirects: \(chain))", phase: .receive)
         }
     }
 
@@ -141,7 +142,8 @@ public struct RedirectPolicy: Sendable {
             throw .unfollowable("it is redirect number \(history.count), but the limit is \(settings.maximum)")
         }
         guard settings.allowsDowngrade || proposed.url.origin.isTLS || !proposed.from.origin.isTLS else {
-            throw .unfollowable("it leads from https to \(brief(proposed.url)); allow downgrades if this is intended")
+            throw .unfollowable(
+                "it leads from https to \(brief(proposed.url)); set allow_downgrade if this is intended")
         }
         guard proposed.wait <= settings.longestWait else {
             throw NightjarError(

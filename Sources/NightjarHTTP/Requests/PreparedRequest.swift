@@ -178,7 +178,7 @@ public final class PreparedRequest: Sendable {
             else {
                 throw NightjarError(
                     .invalidURL,
-                    "the target is a path, but there is no base URL; set base_url, or use an absolute URL")
+                    "the target is relative, but there is no base URL; set base_url, or use an absolute URL")
             }
             try RequestTarget.write(
                 UnsafeRawBufferPointer(rebasing: bytes[resolution.rest...]), behind: resolution.basePath, query: query,

@@ -31,8 +31,8 @@ public struct Decision: Sendable, Equatable {
 
         fileprivate var sentence: String {
             switch self {
-            case .missing: "there was no token yet"
-            case .expired: "the token had expired"
+            case .missing: "there was no token"
+            case .expired: "the token had expired or was about to expire"
             case .refused: "the server refused the token (401)"
             }
         }
@@ -137,7 +137,7 @@ extension Sequence<Decision> {
     public var explanation: String {
         let lines = map(\.description)
         return lines.isEmpty
-            ? "no decisions: the first response was returned" : lines.joined(separator: "\n")
+            ? "no decisions: the first result was returned" : lines.joined(separator: "\n")
     }
 }
 

@@ -66,7 +66,7 @@ public struct RetryPolicy: Sendable {
         case attemptsExhausted
         /// The server requested a wait longer than ``RetrySettings/longestWait``.
         case serverRequestedLongWait(Duration)
-        /// The wait would end after the call's deadline.
+        /// The wait would not end before the call's deadline.
         case pastDeadline(Duration)
         /// The retry budget is exhausted. See ``RetryBudget``.
         case budgetSpent

@@ -18,7 +18,7 @@ enum HostSyntax {
     /// addresses are in their shortest form (RFC 5952), without brackets.
     static func canonical(_ text: UnsafeRawBufferPointer) throws(NightjarError) -> String {
         guard let first = text.first else {
-            throw NightjarError(.invalidURL, "the URL has no host; write http://host/path")
+            throw NightjarError(.invalidURL, "the URL has no host; add one, as in http://host")
         }
         if first == UInt8(ascii: "[") { return try canonicalIPv6(text) }
         guard text.contains(where: { $0 >= 0x80 }) else { return try canonicalASCII(text) }

@@ -65,7 +65,7 @@ enum RequestTarget {
     static func checkLength(_ count: Int) throws(NightjarError) {
         guard count <= maximumLength else {
             throw NightjarError(
-                .invalidURL, "the URL is longer than \(maximumLength) bytes; send the data in the request body")
+                .invalidURL, "the URL is longer than \(maximumLength) bytes; use a shorter URL")
         }
     }
 }

@@ -20,7 +20,7 @@ public struct UnixSocket: Hashable, Sendable, CustomStringConvertible {
                     + "\(UnixSocket.longestPath); use a shorter path, such as a symbolic link")
         }
         guard !path.utf8.contains(0) else {
-            throw NightjarError(.invalidURL, "the path of the unix socket contains a NUL")
+            throw NightjarError(.invalidURL, "the path of the unix socket contains a NUL; remove it")
         }
         self.path = path
     }

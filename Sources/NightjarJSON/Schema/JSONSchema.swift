@@ -112,7 +112,8 @@ private final class SelfContainedSchema: SchemaSource {
     func schema(at place: SchemaPlace, limit: inout Int) throws(NightjarError) -> JSONValue {
         guard let schema = place.pointer.value(in: root) else {
             throw NightjarError(
-                .invalidArgument, "the schema has no value at \(quoted(place.pointer.description, limit: 300))")
+                .invalidArgument,
+                "a reference points to \(quoted(place.pointer.description, limit: 300)), where the schema has no value")
         }
         return schema
     }

@@ -164,7 +164,7 @@ extension JSONSchemaChecker {
         return JSONMismatch(
             path: JSONPointer(tokens: path(frames.count)),
             expected: isTooDeep
-                ? "at most \(JSONSchemaChecker.maximumDepth) nested schemas"
+                ? "a value with at most \(JSONSchemaChecker.maximumDepth) nested schemas"
                 : "a value that can be checked in \(allowance) steps",
             found: "more")
     }

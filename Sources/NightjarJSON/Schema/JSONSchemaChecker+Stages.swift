@@ -87,7 +87,9 @@ extension JSONSchemaChecker {
             if count < rule.count.minimum || count > rule.count.maximum {
                 let bound =
                     count < rule.count.minimum ? "at least \(rule.count.minimum)" : "at most \(rule.count.maximum)"
-                _ = fails("an array with \(bound) elements that match \"contains\"", "one with \(count)", ofTop: true)
+                _ = fails(
+                    "an array whose number of elements that match \"contains\" is \(bound)", "one with \(count)",
+                    ofTop: true)
                 return .invalid
             }
             return nil

@@ -167,7 +167,7 @@ struct JSONSchemaReader {
 
     private mutating func newNumber(at place: SchemaPlace) throws(NightjarError) -> JSONSchema.Index {
         guard nodes.count < JSONSchemaReader.maximumNodes else {
-            throw fatal(failure("the schema refers to more than \(JSONSchemaReader.maximumNodes) schemas", at: place))
+            throw fatal(failure("the schema has more than \(JSONSchemaReader.maximumNodes) schemas", at: place))
         }
         let number = arena.count + nodes.count
         guard number < maximum, let index = JSONSchema.Index(exactly: number) else {

@@ -38,6 +38,6 @@ struct ServerIdentity {
     /// Up to four names, for a message.
     var description: String {
         let shown = names.prefix(4).map { quoted(String(decoding: $0, as: UTF8.self)) }
-        return shown.isEmpty ? "it names no host" : "it is for " + shown.joined(separator: ", ")
+        return shown.isEmpty ? "it contains no host name" : "its names include " + shown.joined(separator: ", ")
     }
 }

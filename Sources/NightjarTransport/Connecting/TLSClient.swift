@@ -42,7 +42,7 @@ final class TLSClient {
             guard identity.isFor(peer.host) else {
                 return channel.eventLoop.makeFailedFuture(
                     NightjarError(
-                        .tls, "the certificate of \(peer.place) is for another host: \(identity.description)",
+                        .tls, "the certificate of \(peer.place) does not match the host: \(identity.description)",
                         phase: .tls))
             }
             return channel.eventLoop.makeSucceededVoidFuture()

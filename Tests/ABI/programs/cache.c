@@ -223,7 +223,7 @@ static void looks_up_inserts_and_removes(void) {
 
   static const char *const secret[] = {"Cache-Control", "no-store", NULL};
   CHECK(nj_client_cache_put(client, request, 200, secret, "x", 1, &error) == NJ_INVALID_ARGUMENT);
-  CHECK_TEXT(nj_error_message(error), "the response cannot be stored: the response says no-store");
+  CHECK_TEXT(nj_error_message(error), "the response cannot be stored: the response has no-store");
   nj_error_release(error);
   static const char *const odd[] = {"Cache-Control", NULL};
   CHECK(nj_client_cache_put(client, request, 200, odd, "x", 1, &error) == NJ_INVALID_ARGUMENT);

@@ -30,7 +30,7 @@ import Testing
         let target = "/callback?code=a%2Bb+c&state=\(Self.state)"
         let response = login.requested(.get, target)
         #expect(response.outcome == .code("a+b c"))
-        #expect(text(response).hasPrefix("HTTP/1.1 200 OK\r\n") && text(response).contains("You are signed in."))
+        #expect(text(response).hasPrefix("HTTP/1.1 200 OK\r\n") && text(response).contains("The server accepted"))
         #expect(login.requested(.get, target).outcome == nil)
         #expect(login.requested(.get, target).reply.status == 404)
         let form = login.exchange("a+b c", client: .none(id: "me")).form

@@ -238,7 +238,9 @@ import Testing
         _ = try body.next(maximum: .max)
         #expect(try body.next(maximum: 10) == .file(path: "/f", range: 0..<10))
         let error = #expect(throws: NightjarError.self) { try body.fileEnded(at: 4) }
-        #expect(error?.message == "the file \"/f\" has only 4 of 20 bytes; it was truncated while it was being sent")
+        #expect(
+            error?.message == "the file \"/f\" has only 4 of 20 bytes; it is shorter than declared, or was truncated "
+                + "while it was sent")
         #expect(error?.phase == .send)
         #expect(throws: NightjarError.self) { try body.next(maximum: 10) }
     }

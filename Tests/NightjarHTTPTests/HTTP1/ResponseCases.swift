@@ -97,10 +97,10 @@ extension ResponseCase {
             ["protocol: no value to continue"]),
         ResponseCase(
             "a space before the colon", wire: "HTTP/1.1 200 OK\r\nA : 1\r\n\r\n",
-            ["protocol: space between the header name \"A\" and its colon"]),
+            ["protocol: white space instead of a colon follows the header name \"A\""]),
         ResponseCase(
             "a tab before the colon", wire: "HTTP/1.1 200 OK\r\nA\t: 1\r\n\r\n",
-            ["protocol: space between the header name \"A\" and its colon"]),
+            ["protocol: white space instead of a colon follows the header name \"A\""]),
         ResponseCase("no name", wire: "HTTP/1.1 200 OK\r\n: 1\r\n\r\n", ["protocol: no name"]),
         ResponseCase("no colon", wire: "HTTP/1.1 200 OK\r\nAbc\r\n\r\n", ["protocol: no colon"]),
         ResponseCase(
@@ -252,7 +252,7 @@ extension ResponseCase {
             ["200 OK", "< hello", "connection_lost: 1 bytes before the end"]),
         ResponseCase(
             "truncated chunks", wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
-            closes: true, ["200 OK", "< hello", "connection_lost: before the last chunk"]),
+            closes: true, ["200 OK", "< hello", "connection_lost: before the end of the chunked response body"]),
         ResponseCase(
             "a truncated head", wire: "HTTP/1.1 200 OK\r\nContent-Le", closes: true,
             ["connection_lost: in the middle of the response head"]),
@@ -330,13 +330,13 @@ extension ResponseCase {
             ["200 OK", "protocol: not a hexadecimal number"]),
         ResponseCase(
             "more data than the size", wire: chunked + "1\r\nxy\r\n0\r\n\r\n",
-            ["200 OK", "< x", "protocol: longer than its declared size"]),
+            ["200 OK", "< x", "protocol: does not end at its declared size"]),
         ResponseCase(
             "less data than the size", wire: chunked + "3\r\nxy\r\n0\r\n\r\n",
-            ["200 OK", "< xy\r", "protocol: longer than its declared size"]),
+            ["200 OK", "< xy\r", "protocol: does not end at its declared size"]),
         ResponseCase(
             "LF without CR after the data", wire: chunked + "1\r\nx\n0\r\n\r\n",
-            ["200 OK", "< x", "protocol: longer than its declared size"]),
+            ["200 OK", "< x", "protocol: does not end at its declared size"]),
         ResponseCase(
             "Content-Length in the trailers is dropped", wire: chunked + "0\r\nContent-Length: 5\r\nA: 1\r\n\r\n",
             nio: .differs(trailers), ["200 OK", "+ A: 1", "end, reusable"]),

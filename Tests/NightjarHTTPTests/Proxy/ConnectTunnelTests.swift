@@ -65,11 +65,11 @@ import Testing
         (
             "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"x\"\r\n"
                 + "Content-Length: 3\r\n\r\nabc",
-            "connect: the proxy http://proxy:3128 rejected the user name and password (407)"
+            "connect: the proxy http://proxy:3128 rejected the user name and password (407); correct them in its URL"
         ),
         (
             "HTTP/1.1 403 Not \u{1B}for you\r\n\r\n",
-            "protocol: the proxy http://proxy:3128 sent an invalid HTTP response: the reason in "
+            "protocol: reading the response of the proxy http://proxy:3128 failed: the reason in "
                 + "\"HTTP/1.1 403 Not \\x1bfor you\\r\\n\" contains a control character"
         ),
         (
@@ -86,7 +86,7 @@ import Testing
         ),
         (
             "SSH-2.0-x\r\n",
-            "protocol: the proxy http://proxy:3128 sent an invalid HTTP response: the peer did not respond with HTTP/1: "
+            "protocol: reading the response of the proxy http://proxy:3128 failed: the peer did not respond with HTTP/1"
         ),
     ]
 

@@ -92,8 +92,8 @@ import Testing
             end: "connect: the proxy socks5h://proxy:1080 rejected the user name and password")
         check(
             machine, [5, 2], sent: [greeting, login],
-            end: "connect: the proxy socks5h://proxy:1080 rejected the user name and password: "
-                + "it closed the connection")
+            end: "connect: the proxy socks5h://proxy:1080 closed the connection during the login; "
+                + "check the user name and password")
         check(
             machine, [5, 0xFF], sent: [greeting],
             end:
@@ -119,7 +119,7 @@ import Testing
             (5, "the host refused the connection"),
             (6, "the route is too long or the host did not respond in time (TTL expired)"),
             (7, "it does not make outgoing connections (command not supported)"),
-            (8, "it does not support this type of address (IPv6 or a name)"),
+            (8, "it does not support this type of address (a name, IPv4 or IPv6)"),
             (9, "it returned the code 9, which RFC 1928 does not define"),
             (255, "it returned the code 255, which RFC 1928 does not define"),
         ] as [(UInt8, String)])

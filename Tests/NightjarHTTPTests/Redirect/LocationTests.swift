@@ -54,7 +54,7 @@ import Testing
             "its Location contains a user name or password, which a server must not choose for the client"
         ),
         ("//good@b/", "its Location contains a user name or password, which a server must not choose for the client"),
-        ("http:///x", "its Location is invalid: the URL has no host; write http://host/path"),
+        ("http:///x", "its Location is invalid: the URL has no host; add one, as in http://host"),
         ("http://b\\c/", "its Location is invalid: \"\\\\\" is not allowed in a host name"),
         (
             "http://b:99999/",

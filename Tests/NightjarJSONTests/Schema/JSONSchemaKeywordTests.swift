@@ -35,11 +35,11 @@ import Testing
         ),
         (
             #"{"contains": {"type": "string"}}"#, "[1, 2]",
-            #"expected an array with at least 1 elements that match "contains", found one with 0"#
+            #"expected an array whose number of elements that match "contains" is at least 1, found one with 0"#
         ),
         (
             #"{"contains": {"type": "string"}, "maxContains": 1}"#, #"["a", "b"]"#,
-            #"expected an array with at most 1 elements that match "contains", found one with 2"#
+            #"expected an array whose number of elements that match "contains" is at most 1, found one with 2"#
         ),
         (
             #"{"uniqueItems": true}"#, #"[{"a": 1, "b": 2}, 1, {"b": 2.0, "a": 1.0}]"#,
@@ -243,7 +243,7 @@ import Testing
         #expect(error?.kind == .decoding)
         #expect(
             error?.message
-                == "the JSON is not as expected: expected at most 8192 nested schemas, found more")
+                == "the JSON is not as expected: expected a value with at most 8192 nested schemas, found more")
     }
 
     @Test func expensiveCheckIsAborted() throws {

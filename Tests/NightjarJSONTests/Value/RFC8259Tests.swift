@@ -118,7 +118,7 @@ import Testing
         invalid("6", "infinity and NaN are not numbers", ["NaN", "Infinity", "-Infinity", "nan"]),
         invalid(
             "6", "a number beyond the range of a double is rejected",
-            [("1e999", "number out of the range of a double at line 1 column 1")]),
+            [("1e999", "a number is out of the range of a double at line 1 column 1")]),
     ]
 
     static let strings: [[Row]] = [

@@ -261,7 +261,7 @@ extension String {
         let second = try bench.get()
         #expect(second.source == .network && bench.requested.count == 2)
         #expect(bench.requested[1].headers["If-None-Match"] == nil)
-        #expect(second.decisions.explanation.contains("not stored in the cache: the response says no-store"))
+        #expect(second.decisions.explanation.contains("not stored in the cache: the response has no-store"))
     }
 
     @Test func variantsAreServedToMatchingRequests() throws {

@@ -16,7 +16,7 @@ import Testing
         for _ in 0..<3 {
             let response = try bench.get()
             #expect(response.source == .network)
-            #expect(response.decisions.explanation.contains("not stored in the cache: the response says no-store"))
+            #expect(response.decisions.explanation.contains("not stored in the cache: the response has no-store"))
         }
         #expect(bench.requested.count == 3)
         let statistics = try #require(bench.client.cache).statistics

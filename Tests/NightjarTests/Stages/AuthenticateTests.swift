@@ -132,7 +132,7 @@ import Testing
         let response = try await api.send(Request(.get, "/articles"))
         #expect(response.attempts == 1)
         let reported = response.decisions.first?.description ?? ""
-        #expect(reported.contains("the token had expired; waited 0.") && reported.contains(" s for refresh 1"))
+        #expect(reported.contains("or was about to expire; waited 0.") && reported.contains(" s for refresh 1"))
         #expect(server.lines == ["POST /v1/token -", "GET /v1/articles Bearer a1"])
     }
 

@@ -68,7 +68,7 @@ import Testing
         #expect(error?.kind == .protocol)
         #expect(
             error?.message
-                == "the server does not have the password: the proof in its Authentication-Info field (rspauth) is invalid"
+                == "the server did not prove that it has the password: rspauth in Authentication-Info is invalid"
         )
         #expect(error?.requestMayHaveBeenProcessed == true)
         #expect(server.requested.withLock { $0.count } == 2)
