@@ -72,7 +72,7 @@ struct VariantKey {
 }
 
 /// The normalized value of a field. Lines are joined, and blanks around commas are removed. If case is insignificant,
-/// the value is in lower case. Content codings are sorted.
+/// the value is in lower case without blanks. Content codings are sorted.
 enum VariantValue {
     /// Calls `body` with the normalized value and returns its result. Returns nil if the request does not have the
     /// field.
