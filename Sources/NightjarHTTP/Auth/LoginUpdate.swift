@@ -2,11 +2,12 @@
 ///
 ///     refresh, adoptLogin, logIn:
 ///       load ──usable token──▶ adopted
+///        ├─logged out──▶ ended
 ///        └─▶ lock ─▶ load ──usable token──▶ adopted
-///                     ├─▶ save the intent ─▶ exchange ─▶ save ─▶ refreshed, or unsaved
-///                     └─logged out──▶ ended
+///                     ├─logged out──▶ ended
+///                     └─▶ save the intent ─▶ exchange ─▶ save ─▶ refreshed, or unsaved
 ///     saveToken, logOut:
-///       load ─▶ save ─▶ refreshed, unsaved or ended
+///       load ─▶ save ─▶ refreshed, unsaved, ended or failed
 ///
 /// A save is a compare-and-swap on the version of the record. If another process has saved a record since the load, the
 /// update loads and decides again, so that it does not replace a record that it has not seen. The lock only prevents

@@ -11,11 +11,14 @@ public enum Storability: Sendable, Equatable {
         case request
         /// The response contains no-store.
         case noStore
-        /// The status is never stored, or must-understand applies and the status is not understood.
+        /// The status is never stored, the response is a 206 that cannot be stored as a part, or must-understand
+        /// applies and the status is not understood.
         case status
-        /// Vary contains `*`, or a credential for which there is no fingerprint function.
+        /// Vary contains `*`, an invalid name, too many names, or a credential for which there is no fingerprint
+        /// function.
         case vary
-        /// The response has no explicit lifetime, and its status does not permit a heuristic lifetime.
+        /// The response has no explicit lifetime and neither public nor private, and its status does not permit a
+        /// heuristic lifetime.
         case notAllowed
         /// The response is never fresh and has no validator.
         case useless

@@ -9,7 +9,8 @@ struct VariantKey {
 
     /// Returns the fields that Vary names with their values in the request, sorted by name.
     ///
-    /// - Returns: nil if Vary contains `*`, too many names, or a credential for which there is no fingerprint function.
+    /// - Returns: nil if Vary contains `*`, an invalid name, too many names, or a credential for which there is no
+    ///   fingerprint function.
     static func fields(
         named headers: Headers, of request: Headers, fingerprint: CacheRequest.Fingerprint?
     ) -> [StoredResponse.VariantField]? {

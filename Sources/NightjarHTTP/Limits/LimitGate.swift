@@ -12,7 +12,7 @@ public struct LimitGate: Sendable {
 
     public struct Settings: Sendable, Equatable {
         public var rate: RateLimiter.Rate?
-        /// The maximum number of concurrent exchanges, at least 1.
+        /// The maximum number of concurrent exchanges. Values below 1 count as 1. Nil for no limit.
         public var concurrency: Int?
         public var breaker: CircuitBreaker.Settings?
         /// True if the gate respects rate limit fields in responses. Does not affect Retry-After.
