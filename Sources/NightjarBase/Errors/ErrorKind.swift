@@ -29,18 +29,18 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
     case pinMismatch = 18
     /// The connection closed before the response was complete.
     case connectionLost = 19
-    /// The peer violated HTTP, or a redirect cannot be followed.
+    /// The peer violated HTTP or SOCKS, or a redirect cannot be followed.
     case `protocol` = 20
-    /// A head or a body exceeds its size limit.
+    /// A head, a body, a file or another value exceeds its size limit.
     case tooLarge = 21
 
-    /// The status is 401, or the login has ended.
+    /// The status is 401, or the client has no valid login.
     case unauthorized = 30
     /// The status is 403.
     case forbidden = 31
     /// The status is 404.
     case notFound = 32
-    /// The status is 429, or the call cannot wait for a limit of the client.
+    /// The status is 429, or the call cannot wait as long as a limit of the client or the server requires.
     case rateLimited = 33
     /// Any other unexpected status below 500.
     case client = 34

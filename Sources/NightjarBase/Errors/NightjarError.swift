@@ -1,6 +1,6 @@
 /// The failure of a call. Immutable. Has the size of one pointer.
 ///
-/// An error contains no secrets: the URL has no user info, and credentials in its query are masked.
+/// The message and the URL contain no secrets: the URL has no user info, and credentials in its query are masked.
 public struct NightjarError: Error, Sendable, CustomStringConvertible {
     /// The values of an error. `context` holds the request, the response and the decisions of the call.
     package struct Facts: Sendable {
@@ -61,8 +61,7 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
     public var attempts: Int { facts.attempts }
     /// The error code of the operating system, of a library (TLS, SQLite, zlib) or of a proxy. 0 if there is none.
     public var code: Int32 { facts.code }
-    /// True if the server may have processed the request although no response arrived. Sending the request again may
-    /// repeat its effect.
+    /// True if the server may have processed the request. Sending the request again may repeat its effect.
     public var requestMayHaveBeenProcessed: Bool { facts.requestMayHaveBeenProcessed }
     /// The wait before a new call can succeed: the server's Retry-After or the wait for a limit of the client.
     public var retryAfter: Duration? { facts.retryAfter }
@@ -92,7 +91,8 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         case .offline, .dns, .connect, .connectionLost, .timeout, .rateLimited: true
         // 408 Request Timeout and 425 Too Early (RFC 8470) are temporary conditions.
         case .client: [408, 425].contains(status)
-        // 501 and 505 are permanent. Without a status, the error reports an open circuit breaker, which is temporary.
+        // 501 and 505 are permanent. Without a status, the error reports an open circuit breaker or a failing login
+        // server, which are temporary.
         case .server: status.map { [500, 502, 503, 504].contains($0) } ?? true
         case .invalidArgument, .invalidURL, .invalidRequest, .forked, .closed, .reentrant, .cancelled: false
         case .tls, .pinMismatch, .protocol, .tooLarge, .noMemory, .decoding: false

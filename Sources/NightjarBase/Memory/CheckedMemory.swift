@@ -3,7 +3,7 @@ import Glibc
 @_spi(CustomByteBufferAllocator) import NIOCore
 
 // Allocates memory for content whose size is decided by a server or by the caller. Swift ends the process if an
-// allocation fails; these functions throw instead.
+// allocation fails; these functions throw instead if they need more than 64 KiB.
 
 extension ByteBuffer {
     /// Copies `bytes`.

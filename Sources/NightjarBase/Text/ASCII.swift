@@ -26,7 +26,7 @@ public enum ASCII {
         return at == a.count
     }
 
-    /// Returns true if `bytes` equals the UTF-8 of `text`. Compares with one memcmp, unlike `elementsEqual`.
+    /// Returns true if `bytes` equals the UTF-8 of `text`. Uses memcmp if the string is contiguous.
     @inlinable
     public static func isSame(_ bytes: UnsafeRawBufferPointer, _ text: String) -> Bool {
         let same = text.utf8.withContiguousStorageIfAvailable { text in

@@ -39,8 +39,8 @@ extension Base64 {
             }, as: UTF8.self)
     }
 
-    /// Decodes base64. Padding is optional. Returns nil if the text is invalid or its unused trailing bits are not
-    /// zero. RFC 4648 section 4.
+    /// Decodes base64. Padding is optional, and its length is not checked. Returns nil if the text is invalid or its
+    /// unused trailing bits are not zero. RFC 4648 section 4.
     @inlinable
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         var bytes = Array(text)

@@ -19,7 +19,7 @@ package enum PercentEncoding {
     }
 
     /// Writes a path or query that may be incompletely encoded. Allowed bytes and `%XX` are kept. Other bytes (spaces,
-    /// quotes, UTF-8, a lone `%`) are encoded.
+    /// double quotes, UTF-8, a lone `%`) are encoded.
     ///
     /// - Throws: `invalid_url` for a control character, which is never valid in a URL and often indicates an injection.
     package static func writeTarget(

@@ -1,8 +1,8 @@
 /// Decides by name which header fields, query items, form items, JSON members, XML elements and log fields contain
 /// credentials.
 ///
-/// All code that masks, drops or replaces credentials uses these rules. A name is split into words, and case and
-/// separators are ignored: `X-JWT` becomes `jwt`; `api_key`, `apiKey` and `APIKey2` all become `api key`.
+/// All code that masks or replaces credentials uses these rules. A name is split into lower-case words at separators
+/// and capitals: `X-JWT` becomes `jwt`; `api_key`, `apiKey` and `APIKey2` all become `api key`.
 @usableFromInline
 package enum SecretNames {
     /// The kind of data that a name labels.
@@ -10,7 +10,7 @@ package enum SecretNames {
     package enum Place: Sendable {
         /// A header field. More words mark a field name as secret than an item name.
         case field
-        /// A query item, a form item, a JSON member or a field of a log line.
+        /// A query item, a form item, a JSON member, an XML element or a field of a log line.
         case item
     }
 
@@ -22,7 +22,7 @@ package enum SecretNames {
         case strong
     }
 
-    /// Returns true if a value with this name is probably a credential.
+    /// Returns true if a value with this name may be a credential.
     ///
     /// - Parameter name: the name as plain text, without percent-encoding and escapes.
     @inlinable
@@ -39,7 +39,7 @@ package enum SecretNames {
     @usableFromInline
     package static func strength(_ name: [UInt8], _ place: Place) -> Strength { Words(name).strength(in: place) }
 
-    /// Returns true if the value of a query or form item is probably a credential.
+    /// Returns true if the value of a query or form item may be a credential.
     ///
     /// - Parameters:
     ///   - name: the name as written in a URL: `client%5Fsecret`.
@@ -202,7 +202,7 @@ extension SecretNames {
         "idempotencykey", "secwebsocketkey", "secwebsocketaccept", "surrogatekey", "publickeypins",
         "accesscontrolallowcredentials", "statuscode", "responsecode", "errorcode",
     ]
-    /// Last words of names that describe a credential but do not contain it: `token_type`.
+    /// Last words of item names that describe a credential but do not contain it: `token_type`.
     private static let descriptions: Set<String> = [
         "type", "url", "uri", "scheme", "expires", "expiry", "expiration", "ttl", "lifetime", "duration", "age",
         "count", "length", "size", "limit", "policy", "hint", "algorithm", "alg", "format", "required", "enabled",

@@ -22,7 +22,7 @@ public struct Timestamp: Sendable, Hashable {
         self.nanoseconds = nanoseconds
     }
 
-    /// Creates a timestamp, rounded to microseconds: a double has no more precision for current times.
+    /// Creates a timestamp, rounded to microseconds, which is about the precision of a double for current times.
     public init?(secondsSince1970 seconds: Double) {
         let whole = seconds.rounded(.down)
         let microseconds = ((seconds - whole) * 1e6).rounded()

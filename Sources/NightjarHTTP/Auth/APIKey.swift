@@ -85,7 +85,7 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: []) }
 
     /// Returns the request with the key. Returns the request unchanged if it already has a value in the place of the
-    /// key.
+    /// key. For a cookie, any Cookie field that the caller has set counts as such a value.
     ///
     /// The caller must check that the origin may receive the key.
     ///

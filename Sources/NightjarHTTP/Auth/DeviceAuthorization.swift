@@ -15,7 +15,7 @@ public struct DeviceAuthorization: Sendable, Equatable, CustomStringConvertible,
     /// The lifetime if the response has no `expires_in`, which RFC 8628 requires.
     private static let defaultLifetime = Duration.seconds(900)
     private static let longest = Duration.seconds(86_400)
-    /// The minimum interval. Fractions of a second violate RFC 8628 but are useful in tests.
+    /// The minimum interval. Intervals below a second are useful in tests.
     private static let shortestInterval = Duration.milliseconds(50)
 
     public var description: String { "device authorization ***" }

@@ -22,7 +22,7 @@ public struct DeviceFlow: Sendable {
         /// The user did not enter the code in time.
         case expired
         case refused(TokenResponse.Refusal)
-        /// The token endpoint could not be polled, and another poll would fail as well.
+        /// A poll failed with an error that is not retryable.
         case failed(ErrorKind, String)
     }
 
@@ -64,7 +64,7 @@ public struct DeviceFlow: Sendable {
     }
 
     /// Handles the response of the token endpoint. Each consecutive temporary error doubles the wait before the next
-    /// poll.
+    /// poll, up to 64 times the interval.
     public mutating func received(_ result: Result<TokenResponse, NightjarError>, now: UInt64) -> [Action] {
         guard case .polling = state else { return [] }
         switch result {

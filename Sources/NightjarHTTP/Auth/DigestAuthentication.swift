@@ -72,8 +72,8 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
         guard let best = strongest.first(where: { $0.admits(body) }) else {
             return .stop(known.isEmpty ? .notSupported : .bodyIsNotInMemory)
         }
-        // `stale=true` means that the password was correct. The client accepts `stale=true` once per call, to prevent
-        // an endless loop.
+        // `stale=true` means that the password was correct. After the first repetition of a call, the client accepts
+        // `stale=true` once, to prevent an endless loop.
         guard rounds == 0 || rounds == 1 && best.isStale else {
             session = nil
             return .stop(.refused)
@@ -87,7 +87,8 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
     /// Returns the Authorization value for a request that was challenged, and increments the nonce count.
     ///
     /// - Parameter random: ``randomByteCount`` unpredictable bytes.
-    /// - Returns: nil if there is no challenge for this origin, or if the challenge cannot be used with this body.
+    /// - Returns: nil if there is no challenge for this origin, or if the challenge cannot be used with this body or in
+    ///   a field value.
     public mutating func authorization(
         _ method: Method, _ url: RequestURL, body: RequestBody, random: [UInt8]
     ) -> String? {
@@ -95,7 +96,8 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
             session.challenge.admits(body), let hash = hashes[session.challenge.algorithm]
         else { return nil }
         session.count += 1
-        // The session key depends on the client nonce of the first request, so later requests send the same nonce.
+        // The key of a session algorithm depends on the client nonce of the first request, so later requests send the
+        // same client nonce.
         let clientNonce = session.key?.clientNonce ?? Base64.encode(random)
         let key =
             session.key?.value
@@ -124,8 +126,8 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
     /// - Parameters:
     ///   - info: the value of Authentication-Info.
     ///   - credentials: the Authorization value of the request.
-    /// - Returns: false if the server's proof (rspauth) is invalid. The server then does not have the password, and its
-    ///   response must not be trusted.
+    /// - Returns: false if the server's proof (rspauth) is invalid. The server has then not proven that it has the
+    ///   password, and its response must not be trusted.
     public mutating func accepted(_ info: String?, to credentials: String, from origin: Origin) -> Bool {
         guard let info, let info = Challenge.parse(["Digest " + info]).first else { return true }
         guard isProof(info, for: credentials) else { return false }

@@ -54,7 +54,7 @@ struct DigestResponse {
         Hexadecimal.encode(hash(Array(text.utf8)))
     }
 
-    /// The user name, hashed as in section 3.4.4, or encoded as in RFC 8187 if it is not ASCII.
+    /// The user name, hashed as in section 3.4.4, or encoded as in RFC 8187 if it is not printable ASCII.
     private var userParameter: String {
         if challenge.hashesUser {
             return "username=\"\(DigestResponse.digest("\(user):\(challenge.realm)", hash))\""

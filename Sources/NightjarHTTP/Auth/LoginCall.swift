@@ -47,7 +47,8 @@ public struct RefreshCall: Sendable, CustomStringConvertible, CustomReflectable 
     public var description: String { "\(method) refresh ***" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// - Throws: `invalid_argument` if the token cannot be inserted at ``tokenPlace``.
+    /// - Throws: `invalid_argument` if the token cannot be inserted at ``tokenPlace``; `invalid_request` if the JSON
+    ///   contains a value that cannot be encoded.
     public func request(refreshToken: String) throws(NightjarError) -> Request {
         switch body {
         case .json(let template):

@@ -60,7 +60,7 @@ extension LoginUpdate {
     }
 
     public indirect enum Outcome: Sendable, Equatable {
-        /// A token that was found in the store.
+        /// A token that was found in the store, or the token of a login whose failed save may have succeeded.
         case adopted(Token)
         /// A new token, which was saved in the store.
         case refreshed(Token)

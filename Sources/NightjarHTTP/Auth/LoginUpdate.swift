@@ -2,19 +2,21 @@
 ///
 ///     refresh, adoptLogin, logIn:
 ///       load ──usable token──▶ adopted
+///        ├─logged out──▶ ended
 ///        └─▶ lock ─▶ load ──usable token──▶ adopted
-///                     ├─▶ save the intent ─▶ exchange ─▶ save ─▶ refreshed, or unsaved
-///                     └─logged out──▶ ended
+///                     ├─logged out──▶ ended
+///                     └─▶ save the intent ─▶ exchange ─▶ save ─▶ refreshed, or unsaved
 ///     saveToken, logOut:
-///       load ─▶ save ─▶ refreshed, unsaved or ended
+///       load ─▶ save ─▶ refreshed, unsaved, ended or failed
 ///
 /// A save is a compare-and-swap on the version of the record. If another process has saved a record since the load, the
-/// update loads and decides again, so that an older login never replaces a later login. The lock only prevents two
-/// processes from spending the same refresh token. A login and a logout need no lock: if they change the record, the
-/// save of the process that holds the lock fails with a conflict.
+/// update loads and decides again, so that it does not replace a record that it has not seen. The lock only prevents
+/// two processes from spending the same refresh token. A login and a logout need no lock: if they change the record,
+/// the save of the process that holds the lock fails with a conflict.
 ///
 /// The intent is saved before the refresh token is spent. It contains the idempotency key with which another process
-/// can repeat the exchange and receive the same response. The new token is saved before it is used.
+/// can repeat the exchange. A server that supports the key then sends the same response. A refreshed token is saved
+/// before it is used, unless the save fails.
 ///
 /// Each event returns the next action to carry out.
 public struct LoginUpdate: Sendable {
@@ -358,7 +360,7 @@ public struct LoginUpdate: Sendable {
         return .save(login, replacing: exchange.over?.version, isCritical: true)
     }
 
-    /// Ends the update because the store cannot be read or written. A new login is used without the store.
+    /// Ends the update because the store cannot be used. A new login is used without the store.
     private mutating func storeFailed() -> Action {
         guard case .saveToken(let token) = purpose else { return end(.failed(.storage)) }
         return end(.unsaved(UnsavedLogin(token: token, origin: .login(before: seen, mayBeStored: mayBeStored))))
@@ -374,7 +376,7 @@ public struct LoginUpdate: Sendable {
         return end(.failed(.storage))
     }
 
-    /// The number of conflicts after which the update fails. Each conflict means that another process has saved a
-    /// record.
+    /// The number of conflicts after which the update treats the store as failed. A conflict means that another client
+    /// has changed the record.
     private static let maximumRounds = 16
 }

@@ -1,4 +1,5 @@
-/// The version of a record in a credential store. Two records of one store never have the same version.
+/// The version of a record in a credential store. Two records have different versions unless the store was deleted
+/// between their saves.
 public struct LoginVersion: Sendable, Hashable, CustomStringConvertible {
     /// The login: a random number that is chosen at login and kept by every refresh.
     public var lineage: UInt64
@@ -101,7 +102,8 @@ public struct PendingExchange: Sendable, Equatable, CustomStringConvertible, Cus
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The token in a client's configuration. Used only while the store holds no login and has not held this token before.
+/// The token in a client's configuration. Used only while the store holds no login, and not if the record shows that
+/// the token was used before.
 public struct ConfiguredToken: Sendable, Equatable {
     public var token: Token
     /// A digest of the token. The store records the digest to show that the token was used.

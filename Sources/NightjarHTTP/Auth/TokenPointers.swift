@@ -10,7 +10,8 @@ public struct TokenPointers: Sendable, Equatable {
     public var access = JSONPointer(tokens: ["access_token"])
     public var refresh = JSONPointer(tokens: ["refresh_token"])
     public var expiry = Expiry.lifetime(JSONPointer(tokens: ["expires_in"]))
-    /// The Authorization scheme for the token. If the response contains none, the scheme is Bearer.
+    /// The Authorization scheme for the token. If the response contains none, the scheme is that of the refreshed
+    /// token, or Bearer.
     public var type = JSONPointer(tokens: ["token_type"])
     public var scope = JSONPointer(tokens: ["scope"])
 
@@ -21,9 +22,9 @@ public struct TokenPointers: Sendable, Equatable {
     /// - Parameters:
     ///   - old: the token that was refreshed. Its refresh token, type and scope are used if the response lacks them.
     ///   - now: the time at which the request was sent.
-    /// - Throws: `decoding` if a successful response contains no token; `too_large` if the response exceeds 1 MiB;
-    ///   `rate_limited`, `connection_lost`, `server` or `protocol` for a status that is neither a success nor a
-    ///   refusal. Messages do not quote the response, which may contain secrets.
+    /// - Throws: `decoding` if a successful response is not JSON, contains no token or has an invalid token type;
+    ///   `too_large` if the response exceeds 1 MiB; `rate_limited`, `connection_lost`, `server` or `protocol` for a
+    ///   status that is neither a success nor a refusal. Messages do not quote the response, which may contain secrets.
     public func read(
         status: Int, body: UnsafeRawBufferPointer, replacing old: Token? = nil, at now: Timestamp
     ) throws(NightjarError) -> TokenResponse {

@@ -158,8 +158,8 @@ public struct TokenRefresh: Sendable {
         if running != nil { return [join(call, wasSent: false)] }
         let isDue = held.canRefresh && held.refreshesFrom.map { $0 <= now.wall } ?? false
         guard held.failure != nil || isDue else { return [.attach(call, held.version)] }
-        // The refresh limit is reached, because the server issues tokens with a short lifetime. The current token is
-        // sent. If the token has expired, the server responds with 401.
+        // The refresh limit is reached, so the current token is sent although a refresh is due. If the token has
+        // expired, the server responds with 401.
         if held.failure == nil, held.mayServe, pause(at: now) != nil { return [.attach(call, held.version)] }
         return [join(call, wasSent: false)] + start(at: now)
     }
@@ -197,7 +197,8 @@ public struct TokenRefresh: Sendable {
         _ refresh: Refresh, expiry: Timestamp?, canRefresh: Bool, wasExchanged: Bool = true, at now: Moment
     ) -> [Action] {
         if !wasExchanged, running?.refresh == refresh { _ = starts.popLast() }
-        // A refresh that timed out may still succeed. Its token is used unless a later refresh has succeeded.
+        // A refresh that timed out may still succeed. Its token is used unless a later refresh has succeeded, or a
+        // login or logout has occurred since its start.
         guard held != nil, refresh.number > settledNumber else { return [] }
         settledNumber = refresh.number
         return hold(expiry: expiry, canRefresh: canRefresh, mayServe: true, at: now)

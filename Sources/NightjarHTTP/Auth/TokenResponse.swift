@@ -23,8 +23,8 @@ public enum TokenResponse: Sendable, Equatable {
 
     /// - Parameters:
     ///   - old: the token that was refreshed. Its refresh token, type and scope are used if the response lacks them.
-    ///   - now: the time at which the request was sent. The lifetime is counted from this time, so the calculated
-    ///     expiry is never too late.
+    ///   - now: the time at which the request was sent. The lifetime is counted from this time, because the server
+    ///     issues the token later.
     /// - Throws: `too_large` if the response exceeds 1 MiB; `decoding` if the response is invalid, or if the token type
     ///   is neither Bearer nor the type of `old`. Messages do not quote tokens.
     public init(

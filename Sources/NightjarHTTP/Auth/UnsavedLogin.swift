@@ -35,7 +35,7 @@ public struct UnsavedLogin: Sendable, Equatable {
     public let token: Token
     let origin: Origin
     /// The value for ``StoredLogin/configured`` in the record that could not be saved. Without this value, another
-    /// client would spend the configured token again.
+    /// client could spend the configured token again.
     var configured: UInt64?
     /// The idempotency key of an exchange whose response was lost and whose intent was not saved. The next exchange
     /// uses this key again, because another key would spend the refresh token twice.

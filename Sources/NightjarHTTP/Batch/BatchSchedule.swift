@@ -18,7 +18,7 @@ public struct BatchSchedule: Sendable {
 
     private enum State { case open, closing, over }
 
-    /// The default number of concurrent calls: the number of connections that browsers open to one host.
+    /// The default number of concurrent calls: the number of HTTP/1.1 connections that browsers open to one host.
     public static let usualConcurrency = 6
 
     private let count: Int

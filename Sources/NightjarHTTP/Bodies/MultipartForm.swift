@@ -4,7 +4,7 @@ import NIOCore
 /// section 4.10.21.8).
 ///
 /// Files are referenced, not read, so a form of many gigabytes takes a few kilobytes. Sending it again produces the
-/// same bytes.
+/// same bytes if the files have not changed.
 public struct MultipartForm: Sendable {
     public enum Content: Sendable {
         case bytes(ByteBuffer)
@@ -43,8 +43,8 @@ public struct MultipartForm: Sendable {
 
     public var contentType: String { "multipart/form-data; boundary=\(boundary)" }
 
-    /// - Throws: `invalid_request` for a part without a name, a control character in a name or type, a reserved header,
-    ///   a negative length, or a total length beyond 64 bits.
+    /// - Throws: `invalid_request` for a part without a name, a control character in a name, an invalid content type, a
+    ///   reserved header, a negative length, or a total length that exceeds `Int.max`.
     public init(
         _ parts: [Part], using random: inout some RandomNumberGenerator
     ) throws(NightjarError) {
@@ -72,7 +72,7 @@ public struct MultipartForm: Sendable {
     /// Returns a copy in which unknown file lengths are filled in.
     ///
     /// - Parameter length: returns the size of a file in bytes.
-    /// - Throws: the errors of `length`; `invalid_request` if the total length exceeds 64 bits.
+    /// - Throws: the errors of `length`; `invalid_request` if the total length exceeds `Int.max`.
     public func measured(
         by length: (_ path: String) throws(NightjarError) -> Int
     ) throws(NightjarError) -> MultipartForm {

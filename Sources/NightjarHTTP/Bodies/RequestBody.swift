@@ -24,7 +24,7 @@ public enum RequestBody: Sendable {
         if case .none = self { false } else { true }
     }
 
-    /// True if the body is not in memory, but supplied or read while it is sent.
+    /// True if the body is a stream, a file or a form, which is supplied or read while it is sent.
     public var isStreamedFromCaller: Bool {
         switch self {
         case .none, .bytes: false
@@ -42,7 +42,7 @@ public enum RequestBody: Sendable {
         }
     }
 
-    /// The pieces to read and send, in order. Nil if no file has to be read.
+    /// The pieces to read and send, in order. Nil if the body is neither a file nor a form.
     public var pieces: BodyPieces? {
         switch self {
         case .none, .bytes, .stream: nil

@@ -81,7 +81,7 @@ public struct CacheFetch: Sendable, Equatable {
     }
 
     public let because: CacheStatus.ForwardReason
-    /// The index of the candidate that a 304 may confirm. If nil, the caller receives a 304.
+    /// The index of the candidate that a 304 may confirm. If nil, a 304 is passed to the caller.
     public var validating: Int?
     /// Fields that replace the request's fields of the same names.
     public var sets: [Field] = []

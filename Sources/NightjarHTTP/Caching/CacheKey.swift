@@ -23,10 +23,11 @@ public struct CacheKey: Hashable, Sendable {
     public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
-/// The owner of stored responses. A response to a request with one credential is never served to a request with another
-/// credential or with none.
+/// The owner of stored responses. A response to a request of one login is not served to a request of another login or
+/// to a request without credentials.
 public struct CachePartition: Hashable, Sendable {
-    /// A hash that does not reveal the credential. Both numbers are zero without a credential.
+    /// A hash that does not reveal the credential, or the lineage of a login. Both numbers are zero without a
+    /// credential.
     public let high: UInt64
     public let low: UInt64
 

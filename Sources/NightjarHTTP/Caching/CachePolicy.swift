@@ -2,7 +2,7 @@
 public enum CachePolicy: String, CaseIterable, Sendable {
     /// RFC 9111: fresh responses are served, stale responses are validated.
     case `protocol` = "protocol"
-    /// Stored responses are not served. The new response is stored.
+    /// Stored responses are not served. The new response is stored if it may be stored.
     case reload = "reload"
     /// Stored responses are served only after the server has confirmed them. Fresh responses marked immutable (RFC
     /// 8246) are served without validation.
@@ -13,9 +13,10 @@ public enum CachePolicy: String, CaseIterable, Sendable {
     case cacheElseLoad = "cache_else_load"
     /// Like `cacheElseLoad`, but the call fails with `cache_miss` if nothing is stored. The server is never contacted.
     case cacheOnly = "cache_only"
-    /// Stored responses of any age are served immediately. Stale responses are revalidated in the background.
+    /// Stored responses of any age are served immediately. Stale responses are revalidated in the background. The
+    /// exceptions of ``cacheElseLoad`` apply.
     case offlineFirst = "offline_first"
 
-    /// True if stored responses of any age are served.
+    /// True if stored responses of any age are served, with the exceptions of ``cacheElseLoad``.
     public var ignoresAge: Bool { self == .cacheElseLoad || self == .cacheOnly || self == .offlineFirst }
 }

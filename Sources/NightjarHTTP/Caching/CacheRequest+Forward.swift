@@ -59,7 +59,8 @@ extension CacheRequest {
         return .validate(fetch)
     }
 
-    /// Returns a list of the entity tags of all usable candidates and of the caller's If-None-Match. Section 4.3.2.
+    /// Returns a list of the entity tags of the usable candidates (at most ``largestTagCount``) and of the caller's
+    /// If-None-Match. Section 4.3.2.
     ///
     /// - Returns: nil if the caller's list contains `*`, because a 304 would then not identify a candidate.
     private func tags(_ candidates: [StoredResponse], first: String) -> String? {

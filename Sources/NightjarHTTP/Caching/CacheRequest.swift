@@ -91,11 +91,11 @@ public final class CacheRequest: Sendable {
             ? self : CacheRequest(self, policy, acceptsDecoded: acceptsDecoded)
     }
 
-    /// True if stored responses are looked up for the request. Other requests bypass the cache.
+    /// True for GET and HEAD, unless no-store in the request prevents the lookup of stored responses.
     public var concernsCache: Bool { isLookedUp && (!directives.noStore || isCacheOnly) }
 
-    /// True if the request permits storing the response. A response to HEAD has no body and only updates stored
-    /// responses.
+    /// True for GET without no-store. A response to HEAD has no body and only updates stored responses. Responses to
+    /// POST have separate rules.
     public var mayBeStored: Bool { method == .get && !directives.noStore }
 
     /// True if the request limits the age of the response. A stored response may then become unusable before it is

@@ -22,7 +22,7 @@ public struct CacheStatus: Sendable, Equatable {
     public var forwarded: ForwardReason?
     /// The status of the server's response. Nil if it is also the status of the response to the caller.
     public var forwardedStatus: Int?
-    /// The time until the response becomes stale, in seconds. Negative if it is stale.
+    /// The time until the response becomes stale, in seconds. Zero or less if it is stale.
     public var timeToLive: Int64?
     /// True if the response was stored.
     public var isStored = false
@@ -78,8 +78,8 @@ extension Headers {
 }
 
 extension StoredResponse {
-    /// Returns the head of a response from the cache, with Age, Cache-Status and, for a part, Content-Range. RFC 9111
-    /// section 5.1.
+    /// Returns the head of a response from the cache, with Age, Cache-Status and, for a part or a 416, Content-Range.
+    /// RFC 9111 section 5.1.
     ///
     /// The head can be reused for equal hits and statuses, which are usually equal within one second.
     public func head(for hit: CacheHit, _ cacheStatus: CacheStatus) -> ResponseHead {

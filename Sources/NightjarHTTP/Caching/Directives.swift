@@ -53,7 +53,7 @@ struct Directives {
         return nil
     }
 
-    /// Advances to the next comma. Returns false if other characters than blanks precede the comma.
+    /// Advances to the next comma. Returns false if characters other than blanks precede the comma.
     private mutating func endElement() -> Bool {
         var isClean = true
         while at < bytes.count, bytes[at] != UInt8(ascii: ",") {

@@ -2,7 +2,7 @@
 public struct Freshness: Sendable, Equatable {
     /// The freshness lifetime in seconds, counted from the generation of the response.
     public let lifetime: Int64
-    /// True if the lifetime was estimated from Last-Modified, because the server did not specify one.
+    /// True if the server did not specify a lifetime. The lifetime is then estimated from Last-Modified, or zero.
     public let isHeuristic: Bool
     let directives: ResponseDirectives
     let isInvalidated: Bool
@@ -15,7 +15,7 @@ public struct Freshness: Sendable, Equatable {
 
     /// The heuristic lifetime is the time since the last change divided by this number.
     static let heuristicFraction: Int64 = 10
-    /// The longest heuristic lifetime in seconds: a week, as in browsers. Many servers send a Last-Modified in 1970,
+    /// The longest heuristic lifetime in seconds: a week, as in Firefox. Many servers send a Last-Modified in 1970,
     /// which would result in a lifetime of more than five years.
     static let maximumGuess: Int64 = 7 * 86_400
     /// The tolerated difference between two clock readings in milliseconds, because one reading may come from a coarse
@@ -112,7 +112,8 @@ public struct Freshness: Sendable, Equatable {
         Timestamp(millisecondsSince1970: received).flatMap { $0.later(by: .milliseconds(lifetime * 1000 - initialAge)) }
     }
 
-    /// Returns true if the response is stale by at most `seconds`. False if its age is unknown.
+    /// Returns true if the response is fresh, or stale by at most `seconds`. Returns false if `seconds` is nil or the
+    /// age is unknown.
     func isStale(within seconds: Int64?, _ now: Int64) -> Bool {
         guard let seconds, !isFromFuture(now) else { return false }
         return age(atMilliseconds: now) - lifetime * 1000 <= min(seconds, DeltaSeconds.largest) * 1000

@@ -1,7 +1,7 @@
 /// The stored responses that a response to an unsafe request invalidates. RFC 9111 section 4.4.
 public enum Invalidation {
     /// Returns the URLs whose stored responses are invalidated: the request's URL, and the URLs of the same origin in
-    /// Location and Content-Location.
+    /// Location and Content-Location. At most ``largestCount``.
     ///
     /// - Returns: an empty list for a safe method or an error response.
     public static func urls(_ method: Method, _ url: RequestURL, _ head: ResponseHead) -> [RequestURL] {

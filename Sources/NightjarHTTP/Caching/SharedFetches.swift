@@ -54,7 +54,7 @@ public struct SharedFetches: Sendable {
         return .waiter
     }
 
-    /// Returns true if the last response for the key could not be stored.
+    /// Returns true if the key is remembered as not storable.
     public func isKnownNotStorable(_ key: CacheKey) -> Bool {
         !notStorableKeys.isEmpty && notStorableKeys.contains(key)
     }

@@ -11,11 +11,14 @@ public enum Storability: Sendable, Equatable {
         case request
         /// The response contains no-store.
         case noStore
-        /// The status is never stored, or must-understand applies and the status is not understood.
+        /// The status is never stored, the response is a 206 that cannot be stored as a part, or must-understand
+        /// applies and the status is not understood.
         case status
-        /// Vary contains `*`, or a credential for which there is no fingerprint function.
+        /// Vary contains `*`, an invalid name, too many names, or a credential for which there is no fingerprint
+        /// function.
         case vary
-        /// The response has no explicit lifetime, and its status does not permit a heuristic lifetime.
+        /// The response has no explicit lifetime and neither public nor private, and its status does not permit a
+        /// heuristic lifetime.
         case notAllowed
         /// The response is never fresh and has no validator.
         case useless
@@ -26,8 +29,7 @@ public enum Storability: Sendable, Equatable {
 }
 
 extension CacheRequest {
-    /// Decides whether the response to this request is stored, and in what form. Allocates no memory if the response is
-    /// refused for another reason than Vary.
+    /// Decides whether the response to this request is stored, and in what form.
     ///
     /// - Parameters:
     ///   - isDecoded: true if the body will be stored without its content codings.
@@ -41,7 +43,8 @@ extension CacheRequest {
     }
 
     /// Decides whether the response to this POST request is stored as the response to later GET and HEAD requests. This
-    /// requires an explicit lifetime and a Content-Location equal to the target URL. RFC 9110 section 9.3.3.
+    /// requires the status 200, an explicit lifetime and a Content-Location equal to the target URL. RFC 9110 section
+    /// 9.3.3.
     public func storability(
         ofPosted head: ResponseHead, to url: RequestURL, isDecoded: Bool = false, requested: Timestamp,
         received: Timestamp
@@ -156,8 +159,8 @@ extension CacheRequest {
 extension StoredResponse {
     /// Completes a stored response after its body has arrived.
     ///
-    /// If the body of a part is shorter than its Content-Range, it is stored as a shorter part, because the positions
-    /// of the received bytes are known. Section 3.3.
+    /// If the body of a part without Content-Length is shorter than its Content-Range, it is stored as a shorter part,
+    /// because the positions of the received bytes are known. Section 3.3.
     ///
     /// - Parameter contentLength: the number of stored bytes.
     /// - Returns: nil if the length of the body does not match the fields, because incomplete responses are not stored.

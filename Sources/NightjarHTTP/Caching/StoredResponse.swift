@@ -20,7 +20,7 @@ public struct StoredResponse: Sendable, Equatable {
     /// The length of the stored body in bytes.
     public var contentLength = 0
 
-    /// - Parameter head: the head without connection fields.
+    /// - Parameter head: the head. Its fields are stored unchanged.
     public init(_ head: ResponseHead, requested: Timestamp, received: Timestamp) {
         status = head.status
         reason = head.reason

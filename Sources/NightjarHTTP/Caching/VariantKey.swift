@@ -9,7 +9,8 @@ struct VariantKey {
 
     /// Returns the fields that Vary names with their values in the request, sorted by name.
     ///
-    /// - Returns: nil if Vary contains `*`, too many names, or a credential for which there is no fingerprint function.
+    /// - Returns: nil if Vary contains `*`, an invalid name, too many names, or a credential for which there is no
+    ///   fingerprint function.
     static func fields(
         named headers: Headers, of request: Headers, fingerprint: CacheRequest.Fingerprint?
     ) -> [StoredResponse.VariantField]? {
@@ -72,7 +73,7 @@ struct VariantKey {
 }
 
 /// The normalized value of a field. Lines are joined, and blanks around commas are removed. If case is insignificant,
-/// the value is in lower case. Content codings are sorted.
+/// the value is in lower case without blanks. Content codings are sorted.
 enum VariantValue {
     /// Calls `body` with the normalized value and returns its result. Returns nil if the request does not have the
     /// field.

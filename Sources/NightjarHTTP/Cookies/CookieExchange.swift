@@ -62,7 +62,7 @@ extension CookieJar {
 
 extension CookieJar.Snapshot {
     /// Adds deletions for the cookies in `given` that this content no longer has. A jar records a bounded number of
-    /// deletions. Otherwise, a cookie whose record was dropped would stay in the file.
+    /// deletions, so a cookie whose record was dropped would otherwise stay in the file.
     fileprivate func withDeletions(of given: CookieJar.Snapshot) -> CookieJar.Snapshot {
         let kept = Set(cookies.map(\.identity))
         var result = self

@@ -1,4 +1,4 @@
-/// Combines the jar's cookies and the call's cookies in one Cookie field (RFC 6265 section 5.4). No name is sent twice.
+/// Combines the jar's cookies and the call's cookies in one Cookie field (RFC 6265 section 5.4).
 public enum CookieField {
     /// - Parameters:
     ///   - kept: the jar's cookies, as a field value. Nil if there are none.

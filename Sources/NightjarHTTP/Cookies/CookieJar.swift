@@ -214,7 +214,8 @@ public struct CookieJar: Sendable {
     /// Stores a cookie from a program or a file, regardless of the policy. The cookie may replace a Secure cookie. The
     /// jar sets the times of the cookie.
     ///
-    /// - Throws: the reason if the domain is a public suffix or has no room.
+    /// - Throws: the reason if the cookie is not host-only and its domain is a public suffix, or if the domain has no
+    ///   room.
     @discardableResult
     public mutating func add(_ cookie: Cookie, at now: Double) throws(CookieRefusal) -> Outcome {
         guard isAllowed(cookie) else { throw .publicSuffix }

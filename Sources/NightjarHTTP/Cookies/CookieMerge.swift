@@ -29,7 +29,7 @@ extension CookieJar {
     }
 
     /// Merges the newer cookies and deletions of `other`. Jars that merge each other's snapshots converge to the same
-    /// content, regardless of the order and number of merges.
+    /// content, regardless of the order and number of merges, unless a limit evicts cookies.
     ///
     /// The last change wins: an older copy replaces nothing and does not undo a later deletion. If times are equal, a
     /// deletion wins over a cookie. Cookies without a modification time, which were never in a jar, are not merged; use

@@ -21,7 +21,8 @@ public enum CookieRefusal: Error, Hashable, Sendable, CaseIterable, CustomString
     case secureFromPlain
     /// The cookie was not received over https and would shadow a Secure cookie of the same name.
     case overwritesSecure
-    /// The attributes required by the name's prefix (`__Secure-`, `__Host-`) are missing.
+    /// The attributes required by the name's prefix (`__Secure-`, `__Host-`) are missing, or the value of a cookie
+    /// without a name begins with such a prefix.
     case prefix
     /// The cookie has SameSite=None but not Secure.
     case crossSiteNotSecure

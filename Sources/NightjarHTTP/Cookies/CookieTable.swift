@@ -1,7 +1,8 @@
-/// The cookies of a jar, indexed by domain, within the limits of RFC 6265bis section 6.1.
+/// The cookies of a jar, indexed by domain, limited to the numbers in RFC 6265bis section 6.1.
 ///
-/// Storing and sending examine the cookies of the host and of its parent domains, but not the whole table. ``visited``
-/// counts the examined cookies, for tests.
+/// Sending examines the cookies of the host and of its parent domains. Storing may also examine subdomains that have a
+/// Secure cookie of the same name. Only evictions examine the whole table. ``visited`` counts the examined cookies, for
+/// tests.
 struct CookieTable: Sendable {
     /// The maximum number of cookies of one domain, host-only or not.
     static let maximumPerDomain = 50

@@ -70,7 +70,8 @@ public enum CookiesText {
 
     // MARK: Reading
 
-    /// Adds the cookies of a file to `jar`. If two lines have the same identity, the later line is used.
+    /// Adds the cookies of a file to `jar`. If two lines have the same identity, the later line is used unless it has
+    /// expired.
     public static func read(_ file: UnsafeRawBufferPointer, into jar: inout CookieJar, at now: Double) -> Report {
         var report = Report()
         var number = 0

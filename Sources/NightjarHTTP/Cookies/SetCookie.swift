@@ -1,7 +1,8 @@
 /// A parsed Set-Cookie field that has not been validated. RFC 6265bis section 5.6.
 ///
 /// The parser is more lenient than the grammar. Unknown and overlong attributes are ignored. If an attribute repeats,
-/// the last one is used. See ``CookieRefusal`` for the reasons of rejection.
+/// the last one is used, but an invalid Expires or Max-Age is ignored. See ``CookieRefusal`` for the reasons of
+/// rejection.
 struct SetCookie: Equatable {
     /// The name. Empty for a cookie that has only a value.
     private(set) var name: String

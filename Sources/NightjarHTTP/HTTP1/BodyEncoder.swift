@@ -24,7 +24,7 @@ public struct HTTP1BodyEncoder: Sendable {
 
     /// Calls `send` with up to three buffers for `part`, in order. The content is not copied.
     ///
-    /// - Throws: `invalid_request` if the declared length is exceeded.
+    /// - Throws: `invalid_request` if the declared length is exceeded or the body has ended.
     public mutating func encode(
         _ part: ByteBuffer, _ send: (ByteBuffer) -> Void
     ) throws(NightjarError) {

@@ -35,7 +35,7 @@ public struct CircuitBreaker: Sendable {
 
     public enum Ending: Sendable {
         case succeeded
-        /// The server failed: no connection, no complete response, or a 5xx response.
+        /// The server failed: no connection, no complete and valid response, or a 5xx response.
         case failed
         /// The result is not counted, because the server is not at fault. For example, the call was cancelled or not
         /// sent.

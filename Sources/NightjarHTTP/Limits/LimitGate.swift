@@ -12,7 +12,7 @@ public struct LimitGate: Sendable {
 
     public struct Settings: Sendable, Equatable {
         public var rate: RateLimiter.Rate?
-        /// The maximum number of concurrent exchanges, at least 1.
+        /// The maximum number of concurrent exchanges. Values below 1 count as 1. Nil for no limit.
         public var concurrency: Int?
         public var breaker: CircuitBreaker.Settings?
         /// True if the gate respects rate limit fields in responses. Does not affect Retry-After.
@@ -89,7 +89,7 @@ public struct LimitGate: Sendable {
         return limiter.admits
     }
 
-    /// Returns true if the gate behaves like a new gate, so the owner may drop it.
+    /// Returns true if the gate has no exchanges and no limit is in effect, so the owner may drop it.
     public func isIdle(now: UInt64) -> Bool {
         inFlight == 0 && queue.isEmpty && limiter.isIdle(now: now) && breaker?.isIdle(now: now) ?? true
     }
@@ -197,8 +197,8 @@ public struct LimitGate: Sendable {
         return permit(now, ignoresPause: true)
     }
 
-    /// Refuses the waiters that cannot start before their deadline. Does nothing if the server's limit has not changed
-    /// since the last check.
+    /// Refuses the waiters that cannot start before their deadline, or all waiters if the server requests too long a
+    /// wait. Does nothing if the server's limit has not changed since the last check.
     private mutating func refuseFutileWaiters(_ now: UInt64) -> [Release] {
         guard limiter.serverAdmits != evaluated else { return [] }
         evaluated = limiter.serverAdmits

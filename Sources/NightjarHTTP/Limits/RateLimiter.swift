@@ -180,7 +180,7 @@ public struct RateLimiter: Sendable {
         return max(start, full > slack ? full - slack : 0)
     }
 
-    /// Returns true if the limiter behaves like a new limiter.
+    /// Returns true if no limit is in effect.
     public func isIdle(now: UInt64) -> Bool {
         fullAt <= now && pausedUntil <= now && (window.map { $0.end <= now } ?? true)
     }
@@ -193,7 +193,7 @@ public struct RateLimiter: Sendable {
     ///   - respectsRetryAfter: true if Retry-After may pause the origin. See ``PauseScope``.
     ///   - wallClock: seconds since 1970. Used if the response has no Date field.
     ///   - longestPause: the longest Retry-After that pauses the origin. A longer wait applies only to the resource.
-    /// - Returns: true if the response reports a remaining count.
+    /// - Returns: true if the response reports a remaining count and `adaptsToServer` is true.
     @discardableResult
     public mutating func received(
         status: Int, _ headers: Headers, sent: UInt64? = nil, adaptsToServer: Bool = true,

@@ -73,7 +73,8 @@ public struct Headers: Sendable {
         }
     }
 
-    /// Appends a space and `more` to the value of the last field. The value must be at the end of ``bytes``.
+    /// Appends `more` to the value of the last field, after a space if the value is not empty. The value must be at the
+    /// end of ``bytes``.
     ///
     /// - Parameter more: bytes with the syntax of a field value, without leading or trailing blanks. If empty, nothing
     ///   changes.

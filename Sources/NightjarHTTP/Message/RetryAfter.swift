@@ -19,7 +19,8 @@ public enum RetryAfter {
         return moment - (headers["Date"].flatMap(date) ?? Int64(max(0, min(now, 1e12))))
     }
 
-    /// Parses an HTTP-date (RFC 9110 section 5.6.7). The cookie date parser accepts every HTTP-date.
+    /// Parses an HTTP-date (RFC 9110 section 5.6.7). The cookie date parser accepts every HTTP-date except a leap
+    /// second.
     private static func date(_ text: String) -> Int64? {
         var text = text
         return text.withUTF8 { CookieDate.parse(UnsafeRawBufferPointer($0)) }

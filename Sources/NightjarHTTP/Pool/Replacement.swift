@@ -2,8 +2,8 @@
 ///
 /// A server may close an idle connection at any time, even while a request is in transit. The client then cannot
 /// determine whether the server received the request (RFC 9112 section 9.3.1). A request that was partly sent is
-/// therefore replaced only if the connection was reused and the request is idempotent. A request is replaced at most
-/// once, and never after the response has started.
+/// therefore replaced only if the connection was reused, the method is idempotent and the body can be sent again. A
+/// request is replaced at most once, and never after the response has started.
 public struct Replacement: Sendable {
     /// True if the connection had carried an earlier exchange.
     public var connectionWasReused: Bool

@@ -43,7 +43,8 @@ public struct SOCKS5: Sendable {
     /// Reports that the connection to the proxy is open.
     ///
     /// - Returns: the bytes to send.
-    /// - Throws: `invalid_url` if the user name, password or host is too long for the protocol.
+    /// - Throws: `invalid_url` if the user name, password or host is too long for the protocol, or if the user name is
+    ///   empty.
     public mutating func start() throws(NightjarError) -> ByteBuffer {
         guard case .idle = state else {
             assertionFailure("the handshake has already been started")

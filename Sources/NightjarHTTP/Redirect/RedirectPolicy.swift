@@ -133,8 +133,8 @@ public struct RedirectPolicy: Sendable {
 
     /// Checks that a redirect can be followed.
     ///
-    /// - Parameter progresses: true if the response set a cookie or had a Retry-After. A redirect back to the same URL
-    ///   is then not a loop, because the next request has the cookie or is sent later.
+    /// - Parameter progresses: true if the response set a cookie that the client may store, or had a Retry-After. A
+    ///   redirect back to the same URL is then not a loop, because the next request has the cookie or is sent later.
     private mutating func check(
         _ proposed: ProposedRedirect, progresses: Bool, _ bodyIsReplayable: Bool
     ) throws(NightjarError) {

@@ -84,7 +84,7 @@ package struct PathScope: Sendable, Equatable {
     /// Parses a path scope. Removes trailing slashes.
     ///
     /// - Throws: `invalid_argument` if the path does not begin with a slash, has a query, a fragment or dot segments,
-    ///   or contains a character that must be encoded.
+    ///   or contains a space, a control character or a non-ASCII character.
     package init(_ text: String) throws(NightjarError) {
         let bytes = text.utf8
         guard bytes.first == UInt8(ascii: "/"),
@@ -103,7 +103,7 @@ package struct PathScope: Sendable, Equatable {
     }
 
     /// Returns true if the encoded path is this path or a path below it. Returns false if a server may resolve dot
-    /// segments in the path to another place.
+    /// segments in the path to another place, unless the scope is `/`.
     package func contains(_ path: String) -> Bool {
         if text == "/" { return true }
         guard path.utf8.starts(with: text.utf8) else { return false }

@@ -12,7 +12,7 @@ package struct Fingerprint {
 
     @inline(__always)
     package mutating func add(_ number: UInt64) {
-        // Both halves of the product, because the low half alone lets equal differences in two numbers cancel.
+        // Uses both halves of the product, because in the low half, equal differences in two numbers can cancel.
         let product = (value ^ number).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
         value = product.high ^ product.low
     }

@@ -14,7 +14,7 @@ public final class PreparedRequest: Sendable {
     public let wireHead: ByteBuffer
     /// A hash of the head. Requests whose heads are equal byte by byte have the same hash.
     public let fingerprint: UInt64
-    /// Names of fields and query items that the client's configuration declares as credentials.
+    /// Names of fields and query items that carry credentials, from the client's configuration or added by it.
     package let sensitive: [String]
     /// The cookies of the call, as `name=value`, without the cookies of the jar. Empty if the caller has set the Cookie
     /// field. See ``CookieField``.

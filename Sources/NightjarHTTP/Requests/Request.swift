@@ -42,8 +42,8 @@ public struct Request: Sendable {
     public var redirect: RedirectSettings?
     /// The retry settings that differ from the client's. Nil uses the client's settings.
     public var retry: RetryChanges?
-    /// True if the request is idempotent regardless of its method. An idempotent request is retried even if the server
-    /// may have processed it.
+    /// True if the request is idempotent regardless of its method. An idempotent request may be retried even if the
+    /// server may have processed it.
     public var isIdempotent = false
     /// The idempotency key. A server recognizes a repeated request by its key, so that even a POST can be retried.
     public var idempotencyKey = IdempotencyKey.Choice.none

@@ -4,7 +4,8 @@ import NIOCore
 public final class RequestTemplate: Sendable {
     /// The base URL for relative targets.
     public let base: RequestURL?
-    /// The Host line for the origin of ``base``, with its CRLF.
+    /// The default Host line with its CRLF: the caller's default Host field, or that of the origin of ``base``. Empty
+    /// if there is neither.
     let hostLine: ByteBuffer
     /// The default field lines without Host, each with its CRLF.
     let fieldLines: ByteBuffer

@@ -1,4 +1,4 @@
-/// A decision that the client made during a call. Contains no secrets.
+/// A decision that the client made during a call. Its description and ``json`` contain no secrets.
 ///
 /// See ``Response/decisions`` and ``NightjarError/decisions``.
 public struct Decision: Sendable, Equatable {

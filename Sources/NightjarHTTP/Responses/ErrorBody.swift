@@ -63,8 +63,8 @@ public struct ErrorBody: Sendable, Equatable {
 
     init() {}
 
-    /// The title, message, details, code and up to three field messages. The text comes from the server and is not
-    /// escaped; escape it before printing.
+    /// The title, message, details, code and up to three field messages, or the type if there are none. The text comes
+    /// from the server and is not escaped; escape it before printing.
     public var summary: String { summary(excluding: "") }
 
     /// Returns the summary without a title that only repeats `reason`, the reason phrase of the status line.

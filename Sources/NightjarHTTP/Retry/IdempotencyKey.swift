@@ -4,10 +4,10 @@
 /// complete the call.
 public struct IdempotencyKey: Sendable, Hashable, CustomStringConvertible {
     public static let fieldName = "Idempotency-Key"
-    /// The maximum length in bytes. Servers accept up to 255.
+    /// The maximum length in bytes.
     private static let maximumLength = 255
 
-    /// The field value. It has no quotes, because deployed servers treat quotes as part of the key.
+    /// The field value. It has no quotes, because many servers treat quotes as part of the key.
     public let text: String
 
     public var description: String { text }

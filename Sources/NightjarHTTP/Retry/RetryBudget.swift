@@ -4,14 +4,14 @@
 /// amount. A retry that does not begin is refunded. A retry that the caller requests against the policy's decision does
 /// not affect the budget.
 ///
-/// An unreliable server, on which retried calls succeed, can therefore be retried indefinitely. A server that is down
-/// receives ``Settings/reserve`` retries, and then only first attempts.
+/// An unreliable server, on which retried calls succeed, can therefore be retried indefinitely. While no call of the
+/// client succeeds, the client makes at most ``Settings/reserve`` retries, and then only first attempts.
 public struct RetryBudget: Sendable {
     public struct Settings: Sendable, Equatable {
         /// The number of retries that a new client may make before any call succeeds.
         public var reserve = 10
-        /// The number of successful calls that allow one more failing retry. With 10, failing retries are at most 10 %
-        /// of the successful calls.
+        /// The number of successful calls that allow one more failing retry. With 10, failing retries beyond
+        /// ``reserve`` are at most 10 % of the successful calls.
         public var successesPerRetry = 10
 
         public init() {}

@@ -1,7 +1,8 @@
 /// Decides whether and when a failed call is retried.
 ///
 /// A request is retried only if the server cannot have processed the request, if the method is idempotent (RFC 9110
-/// section 9.2.2), or if the request has an idempotency key. Times are nanoseconds of a monotonic clock.
+/// section 9.2.2), if the caller declares the request idempotent, or if the request has an idempotency key. Times are
+/// nanoseconds of a monotonic clock.
 public struct RetryPolicy: Sendable {
     /// The result of an attempt.
     public struct Outcome: Sendable, Equatable {
@@ -66,7 +67,7 @@ public struct RetryPolicy: Sendable {
         case attemptsExhausted
         /// The server requested a wait longer than ``RetrySettings/longestWait``.
         case serverRequestedLongWait(Duration)
-        /// The wait would not end before the call's deadline.
+        /// The wait would end at or after the call's deadline.
         case pastDeadline(Duration)
         /// The retry budget is exhausted. See ``RetryBudget``.
         case budgetSpent
@@ -90,7 +91,8 @@ public struct RetryPolicy: Sendable {
         var responseWasDelivered: Bool
 
         /// - Parameters:
-        ///   - hasIdempotencyKey: true if the request has a key that is the same in every attempt.
+        ///   - hasIdempotencyKey: true if the request has a key that is the same in every attempt, or if the caller
+        ///     declares the request idempotent.
         ///   - bodyIsReplayable: true if the body can be sent again, or if no part of the body was consumed.
         ///   - responseWasDelivered: true if part of the response was delivered to the caller.
         public init(

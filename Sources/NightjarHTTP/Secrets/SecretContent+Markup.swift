@@ -147,7 +147,7 @@ private struct Tag {
         return at
     }
 
-    /// Returns the text of an element without surrounding white space and CDATA markers, with character references
+    /// Returns the text of an element without surrounding white space and CDATA markers, with the predefined entities
     /// decoded.
     static func text(_ content: ArraySlice<UInt8>) -> [UInt8] {
         var text = ASCII.trimmed(content)

@@ -60,7 +60,7 @@ package enum SecretContent {
     }
 
     /// Returns true if text without a specific media type looks like a form: `name=value&name=value` without white
-    /// space, quotes, braces and backslashes.
+    /// space, double quotes, angle brackets, braces and backslashes.
     private static func isForm(_ bytes: [UInt8], essence: String) -> Bool {
         guard essence.isEmpty || essence == "text/plain" || essence == "application/octet-stream",
             bytes.contains(UInt8(ascii: "=")), bytes.first.map({ $0 != UInt8(ascii: "=") }) ?? false

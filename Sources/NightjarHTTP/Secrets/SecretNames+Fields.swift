@@ -11,8 +11,8 @@ extension SecretNames {
         !isPublic(name) && isSecret(name, in: .field)
     }
 
-    /// Returns true for common fields that are never credentials. Fast, because nearly all requests have only such
-    /// fields.
+    /// Returns true for common fields that are not treated as credentials. Fast, because nearly all requests have only
+    /// such fields.
     private static func isPublic(_ name: UnsafeRawBufferPointer) -> Bool {
         ForwardedFields.isSafe(name) || name.count == 4 && ASCII.isCaseless(name, "host")
     }
@@ -35,7 +35,7 @@ extension Headers {
         (0..<count).first { withBytes(at: $0) { name, _ in SecretNames.isSecret(field: name) } }.map(name)
     }
 
-    /// Returns the name of the first field that carries credentials, by its name or the form of its value.
+    /// Returns the name of the first field that is recognized as a credential, by its name or the form of its value.
     ///
     /// - Parameter sensitive: additional names of credentials.
     func firstCredential(sensitive: [String]) -> String? {
@@ -47,7 +47,7 @@ extension Headers {
         }.map(name)
     }
 
-    /// The fields that carry no credentials.
+    /// The fields that are not recognized as credentials.
     public var withoutCredentials: Headers {
         var others = Headers()
         for index in 0..<count {

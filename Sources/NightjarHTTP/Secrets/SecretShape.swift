@@ -1,6 +1,6 @@
 /// Recognizes credentials by the form of their values, regardless of their names.
 enum SecretShape {
-    /// Returns true if the value is a JSON Web Token (RFC 7519) or begins like the tokens of a well-known service. An
+    /// Returns true if the value looks like a JSON Web Token (RFC 7519) or like the token of a well-known service. An
     /// authentication scheme may precede the token.
     static func isToken(_ value: some BidirectionalCollection<UInt8>) -> Bool {
         let token = withoutScheme(value)

@@ -2,7 +2,7 @@ import CIDN2
 
 /// Converts internationalized host names to ASCII by RFC 5891 and UTS #46 (nontransitional), as browsers do.
 enum InternationalName {
-    /// The maximum length of the UTF-8 input in bytes. A longer input cannot encode a name of 253 bytes.
+    /// The maximum length of the UTF-8 input in bytes. A name of 253 characters with four bytes each is allowed.
     private static let longest = 1024
 
     /// Returns the ASCII form of a name. Case and width are mapped: `Ｂücher。example` becomes `xn--bcher-kva.example`.

@@ -2,7 +2,7 @@ import NIOCore
 
 /// Builds the path and query of a request line. RFC 9112 section 3.2.1, origin-form.
 enum RequestTarget {
-    /// The maximum length of a URL in bytes, before and after encoding. Servers accept at most 8 KiB to 64 KiB.
+    /// The maximum length of a URL in bytes, before and after encoding. Common servers accept between 8 KiB and 64 KiB.
     static let maximumLength = 64 * 1024
 
     /// Writes `base`, one slash, the path and query of `text`, and `query`, in this order. The fragment of `text` is

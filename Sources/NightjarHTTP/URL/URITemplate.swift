@@ -45,8 +45,8 @@ public struct URITemplate: Sendable {
         return String(buffer: expansion.buffer)
     }
 
-    /// Expands the template. Requires a value for each variable of the path, and rejects values that would change the
-    /// path's structure: an empty ID would turn `/users/{id}` into `/users/`.
+    /// Expands the template. Requires a value for each variable outside the query. Rejects values that make a path
+    /// segment empty, `.` or `..`: an empty ID would turn `/users/{id}` into `/users/`.
     ///
     /// Variables in `{?...}` and `{&...}` may be missing, and `{+path}` may be empty. If a name occurs more than once
     /// in `values`, the first value is used.
