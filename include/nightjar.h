@@ -59,7 +59,7 @@
  * Threads
  * -------
  * A handle that is marked "any" may be used by several threads at the same time. A handle that is marked "one at
- * once" may be used by any thread, but not by two at the same time. The library's own threads never call the host's
+ * a time" may be used by any thread, but not by two at the same time. The library's own threads never call the host's
  * code. Each callback runs on a thread of the host: inside nj_queue_poll, inside nj_queue_free, or inside the blocking
  * function that the callback belongs to. nj_queue_free runs the remaining callbacks of the queue, including those whose
  * comment names only nj_queue_poll. A callback must not leave through longjmp or a C++ exception.
@@ -2933,7 +2933,7 @@ NJ_API int64_t nj_page_number(const nj_page *page);
 NJ_API size_t nj_page_count(const nj_page *page);
 
 /**
- * Returns the JSON text of an item, followed by NUL and valid until the page is freed.
+ * Returns the JSON text of an item, followed by NUL and valid until the page is released.
  *
  * @param out_length receives the length without NUL; may be NULL
  * @return NULL, with a length of 0, if `index` is out of range
