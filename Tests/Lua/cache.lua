@@ -326,7 +326,7 @@ testing.test("put refuses responses that cannot be stored", function()
     function() cache:put("/", { headers = { ["Cache-Control"] = "no-store" } }) end)
   check.fails("invalid_argument", "the response cannot be stored: the request has no-store",
     function() cache:put("/", { body = "" }, { headers = { ["Cache-Control"] = "no-store" } }) end)
-  check.fails("invalid_argument", "the response cannot be stored: its status is not cacheable",
+  check.fails("invalid_argument", "the response cannot be stored: the status of the response is not cacheable",
     function() cache:put("/", { status = 100 }) end)
   check.fails("invalid_request",
     "the value of header \"A\" contains a control character such as CR, LF or NUL; remove it",
