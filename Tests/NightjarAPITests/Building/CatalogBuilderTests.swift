@@ -500,7 +500,7 @@ import Testing
         #expect(text.utf8.count < 30_000)
         let catalog = try catalog(["/api.yaml": text])
         let schema = try #require(catalog.operations.first?.parameters.first?.schema)
-        #expect(message { _ = try schema.get() }?.hasSuffix("use fewer aliases (*)") == true)
+        #expect(message { _ = try schema.get() }?.contains("aliases (*)") == true)
     }
 
     @Test
@@ -599,7 +599,7 @@ import Testing
             """
         let catalog = try catalog(["/api.yaml": text])
         #expect(catalog.operations.first?.parameters.first?.example == nil)
-        #expect(catalog.notes.first?.hasSuffix("use fewer aliases (*)") == true)
+        #expect(catalog.notes.first?.contains("aliases (*)") == true)
     }
 
     @Test
