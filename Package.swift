@@ -7,52 +7,53 @@ import Glibc
 import Darwin
 #endif
 
-// simdjson's .pc file has a flag (-D) that SwiftPM drops with a warning in each build. It is named where the header is
-// missing alone, so that SwiftPM says which package has it.
+// simdjson's .pc file has a flag (-D) that SwiftPM drops with a warning in each build. The file is therefore named only
+// if the header is missing, so that SwiftPM reports the missing package.
 let simdjson = access("/usr/include/simdjson.h", R_OK) == 0 ? nil : "simdjson"
 
 let package = Package(
     name: "nightjar",
     products: [
         .library(name: "Nightjar", targets: ["Nightjar"]),
-        // Lua scripts inside of programs in Swift.
+        // Lua scripts in Swift programs.
         .library(name: "NightjarLua", targets: ["NightjarLua"]),
-        // Foundation's Date in JSON, for programs in Swift. No part of libnightjar.
+        // Foundation's Date in JSON, for Swift programs. Not part of libnightjar.
         .library(name: "NightjarDates", targets: ["NightjarDates"]),
         .executable(name: "nightjar", targets: ["NightjarCommand"]),
         // Never run: scripts/build-library relinks its object files into libnightjar.so.
         .executable(name: "nightjar-link", targets: ["NightjarLink"]),
     ],
-    // Patches alone come by themselves: what is below TLS and the event loop is read before it is taken in.
+    // Only patch releases are taken automatically: other releases of the TLS library and the event loop are reviewed
+    // first.
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", .upToNextMinor(from: "2.101.2")),
         .package(url: "https://github.com/apple/swift-nio-ssl", .upToNextMinor(from: "2.37.6")),
         .package(url: "https://github.com/apple/swift-collections", .upToNextMinor(from: "1.6.0")),
     ],
     targets: [
-        // The C ABI, the source of truth: the compiler checks every export against it.
+        // The C header. The compiler checks every export against it.
         .systemLibrary(name: "CNightjar", path: "include"),
-        // The few system headers that Swift's Glibc module leaves out.
+        // System headers that Swift's Glibc module does not include.
         .systemLibrary(name: "CLinux", path: "Sources/CLinux"),
-        // Debian's zlib, brotli and zstd. With `pkgConfig` and `providers`, SwiftPM names all packages that are missing at
-        // once; scripts/setup installs the same.
+        // Debian's zlib, brotli and zstd. With `pkgConfig` and `providers`, SwiftPM names all missing packages at once.
+        // scripts/setup installs the same packages.
         .systemLibrary(name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(
             name: "CBrotli", path: "Sources/CBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev"])]),
         .systemLibrary(name: "CZstd", path: "Sources/CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         // Debian's libpsl: public suffixes.
         .systemLibrary(name: "CPSL", path: "Sources/CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
-        // Debian's libidn2: host names in other letters than ASCII's.
+        // Debian's libidn2: host names with non-ASCII characters.
         .systemLibrary(name: "CIDN2", path: "Sources/CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
-        // Debian's PCRE2: patterns of JSON Schema, whose matching it bounds.
+        // Debian's PCRE2: patterns of JSON Schema, with limits on the cost of a match.
         .systemLibrary(
             name: "CPCRE2", path: "Sources/CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
-        // Debian's libyaml, whose events are read.
+        // Debian's libyaml: OpenAPI documents in YAML.
         .systemLibrary(name: "CYaml", path: "Sources/CYaml", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         // Debian's SQLite.
         .systemLibrary(
             name: "CSQLite", path: "Sources/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-        // Debian's Lua, libedit and simdjson, which C and C++ below include; no Swift imports these.
+        // Debian's Lua, libedit and simdjson. Only C and C++ targets use them.
         .systemLibrary(
             name: "CLuaLibrary", path: "Sources/CLuaLibrary", pkgConfig: "lua5.4",
             providers: [.apt(["liblua5.4-dev"])]),
@@ -62,21 +63,21 @@ let package = Package(
         .systemLibrary(
             name: "CSimdjsonLibrary", path: "Sources/CSimdjsonLibrary", pkgConfig: simdjson,
             providers: [.apt(["libsimdjson-dev"])]),
-        // The desktop's Secret Service, by a library that is loaded at run time or not at all.
+        // The desktop's Secret Service, by a library that is loaded at run time when it is needed.
         .target(name: "CSecret"),
-        // Lua 5.4 and each call into it that may raise or yield.
+        // The Lua host: all calls of Lua functions that may raise or yield.
         .target(
             name: "CLua", dependencies: ["CDescriptors", "CLuaLibrary", "CSimdjson"], exclude: ["modules/lua"],
             cSettings: [.headerSearchPath(".")], linkerSettings: [.linkedLibrary("lua5.4")]),
-        // The parts of the command that are written in Lua, and Debian's libedit below its prompt.
+        // The parts of the command that are written in Lua, and the line editor of the prompt.
         .target(
             name: "CCommand", dependencies: ["CEditLibrary", "CLinux", "CLua", "CLuaLibrary"], exclude: ["programs"],
             linkerSettings: [.linkedLibrary("edit"), .linkedLibrary("lua5.4")]),
-        // simdjson behind three C functions.
+        // C functions for simdjson.
         .target(
             name: "CSimdjson", dependencies: ["CSimdjsonLibrary"], linkerSettings: [.linkedLibrary("simdjson")]),
 
-        // Errors, texts, moments and memory.
+        // Errors, texts, timestamps and memory.
         .target(
             name: "NightjarBase", dependencies: ["CLinux", .product(name: "NIOCore", package: "swift-nio")]),
         // JSON: values, pointers, schemas, Codable.
@@ -110,7 +111,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
-        // BoringSSL, which TLS uses, is not a product of swift-nio-ssl: an import of its module depends on NIOSSL.
+        // Uses the BoringSSL module of swift-nio-ssl. BoringSSL is not a product, so the target depends on NIOSSL.
         .target(name: "NightjarCrypto", dependencies: [.product(name: "NIOSSL", package: "swift-nio-ssl")]),
         .target(
             name: "NightjarStorage",
@@ -145,24 +146,26 @@ let package = Package(
         .target(
             name: "NightjarLua",
             dependencies: [
-                "Nightjar", "NightjarHandles", "NightjarCrypto", "NightjarTransport", "CLinux", "CLua", "CSimdjson",
+                "Nightjar", "NightjarAPI", "NightjarCrypto", "NightjarHandles", "NightjarHTTP", "NightjarTransport",
+                "CLinux", "CLua", "CSimdjson",
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
         ),
-        // Shared by the two native boundaries.
+        // Handles that NightjarABI and NightjarLua share.
         .target(name: "NightjarHandles"),
         .target(
             name: "NightjarABI",
             dependencies: [
-                "CNightjar", "Nightjar", "NightjarHandles", "NightjarLua",
+                "CNightjar", "Nightjar", "NightjarAPI", "NightjarHandles", "NightjarHTTP", "NightjarLua",
+                "NightjarTransport",
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
         .target(
             name: "NightjarDemo",
             dependencies: [
-                "CZlib", "CBrotli", "CZstd", "NightjarCrypto",
+                "CSimdjson", "CZlib", "CBrotli", "CZstd", "NightjarCrypto",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -172,7 +175,10 @@ let package = Package(
         ),
         .executableTarget(
             name: "NightjarCommand",
-            dependencies: ["CCommand", "Nightjar", "NightjarLua", "NightjarDemo", "NightjarStorage"]
+            dependencies: [
+                "CCommand", "Nightjar", "NightjarDemo", "NightjarHTTP", "NightjarLua", "NightjarStorage",
+                "NightjarTransport",
+            ]
         ),
         .executableTarget(name: "NightjarLink", dependencies: ["NightjarABI"]),
 
@@ -217,19 +223,29 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
-        // Uses a token store in a loop, to be killed at any moment.
+        // Uses a token store in a loop. Tests kill it at random times.
         .executableTarget(
             name: "TokenStoreWorker", dependencies: ["NightjarHTTP", "NightjarStorage"], path: "Tests/TokenStoreWorker"),
-        // Uses a cache's folder in a loop, to be killed at any moment.
+        // Uses the folder of a cache in a loop. Tests kill it at random times.
         .executableTarget(
             name: "CacheWorker",
             dependencies: ["NightjarHTTP", "NightjarStorage", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/CacheWorker"),
         .testTarget(name: "NightjarCryptoTests", dependencies: ["NightjarCrypto"]),
         .testTarget(name: "NightjarTransportTests", dependencies: ["NightjarTransport"]),
-        .testTarget(name: "NightjarTests", dependencies: ["Nightjar", "NightjarStorage", "NightjarTestSupport"]),
-        .testTarget(name: "LoopbackTests", dependencies: ["Nightjar", "NightjarDemo", "NightjarTestSupport"]),
-        // The hostile peer, certificates, waiting: what tests share.
+        .testTarget(
+            name: "NightjarTests",
+            dependencies: [
+                "Nightjar", "NightjarAPI", "NightjarCrypto", "NightjarHTTP", "NightjarStorage", "NightjarTesting",
+                "NightjarTestSupport", "NightjarTransport",
+            ]),
+        .testTarget(
+            name: "LoopbackTests",
+            dependencies: [
+                "Nightjar", "NightjarAPI", "NightjarDemo", "NightjarHTTP", "NightjarStorage", "NightjarTestSupport",
+                "NightjarTransport",
+            ]),
+        // The hostile peer, certificates and waiting functions of the tests.
         .target(
             name: "NightjarTestSupport",
             dependencies: [
@@ -248,7 +264,8 @@ let package = Package(
             dependencies: ["NightjarLua", "NightjarHandles", "NightjarDemo", "NightjarTestSupport"]),
         .testTarget(name: "NightjarDemoTests", dependencies: ["NightjarDemo", "NightjarTestSupport"]),
         .testTarget(
-            name: "WireTests", dependencies: ["Nightjar", "NightjarLua", "NightjarTestSupport"], path: "Tests/Wire",
+            name: "WireTests",
+            dependencies: ["Nightjar", "NightjarLua", "NightjarTestSupport", "NightjarTransport"], path: "Tests/Wire",
             exclude: ["exchanges"]),
     ],
     swiftLanguageModes: [.v6]

@@ -1,20 +1,20 @@
--- For LuaRocks, in a checkout:
+-- Builds and installs Nightjar with LuaRocks, in a checkout:
 --
 --   luarocks --lua-version 5.4 make
 --
--- builds the release library as scripts/install does, and puts it into the tree as the module nightjar, with the command beside it.
--- One file has all the modules: nightjar.csv and the others are found in it.
+-- Runs scripts/build-library, and installs the library as the module nightjar, with the command. The library contains all
+-- modules, such as nightjar.csv.
 rockspec_format = "3.0"
 package = "nightjar"
 version = "scm-1"
 source = {
-  url = "git+file://.", -- made from the checkout that it is in
+  url = "git+file://.", -- this checkout
 }
 description = {
   summary = "An embeddable API client",
   detailed = [[
-    HTTP calls that read as straight-line code, many at a time: retries, logins, a cache, pagination, OpenAPI, streams, mocks for tests.
-    A shared library in Swift with a C interface and a module for Lua 5.4, which needs no Swift on the machine that it runs on.]],
+    Concurrent HTTP calls in straight-line code, with retries, logins, a cache, pagination, OpenAPI, streams, mocks for tests.
+    A shared library in Swift with a C interface and a module for Lua 5.4. It does not need Swift at run time.]],
   license = "Apache-2.0",
   labels = { "http", "rest", "api", "client", "async" },
 }

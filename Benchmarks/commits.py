@@ -1,8 +1,8 @@
 """Compares two builds of Nightjar on the same benchmarks. Called by scripts/bench --against.
 
-Both run in turns, and the ratio is taken round by round, so that a change of the machine's speed affects both equally. The
-instructions of a request are counted under callgrind from two runs of different lengths; their difference leaves out the
-start of the program. They are counted in user space, for all threads, and repeat within about 1 %.
+The builds run alternately, and each round has its own ratio, so that a change of the machine's speed affects both equally.
+callgrind counts the instructions of two runs with different numbers of requests. The difference excludes the start of the
+program. The counts cover user space and all threads, and repeat within about 1 %.
 """
 
 import json
@@ -16,7 +16,7 @@ HTTP, HTTPS = os.environ["NIGHTJAR_HTTP_URL"], os.environ["NIGHTJAR_HTTPS_URL"]
 
 
 class Benchmark:
-    """One workload: a command line with a number of requests that prints a JSON line with `key`."""
+    """One workload. `command` returns a command line for a number of requests; its last line of output is JSON with `key`."""
 
     def __init__(self, key, unit, count, counted, command):
         self.key, self.unit, self.count, self.counted, self.command = key, unit, count, counted, command
@@ -26,7 +26,7 @@ class Benchmark:
         return json.loads(result.stdout.strip().splitlines()[-1])[self.key]
 
     def instructions(self, prefix):
-        """Instructions per request."""
+        """Returns the number of instructions per request."""
         short, long = self.counted, self.counted * 3
         difference = self.collected(prefix, long) - self.collected(prefix, short)
         return round(difference / (long - short))

@@ -1,5 +1,5 @@
-/* The libcurl side: MODE URL COUNT, like nightjar.c. Multi runs on curl_multi_socket_action and epoll, its fastest
- * form. */
+/* The libcurl side of the benchmarks. Arguments: MODE URL COUNT, as for nightjar.c. The mode `many` uses
+ * curl_multi_socket_action and epoll, the fastest interface of libcurl. */
 #define _GNU_SOURCE
 #include "measure.h"
 #include <curl/curl.h>

@@ -1,4 +1,4 @@
-/* Prints the milliseconds of dlopen: the library's path is the argument. */
+/* Prints the milliseconds that dlopen takes. Argument: the path of the library. */
 #include "measure.h"
 #include <dlfcn.h>
 

@@ -1,4 +1,4 @@
-/* The Nightjar side: MODE URL COUNT. Prints the cost per request, or of the whole download. */
+/* The Nightjar side of the benchmarks. Arguments: MODE URL COUNT. Prints the cost per request, or of the download. */
 #define _GNU_SOURCE
 #include "measure.h"
 #include <fcntl.h>
@@ -47,7 +47,7 @@ static void start(void) {
   nj_task_release(nj_client_start(client, request, queue, done, NULL, NULL));
 }
 
-/* 64 in flight; each completion starts the next request. */
+/* Keeps 64 requests in flight: each completion starts the next request. */
 static void many(void) {
   double cpu = 0, wall = 0;
   total += WARM_UP;
@@ -81,7 +81,7 @@ static void blocking(void) {
   report((cpu_us() - cpu) / (double)total, (wall_us() - wall) / (double)total);
 }
 
-/* One connection per request: the server closes the connection. */
+/* Opens one connection per request, because the server closes each connection. */
 static void handshake(void) {
   for (int i = 0; i < 20; i++) send_one();
   double cpu = cpu_us(), wall = wall_us();
@@ -103,7 +103,7 @@ static void download(const char *path) {
   close(file);
 }
 
-/* Resident memory of an idle client after a request, or with `total` requests in flight. */
+/* Measures the resident memory of an idle client after a request, or with `total` requests in flight. */
 static void memory(int in_flight) {
   if (!in_flight) {
     send_one();

@@ -1,7 +1,7 @@
 /* Reads lists of the demo API: MODE URL COUNT PREFETCH.
  *
- * work: pages of ten items with 20 ms of work each; prints the wall time. memory: item by item; prints the resident
- * memory after a tenth, at the end, and the peak. */
+ *   work    reads pages of ten items, with 20 ms of work for each page; prints the wall time
+ *   memory  reads item by item; prints the resident memory after a tenth of the items and at the end, and the peak */
 #define _GNU_SOURCE
 #include "measure.h"
 #include <nightjar.h>

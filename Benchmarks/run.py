@@ -17,7 +17,7 @@ WWW = os.environ["NIGHTJAR_WWW"]
 
 
 def measure(command, **environment):
-    """Returns the JSON line of one side."""
+    """Runs one side and returns its last line of output, which is JSON."""
     result = subprocess.run(
         [str(word) for word in command], env={**os.environ, **environment}, stdout=subprocess.PIPE, check=True, text=True
     )
@@ -25,7 +25,7 @@ def measure(command, **environment):
 
 
 def compare(name, key, unit, budget, ours, theirs, peer):
-    """Interleaves both sides, so that changes of the machine's load affect both."""
+    """Runs both sides alternately, so that changes of the machine's load affect both."""
     mine, others = [], []
     for _ in range(ROUNDS):
         mine.append(measure(ours)[key])
@@ -48,14 +48,14 @@ def http1():
 
 
 def http1_policies():
-    """With retry, a login, a rate limit, a concurrency limit and a circuit breaker."""
+    """Calls with retries, a login, a rate limit, a concurrency limit and a circuit breaker."""
     ours, theirs = sides("many", f"{HTTP}/1k", 100_000)
     ours[1] = "policies"
     compare("http1-policies", "cpu_us", "cpu_us_per_request", 0.65, ours, theirs, "libcurl-multi")
 
 
 class Slow(http.server.BaseHTTPRequestHandler):
-    """Responds when all requests have arrived."""
+    """Responds after one second, when all coalesced calls have started."""
 
     protocol_version = "HTTP/1.1"
     received = 0
@@ -73,7 +73,7 @@ class Slow(http.server.BaseHTTPRequestHandler):
 
 
 def coalesce():
-    """10,000 identical calls, from the first start to the last response."""
+    """10,000 identical concurrent calls, measured from the first start to the last response."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/1k"
@@ -84,7 +84,7 @@ def coalesce():
 
 
 def cache_hit():
-    """Fresh hits of the memory cache: from C on one thread, and from Lua one call after the other."""
+    """Fresh hits of the memory cache, from C on one thread and from Lua, one call after the other."""
     mine = [measure([f"{PREFIX}/nightjar-side", "cached", f"{HTTP}/cached", 300_000])["wall_us"] for _ in range(ROUNDS)]
     report("cache-hit", statistics.median(mine), None, None, "wall_us_per_call", 3)
     script = os.path.join("Benchmarks", "lua", "cached.lua")
@@ -140,7 +140,7 @@ def memory():
 
 def lua():
     script = lambda name: os.path.join("Benchmarks", "lua", name)
-    # Debian installs lua-http and its dependencies for 5.3 and 5.2; all of it is plain Lua.
+    # Debian installs lua-http and its dependencies for Lua 5.3 and 5.2. They are plain Lua and also run in 5.4.
     os.environ["LUA_PATH"] = ";".join(f"/usr/share/lua/{v}/{name}" for v in ("5.4", "5.3", "5.2") for name in ("?.lua", "?/init.lua"))
     ours = [f"{PREFIX}/bin/nightjar", script("nightjar.lua"), HTTP, 50_000]
     compare("lua", "cpu_us", "cpu_us_per_request", 0.25, ours, ["lua5.4", script("lua_http.lua"), HTTP, 5_000], "lua-http")
@@ -217,7 +217,7 @@ def prefetch():
 
 
 def pages_memory():
-    """A million items, read one by one: the resident memory at the end relative to that after a tenth."""
+    """A million items, read one by one. Compares the resident memory at the end with the memory after a tenth."""
     with Demo() as url:
         list = f"{url}/v1/lists/million/cursor?count=1000000&limit=1000"
         seen = measure([f"{PREFIX}/pages", "memory", list, 1_000_000, 1])

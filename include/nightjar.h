@@ -22,31 +22,31 @@
  *
  * Handles and ownership
  * ---------------------
- * All types are opaque. Each handle that a function in the second column returns is released exactly once, with the
- * function in the last column. The release functions ignore NULL.
+ * All types are opaque. The caller owns each handle that a function in the second column returns, and releases it
+ * once with the function in the last column. The release functions ignore NULL.
  *
- *   type              obtained from                                                threads      released with
- *   ----------------  -----------------------------------------------------------  -----------  -----------------------
- *   nj_config         nj_config_new                                                one at once  nj_config_free
- *   nj_client         nj_client_new                                                any          nj_client_free
- *   nj_request        nj_request_new, _copy, _from_endpoint                        one at once  nj_request_free
- *   nj_form           nj_form_new                                                  one at once  nj_form_free
- *   nj_queue          nj_queue_new                                                 any          nj_queue_free
- *   nj_task           nj_client_start, _start_log_in, _start_log_out, _retain      any          nj_task_release
- *   nj_batch          nj_client_start_batch, nj_batch_retain                       any          nj_batch_release
- *   nj_response       nj_client_send, _cache_get, _send_batch, nj_response_retain  any          nj_response_release
- *   nj_error          an `out_error` parameter, nj_error_retain                    any          nj_error_release
- *   nj_cookies        nj_cookies_new, nj_cookies_open, nj_client_cookies           any          nj_cookies_free
- *   nj_cookie_list    nj_cookies_list                                              any          nj_cookie_list_free
- *   nj_cache          nj_cache_new, nj_cache_open, nj_client_cache                 any          nj_cache_free
- *   nj_catalog        nj_catalog_new, _load_file, nj_client_load_catalog,          any          nj_catalog_free
+ *   type              obtained from                                            threads        released with
+ *   ----------------  -------------------------------------------------------  -------------  -----------------------
+ *   nj_config         nj_config_new                                            one at a time  nj_config_free
+ *   nj_client         nj_client_new                                            any            nj_client_free
+ *   nj_request        nj_request_new, _copy, _from_endpoint                    one at a time  nj_request_free
+ *   nj_form           nj_form_new                                              one at a time  nj_form_free
+ *   nj_queue          nj_queue_new                                             any            nj_queue_free
+ *   nj_task           nj_client_start, _start_log_in, _start_log_out, _retain  any            nj_task_release
+ *   nj_batch          nj_client_start_batch, nj_batch_retain                   any            nj_batch_release
+ *   nj_response       nj_client_send, _cache_get, _send_batch, _retain         any            nj_response_release
+ *   nj_error          an `out_error` parameter, nj_error_retain                any            nj_error_release
+ *   nj_cookies        nj_cookies_new, nj_cookies_open, nj_client_cookies       any            nj_cookies_free
+ *   nj_cookie_list    nj_cookies_list                                          any            nj_cookie_list_free
+ *   nj_cache          nj_cache_new, nj_cache_open, nj_client_cache             any            nj_cache_free
+ *   nj_catalog        nj_catalog_new, _load_file, nj_client_load_catalog,      any            nj_catalog_free
  *                     nj_client_catalog
- *   nj_pagination     nj_pagination_new                                            one at once  nj_pagination_free
- *   nj_paginator      nj_paginator_new                                             one at once  nj_paginator_free
- *   nj_page           nj_paginator_next_page, nj_page_retain                       any          nj_page_release
- *   nj_token_request  nj_token_request_retain                                      any          nj_token_request_release
- *   nj_script         nj_script_new                                                one at once  nj_script_free
- *   char *            nj_paginator_state, nj_client_limits_json and others         any          nj_text_free
+ *   nj_pagination     nj_pagination_new                                        one at a time  nj_pagination_free
+ *   nj_paginator      nj_paginator_new                                         one at a time  nj_paginator_free
+ *   nj_page           nj_paginator_next_page, nj_page_retain                   any            nj_page_release
+ *   nj_token_request  nj_token_request_retain                                  any            nj_token_request_release
+ *   nj_script         nj_script_new                                            one at a time  nj_script_free
+ *   char *            nj_paginator_state, nj_client_limits_json and others     any            nj_text_free
  *
  * A callback borrows its nj_prepared_request, nj_proposed_redirect, nj_failed_attempt, nj_login_prompt, nj_script_call
  * or nj_progress. These are valid until the callback returns and are never released.
@@ -59,10 +59,10 @@
  * Threads
  * -------
  * A handle that is marked "any" may be used by several threads at the same time. A handle that is marked "one at
- * once" may be used by any thread, but not by two at the same time. The library's own threads never call the host's
+ * a time" may be used by any thread, but not by two at the same time. The library's own threads never call the host's
  * code. Each callback runs on a thread of the host: inside nj_queue_poll, inside nj_queue_free, or inside the blocking
- * function that the callback belongs to. nj_queue_free runs the callbacks that are left when the queue is freed: it may
- * call every callback whose comment names nj_queue_poll. A callback must not leave through longjmp or a C++ exception.
+ * function that the callback belongs to. nj_queue_free runs the remaining callbacks of the queue, including those whose
+ * comment names only nj_queue_poll. A callback must not leave through longjmp or a C++ exception.
  *
  * Errors
  * ------
@@ -77,8 +77,9 @@
  *
  * A setter that fails changes nothing. A getter that is called with a NULL handle returns the value that its comment
  * gives for "none": NULL, false, 0, or -1 where 0 is a valid value. No function changes errno, writes to standard
- * output or standard error, or ends the process, with two exceptions: a script without a client logs to standard error
- * (nj_script_new), and the Swift runtime ends the process with a signal if an allocation of up to 64 KiB fails.
+ * output or standard error, or ends the process. There are two exceptions. A script that is not sandboxed may print,
+ * log to standard error (nj_script_new) and call os.exit. The Swift runtime ends the process with a signal if an
+ * allocation of up to 64 KiB fails.
  *
  * Strings and numbers
  * -------------------
@@ -88,12 +89,14 @@
  *
  * Fork, signals, exit
  * -------------------
- * After fork, handles from before the fork that own threads, locks or files belong to the parent: clients, queues,
- * tasks, batches, caches, cookie jars, paginators, token requests and scripts. In the child, their functions fail with
- * NJ_FORKED, or return their value for "none" if they return no status. The child may free these handles, which does
- * not affect the parent. Configurations, requests, forms, pagination rules, catalogs, cookie lists,
- * responses, pages and errors still work in the child, and so do all handles that the child creates. The library's
- * threads block all signals. The disposition of SIGPIPE is not changed. The library stays mapped after dlclose.
+ * After fork, handles that own threads, locks or files belong to the parent: clients, queues, tasks, batches, caches,
+ * cookie jars, paginators, token requests and scripts. In the child, their functions fail with NJ_FORKED, or return
+ * their value for "none" if they return no status. The child may free these handles. This does not affect the parent.
+ * Configurations, requests, forms, pagination rules, catalogs, cookie lists, responses, pages and errors work in the
+ * child, and so do all handles that the child creates.
+ *
+ * The library's threads block all signals. The library does not change the disposition of SIGPIPE, and stays mapped
+ * after dlclose.
  */
 #ifndef NIGHTJAR_H
 #define NIGHTJAR_H
@@ -125,8 +128,8 @@ extern "C" {
 #endif
 
 /**
- * Returns the version of the loaded library, such as "0.1.0". The macros above are the version of this header.
- * Static.
+ * Returns the version of the loaded library, such as "0.1.0". The macros above are the version of this header. The
+ * text is static.
  */
 NJ_API const char *nj_version(void);
 
@@ -143,16 +146,16 @@ typedef enum nj_status {
   NJ_INVALID_ARGUMENT = 1, /* an argument is NULL, not UTF-8 or out of range */
   NJ_FORKED = 2,           /* the handle belongs to the parent of this forked process */
   NJ_CLOSED = 3,           /* the client or the queue has been closed */
-  NJ_REENTRANT = 4,        /* called from inside a callback: the function would wait for that callback to return */
+  NJ_REENTRANT = 4,        /* called from inside a callback that the function would wait for */
   NJ_NO_MEMORY = 5,        /* memory for content could not be allocated */
 
-  NJ_CANCELLED = 10,       /* by nj_task_cancel, or because the client or the queue was freed */
-  NJ_TIMEOUT = 11,         /* nj_error_phase says which timeout expired: connect, idle or total */
+  NJ_CANCELLED = 10,       /* the task was cancelled, its client or queue was freed, or a callback rejected a redirect */
+  NJ_TIMEOUT = 11,         /* nj_error_phase returns the timeout that expired: connect, idle or total */
   NJ_INVALID_URL = 12,
   NJ_INVALID_REQUEST = 13, /* the request has a header, body or option that cannot be sent */
   NJ_OFFLINE = 14,         /* the system has no network */
   NJ_DNS = 15,             /* the host name has no address */
-  NJ_CONNECT = 16,         /* no address accepted the connection, or the system has no thread or descriptor left */
+  NJ_CONNECT = 16,         /* no address accepted a connection, a proxy refused, or no thread or descriptor is left */
   NJ_TLS = 17,             /* the handshake failed, or the certificate is not trusted */
   NJ_PIN_MISMATCH = 18,    /* reserved */
   NJ_CONNECTION_LOST = 19, /* the connection ended before the response was complete */
@@ -162,7 +165,7 @@ typedef enum nj_status {
   NJ_UNAUTHORIZED = 30, /* status 401, or the login has ended */
   NJ_FORBIDDEN = 31,    /* status 403 */
   NJ_NOT_FOUND = 32,    /* status 404 */
-  NJ_RATE_LIMITED = 33, /* status 429, or a limit of the client that the call cannot wait for */
+  NJ_RATE_LIMITED = 33, /* status 429, or the call cannot wait for a limit of the client */
   NJ_CLIENT = 34,       /* any other unexpected status below 500 */
   NJ_SERVER = 35,       /* status 500 and above, or an open circuit breaker */
 
@@ -173,12 +176,12 @@ typedef enum nj_status {
 } nj_status;
 
 /**
- * Returns the name of a status in Lua and the log, such as "connection_lost". "unknown" for a number that is not a
- * status. Static.
+ * Returns the name of a status, as used in Lua and the log: "connection_lost". "unknown" if `status` is not a member of
+ * nj_status. The text is static.
  */
 NJ_API const char *nj_status_name(nj_status status);
 
-/** The step of a call in which it failed. For NJ_TIMEOUT, the timeout that expired. */
+/** The step in which a call failed. For NJ_TIMEOUT, the timeout that expired. */
 typedef enum nj_phase {
   NJ_PHASE_NONE = 0,    /* the error belongs to no step */
   NJ_PHASE_DNS = 1,     /* resolving the host name */
@@ -204,34 +207,34 @@ typedef enum nj_log_level {
   NJ_LOG_OFF = 0,
   NJ_LOG_ERROR = 1,
   NJ_LOG_WARNING = 2,
-  NJ_LOG_INFO = 3, /* one line for each call */
-  NJ_LOG_DEBUG = 4 /* also connections and decisions */
+  NJ_LOG_INFO = 3, /* also one line for each call, and one for each retry */
+  NJ_LOG_DEBUG = 4 /* also the start of each call, and rejected cookies */
 } nj_log_level;
 
 /** "No limit", for every timeout and limit whose comment names NJ_NO_LIMIT. */
 #define NJ_NO_LIMIT (0.0)
 
-typedef struct nj_error nj_error;                           /* why something failed; immutable */
-typedef struct nj_config nj_config;                         /* how a client behaves */
+typedef struct nj_error nj_error;                           /* the reason of a failure; immutable */
+typedef struct nj_config nj_config;                         /* the settings of a client */
 typedef struct nj_client nj_client;                         /* connections, policies and the event loop that runs them */
-typedef struct nj_request nj_request;                       /* what to send, and the callbacks of its calls */
+typedef struct nj_request nj_request;                       /* a request, and the callbacks of its calls */
 typedef struct nj_form nj_form;                             /* the parts of a multipart/form-data body */
 typedef struct nj_response nj_response;                     /* a status, headers and a body; immutable */
 typedef struct nj_task nj_task;                             /* one call, login or logout, in progress or finished */
 typedef struct nj_batch nj_batch;                           /* many calls, a few at a time */
-typedef struct nj_queue nj_queue;                           /* events that wait for the thread that polls */
+typedef struct nj_queue nj_queue;                           /* events for the thread that calls nj_queue_poll */
 typedef struct nj_cookies nj_cookies;                       /* a cookie jar, which clients can share */
 typedef struct nj_cookie_list nj_cookie_list;               /* a snapshot of a cookie jar; immutable */
 typedef struct nj_cache nj_cache;                           /* an HTTP cache, which clients can share */
 typedef struct nj_catalog nj_catalog;                       /* the endpoints of an API, by name */
-typedef struct nj_pagination nj_pagination;                 /* how a list continues from page to page */
+typedef struct nj_pagination nj_pagination;                 /* the rules for the next page of a list */
 typedef struct nj_paginator nj_paginator;                   /* reads a list page by page */
 typedef struct nj_page nj_page;                             /* one page of a list; immutable */
 typedef struct nj_script nj_script;                         /* a Lua interpreter */
 typedef struct nj_prepared_request nj_prepared_request;     /* borrowed: the request in a before hook */
 typedef struct nj_proposed_redirect nj_proposed_redirect;   /* borrowed: a redirect that is about to be followed */
 typedef struct nj_failed_attempt nj_failed_attempt;         /* borrowed: an attempt that has failed */
-typedef struct nj_login_prompt nj_login_prompt;             /* borrowed: what an interactive login shows to a person */
+typedef struct nj_login_prompt nj_login_prompt;             /* borrowed: the prompt of an interactive login */
 typedef struct nj_script_call nj_script_call;               /* borrowed: a script's call of a host function */
 typedef struct nj_token_request nj_token_request;           /* a decision request for a token */
 
@@ -239,30 +242,30 @@ typedef struct nj_token_request nj_token_request;           /* a decision reques
 NJ_API void nj_text_free(char *text);
 
 /* ==================================================================================================================
- * nj_error: why something failed
+ * nj_error: the reason of a failure
  *
  *   Created by   functions with an `out_error` parameter; nj_error_retain adds a reference
  *   Released by  nj_error_release
  *   Threads      any; an error is immutable
  * ================================================================================================================== */
 
-/** Adds a reference to an error, for example one that a callback has borrowed. NULL for NULL. */
+/** Adds a reference to an error, for example one that a callback has borrowed. NULL if `error` is NULL. */
 NJ_API nj_error *nj_error_retain(const nj_error *error);
 
 /** Releases one reference of an error. NULL is ignored. */
 NJ_API void nj_error_release(nj_error *error);
 
-/** Returns the kind of the error. Never NJ_OK; NJ_INVALID_ARGUMENT for NULL. */
+/** Returns the kind of the error, never NJ_OK. NJ_INVALID_ARGUMENT if `error` is NULL. */
 NJ_API nj_status nj_error_kind(const nj_error *error);
 
-/** Returns the step in which the call failed; NJ_PHASE_NONE if the error belongs to no step, and for NULL. */
+/** Returns the step in which the call failed; NJ_PHASE_NONE if the error belongs to no step, or if `error` is NULL. */
 NJ_API nj_phase nj_error_phase(const nj_error *error);
 
-/** Returns the message for the developer: what failed, why, and what to do. NULL for NULL. */
+/** Returns the message for the developer: what failed, why, and what to do. NULL if `error` is NULL. */
 NJ_API const char *nj_error_message(const nj_error *error);
 
 /**
- * Returns the message for the person at the screen: a sentence without technical terms. NULL for NJ_CANCELLED and
+ * Returns a message for the end user, without technical terms. NULL if the kind is NJ_CANCELLED, or if `error` is
  * NULL.
  */
 NJ_API const char *nj_error_user_message(const nj_error *error);
@@ -273,10 +276,13 @@ NJ_API const char *nj_error_user_message(const nj_error *error);
  */
 NJ_API const char *nj_error_url(const nj_error *error);
 
-/** Returns the status of the unexpected response; 0 if no response arrived. */
+/** Returns the status of the response that caused the error. 0 if no response arrived, or if `error` is NULL. */
 NJ_API int nj_error_http_status(const nj_error *error);
 
-/** Returns the unexpected response with its body. Borrowed. NULL if no response arrived. */
+/**
+ * Returns the response that caused the error, with its body. Borrowed. NULL if no response arrived, or if `error` is
+ * NULL.
+ */
 NJ_API const nj_response *nj_error_response(const nj_error *error);
 
 /**
@@ -299,40 +305,46 @@ NJ_API const char *nj_error_details_detail(const nj_error *error);
 NJ_API const char *nj_error_details_code(const nj_error *error);
 NJ_API const char *nj_error_details_type(const nj_error *error);
 
-/** Returns the number of fields that the server has rejected, at most 32. 0 if the server names none, and for NULL. */
+/**
+ * Returns the number of fields that the server has rejected, at most 32. 0 if the server names none, or if `error` is
+ * NULL.
+ */
 NJ_API size_t nj_error_details_field_count(const nj_error *error);
 
-/** Returns the name of a rejected field. NULL for the request as a whole, and if `index` is out of range. */
+/** Returns the name of a rejected field. NULL for the request as a whole, or if `index` is out of range. */
 NJ_API const char *nj_error_details_field_name_at(const nj_error *error, size_t index);
 
 /** Returns the server's message about a rejected field. NULL if `index` is out of range. */
 NJ_API const char *nj_error_details_field_message_at(const nj_error *error, size_t index);
 
-/** Reports whether the same request may succeed if it is sent again later. False for NULL. */
+/** Reports whether the same request may succeed if it is sent again later. False if `error` is NULL. */
 NJ_API bool nj_error_is_retryable(const nj_error *error);
 
 /**
- * Reports whether the server may have processed the request although no response arrived. If true, a request that
- * changes data must not be repeated without an idempotency key. False for NULL.
+ * Reports whether the server may have processed the request. If true, a request that changes data must not be sent
+ * again without an idempotency key. False if `error` is NULL.
  */
 NJ_API bool nj_error_may_have_been_processed(const nj_error *error);
 
-/** Returns the seconds of the server's Retry-After; -1 if the response has none, and for NULL. */
+/**
+ * Returns the seconds after which the call may be repeated: the server's Retry-After, or the wait for a limit or an open
+ * circuit of the client. -1 if there is no such wait, or if `error` is NULL.
+ */
 NJ_API double nj_error_retry_after(const nj_error *error);
 
-/** Returns how many times a connection was assigned to the request; 0 if none was, and for NULL. */
+/** Returns how many times a connection was assigned to the request; 0 if none was, or if `error` is NULL. */
 NJ_API int nj_error_attempts(const nj_error *error);
 
-/** Returns the number of attempts that failed before the last one. 0 for NULL. */
+/** Returns the number of attempts that failed before the last one. 0 if `error` is NULL. */
 NJ_API size_t nj_error_earlier_count(const nj_error *error);
 
 /** Returns the error of an earlier attempt, the first one at index 0. Borrowed. NULL if `index` is out of range. */
 NJ_API const nj_error *nj_error_earlier(const nj_error *error, size_t index);
 
-/** Returns an explanation of the call for a person; see nj_response_explain. NULL for NULL. */
+/** Returns an explanation of the call for a person; see nj_response_explain. NULL if `error` is NULL. */
 NJ_API const char *nj_error_explain(const nj_error *error);
 
-/** Returns an explanation of the call for a program; see nj_response_explain_json. NULL for NULL. */
+/** Returns an explanation of the call for a program; see nj_response_explain_json. NULL if `error` is NULL. */
 NJ_API const char *nj_error_explain_json(const nj_error *error, size_t *out_length);
 
 /**
@@ -341,12 +353,12 @@ NJ_API const char *nj_error_explain_json(const nj_error *error, size_t *out_leng
  */
 NJ_API const char *nj_error_idempotency_key(const nj_error *error);
 
-/** Returns the code of the operating system's or TLS error that caused this error; 0 if there is none. */
+/** Returns the error number of the operating system or of TLS. 0 if there is none, or if `error` is NULL. */
 NJ_API int nj_error_code(const nj_error *error);
 
 /**
  * Returns the index of the failed request in its batch. -1 if the error does not belong to one request of a batch, and
- * for NULL.
+ * if `error` is NULL.
  */
 NJ_API int64_t nj_error_batch_index(const nj_error *error);
 
@@ -354,7 +366,7 @@ NJ_API int64_t nj_error_batch_index(const nj_error *error);
 NJ_API const char *nj_error_curl(const nj_error *error, bool show_secrets);
 
 /* ==================================================================================================================
- * nj_queue: events that wait for the thread that polls
+ * nj_queue: events for the thread that calls nj_queue_poll
  *
  *   Constructor  nj_queue_new
  *   Destructor   nj_queue_free
@@ -370,7 +382,7 @@ NJ_API nj_queue *nj_queue_new(void);
 /**
  * Cancels the tasks, batches and page requests that deliver to the queue, runs their remaining callbacks on this
  * thread, frees the queue, and returns when no callback is left. If a callback of the same queue calls this function,
- * the surrounding nj_queue_poll does all this before it returns. NULL is ignored.
+ * nj_queue_poll does this before it returns. NULL is ignored.
  */
 NJ_API void nj_queue_free(nj_queue *queue);
 
@@ -379,7 +391,7 @@ NJ_API void nj_queue_free(nj_queue *queue);
  * library and calls nj_queue_poll when it is readable.
  *
  * @return a descriptor that the queue owns: the program must neither read nor close it. -1 if the system has no
- *         descriptor left, for NULL, and after fork.
+ *         descriptor left, if `queue` is NULL, and after fork.
  */
 NJ_API int nj_queue_fd(nj_queue *queue);
 
@@ -393,24 +405,24 @@ NJ_API int nj_queue_fd(nj_queue *queue);
  * @param timeout seconds to wait for the first event. 0 and NaN: does not wait. Negative, or more than 3153600000:
  *                waits without a limit. NJ_NO_LIMIT has no meaning here.
  * @return the number of events handled; 0 if none arrived before the timeout, from inside a callback of the same queue,
- *         for NULL, and after fork
+ *         if `queue` is NULL, and after fork
  */
 NJ_API size_t nj_queue_poll(nj_queue *queue, double timeout);
 
-/** Makes the nj_queue_poll that waits, or otherwise the next one, return. */
+/** Makes a waiting nj_queue_poll return. If none is waiting, the next nj_queue_poll does not wait. */
 NJ_API void nj_queue_wake(nj_queue *queue);
 
 /* ==================================================================================================================
- * nj_config: how a client behaves
+ * nj_config: the settings of a client
  *
  *   Constructor  nj_config_new
  *   Destructor   nj_config_free
- *   Threads      one at once
+ *   Threads      one at a time
  *
  * nj_client_new copies the configuration: changing it later does not change the client. One configuration can make
- * any number of clients. nj_config_merge_json sets all options from JSON; most of them also have a setter. Further
- * setters are in the sections "Authentication", "Retries", "Limits", "Testing without a network", "nj_cookies",
- * "nj_cache" and "nj_catalog".
+ * any number of clients. nj_config_merge_json sets options from JSON; most of them also have a setter. Further setters
+ * are in the sections "Authentication", "Retries", "Limits", "Testing without a network", "nj_cookies", "nj_cache" and
+ * "nj_catalog".
  * ================================================================================================================== */
 
 /** Creates a configuration with the defaults that the setters below state. Never NULL. */
@@ -433,18 +445,17 @@ NJ_API void nj_config_free(nj_config *config);
  *   max_connections_per_host     1 to 65536
  *   idle_connection_lifetime     seconds
  *   redirect                     true, false, a number, or {"max", "allow_downgrade"}
- *   sensitive_headers            names of further headers that hold credentials. The library recognizes others by their
- *                                names (X-JWT, Api_Key, X-Passwd and others) and by their values (JSON Web Tokens, long
- *                                random tokens)
+ *   sensitive_headers            names of further headers that hold credentials. The library also recognizes names (such
+ *                                as X-JWT, Api_Key and X-Passwd) and values (JSON Web Tokens, long random tokens)
  *   forward_headers              names of headers that are also sent to other origins: with redirects, next pages and
  *                                absolute URLs. By default, other origins get only headers that describe the client and
- *                                the wanted response (Accept, Accept-Language, User-Agent, Content-Type, Range,
- *                                conditions). Must not contain Authorization, Cookie or Host. Another origin gets a
- *                                Referer without path and query
+ *                                the requested response (such as Accept, User-Agent, Content-Type and Range), and a
+ *                                Referer without path and query. Authorization, Proxy-Authorization, Cookie and Host
+ *                                are rejected
  *   decompress                   true or false
  *   cookies                      true (in memory), false, a policy ("all", "first_party", "none"), or
  *                                {"file", "policy", "keep_session"}
- *   cache                        true (20 MB in memory), false, or {"memory", "disk", "path", "policy",
+ *   cache                        true (20 MiB in memory), false, or {"memory", "disk", "path", "policy",
  *                                "login_cookies"}
  *   ephemeral                    true or false
  *   proxy                        a URL, true (the environment), false (none), or {"url", "no_proxy"}
@@ -453,7 +464,7 @@ NJ_API void nj_config_free(nj_config *config);
  *   lenient_line_endings         true or false
  *   auth                         nj_config_set_auth_json
  *   retry                        true, false, a number of attempts, or {"attempts", "base", "cap", "max_wait",
- *                                "budget"}
+ *                                "budget": {"reserve": 10, "successes_per_retry": 10}}
  *   respect_retry_after          true or false
  *   coalesce                     true or false
  *   rate_limit                   true, false, or {"requests", "per", "burst"}
@@ -464,8 +475,8 @@ NJ_API void nj_config_free(nj_config *config);
  *                                max_queued
  *   endpoints                    an object of endpoint names: nj_catalog_add_json
  *   openapi                      the path of an OpenAPI document, which nj_client_new reads
- *   openapi_folder               the folder whose files the document may refer to; the document's own folder by default
- *   response_validation          what happens if a response does not match its endpoint: "off" (default), "warn" or
+ *   openapi_folder               the folder whose files the document may refer to; the document's folder by default
+ *   response_validation          the action for a response that does not match its endpoint: "off" (default), "warn" or
  *                                "error"
  *   mock, cassette, network      see "Testing without a network"
  *
@@ -489,8 +500,9 @@ NJ_API nj_status nj_config_merge_json(nj_config *config, const char *json, size_
 NJ_API nj_status nj_config_set_base_url(nj_config *config, const char *url);
 
 /**
- * Restricts calls to the base URL's origin to a path and the paths below it, including redirects. Calls whose path
- * has dot segments (also encoded, or after an encoded slash or a backslash) fail with NJ_INVALID_REQUEST.
+ * Limits calls and redirects to one path of the base URL's origin and the paths below it. Other origins are not
+ * limited. A call to another path fails with NJ_INVALID_REQUEST, and so does a path with dot segments (also encoded, or
+ * after an encoded slash or a backslash).
  *
  * @param path an encoded path without a query, such as "/v1". NULL, the default: any path. nj_client_new fails with
  *             NJ_INVALID_ARGUMENT if there is a path scope and no base URL.
@@ -500,7 +512,8 @@ NJ_API nj_status nj_config_set_path_scope(nj_config *config, const char *path);
 
 /**
  * Sets a header for all requests that do not set a header of the same name. Replaces an earlier value of the header.
- * Headers that carry credentials are sent to the base URL's origin only.
+ * Headers that carry credentials are sent to the base URL's origin only. Without a base URL, nj_client_new fails with
+ * NJ_INVALID_REQUEST for headers whose names denote credentials, such as Authorization.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the name or the value cannot be sent in a header, for
  *         example because it contains CR or LF
@@ -520,7 +533,7 @@ NJ_API nj_status nj_config_set_user_agent(nj_config *config, const char *user_ag
  *   timeout  default  limits
  *   -------  -------  -----------------------------------------------------------------------------------------
  *   connect  5 s      opening a connection, including TLS
- *   idle     30 s     the time without a byte in either direction while the request is sent or the response is awaited
+ *   idle     30 s     the time without a byte in either direction, from the request to the end of the response
  *   total    300 s    the whole call with all its attempts and waits
  *
  * @param seconds 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit
@@ -559,8 +572,8 @@ NJ_API nj_status nj_config_set_idle_connection_lifetime(nj_config *config, doubl
 
 /**
  * Limits the redirects that one call follows. A further redirect fails the call with NJ_PROTOCOL. So does a loop: a
- * redirect to a URL that the call has already requested with the same method, unless a cookie or a Retry-After has
- * made the request different. The client follows a redirect after the wait that its Retry-After asks for.
+ * redirect to a URL that the call has already requested with the same method. A redirect that sets a cookie or has a
+ * Retry-After may lead back to the same URL. The client waits for the Retry-After before it follows a redirect.
  *
  * @param count 0 to 100; 10 by default. 0: a redirect is returned like any other response, and fails the call unless
  *              its status is expected (nj_request_expect_status).
@@ -577,8 +590,8 @@ NJ_API nj_status nj_config_set_max_redirects(nj_config *config, int count);
 NJ_API nj_status nj_config_set_allow_downgrade(nj_config *config, bool allow);
 
 /**
- * Sets whether LF without CR ends the lines of a response head, as some embedded devices send it (RFC 9112 section
- * 2.2). False by default: such a response fails the call with NJ_PROTOCOL.
+ * Sets whether the lines of a response head may end with LF in place of CRLF (RFC 9112 section 2.2). Some embedded
+ * devices send this. False by default: such a response fails the call with NJ_PROTOCOL.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -610,7 +623,7 @@ NJ_API nj_status nj_config_set_proxy(nj_config *config, const char *url);
  *
  * @param hosts domain names, which include their subdomains, addresses and networks: "example.com,10.0.0.0/8,[::1]".
  *              "*": all hosts. NULL, the default: no hosts for a proxy that was set with nj_config_set_proxy;
- *              otherwise no_proxy.
+ *              otherwise the hosts of the environment's no_proxy.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_no_proxy(nj_config *config, const char *hosts);
@@ -624,8 +637,8 @@ NJ_API nj_status nj_config_set_no_proxy(nj_config *config, const char *hosts);
 NJ_API nj_status nj_config_use_environment_proxy(nj_config *config, bool use);
 
 /**
- * Connects to a unix socket for every URL. TLS is used for https. No proxy is used. Needed only for daemons that require
- * a Host header other than localhost; for other daemons, the base URL can name the socket.
+ * Connects to a unix socket for every URL. TLS is used for https. No proxy is used. Needed only for daemons that
+ * require a Host header other than localhost; for other daemons, the base URL can name the socket.
  *
  * @param path an absolute path of at most 107 bytes. NULL, the default: none.
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_URL if `path` is relative or too long
@@ -633,8 +646,8 @@ NJ_API nj_status nj_config_use_environment_proxy(nj_config *config, bool use);
 NJ_API nj_status nj_config_set_unix_socket(nj_config *config, const char *path);
 
 /**
- * Sets a PEM file of certificate authorities that are trusted instead of the system's. With such a
- * file, certificates with RSA keys shorter than 2048 bits are not rejected.
+ * Sets a PEM file of certificate authorities that are trusted instead of the system's. With this file, the client also
+ * accepts certificates with RSA keys shorter than 2048 bits.
  *
  * @param path nj_client_new reads the file, and fails with NJ_TLS if the file cannot be read
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -642,16 +655,17 @@ NJ_API nj_status nj_config_set_unix_socket(nj_config *config, const char *path);
 NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
 
 /**
- * Sets whether certificates are verified. True by default. False accepts any certificate, so that every connection
- * can be intercepted. The client then logs one warning, and the decisions of each call contain unverified_tls.
+ * Sets whether certificates are verified. True by default. If false, the client accepts any certificate, and attackers
+ * can intercept its connections. The client then logs one warning, and the decisions of each call contain
+ * unverified_tls.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_verify_certificates(nj_config *config, bool verify);
 
 /**
- * Sets whether the client must not keep data on disk. False by default. If true, nj_client_new fails with
- * NJ_INVALID_ARGUMENT for a configuration with a cookie file or a cache on disk.
+ * Sets whether clients are ephemeral: nj_client_new then fails with NJ_INVALID_ARGUMENT for a cookie file, a cache on
+ * disk or a cassette that records. False by default.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -667,7 +681,7 @@ NJ_API nj_status nj_config_set_ephemeral(nj_config *config, bool ephemeral);
 typedef void (*nj_log_fn)(void *context, nj_log_level level, const char *message);
 
 /**
- * Sets where clients log. They do not log by default.
+ * Sets the callback for the log of the clients. By default, clients do not log.
  *
  * A queue that is not polled holds at most 1,024 lines, and at most 1 MiB, of this log. Further lines are dropped. A
  * warning with the number of dropped lines precedes the next line that is delivered.
@@ -688,7 +702,8 @@ NJ_API nj_status nj_config_set_log(nj_config *config, nj_log_level level, nj_que
  * blocking call. The call waits for the hook, at most until the total timeout expires.
  *
  * @param request borrowed until the hook returns
- * @return NJ_OK: the call continues. Any other status: the call fails with this status, and nothing is sent.
+ * @return NJ_OK: the call continues. Any other status: the call fails with this status, and nothing is sent. A number
+ *         that is not a status fails the call with NJ_CANCELLED.
  */
 typedef nj_status (*nj_request_hook_fn)(void *context, nj_prepared_request *request);
 
@@ -716,18 +731,18 @@ typedef void (*nj_response_hook_fn)(void *context, const nj_response *response, 
  */
 NJ_API nj_status nj_config_on_response(nj_config *config, nj_response_hook_fn after, void *context);
 
-/* nj_prepared_request: the request in a before hook. Borrowed until the hook returns; only on the thread that runs the
- * hook. */
+/* nj_prepared_request: the request in a before hook. Borrowed until the hook returns. Must be used only on the thread
+ * that runs the hook. */
 
-/** Returns the method. Valid until the hook returns. NULL for NULL. */
+/** Returns the method. Valid until the hook returns. NULL if `request` is NULL. */
 NJ_API const char *nj_prepared_request_method(nj_prepared_request *request);
 
-/** Returns the URL with its credentials. Valid until the hook returns. NULL for NULL. */
+/** Returns the URL. Secrets in its query are not masked. Valid until the hook returns. NULL if `request` is NULL. */
 NJ_API const char *nj_prepared_request_url(nj_prepared_request *request);
 
 /**
  * Returns the value of the first header of a name. Secrets are not masked. Valid until the hook returns. NULL if there
- * is no such header, and for NULL.
+ * is no such header, or if `request` is NULL.
  */
 NJ_API const char *nj_prepared_request_header(nj_prepared_request *request, const char *name);
 
@@ -743,17 +758,17 @@ NJ_API nj_status nj_prepared_request_set_header(nj_prepared_request *request, co
 /* ==================================================================================================================
  * Authentication
  *
- * A client has one credential, or one for each security scheme (OpenAPI), by name. Each setter of this
- * section replaces the credential that was set before, unless its comment says otherwise. Credentials are sent to the
- * base URL's origin only, also after redirects. nj_client_new therefore fails with NJ_INVALID_ARGUMENT if there are
- * credentials and no base URL, or a second credential in the headers or in the URL. A request with its own
- * Authorization header keeps that header. Errors, log lines and explanations contain no secret.
+ * A client has one credential, or one for each security scheme (OpenAPI), by name. Each setter of this section replaces
+ * the credential that was set before, unless its comment says otherwise. Credentials are sent only to the base URL's
+ * origin, also after redirects. nj_client_new therefore fails with NJ_INVALID_ARGUMENT if there are credentials and no
+ * base URL. It also fails if the headers or the base URL have a second credential. A request with its own Authorization
+ * header keeps that header. Errors, log lines and explanations contain no secret.
  * ================================================================================================================== */
 
 /**
  * Sets a bearer token (RFC 6750), which is sent without encoding.
  *
- * @param token nj_client_new fails with NJ_INVALID_ARGUMENT if it cannot be sent in a header
+ * @param token nj_client_new fails with NJ_INVALID_ARGUMENT if `token` cannot be sent in a header
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_bearer(nj_config *config, const char *token);
@@ -762,7 +777,7 @@ NJ_API nj_status nj_config_set_bearer(nj_config *config, const char *token);
  * Sets a user name and a password for Basic authentication (RFC 7617). They are sent with each request, without a
  * challenge.
  *
- * @param user nj_client_new fails with NJ_INVALID_ARGUMENT if it contains a colon
+ * @param user nj_client_new fails with NJ_INVALID_ARGUMENT if `user` contains a colon
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_basic_auth(nj_config *config, const char *user, const char *password);
@@ -796,7 +811,7 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *   bearer   token
  *   basic    user, password
  *   digest   user, password
- *   api_key  key; header, query or cookie (the name); prefix
+ *   api_key  key; header (a name, X-Api-Key by default), query or cookie (a name); prefix (before the key in a header)
  *   oauth2   RFC 6749: token_url, client_id, client_secret, client_auth ("basic", "post"), scope, issuer (RFC 9207),
  *            and grant: "refresh_token", "client_credentials", "device_code" with device_url, or "authorization_code"
  *            with authorize_url
@@ -818,14 +833,14 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *   member           default     meaning
  *   ---------------  ----------  ------------------------------------------------------------------------------------
  *   store            "memory"    "memory", "file:PATH", "sqlite:PATH", "keyring:SERVICE", or an object of file, sqlite
- *                                or keyring, account, and key_file or key_env, with which the token is encrypted
- *                                (AES-GCM) for this path and account
+ *                                or keyring, and account. In a file or a database, key_file (a path) or key_env (an
+ *                                environment variable) names the key that encrypts the token (AES-GCM)
  *   access_token,    none        the first token, if the store has none
  *   refresh_token,
  *   expires_in
  *   skew             30 s        how long before its expiry a token is refreshed
  *   refresh_timeout  30 s        the timeout of a refresh; 0: no limit
- *   refresh_limit    5           refreshes in 30 seconds, after which calls fail
+ *   refresh_limit    5           the number of refreshes in 30 seconds after which calls fail
  *
  * A new token is stored before it is used. A client never replaces a newer login in the store by an older one. If
  * another client has logged in, this client adopts the new login; if another client has logged out, its calls fail with
@@ -854,7 +869,7 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
 NJ_API nj_status nj_config_set_auth_json(nj_config *config, const char *json, size_t length, nj_error **out_error);
 
 /**
- * Must provide a token. Called when a call needs a token and the client has none, or its token has expired or was
+ * Provides a token. Called when a call needs a token and the client has none, or its token has expired or was
  * rejected by the server. Called once for all waiting calls of the client, inside the first nj_queue_poll or blocking
  * function that runs for one of these calls.
  *
@@ -871,11 +886,12 @@ typedef void (*nj_token_fn)(void *context, nj_token_request *request);
 /**
  * Sets a callback that provides tokens.
  *
- * @param scheme  the security scheme whose tokens the callback provides. It replaces the credential that
- *                nj_config_set_auth_json sets for this scheme, and keeps those of other schemes; the order of the two
- *                calls does not matter. NULL: the callback provides the tokens of all calls and replaces all other
- *                credentials.
- * @param provide NULL: removes the provider of the scheme or, if `scheme` is NULL, all credentials
+ * @param scheme  the security scheme whose tokens the callback provides. The callback replaces the credential that
+ *                nj_config_set_auth_json sets for this scheme, in any order of the two calls. Credentials of other
+ *                schemes are kept. NULL: the callback provides the tokens of all calls and replaces all other
+ *                credentials; nj_client_new fails with NJ_INVALID_ARGUMENT if a scheme also has a callback.
+ * @param provide NULL: removes the callback of the scheme. If `scheme` is also NULL, removes all credentials except the
+ *                callbacks of schemes.
  * @param context passed to `provide` unchanged; must stay valid until the clients are freed
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -889,7 +905,7 @@ NJ_API nj_status nj_config_set_token_provider(nj_config *config, const char *sch
 typedef void (*nj_login_required_fn)(void *context);
 
 /**
- * Sets the callback for the end of any login of the clients.
+ * Sets the callback for the end of a login.
  *
  * @param required NULL, the default: none
  * @param context  passed to `required` unchanged; must stay valid until the clients are freed
@@ -905,7 +921,7 @@ NJ_API nj_status nj_config_set_on_login_required(nj_config *config, nj_login_req
  *   Threads      any
  * ================================================================================================================== */
 
-/** Adds a reference, so that the caller can respond after the callback has returned. NULL for NULL. */
+/** Adds a reference, so that the caller can respond after the callback has returned. NULL if `request` is NULL. */
 NJ_API nj_token_request *nj_token_request_retain(nj_token_request *request);
 
 /**
@@ -914,11 +930,11 @@ NJ_API nj_token_request *nj_token_request_retain(nj_token_request *request);
  */
 NJ_API void nj_token_request_release(nj_token_request *request);
 
-/** Reports whether the request was made because the server rejected the last token. False for NULL. */
+/** Reports whether the server has rejected the last token. False if `request` is NULL. */
 NJ_API bool nj_token_request_was_rejected(const nj_token_request *request);
 
 /**
- * Gives the token to the waiting calls.
+ * Provides the token to the waiting calls.
  *
  * @param expires_in_seconds the token's lifetime from now, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY if the
  *                           lifetime is not known: the token is then used until a server rejects it
@@ -941,11 +957,11 @@ NJ_API nj_status nj_token_request_fail(nj_token_request *request, bool ends_logi
 /* ==================================================================================================================
  * Retries
  *
- * The client repeats attempts that fail temporarily: connection failures and the statuses 408, 425, 429, 500, 502,
- * 503 and 504. It repeats a request only if a second request is safe: the server has not seen the first, the method is
- * idempotent (RFC 9110 section 9.2.2), or the request carries an idempotency key. The client waits at least as long as
- * the server asks (Retry-After). The total timeout covers all attempts and waits. If many calls fail, at most a tenth of
- * the client's calls is repeated.
+ * The client retries temporary failures: connection failures, connect and idle timeouts, and the statuses 408, 425, 429,
+ * 500, 502, 503 and 504. It retries a request only if this is safe: the server cannot have processed the request, the
+ * method is idempotent (RFC 9110 section 9.2.2), or the request has an idempotency key. The client waits at least as
+ * long as the server asks (Retry-After). The total timeout covers all attempts and waits. A budget limits the retries of
+ * all calls while a server fails: 10 retries, and one more for every 10 calls that succeed.
  * ================================================================================================================== */
 
 /**
@@ -979,13 +995,13 @@ NJ_API nj_status nj_config_set_retry_max_wait(nj_config *config, double seconds)
  * Sets whether the Retry-After of a response (RFC 9110 section 10.2.3) is respected. True by default. If it is:
  *
  *   - a retry and a redirect wait at least as long as the Retry-After asks
- *   - a 429 with a wait of at most nj_config_set_retry_max_wait holds back all calls to the origin
- *   - a 429 with a longer wait, and a 503, hold back the calls for the same URL until one of them succeeds
+ *   - a 429 with a wait of at most nj_config_set_retry_max_wait holds back all calls to the origin for this time
+ *   - a 429 with a longer wait, and a 503, hold back the calls for the same URL for this time, or until one succeeds
  *
  * A call that is held back for longer than nj_config_set_retry_max_wait, or beyond its total timeout, fails at once
  * with NJ_RATE_LIMITED. Invalid values and values above 30 days are ignored. If Retry-After is not respected, it is
- * only reported (nj_error_retry_after). The second function sets this for one request, in place of the client's
- * setting.
+ * only reported (nj_error_retry_after). nj_request_set_respect_retry_after replaces the client's setting for one
+ * request.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1004,9 +1020,9 @@ NJ_API nj_status nj_request_set_retry_attempts(nj_request *request, int count);
 /** A decision about an attempt that has failed. */
 typedef enum nj_retry_action {
   NJ_RETRY_DEFAULT = 0, /* apply the client's settings */
-  NJ_RETRY_AGAIN = 1,      /* retry in any case; the server may then process the request twice */
-  NJ_RETRY_STOP = 2,       /* fail the call */
-  NJ_RETRY_PENDING = 3       /* nj_task_retry provides the decision later */
+  NJ_RETRY_AGAIN = 1,   /* retry in any case; the server may then process the request twice */
+  NJ_RETRY_STOP = 2,    /* fail the call */
+  NJ_RETRY_PENDING = 3  /* nj_task_retry provides the decision later */
 } nj_retry_action;
 
 /**
@@ -1028,18 +1044,22 @@ typedef nj_retry_action (*nj_retry_fn)(void *context, nj_task *task, nj_failed_a
  */
 NJ_API nj_status nj_request_on_retry(nj_request *request, nj_retry_fn retry, void *context);
 
-/* nj_failed_attempt: borrowed until nj_retry_fn returns; only on the thread that runs the callback. */
+/* nj_failed_attempt: an attempt that has failed. Borrowed until nj_retry_fn returns. Must be used only on the thread that
+ * runs the callback. */
 
-/** Returns the error of the attempt. Borrowed until the callback returns; nj_error_retain keeps it. NULL for NULL. */
+/**
+ * Returns the error of the attempt. Borrowed until the callback returns; nj_error_retain keeps it. NULL if `attempt` is
+ * NULL.
+ */
 NJ_API const nj_error *nj_failed_attempt_error(const nj_failed_attempt *attempt);
 
-/** Returns the number of the failed attempt, 1 for the first. 0 for NULL. */
+/** Returns the number of the failed attempt, 1 for the first. 0 if `attempt` is NULL. */
 NJ_API int nj_failed_attempt_number(const nj_failed_attempt *attempt);
 
-/** Returns the seconds after which the client would retry. -1 if it would not retry, and for NULL. */
+/** Returns the seconds after which the client would retry. -1 if it would not retry, or if `attempt` is NULL. */
 NJ_API double nj_failed_attempt_delay(const nj_failed_attempt *attempt);
 
-/** Returns why the client would not retry, as a sentence. NULL if it would retry, and for NULL. */
+/** Returns why the client would not retry, as a sentence. NULL if it would retry, or if `attempt` is NULL. */
 NJ_API const char *nj_failed_attempt_reason(const nj_failed_attempt *attempt);
 
 /**
@@ -1086,9 +1106,9 @@ NJ_API nj_status nj_idempotency_key_new(char *buffer, size_t capacity);
 /* ==================================================================================================================
  * Limits
  *
- * A client can limit its calls to each origin. Calls wait in the order of their arrival while their total timeout
- * runs. A call that cannot begin before its total timeout expires fails at once with NJ_RATE_LIMITED. Limit groups
- * have limits of their own, which apply to calls to any origin. They are set with nj_config_merge_json:
+ * A client can limit its calls to each origin. Calls wait in the order of their arrival; the total timeout includes this
+ * wait. A call that cannot begin before its total timeout expires fails at once with NJ_RATE_LIMITED. Limit groups have
+ * their own limits, which apply to calls to any origin. nj_config_merge_json sets them:
  *
  *     {"limit_groups": {"search": {"rate_limit": {"requests": 10, "per": 1}, "concurrency": 4}}}
  * ================================================================================================================== */
@@ -1120,9 +1140,9 @@ NJ_API nj_status nj_config_set_concurrency(nj_config *config, size_t count);
  * succeeds, the circuit closes; if it fails, the circuit opens again.
  *
  * @param failure_rate  more than 0, up to 1. 0, the default: no circuit breaker; the other parameters are ignored.
- * @param minimum_calls the calls in the window below which the circuit stays closed, 1 to 1000000
+ * @param minimum_calls 1 to 1000000. The circuit stays closed while the window has fewer calls.
  * @param window        seconds, more than 0 and at most 3153600000
- * @param open_duration          seconds, 0 to 3153600000
+ * @param open_duration seconds, 0 to 3153600000
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_circuit_breaker(nj_config *config, double failure_rate, size_t minimum_calls,
@@ -1148,14 +1168,14 @@ NJ_API nj_status nj_request_set_limit_group(nj_request *request, const char *gro
 
 /**
  * Sets whether identical calls share one exchange while it is in flight, and one copy of its body. Calls are
- * identical if they have a safe method, no body, and the same URL, headers and credentials. False by default. The
- * second function sets this for one request, in place of the client's setting.
+ * identical if they have a safe method, no body, and the same URL, headers and credentials. False by default.
+ * nj_request_set_coalesce replaces the client's setting for one request.
  *
  * Each call has its own timeouts and can be cancelled. The exchange is cancelled when its last call is cancelled. The
  * response is not stored for calls that start after the exchange has ended. Requests with callbacks for head, body,
- * redirects, retries or refreshes never share. No further calls join an exchange once one of its calls has timed out, or
- * once the client has completed a call with an unsafe method (such as PUT) to the same origin. A GET after a completed
- * PUT therefore never receives an older response.
+ * redirects, retries or refreshes never share. No further calls join an exchange once one of its calls has timed out,
+ * or once the client has completed a call with an unsafe method (such as PUT) to the same origin. A GET after a
+ * completed PUT therefore never receives an older response.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1174,7 +1194,7 @@ NJ_API nj_status nj_request_set_coalesce(nj_request *request, bool coalesce);
  *              URL as its name
  *
  * @param out_length receives the length without NUL; may be NULL
- * @return JSON text that the caller frees with nj_text_free; "[]" after fork; NULL for NULL
+ * @return JSON text that the caller frees with nj_text_free; "[]" after fork; NULL if `client` is NULL
  */
 NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
 
@@ -1187,15 +1207,15 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
  * ================================================================================================================== */
 
 /**
- * Makes clients respond to requests from a list of routes in place of the network. The JSON is a list of routes, or
+ * Sets a list of routes that respond to requests in place of the network. The JSON is a list of routes, or
  * {"routes": [...], "passthrough": true}, which sends unmatched requests to the network. The first route that
  * matches a request responds to it. Without passthrough, an unmatched request fails with NJ_INVALID_REQUEST, and the
  * message names the nearest route.
  *
  *   member of a route  value
  *   -----------------  ----------------------------------------------------------------------------------------------
- *   name               for nj_client_mock_uses
- *   method             any by default
+ *   name               the name of the route for nj_client_mock_uses
+ *   method             a method; any by default
  *   path               "/articles/{id}", or "/files/" and two asterisks for all paths below; relative to the base URL,
  *                      or absolute
  *   query, headers,    an object: "value", a list of values, true (any) or false (absent) for each name
@@ -1203,10 +1223,10 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
  *   json               the values that the JSON of the body must contain
  *   body               the whole body
  *   times              how often the route responds; unlimited by default
- *   optional           true: nj_client_mock_verify does not require it
+ *   optional           true: nj_client_mock_verify does not require that the route is used
  *   response,          a response, or a list of responses in their order
  *   responses
- *   when_exhausted     the response after all of `responses`: "last" (default, again), "first" (all again) or "error"
+ *   when_exhausted     after all of `responses`: "last" (default: the last one again), "first" (all again) or "error"
  *
  * A response is a status, or an object:
  *
@@ -1216,7 +1236,7 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
  *   file
  *   delay                  seconds before the response
  *   rate                   bytes per second
- *   chunk_size             the bytes of each part of the body that is received at a time
+ *   chunk_size             the size in bytes of each received part of the body
  *   fault                  "offline", "dns", "connect", "tls", "connect_timeout", "timeout", "hang", "connection_lost",
  *                          "malformed", or {"kind": "connection_lost", "after": 100}: after 100 bytes of the body
  *
@@ -1231,7 +1251,7 @@ NJ_API nj_status nj_config_set_mock(nj_config *config, const char *json, nj_erro
  *
  * @param route the name of a route, or its method and path as written in the route: "GET /articles". NULL: the sum of
  *              all routes.
- * @return -1 if the client has no mock or no such route, for NULL, and after fork
+ * @return -1 if the client has no mock or no such route, if `client` is NULL, and after fork
  */
 NJ_API int64_t nj_client_mock_uses(nj_client *client, const char *route);
 
@@ -1257,9 +1277,9 @@ typedef enum nj_cassette_mode {
 } nj_cassette_mode;
 
 /**
- * Records exchanges to a JSON file, including redirects and token refreshes, or replays them. Secrets are replaced by
- * placeholders; equal secrets have the same placeholder. Each exchange is replayed once. Exchanges with the same method,
- * URL and body (without secrets) are replayed in the order of recording.
+ * Records exchanges to a JSON file or replays them, including redirects and token refreshes. Secrets are replaced by
+ * placeholders; equal secrets have the same placeholder. Each exchange is replayed once. Exchanges with the same
+ * method, URL and body (without secrets) are replayed in the order of recording.
  *
  * The option `cassette` of nj_config_merge_json has more settings: {"file", "mode", "repeats": true (the last
  * exchange again and again), "timing": true (with the recorded delays), "headers": [names to compare], "ignore":
@@ -1306,10 +1326,11 @@ NJ_API nj_status nj_config_set_network_profile(nj_config *config, const char *na
  *
  * @param config copied; NULL: the defaults
  * @return a client that the caller frees with nj_client_free, or NULL: NJ_INVALID_ARGUMENT for options that
- *         contradict each other; NJ_INVALID_URL for the base URL; NJ_TLS for the file of certificate authorities;
- *         NJ_STORAGE for a file that an option names; NJ_DECODING for the content of such a file; NJ_CONNECT if the
- *         system has no thread or descriptor left; NJ_FORKED if the configuration has a cache or a cookie jar of the
- *         parent process
+ *         contradict each other; NJ_INVALID_URL for the base URL; NJ_INVALID_REQUEST for a default header that cannot
+ *         be sent, or whose name denotes credentials if there is no base URL; NJ_TLS for the file of certificate
+ *         authorities; NJ_STORAGE for a file that an option names; NJ_DECODING for the content of such a file;
+ *         NJ_CONNECT if the system has no thread or descriptor left; NJ_FORKED if the configuration has a cache or a
+ *         cookie jar of the parent process
  */
 NJ_API nj_client *nj_client_new(const nj_config *config, nj_error **out_error);
 
@@ -1319,7 +1340,7 @@ NJ_API nj_client *nj_client_new(const nj_config *config, nj_error **out_error);
  *
  * The function returns when the client has no work in progress. It waits up to 15 seconds for a token refresh that
  * is in progress, and up to 5 seconds for another process that holds the cache on disk. A host name lookup that the
- * system's resolver has not finished continues on a thread of its own, without access to the client.
+ * system's resolver has not finished continues on its own thread, without access to the client.
  */
 NJ_API void nj_client_free(nj_client *client);
 
@@ -1377,7 +1398,7 @@ typedef void (*nj_done_fn)(void *context, nj_task *task, const nj_response *resp
 NJ_API nj_task *nj_client_start(nj_client *client, const nj_request *request, nj_queue *queue, nj_done_fn done,
                                 void *context, nj_error **out_error);
 
-/* --- Logins of a client. `scheme` is the security scheme of a login, for a client that has several logins. NULL: the
+/* --- Logins of a client. If the client has several logins, `scheme` names the security scheme of the login. NULL: the
  * only login. --- */
 
 /**
@@ -1396,9 +1417,9 @@ NJ_API nj_status nj_client_set_token(nj_client *client, const char *scheme, cons
 /**
  * Logs out and blocks until the store and the cache on disk have been changed: removes the token, also from the
  * store, and the cached responses that only this login may see. Afterwards calls fail with NJ_UNAUTHORIZED until
- * nj_client_set_token or nj_client_log_in is called, in every client of the store and also after a restart. Until one of
- * them is called, the access_token and refresh_token of the configuration are not used. The server is not notified. The
- * client is logged out even if the function fails.
+ * nj_client_set_token or nj_client_log_in is called, in every client of the store and also after a restart. Until then,
+ * the access_token and refresh_token of the configuration are not used. The server is not notified. The client is
+ * logged out even if the function fails.
  *
  * @return NJ_OK; NJ_STORAGE if the store or the cache could not be changed, so that another client may still use the
  *         login; NJ_TIMEOUT after 180 seconds; NJ_INVALID_REQUEST if the client has no such login, or several and
@@ -1406,21 +1427,20 @@ NJ_API nj_status nj_client_set_token(nj_client *client, const char *scheme, cons
  */
 NJ_API nj_status nj_client_log_out(nj_client *client, const char *scheme, nj_error **out_error);
 
-/** Must show a person the prompt of an interactive login. `prompt` is borrowed until the callback returns. */
+/** Shows the prompt of an interactive login to a person. `prompt` is borrowed until the callback returns. */
 typedef void (*nj_login_prompt_fn)(void *context, const nj_login_prompt *prompt);
 
 /**
  * Obtains a token and blocks until it is in the store. With the grant device_code, a person enters a code on another
  * device (RFC 8628). With authorization_code, a person allows the access in a browser, which is redirected to a
- * socket of this machine (RFC 8252, with PKCE, RFC 7636). Any other login obtains the token without a prompt, as for a
- * call that needs one.
+ * socket of this machine (RFC 8252, with PKCE, RFC 7636). Any other login obtains the token without a prompt.
  *
- * @param seconds how long the login may take, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit, except the
- *                server's own for a code
+ * @param seconds how long the login may take, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit, except that the
+ *                server's code may expire
  * @param prompt  called on this thread
  * @param context passed to `prompt` unchanged
- * @return NJ_OK; NJ_UNAUTHORIZED if the server or the person denied access; NJ_TIMEOUT; NJ_STORAGE; NJ_INVALID_REQUEST if
- *         the client has no such login, several and `scheme` is NULL, or a token provider; a network error;
+ * @return NJ_OK; NJ_UNAUTHORIZED if the server or the person denied access; NJ_TIMEOUT; NJ_STORAGE; NJ_INVALID_REQUEST
+ *         if the client has no such login, several and `scheme` is NULL, or a token provider; a network error;
  *         NJ_CLOSED; NJ_FORKED
  */
 NJ_API nj_status nj_client_log_in(nj_client *client, const char *scheme, double seconds, nj_login_prompt_fn prompt,
@@ -1455,10 +1475,12 @@ NJ_API nj_task *nj_client_start_log_in(nj_client *client, const char *scheme, do
 NJ_API nj_task *nj_client_start_log_out(nj_client *client, const char *scheme, nj_queue *queue, nj_login_done_fn done,
                                          void *context, nj_error **out_error);
 
-/* nj_login_prompt: borrowed until nj_login_prompt_fn returns; only on the thread that runs the callback. */
+/* nj_login_prompt: the prompt of an interactive login. Borrowed until nj_login_prompt_fn returns. Must be used only on
+ * the thread that runs the callback. */
 
 /**
- * Returns the page to open: on any device if there is a code, otherwise in a browser of this machine. NULL for NULL.
+ * Returns the page to open: on any device if there is a code, otherwise in a browser of this machine. NULL if `prompt`
+ * is NULL.
  */
 NJ_API const char *nj_login_prompt_url(const nj_login_prompt *prompt);
 
@@ -1476,24 +1498,28 @@ NJ_API const char *nj_login_prompt_complete_url(const nj_login_prompt *prompt);
  *   Threads      any
  * ================================================================================================================== */
 
-/** Adds a reference. NULL for NULL. */
+/** Adds a reference. NULL if `task` is NULL. */
 NJ_API nj_task *nj_task_retain(nj_task *task);
 
 /** Releases one reference. The task continues and its callbacks are still called. NULL is ignored. */
 NJ_API void nj_task_release(nj_task *task);
 
-/** Cancels the task: it ends with NJ_CANCELLED. Does nothing if the task has ended, for NULL, and after fork. */
+/**
+ * Cancels the task: it ends with NJ_CANCELLED. Does nothing if the task has ended, if `task` is NULL, and after fork.
+ */
 NJ_API void nj_task_cancel(nj_task *task);
 
-/** Reports whether the task's completion is in its queue or has been delivered. True for NULL and after fork. */
+/**
+ * Reports whether the task's completion is in its queue or has been delivered. True if `task` is NULL, and after fork.
+ */
 NJ_API bool nj_task_is_finished(const nj_task *task);
 
 /* ==================================================================================================================
- * nj_request: what to send, and the callbacks of its calls
+ * nj_request: a request, and the callbacks of its calls
  *
  *   Constructor  nj_request_new, nj_request_copy, nj_request_from_endpoint
  *   Destructor   nj_request_free
- *   Threads      one at once
+ *   Threads      one at a time
  *
  * Sending copies the request: the program can change it, send it again or free it at any time. All callbacks run inside
  * nj_queue_poll of the call's queue, or inside the blocking call. Each borrows its `task` until it returns.
@@ -1512,7 +1538,7 @@ NJ_API nj_request *nj_request_new(const char *method, const char *target);
 /** Frees a request. Its calls continue. NULL is ignored. */
 NJ_API void nj_request_free(nj_request *request);
 
-/** Creates a copy of a request, with its callbacks and their contexts. NULL for NULL. */
+/** Creates a copy of a request, with its callbacks and their contexts. NULL if `request` is NULL. */
 NJ_API nj_request *nj_request_copy(const nj_request *request);
 
 /**
@@ -1600,8 +1626,8 @@ NJ_API nj_status nj_request_set_max_body(nj_request *request, size_t bytes);
 NJ_API nj_status nj_request_set_use_auth(nj_request *request, bool use);
 
 /**
- * Sets whether the client's cookies are sent and the response's cookies are stored. True by default. Neither is done for
- * a request with its own Cookie header; cookie parameters of its endpoint are added to that header.
+ * Sets whether the client's cookies are sent and the response's cookies are stored. True by default. If a request has
+ * its own Cookie header, the jar is not used; cookie parameters of the endpoint are added to this header.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1609,7 +1635,7 @@ NJ_API nj_status nj_request_set_use_cookies(nj_request *request, bool use);
 
 /**
  * Sets whether the response may be compressed and is decompressed, in place of the client's setting. If false, the
- * client sends no Accept-Encoding of its own, and the body is returned with its content coding.
+ * client adds no Accept-Encoding, and the body is returned with its content coding.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1620,12 +1646,12 @@ NJ_API nj_status nj_request_set_decompress(nj_request *request, bool decompress)
  * message names the path, what was expected and what was found. A response without a body matches. A call with a
  * schema and nj_request_on_body fails with NJ_INVALID_REQUEST.
  *
- * @param json   a schema of these keywords: type, required, properties, additionalProperties, items, enum, const,
- *               format (date-time, date, uuid, uri, email), nullable, minimum, maximum, minLength, maxLength,
- *               minItems, maxItems. Need not end with NUL. NULL with a `length` of 0: no schema.
+ * @param json   a JSON Schema 2020-12 without $dynamicRef and without $id as the base of references. Also nullable and
+ *               discriminator (OpenAPI). The formats date-time, date, uuid, uri and email are checked. Need not end
+ *               with NUL. NULL with a `length` of 0: no schema.
  * @param length bytes of `json`
- * @return NJ_OK; NJ_INVALID_ARGUMENT for any other keyword or an invalid value (the message has its path); NJ_DECODING
- *         if `json` is not JSON
+ * @return NJ_OK; NJ_INVALID_ARGUMENT if `json` is not JSON, or for an unknown keyword or an invalid value (the message
+ *         has its path)
  */
 NJ_API nj_status nj_request_set_schema(nj_request *request, const char *json, size_t length, nj_error **out_error);
 
@@ -1650,11 +1676,11 @@ NJ_API nj_status nj_request_set_body(nj_request *request, const void *bytes, siz
 NJ_API nj_status nj_request_set_body_json(nj_request *request, const char *json, size_t length);
 
 /**
- * Sets the body to the content of a file, which is read while it is sent. The Content-Type follows from the file's
- * name, unless the request or the client sets one. The call fails with NJ_INVALID_REQUEST if the file cannot be read
- * or is a folder, a pipe or a device, and if the file becomes shorter while it is sent. In this case the connection is
- * closed, so that the server cannot mistake the incomplete body for a complete one. Bytes that are appended to the file
- * while it is sent are not sent.
+ * Sets the body to the content of a file, which is read while it is sent. The file's name determines the Content-Type,
+ * unless the request or the client sets one. The call fails with NJ_INVALID_REQUEST if the file cannot be read
+ * or is a folder, a pipe or a device, and if the file becomes shorter while it is sent. The connection is then closed,
+ * so that the server cannot mistake an incomplete body for a complete one. Bytes that are appended to the file while it
+ * is sent are ignored.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1682,13 +1708,13 @@ NJ_API nj_status nj_request_add_form_field(nj_request *request, const char *name
 #define NJ_READ_FAILED ((int64_t)-1)
 
 /**
- * Must write the next part of a streamed body to `buffer`. Runs inside nj_queue_poll or the blocking call. The callback
+ * Writes the next part of a streamed body to `buffer`. Runs inside nj_queue_poll or the blocking call. The callback
  * may block.
  *
  * @param capacity bytes of `buffer`, more than 0
  * @return the number of bytes written, at most `capacity`; 0 at the end of the body; NJ_READ_FAILED if the source has
- *         failed. After NJ_READ_FAILED or any other number, the call fails with NJ_INVALID_REQUEST, and the connection
- *         is closed, so that the server cannot mistake the incomplete body for a complete one.
+ *         failed. After NJ_READ_FAILED or a number out of range, the call fails with NJ_INVALID_REQUEST, and the
+ *         connection is closed, so that the server cannot mistake the incomplete body for a complete one.
  */
 typedef int64_t (*nj_read_fn)(void *context, nj_task *task, void *buffer, size_t capacity);
 
@@ -1709,8 +1735,8 @@ NJ_API nj_status nj_request_set_body_stream(nj_request *request, int64_t length,
 typedef void (*nj_rewind_fn)(void *context, nj_task *task);
 
 /**
- * Sets the callback that restarts the streamed body for a retry, a redirect or a login. It receives the context of
- * nj_request_set_body_stream. That function must be called first, because it removes an earlier `rewind`.
+ * Sets the callback that restarts the streamed body for a retry, a redirect or a login. `rewind` receives the context of
+ * nj_request_set_body_stream. Call nj_request_set_body_stream first, because it removes an earlier `rewind`.
  *
  * @param rewind NULL, the default: the body cannot be restarted
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a request without a streamed body
@@ -1728,8 +1754,8 @@ NJ_API nj_status nj_request_set_compress(nj_request *request, bool compress);
 
 /**
  * Sets whether the client sends Expect: 100-continue and waits for the server's response before it sends the body. The
- * body is sent after one second without a response. By default the client does this for bodies of 1 MiB and more and for
- * bodies of unknown length.
+ * body is sent after one second without a response. By default the client does this for bodies of 1 MiB and more and
+ * for bodies of unknown length.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1780,7 +1806,7 @@ typedef void (*nj_progress_fn)(void *context, nj_task *task, const nj_progress *
 
 /**
  * Sets the callback for the progress of a call. It is called about ten times a second while the progress changes, and
- * once before the end of a successful call. While a report waits in the queue, no other is added, except the last.
+ * once before the end of a successful call. Reports are skipped while one waits in the queue, except the last report.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1798,8 +1824,8 @@ NJ_API nj_status nj_request_set_max_redirects(nj_request *request, int count);
 /** A decision about a redirect. */
 typedef enum nj_redirect_action {
   NJ_REDIRECT_FOLLOW = 0,
-  NJ_REDIRECT_STOP = 1,  /* the call returns the redirect as its response */
-  NJ_REDIRECT_FAIL = 2 /* the call fails with NJ_CANCELLED */
+  NJ_REDIRECT_STOP = 1, /* the call returns the redirect as its response */
+  NJ_REDIRECT_FAIL = 2  /* the call fails with NJ_CANCELLED */
 } nj_redirect_action;
 
 /**
@@ -1816,19 +1842,19 @@ typedef nj_redirect_action (*nj_redirect_fn)(void *context, nj_task *task, nj_pr
  */
 NJ_API nj_status nj_request_on_redirect(nj_request *request, nj_redirect_fn redirect, void *context);
 
-/* nj_proposed_redirect: borrowed, with its texts, until nj_redirect_fn returns; only on the thread that runs the
- * callback. */
+/* nj_proposed_redirect: a redirect that is about to be followed. Borrowed, with its texts, until nj_redirect_fn returns.
+ * Must be used only on the thread that runs the callback. */
 
-/** Returns the status of the redirect. 0 for NULL. */
+/** Returns the status of the redirect. 0 if `redirect` is NULL. */
 NJ_API int nj_proposed_redirect_status(const nj_proposed_redirect *redirect);
 
-/** Returns the URL whose response is the redirect, with its credentials. NULL for NULL. */
+/** Returns the URL that the redirect came from. Secrets in its query are not masked. NULL if `redirect` is NULL. */
 NJ_API const char *nj_proposed_redirect_source_url(const nj_proposed_redirect *redirect);
 
-/** Returns the URL that the redirect leads to, with its credentials. NULL for NULL. */
+/** Returns the URL that the redirect leads to. Secrets in its query are not masked. NULL if `redirect` is NULL. */
 NJ_API const char *nj_proposed_redirect_url(const nj_proposed_redirect *redirect);
 
-/** Returns the method of the next request. NULL for NULL. */
+/** Returns the method of the next request. NULL if `redirect` is NULL. */
 NJ_API const char *nj_proposed_redirect_method(const nj_proposed_redirect *redirect);
 
 /**
@@ -1845,7 +1871,7 @@ NJ_API nj_status nj_proposed_redirect_set_url(nj_proposed_redirect *redirect, co
  *
  *   Constructor  nj_form_new
  *   Destructor   nj_form_free
- *   Threads      one at once
+ *   Threads      one at a time
  *
  * Parts are sent in the order in which they were added. Names may repeat and may be any UTF-8 text.
  * nj_request_set_body_form checks the names.
@@ -1864,7 +1890,7 @@ NJ_API nj_status nj_form_add_text(nj_form *form, const char *name, const char *t
  * Adds a part with a copy of `length` bytes.
  *
  * @param filename     the file name that is sent; NULL: the part is not a file
- * @param content_type NULL: the type that follows from `filename`
+ * @param content_type NULL: `filename` determines the type
  * @param bytes        may be NULL if `length` is 0
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for more than 2 GiB; NJ_NO_MEMORY
  */
@@ -1875,7 +1901,7 @@ NJ_API nj_status nj_form_add_bytes(nj_form *form, const char *name, const char *
  * Adds a part with the content of a file, which is read while the form is sent.
  *
  * @param filename     the file name that is sent; NULL: the last component of `path`
- * @param content_type NULL: the type that follows from the file name that is sent
+ * @param content_type NULL: the file name that is sent determines the type
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_form_add_file(nj_form *form, const char *name, const char *path, const char *filename,
@@ -1891,44 +1917,47 @@ NJ_API nj_status nj_form_add_file(nj_form *form, const char *name, const char *p
  * Pointers that the getters return are valid until the response is released by its last owner.
  * ================================================================================================================== */
 
-/** Adds a reference, for example to a response that a callback has borrowed. NULL for NULL. */
+/** Adds a reference, for example to a response that a callback has borrowed. NULL if `response` is NULL. */
 NJ_API nj_response *nj_response_retain(const nj_response *response);
 
 /** Releases one reference. NULL is ignored. */
 NJ_API void nj_response_release(nj_response *response);
 
-/** Returns the status, 100 to 999. 0 for NULL. */
+/** Returns the status, 100 to 999. 0 if `response` is NULL. */
 NJ_API int nj_response_status(const nj_response *response);
 
-/** Returns the reason phrase, which is often empty. Programs should use the status instead. NULL for NULL. */
+/** Returns the reason phrase, which is often empty. Use the status instead. NULL if `response` is NULL. */
 NJ_API const char *nj_response_reason(const nj_response *response);
 
-/** Returns the HTTP version: 10 for HTTP/1.0, 11 for HTTP/1.1. 0 for NULL. */
+/** Returns the HTTP version: 10 for HTTP/1.0, 11 for HTTP/1.1. 0 if `response` is NULL. */
 NJ_API int nj_response_http_version(const nj_response *response);
 
 /**
  * Returns the value of the first header of a name. Names are compared case-insensitively. Header and trailer values are
  * the server's bytes. They contain no control characters but are not always UTF-8.
  *
- * @return NULL if there is no such header, and for NULL
+ * @return NULL if there is no such header, or if `response` is NULL
  */
 NJ_API const char *nj_response_header(const nj_response *response, const char *name);
 
-/** Returns the number of headers. 0 for NULL. */
+/** Returns the number of headers. 0 if `response` is NULL. */
 NJ_API size_t nj_response_header_count(const nj_response *response);
 
 /** Returns the name or the value of a header, in the order of arrival. NULL if `index` is out of range. */
 NJ_API const char *nj_response_header_name_at(const nj_response *response, size_t index);
 NJ_API const char *nj_response_header_value_at(const nj_response *response, size_t index);
 
-/** Returns the value of the first trailer (a field after the body) of a name. NULL if there is none, and for NULL. */
+/**
+ * Returns the value of the first trailer (a field after the body) of a name. NULL if there is none, or if `response`
+ * is NULL.
+ */
 NJ_API const char *nj_response_trailer(const nj_response *response, const char *name);
 
 /**
  * Returns the body, followed by NUL.
  *
  * @param out_length receives the length without NUL; may be NULL
- * @return never NULL for a response; NULL, with a length of 0, for NULL
+ * @return never NULL for a response; NULL, with a length of 0, if `response` is NULL
  */
 NJ_API const char *nj_response_body(const nj_response *response, size_t *out_length);
 
@@ -1937,43 +1966,45 @@ NJ_API const char *nj_response_body(const nj_response *response, size_t *out_len
  * (UTF-8, ISO-8859-1, windows-1252, UTF-16); an unknown charset is read as UTF-8. Invalid bytes become U+FFFD.
  *
  * @param out_length receives the length without NUL; may be NULL
- * @return never NULL for a response; NULL, with a length of 0, for NULL
+ * @return never NULL for a response; NULL, with a length of 0, if `response` is NULL
  */
 NJ_API const char *nj_response_text(const nj_response *response, size_t *out_length);
 
-/** Returns the URL whose response this is, without user info and with secrets in its query masked. NULL for NULL. */
+/**
+ * Returns the URL that the response came from, without user info and with secrets in its query masked. NULL if
+ * `response` is NULL.
+ */
 NJ_API const char *nj_response_url(const nj_response *response);
 
-/** Returns where the response came from. NJ_SOURCE_NETWORK for NULL. */
+/** Returns where the response came from. NJ_SOURCE_NETWORK if `response` is NULL. */
 NJ_API nj_source nj_response_source(const nj_response *response);
 
 /**
- * Reports whether the call refreshes the cache entry that it returned. If true, the callback of nj_request_on_refresh
- * is called once. False without this callback, and for NULL.
+ * Reports whether the call has started a background refresh of the cache entry that it returned. If true, the callback
+ * of nj_request_on_refresh is called once. False without this callback, or if `response` is NULL.
  */
 NJ_API bool nj_response_is_being_refreshed(const nj_response *response);
 
-/** Returns the number of redirects that led to the response. 0 for NULL. */
+/** Returns the number of redirects that led to the response. 0 if `response` is NULL. */
 NJ_API size_t nj_response_redirect_count(const nj_response *response);
 
 /** Returns the status of a redirect, the first one at index 0. 0 if `index` is out of range. */
 NJ_API int nj_response_redirect_status_at(const nj_response *response, size_t index);
 
-/** Returns the URL whose response was a redirect, masked as by nj_response_url. NULL if `index` is out of range. */
+/** Returns the URL that a redirect came from, masked as by nj_response_url. NULL if `index` is out of range. */
 NJ_API const char *nj_response_redirect_url_at(const nj_response *response, size_t index);
 
 /**
  * Returns how many times a connection was assigned to the request, including redirects and retries. 0 if the cache
- * responded without a request, and for NULL.
+ * responded without a request, or if `response` is NULL.
  */
 NJ_API int nj_response_attempts(const nj_response *response);
 
 /**
- * Returns an explanation of the call for a person: each retry and its reason, or why there was none, waits for limits and
- * tokens, shared exchanges and redirects. One sentence on each line; a single sentence if nothing had to be decided.
- * The text contains no secret.
+ * Returns an explanation of the call for a person: each retry and its reason, or why there was none, waits for limits
+ * and tokens, shared exchanges and redirects. Each line has one sentence. The text contains no secret.
  *
- * @return NULL for NULL
+ * @return text that is valid until the response is released; NULL if `response` is NULL
  */
 NJ_API const char *nj_response_explain(const nj_response *response);
 
@@ -1982,11 +2013,11 @@ NJ_API const char *nj_response_explain(const nj_response *response);
  * the start of the call), text, and members that depend on the decision. The JSON contains no secret.
  *
  * @param out_length receives the length without NUL; may be NULL
- * @return NULL for NULL
+ * @return text that is valid until the response is released; NULL if `response` is NULL
  */
 NJ_API const char *nj_response_explain_json(const nj_response *response, size_t *out_length);
 
-/** Returns the Idempotency-Key that was sent. NULL if none was sent, and for NULL. */
+/** Returns the Idempotency-Key that was sent. NULL if none was sent, or if `response` is NULL. */
 NJ_API const char *nj_response_idempotency_key(const nj_response *response);
 
 /**
@@ -1994,13 +2025,14 @@ NJ_API const char *nj_response_idempotency_key(const nj_response *response);
  * KiB, is read from curl's standard input.
  *
  * @param show_secrets false: credentials are replaced by ***
- * @return NULL if the response does not belong to a call, and for NULL
+ * @return NULL if the response does not belong to a call, or if `response` is NULL
  */
 NJ_API const char *nj_response_curl(const nj_response *response, bool show_secrets);
 
 /**
  * Returns the seconds from the start of the call to its end (total), to the assignment of a connection to its request
- * (sent), or to the arrival of the response head (first_byte). -1 if the event did not happen, and for NULL.
+ * (sent), or to the arrival of the response head (first_byte). -1 if the event did not happen, or if `response` is
+ * NULL.
  */
 NJ_API double nj_response_time_total(const nj_response *response);
 NJ_API double nj_response_time_sent(const nj_response *response);
@@ -2008,16 +2040,19 @@ NJ_API double nj_response_time_first_byte(const nj_response *response);
 
 /**
  * Returns the seconds that the name lookup, the connection and the TLS handshake took, if a connection was opened for
- * this call. -1 for a step that did not happen, and for NULL.
+ * this call. -1 for a step that did not happen, or if `response` is NULL.
  */
 NJ_API double nj_response_time_dns(const nj_response *response);
 NJ_API double nj_response_time_connect(const nj_response *response);
 NJ_API double nj_response_time_tls(const nj_response *response);
 
-/** Returns the address and port of the peer: "127.0.0.1:8080", "[::1]:8080". NULL if there is none, and for NULL. */
+/**
+ * Returns the address and port of the peer: "127.0.0.1:8080", "[::1]:8080". NULL if there is none, or if `response`
+ * is NULL.
+ */
 NJ_API const char *nj_response_peer_address(const nj_response *response);
 
-/** Reports whether the connection had served another call before. False for NULL. */
+/** Reports whether the connection had served another call before. False if `response` is NULL. */
 NJ_API bool nj_response_reused_connection(const nj_response *response);
 
 /* --- The body as JSON. The body is parsed when the first of these functions is called. A JSON Pointer (RFC 6901) names
@@ -2045,7 +2080,7 @@ typedef enum nj_json_type {
   NJ_JSON_OBJECT = 7
 } nj_json_type;
 
-/** Returns the type of a value. NJ_JSON_NONE for NULL and for an invalid pointer. */
+/** Returns the type of a value. NJ_JSON_NONE if `response` is NULL, and for an invalid pointer. */
 NJ_API nj_json_type nj_response_json_type(const nj_response *response, const char *pointer);
 
 /**
@@ -2096,7 +2131,7 @@ NJ_API nj_status nj_response_json_text(const nj_response *response, const char *
  *   Threads      any
  * ================================================================================================================== */
 
-/** A value for the `concurrency` of a batch: the number of concurrent calls to one host that browsers use. */
+/** A usual `concurrency` of a batch: browsers send this many concurrent requests to one host. */
 #define NJ_BATCH_CONCURRENCY 6
 
 /**
@@ -2112,7 +2147,7 @@ NJ_API nj_status nj_response_json_text(const nj_response *response, const char *
  * @param out_responses an array of `count` elements, in the order of the requests; the caller releases each response
  * @param out_errors    an array of `count` elements; the caller frees each error. Required if `collect_errors` is
  *                      true.
- * @return NJ_OK, with `collect_errors` also if calls have failed; without it, the kind of the first failure;
+ * @return NJ_OK if all calls have succeeded or `collect_errors` is true; otherwise the kind of the first failure.
  *         NJ_INVALID_ARGUMENT and NJ_FORKED, after which every element of both arrays is NULL
  */
 NJ_API nj_status nj_client_send_batch(nj_client *client, const nj_request *const *requests, size_t count,
@@ -2121,8 +2156,8 @@ NJ_API nj_status nj_client_send_batch(nj_client *client, const nj_request *const
 
 /**
  * Receives the result of one request of a batch. Called exactly once for each request, in the order in which the
- * requests end. Exactly one of `response` and `error` is not NULL. Both are borrowed until the callback returns. After a
- * failure or nj_batch_cancel has ended the batch, requests that were not started fail with NJ_CANCELLED.
+ * requests end. Exactly one of `response` and `error` is not NULL. Both are borrowed until the callback returns. After
+ * a failure or nj_batch_cancel has ended the batch, requests that were not started fail with NJ_CANCELLED.
  */
 typedef void (*nj_batch_done_fn)(void *context, nj_batch *batch, size_t index, const nj_response *response,
                                  const nj_error *error);
@@ -2150,19 +2185,19 @@ NJ_API nj_batch *nj_client_start_batch(nj_client *client, const nj_request *cons
                                        size_t concurrency, bool collect_errors, nj_queue *queue, nj_batch_done_fn done,
                                        nj_batch_finished_fn finished, void *context, nj_error **out_error);
 
-/** Adds a reference. NULL for NULL. */
+/** Adds a reference. NULL if `batch` is NULL. */
 NJ_API nj_batch *nj_batch_retain(nj_batch *batch);
 
 /** Releases one reference. The batch continues. NULL is ignored. */
 NJ_API void nj_batch_release(nj_batch *batch);
 
 /**
- * Cancels the calls in flight and starts no further call. Does nothing if the batch has ended, for NULL, and after
- * fork.
+ * Cancels the calls in flight and starts no further call. Does nothing if the batch has ended, if `batch` is NULL, and
+ * after fork.
  */
 NJ_API void nj_batch_cancel(nj_batch *batch);
 
-/** Reports whether all calls have ended. True for NULL and after fork. */
+/** Reports whether all calls have ended. True if `batch` is NULL, and after fork. */
 NJ_API bool nj_batch_is_finished(const nj_batch *batch);
 
 /* ==================================================================================================================
@@ -2172,13 +2207,13 @@ NJ_API bool nj_batch_is_finished(const nj_batch *batch);
  *   Destructor   nj_cookies_free, once for each handle
  *   Threads      any; clients may share a jar
  *
- * Domains are checked against Debian's public suffix list.
+ * Domains are checked against the system's public suffix list (libpsl).
  * ================================================================================================================== */
 
 /** A cookie policy: the cookies that are stored and sent. */
 typedef enum nj_cookie_policy {
   NJ_COOKIES_ALL = 0,
-  NJ_COOKIES_FIRST_PARTY = 1, /* only those of the site of the first request, not of sites that a redirect leads to */
+  NJ_COOKIES_FIRST_PARTY = 1, /* only cookies of the first request's site, not of other sites after redirects */
 } nj_cookie_policy;
 
 /** Creates an empty jar in memory. NULL for a policy that is not a member of nj_cookie_policy. */
@@ -2195,7 +2230,7 @@ NJ_API nj_cookies *nj_cookies_new(nj_cookie_policy policy);
  *
  * @return a jar that the caller frees with nj_cookies_free, or NULL: NJ_STORAGE if the file can never be used (its
  *         folder does not exist, or the file is another program's database); NJ_FORKED in the child of a process that has
- *         the file open; NJ_INVALID_ARGUMENT
+ *         the file open; NJ_INVALID_ARGUMENT, also if the process has the file open with `keep_session`
  */
 NJ_API nj_cookies *nj_cookies_open(const char *path, nj_cookie_policy policy, nj_error **out_error);
 
@@ -2211,7 +2246,10 @@ NJ_API void nj_cookies_free(nj_cookies *cookies);
  */
 NJ_API nj_status nj_config_set_cookies(nj_config *config, nj_cookies *cookies);
 
-/** Returns a handle of a client's jar; free it with nj_cookies_free. NULL without a jar, for NULL, and after fork. */
+/**
+ * Returns a handle of a client's jar; free it with nj_cookies_free. NULL without a jar, if `client` is NULL, and after
+ * fork.
+ */
 NJ_API nj_cookies *nj_client_cookies(nj_client *client);
 
 /**
@@ -2240,8 +2278,8 @@ NJ_API nj_status nj_cookies_set(nj_cookies *cookies, const char *url, const char
 NJ_API size_t nj_cookies_delete(nj_cookies *cookies, const char *name, const char *domain, const char *path);
 
 /**
- * Deletes all cookies, also those that other processes have written to the file. Does nothing for NULL and after
- * fork.
+ * Deletes all cookies, also those that other processes have written to the file. Does nothing if `cookies` is NULL, and
+ * after fork.
  */
 NJ_API void nj_cookies_clear(nj_cookies *cookies);
 
@@ -2270,15 +2308,15 @@ NJ_API nj_status nj_cookies_export(const nj_cookies *cookies, const char *path, 
  * ================================================================================================================== */
 
 /**
- * Creates a list of the cookies that have not expired, ordered by domain, path and name. NULL for NULL and after
- * fork.
+ * Creates a list of the cookies that have not expired, ordered by domain, path and name. NULL if `cookies` is NULL, and
+ * after fork.
  */
 NJ_API nj_cookie_list *nj_cookies_list(const nj_cookies *cookies);
 
 /** Frees a list and the texts that its getters have returned. NULL is ignored. */
 NJ_API void nj_cookie_list_free(nj_cookie_list *list);
 
-/** Returns the number of cookies. 0 for NULL. */
+/** Returns the number of cookies. 0 if `list` is NULL. */
 NJ_API size_t nj_cookie_list_count(const nj_cookie_list *list);
 
 /** Returns a property of a cookie. NULL if `index` is out of range. The value may be secret. */
@@ -2287,7 +2325,7 @@ NJ_API const char *nj_cookie_list_value_at(const nj_cookie_list *list, size_t in
 NJ_API const char *nj_cookie_list_domain_at(const nj_cookie_list *list, size_t index);
 NJ_API const char *nj_cookie_list_path_at(const nj_cookie_list *list, size_t index);
 
-/** Returns the expiry in seconds since 1970. 0 for a session cookie, and if `index` is out of range. */
+/** Returns the expiry in seconds since 1970. 0 for a session cookie, or if `index` is out of range. */
 NJ_API double nj_cookie_list_expires_at(const nj_cookie_list *list, size_t index);
 
 /** Reports whether the cookie is sent over https only. False if `index` is out of range. */
@@ -2351,17 +2389,20 @@ NJ_API void nj_cache_free(nj_cache *cache);
  */
 NJ_API nj_status nj_config_set_cache(nj_config *config, nj_cache *cache);
 
-/** Returns a handle of a client's cache; free it with nj_cache_free. NULL without a cache, for NULL, and after fork. */
+/**
+ * Returns a handle of a client's cache; free it with nj_cache_free. NULL without a cache, if `client` is NULL, and
+ * after fork.
+ */
 NJ_API nj_cache *nj_client_cache(nj_client *client);
 
-/** How a call uses the cache. */
+/** A cache policy: how calls use the cache. */
 typedef enum nj_cache_policy {
   NJ_CACHE_PROTOCOL = 0,      /* RFC 9111: returns fresh entries and revalidates stale ones. The default. */
   NJ_CACHE_RELOAD = 1,        /* sends the request and stores the response */
-  NJ_CACHE_REVALIDATE = 2,    /* revalidates the entry even if it is fresh */
+  NJ_CACHE_REVALIDATE = 2,    /* also revalidates fresh entries, except those with `immutable` (RFC 8246) */
   NJ_CACHE_ELSE_LOAD = 3,     /* returns an entry of any age; otherwise sends the request */
   NJ_CACHE_ONLY = 4,          /* returns an entry of any age; otherwise fails with NJ_CACHE_MISS */
-  NJ_CACHE_OFFLINE_FIRST = 5, /* returns an entry of any age at once; refreshes a stale one in the background */
+  NJ_CACHE_OFFLINE_FIRST = 5, /* returns an entry of any age at once; refreshes stale entries in the background */
   NJ_CACHE_OFF = 6            /* for requests only: neither reads nor writes the cache */
 } nj_cache_policy;
 
@@ -2376,17 +2417,16 @@ NJ_API nj_status nj_config_set_cache_policy(nj_config *config, nj_cache_policy p
 NJ_API nj_status nj_request_set_cache_policy(nj_request *request, nj_cache_policy policy);
 
 /**
- * Sets the cookies that identify a login. The cache stores responses to requests with different login cookies apart,
- * so that one login never receives another's responses. Other cookies are ignored, unless the server names Cookie in
- * Vary.
+ * Sets the cookies that identify a login. The cache stores the responses of each login separately, so that one login
+ * never receives another's responses. The cache ignores other cookies, unless the server names Cookie in Vary.
  *
  * By default all cookies identify a login, except those known to come from load balancers, bot filters and analytics
- * (AWSALB, ARRAffinity, __cf_bm, _ga and others). A login cookie that a response replaces still identifies the same
- * login if that response is itself reusable (max-age or Expires in the future), because a reusable response sets its
- * cookies only once. Any other new value is another login. The cache keeps the known values until it is freed.
+ * (AWSALB, ARRAffinity, __cf_bm, _ga and others). If a response sets a new value for a login cookie and is itself fresh
+ * (max-age, or Expires in the future), the new value identifies the same login. Any other new value identifies another
+ * login. The cache keeps the known values until it is freed.
  *
- * Clients that share a cache should use the same names, because a client without login cookies receives the responses
- * that other clients have stored without a login cookie.
+ * Clients that share a cache should set the same names. Responses that one client stores without a login cookie are
+ * returned to all clients without a login cookie.
  *
  * @param names cookie names, compared case-sensitively, followed by NULL; copied. "*": all cookies, each by its
  *              value. An empty list: no cookie identifies a login, for a cache of a single user. NULL: the default.
@@ -2426,7 +2466,7 @@ NJ_API nj_status nj_request_on_refresh(nj_request *request, nj_queue *queue, nj_
  *
  * @param request a GET or HEAD without a body
  * @return a response that the caller releases with nj_response_release. NULL without an error if nothing is stored.
- *         NULL with an error: NJ_INVALID_REQUEST if the client has no cache or the request is not such a GET or HEAD;
+ *         NULL with an error: NJ_INVALID_REQUEST if the client has no cache or the request is not a GET or HEAD;
  *         the kind of the response's status if it is not expected (nj_request_expect_status); NJ_INVALID_URL;
  *         NJ_CLOSED; NJ_FORKED
  */
@@ -2544,7 +2584,10 @@ NJ_API nj_catalog *nj_catalog_load_file(const char *path, nj_error **out_error);
  */
 NJ_API nj_catalog *nj_client_load_catalog(nj_client *client, const char *location, nj_error **out_error);
 
-/** Returns a copy of a client's catalog; free it with nj_catalog_free. NULL without one, for NULL, and after fork. */
+/**
+ * Returns a copy of a client's catalog; free it with nj_catalog_free. NULL without one, if `client` is NULL, and after
+ * fork.
+ */
 NJ_API nj_catalog *nj_client_catalog(nj_client *client);
 
 /**
@@ -2570,6 +2613,7 @@ NJ_API void nj_catalog_free(nj_catalog *catalog);
  *   body                 a JSON Schema; the body is then required. Also {"schema", "content_type", "required": false}
  *   response             the JSON Schema of the response
  *   response_validation  "off" (default), "warn" (logged) or "error" (NJ_DECODING)
+ *   server               an absolute URL, in place of the base URL
  *   requires_auth        true: the call fails without credentials. false: no credentials of the client are sent
  *   security             security requirements as in OpenAPI; one of them is enough
  *
@@ -2592,19 +2636,20 @@ NJ_API nj_status nj_catalog_add_json(nj_catalog *catalog, const char *name, cons
  */
 NJ_API nj_status nj_config_set_catalog(nj_config *config, nj_catalog *catalog);
 
-/** Returns the number of endpoints. 0 for NULL. */
+/** Returns the number of endpoints. 0 if `catalog` is NULL. */
 NJ_API size_t nj_catalog_count(const nj_catalog *catalog);
 
 /** Returns the name of an endpoint, in the order of the description. NULL if `index` is out of range. */
 NJ_API const char *nj_catalog_name_at(const nj_catalog *catalog, size_t index);
 
 /**
- * Returns an endpoint as a JSON object: name, method, path, summary, documentation, tags, deprecated, idempotent,
- * parameters (each with name, in, required, type, default, example, documentation), security (a list of alternatives:
- * scopes by scheme), body (with an example), responses, and unchecked (the parts of its schemas that values are not
- * checked against).
+ * Returns an endpoint as a JSON object: name, method, path, server, summary, documentation, tags, deprecated, idempotent,
+ * requires_auth, security (a list of alternatives: scopes by scheme), pagination (the style), parameters (each with
+ * name, in, required, type, enum, default, style, explode, documentation, deprecated, example), body (required,
+ * content_types, documentation, example), responses (each with status, content_types, documentation), and unchecked (the
+ * parts of the schemas that are not checked).
  *
- * @return text that is valid until the catalog is freed. NULL if there is no such endpoint, and for NULL.
+ * @return text that is valid until the catalog is freed. NULL if there is no such endpoint, or if `catalog` is NULL.
  */
 NJ_API const char *nj_catalog_endpoint_json(const nj_catalog *catalog, const char *name);
 
@@ -2613,7 +2658,7 @@ NJ_API const char *nj_catalog_endpoint_json(const nj_catalog *catalog, const cha
  * scopes (the OAuth 2.0 scopes of the endpoints, by scheme), endpoints (names), and notes (the parts of a document
  * that were skipped, and why).
  *
- * @return text that is valid until the catalog is freed. NULL for NULL.
+ * @return text that is valid until the catalog is freed. NULL if `catalog` is NULL.
  */
 NJ_API const char *nj_catalog_json(const nj_catalog *catalog);
 
@@ -2658,14 +2703,14 @@ NJ_API nj_status nj_request_set_argument_body_json(nj_request *request, const ch
                                                    nj_error **out_error);
 
 /* ==================================================================================================================
- * nj_pagination: how a list continues from page to page
+ * nj_pagination: the rules for the next page of a list
  *
  *   Constructor  nj_pagination_new
  *   Destructor   nj_pagination_free
- *   Threads      one at once
+ *   Threads      one at a time
  * ================================================================================================================== */
 
-/** How the request for the next page is made. Members may be added. */
+/** A pagination style: how the request for the next page is made. Members may be added. */
 typedef enum nj_pagination_style {
   NJ_PAGINATION_GUESS = 0,  /* detected from the first response; nj_paginator_explanation describes the result */
   NJ_PAGINATION_PAGE = 1,   /* ?page=2 */
@@ -2697,8 +2742,8 @@ NJ_API nj_status nj_pagination_set_key(nj_pagination *pagination, const char *po
 
 /**
  * Limits how long the list may take, from the request for its first page. Without a limit, only the timeouts of the
- * single calls apply. If a server asks for a pause (429 or 503 with Retry-After), the paginator waits until the limit at
- * most, or for an hour at most if there is no limit.
+ * single calls apply. If a server asks for a pause (429 or 503 with Retry-After), the paginator waits until the limit
+ * at most, or for an hour at most if there is no limit.
  *
  * @param seconds 0 to 3153600000; NJ_NO_LIMIT (0, the default) and INFINITY: no limit
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -2736,7 +2781,7 @@ NJ_API nj_status nj_pagination_merge_json(nj_pagination *pagination, const char 
  *
  *   Constructor  nj_paginator_new
  *   Destructor   nj_paginator_free
- *   Threads      one at once, except nj_paginator_cancel: any
+ *   Threads      one at a time, except nj_paginator_cancel: any
  *
  * The next page is loaded while the current one is used. A list never ends early without an error: a response that does
  * not fit the style, a repeated page, and more pages or items than the limits allow are errors. After an error the
@@ -2762,8 +2807,8 @@ NJ_API nj_status nj_pagination_merge_json(nj_pagination *pagination, const char 
  * @param request    the request for the first page, copied; the requests for other pages are derived from it. Its
  *                   callbacks are not called.
  * @param pagination copied; NULL: the rules of the request's endpoint, otherwise NJ_PAGINATION_GUESS
- * @param state      where to continue: a text of nj_paginator_state or nj_page_state for the same request and rules, also
- *                   from another process. NULL: at the beginning.
+ * @param state      where to continue: a text of nj_paginator_state or nj_page_state for the same request and rules,
+ *                   also from another process. NULL: at the beginning.
  * @return a paginator that the caller frees with nj_paginator_free, or NULL: NJ_INVALID_ARGUMENT for rules that
  *         contradict each other and for a state of another list; NJ_INVALID_URL or NJ_INVALID_REQUEST for the request;
  *         NJ_FORKED
@@ -2772,8 +2817,8 @@ NJ_API nj_paginator *nj_paginator_new(nj_client *client, const nj_request *reque
                               const char *state, nj_error **out_error);
 
 /**
- * Frees a paginator and cancels its requests. Pending callbacks of nj_paginator_start_next_page are still called. NULL is
- * ignored.
+ * Frees a paginator and cancels its requests. Pending callbacks of nj_paginator_start_next_page are still called. NULL
+ * is ignored.
  */
 NJ_API void nj_paginator_free(nj_paginator *paginator);
 
@@ -2787,8 +2832,8 @@ typedef enum nj_next_status {
 /**
  * Returns the next item. Blocks until its page has been loaded.
  *
- * @param out_json   receives the item's JSON text, followed by NUL and valid until the next call for this paginator. NULL
- *                   unless the result is NJ_NEXT_FOUND. May be NULL.
+ * @param out_json   receives the item's JSON text, followed by NUL and valid until the next call for this paginator.
+ *                   NULL unless the result is NJ_NEXT_FOUND. May be NULL.
  * @param out_length receives the length without NUL; may be NULL
  * @return NJ_NEXT_FOUND; NJ_NEXT_END; NJ_NEXT_FAILED with any error of nj_client_send, with NJ_DECODING or NJ_PROTOCOL
  *         for a response that does not fit the rules, with NJ_TOO_LARGE beyond max_pages or max_items, with NJ_TIMEOUT,
@@ -2798,9 +2843,9 @@ NJ_API nj_next_status nj_paginator_next_item(nj_paginator *paginator, const char
                                              nj_error **out_error);
 
 /**
- * Returns the next page. Blocks until the page has been loaded. Items of the current page that nj_paginator_next_item has
- * not returned are skipped. Pages without items are returned too, except the empty page that ends a list of style page or
- * offset, and a last page that the server repeats.
+ * Returns the next page. Blocks until the page has been loaded. Items of the current page that nj_paginator_next_item
+ * has not returned are skipped. Pages without items are returned too, except the empty page that ends a list of style
+ * page or offset, and a last page that the server repeats.
  *
  * @param out_page receives a page that the caller frees with nj_page_release. NULL unless the result is NJ_NEXT_FOUND.
  *                 Required.
@@ -2809,8 +2854,8 @@ NJ_API nj_next_status nj_paginator_next_item(nj_paginator *paginator, const char
 NJ_API nj_next_status nj_paginator_next_page(nj_paginator *paginator, nj_page **out_page, nj_error **out_error);
 
 /**
- * Receives a page, an error, or neither at the end of the list. Called exactly once for each nj_paginator_start_next_page
- * that has returned NJ_OK. All handles are borrowed until the callback returns.
+ * Receives a page, an error, or neither at the end of the list. Called exactly once for each
+ * nj_paginator_start_next_page that has returned NJ_OK. All handles are borrowed until the callback returns.
  */
 typedef void (*nj_next_page_fn)(void *context, nj_paginator *paginator, nj_page *page, const nj_error *error);
 
@@ -2829,7 +2874,7 @@ NJ_API nj_status nj_paginator_start_next_page(nj_paginator *paginator, nj_queue 
  * (nj_paginator_set_next_url), or by query parameters that replace those of the same names
  * (nj_paginator_set_next_query). NULL ends the list.
  *
- * The next request for a page fails with NJ_INVALID_ARGUMENT if the paginator did not wait for this decision, and with
+ * The next request for a page fails with NJ_INVALID_ARGUMENT if the function was called at another time, and with
  * NJ_PROTOCOL for a URL of an origin that is not allowed.
  *
  * @param url   absolute, or relative to the URL of the last page
@@ -2840,29 +2885,30 @@ NJ_API nj_status nj_paginator_set_next_url(nj_paginator *paginator, const char *
 NJ_API nj_status nj_paginator_set_next_query(nj_paginator *paginator, const char *const *items);
 
 /**
- * Restarts the list with its first page. Discards the detected style and the loaded pages. Does nothing for NULL and
- * after fork.
+ * Restarts the list with its first page. Discards the detected style and the loaded pages. Does nothing if `paginator`
+ * is NULL, and after fork.
  */
 NJ_API void nj_paginator_refresh(nj_paginator *paginator);
 
 /**
- * Cancels the requests in flight. Functions and callbacks that wait for a page receive NJ_CANCELLED. The position in the
- * list does not change: a later request loads the same page again. Any thread. Does nothing for NULL and after fork.
+ * Cancels the requests in flight. Functions and callbacks that wait for a page receive NJ_CANCELLED. The position in
+ * the list does not change: a later request loads the same page again. Any thread. Does nothing if `paginator` is NULL,
+ * and after fork.
  */
 NJ_API void nj_paginator_cancel(nj_paginator *paginator);
 
 /**
- * Returns the position after the last item or page that was returned, for nj_paginator_new. It contains no secrets.
+ * Returns the position after the last returned item or page, for nj_paginator_new. The text has no secrets.
  *
- * @return text that the caller frees with nj_text_free; NULL for NULL and after fork
+ * @return text that the caller frees with nj_text_free; NULL if `paginator` is NULL, and after fork
  */
 NJ_API char *nj_paginator_state(nj_paginator *paginator);
 
 /**
- * Returns the detected rules of the list as a sentence: "guessed: style cursor, ...". Empty if no rule had to be
+ * Returns the detected rules of the list as a sentence: "guessed: the items are at ...". Empty if no rule had to be
  * detected.
  *
- * @return text that the caller frees with nj_text_free; NULL for NULL and after fork
+ * @return text that the caller frees with nj_text_free; NULL if `paginator` is NULL, and after fork
  */
 NJ_API char *nj_paginator_explanation(nj_paginator *paginator);
 
@@ -2874,34 +2920,34 @@ NJ_API char *nj_paginator_explanation(nj_paginator *paginator);
  *   Threads      any; a page is immutable
  * ================================================================================================================== */
 
-/** Adds a reference, for example to a page that a callback has borrowed. NULL for NULL. */
+/** Adds a reference, for example to a page that a callback has borrowed. NULL if `page` is NULL. */
 NJ_API nj_page *nj_page_retain(nj_page *page);
 
 /** Releases one reference. NULL is ignored. */
 NJ_API void nj_page_release(nj_page *page);
 
-/** Returns the number of the page, 1 for the first. 0 for NULL. */
+/** Returns the number of the page, 1 for the first. 0 if `page` is NULL. */
 NJ_API int64_t nj_page_number(const nj_page *page);
 
-/** Returns the number of items, without those whose key occurred on an earlier page. 0 for NULL. */
+/** Returns the number of items, without those whose key occurred on an earlier page. 0 if `page` is NULL. */
 NJ_API size_t nj_page_count(const nj_page *page);
 
 /**
- * Returns the JSON text of an item, followed by NUL and valid until the page is freed.
+ * Returns the JSON text of an item, followed by NUL and valid until the page is released.
  *
  * @param out_length receives the length without NUL; may be NULL
  * @return NULL, with a length of 0, if `index` is out of range
  */
 NJ_API const char *nj_page_item(const nj_page *page, size_t index, size_t *out_length);
 
-/** Returns the response of the page. Borrowed. NULL for NULL. */
+/** Returns the response of the page. Borrowed. NULL if `page` is NULL. */
 NJ_API const nj_response *nj_page_response(const nj_page *page);
 
 /**
- * Returns the position after the first `consumed` items of the page, for nj_paginator_new. It contains no secrets.
+ * Returns the position after the first `consumed` items of the page, for nj_paginator_new. The text has no secrets.
  *
  * @param consumed a number above nj_page_count means all items
- * @return text that the caller frees with nj_text_free; NULL for NULL
+ * @return text that the caller frees with nj_text_free; NULL if `page` is NULL
  */
 NJ_API char *nj_page_state(const nj_page *page, size_t consumed);
 
@@ -2910,12 +2956,12 @@ NJ_API char *nj_page_state(const nj_page *page, size_t consumed);
  *
  *   Constructor  nj_script_new
  *   Destructor   nj_script_free
- *   Threads      one at once, except nj_script_interrupt: any
+ *   Threads      one at a time, except nj_script_interrupt: any
  *
  * The interpreter has the standard library and the module `nightjar` (require "nightjar"). A script's calls and
- * coroutines run on the thread that calls nj_script_run. Threads of the script wait for files and descriptors; they
- * start with the first wait and end with the script. Processes that the script starts (nightjar.process) end with the
- * script, which never waits for other child processes of the host.
+ * coroutines run on the thread that calls nj_script_run. Additional threads wait for files and descriptors. They start
+ * with the first wait and end with the script. Processes that the script starts (nightjar.process) also end with the
+ * script. The interpreter never reaps other child processes of the host.
  *
  * @code
  *     static void twice(void *context, nj_script_call *call) {
@@ -2937,9 +2983,9 @@ NJ_API char *nj_page_state(const nj_page *page, size_t consumed);
 /**
  * Creates a script.
  *
- * @param client the client that `nightjar.client()` without options returns; the script keeps it alive. NULL: the script
- *               creates its own clients. nightjar.log writes to the log of `client` (nj_config_set_log); without a log,
- *               to standard error, or nowhere in a sandbox.
+ * @param client the client that `nightjar.client()` returns if it has no options. The script keeps the client alive.
+ *               NULL: the script creates its own clients. nightjar.log writes to the log of `client`
+ *               (nj_config_set_log); without a log, to standard error, or nowhere in a sandbox.
  * @return never NULL
  */
 NJ_API nj_script *nj_script_new(nj_client *client);
@@ -2950,9 +2996,10 @@ NJ_API void nj_script_free(nj_script *script);
 /* --- Limits and sandbox. These functions must be called before the script is used: before its first run, registered
  * function or global. Afterwards they fail with NJ_INVALID_ARGUMENT.
  *
- * A limit or nj_script_interrupt ends a script between two instructions of the Lua machine and while it waits. In a
- * sandbox they also end it inside library functions written in C, whose work counts as instructions. Without a
- * sandbox, such a call can take any time: string.find and similar functions take exponential time for some patterns.
+ * A limit or nj_script_interrupt ends a script between two instructions of the Lua machine and while the script waits. In
+ * a sandbox, they also end a script inside library functions in C; the work of these functions counts as instructions.
+ * Without a sandbox, a library function can run for any time: string.find and similar functions take exponential time
+ * for some patterns.
  * --- */
 
 /**
@@ -2962,10 +3009,10 @@ NJ_API void nj_script_free(nj_script *script);
  *   absent. `load` accepts text only. Finalizers (`__gc`) are rejected.
  * - Client: the script uses the client of nj_script_new and cannot create others. Its calls go to the origin of the
  *   client's base URL, at or below the path of that URL (nj_script_set_path_scope), and to the origins of
- *   nj_script_allow_origin. Redirects and next pages to other origins or paths fail. TRACE, TRACK, CONNECT and the
- *   headers Host and X-Forwarded-Host are rejected.
+ *   nj_script_allow_origin. Redirects and next pages to other origins or paths fail. TRACE, TRACK, CONNECT, limit groups
+ *   and headers that select another host or method (Host, Forwarded and others) are rejected.
  * - State: the script has its own cookies and its own cache in memory, both empty at first. The cache uses at most a
- *   sixteenth of the memory limit, in addition to the limit.
+ *   sixteenth of the memory limit, and at most 4 MiB, in addition to the limit.
  * - Secrets: the script does not see Set-Cookie and other response headers that carry credentials, the secrets in the
  *   URLs of redirects, or request headers that it has not set. A server that echoes requests in its responses can
  *   still reveal them.
@@ -3004,8 +3051,7 @@ NJ_API nj_status nj_script_set_path_scope(nj_script *script, const char *path);
 
 /**
  * Limits the memory of Lua and of its JSON parser. In a sandbox it also limits the memory for the script's calls:
- * request bodies that have not been sent, response bodies that the script refers to, and 8 KiB for each call. In
- * addition, freed blocks of at most a sixteenth of the limit and at most 256 KiB are kept for reuse.
+ * request bodies that have not been sent, response bodies that the script refers to, and 8 KiB for each call.
  *
  * @param bytes 268435456 (256 MiB) by default; 0: no limit
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also if the script has been used; NJ_FORKED
@@ -3079,8 +3125,8 @@ NJ_API nj_status nj_script_set_number(nj_script *script, const char *name, doubl
 NJ_API nj_status nj_script_set_string(nj_script *script, const char *name, const void *bytes, size_t length);
 
 /**
- * A host function that scripts call. Runs inside nj_script_run, on its thread. It reads its arguments and adds its
- * results with the functions below. It must not run this script.
+ * A host function that scripts call. Runs inside nj_script_run, on the same thread. The function reads its arguments and
+ * adds its results with the functions below. It must not run the script.
  *
  * @param call borrowed until the function returns
  */
@@ -3099,10 +3145,11 @@ NJ_API nj_status nj_script_register(nj_script *script, const char *name, nj_scri
 /* ==================================================================================================================
  * nj_script_call: a script's call of a host function
  *
- *   Borrowed by nj_script_fn until it returns; only on the thread that runs it
+ *   Borrowed by  nj_script_fn, until it returns
+ *   Threads      only the thread that runs nj_script_fn
  *
- * Arguments have indexes from 0. The getters of arguments return the value for "none" if the argument has another kind or
- * does not exist.
+ * Arguments have indexes from 0. The getters of arguments return the value for "none" if the argument has another kind
+ * or does not exist.
  * ================================================================================================================== */
 
 /** The kind of a Lua value that a host function can exchange. */
@@ -3115,7 +3162,7 @@ typedef enum nj_value_kind {
   NJ_VALUE_OTHER = 5 /* a table, a function, a response and so on, which the host cannot read */
 } nj_value_kind;
 
-/** Returns the number of arguments. 0 for NULL. */
+/** Returns the number of arguments. 0 if `call` is NULL. */
 NJ_API size_t nj_script_call_count(const nj_script_call *call);
 
 /** Returns the kind of an argument. NJ_VALUE_NIL if `index` is out of range. */

@@ -1,4 +1,4 @@
--- Fresh hits of the memory cache, one after the other: URL COUNT. Prints calls per second.
+-- Reads fresh responses from the memory cache, one after the other. Arguments: URL COUNT. Prints calls per second.
 local nightjar = require "nightjar"
 local url, count = arg[1], tonumber(arg[2])
 local api = nightjar.client { base_url = url, cache = true }

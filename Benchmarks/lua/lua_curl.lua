@@ -1,4 +1,4 @@
--- lua-curl (Debian builds it for Lua up to 5.2): one easy handle, one request after the other.
+-- Sends requests with lua-curl and one easy handle, one after the other. Debian builds lua-curl for Lua up to 5.2.
 local curl = require "curl"
 local url, count = arg[1], tonumber(arg[2])
 local easy = curl.new and curl.new() or curl.easy_init()

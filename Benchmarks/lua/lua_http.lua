@@ -1,4 +1,4 @@
--- The same with lua-http on cqueues: 64 coroutines, each with a persistent connection.
+-- Sends requests with lua-http on cqueues, in 64 coroutines with one persistent connection each.
 local cqueues = require "cqueues"
 local client = require "http.client"
 local headers = require "http.headers"

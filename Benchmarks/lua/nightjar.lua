@@ -1,4 +1,5 @@
--- 64 coroutines in one script: URL COUNT. Prints CPU microseconds per request, of all threads.
+-- Sends requests in 64 coroutines of one script. Arguments: URL COUNT. Prints the CPU microseconds of all threads per
+-- request.
 local nightjar = require "nightjar"
 local url, count = arg[1], tonumber(arg[2])
 local api = nightjar.client { base_url = url }

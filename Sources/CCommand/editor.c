@@ -1,9 +1,9 @@
 /* editor.c - nightjar.command.editor: line editing on the terminal with libedit.
  *
- * libedit reads each character through a callback, which waits like any call of a script, so background tasks continue
- * to run, also during a history search. Their output would appear in the line being edited. Standard output and
+ * libedit reads each character through a callback. The callback waits like a call of a script, so background tasks
+ * continue to run, also during a history search. Their output would appear in the edited line. Standard output and
  * standard error are therefore replaced by streams that remove the line from the screen, write the output, and redraw
- * the line. Everything belongs to the thread that runs the Lua state. */
+ * the line. All functions are called on the thread that runs the Lua state. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <histedit.h>
@@ -30,14 +30,14 @@ enum { HISTORY_SIZE = 1000 };
 static struct {
   EditLine *line_editor;
   History *history;
-  lua_State *L; /* the state that reads a line; NULL: none */
+  lua_State *L; /* the state that reads a line; NULL if no line is being read */
   const char *prompt;
-  bool is_interrupted; /* the line was interrupted and is discarded */
+  bool is_interrupted; /* Ctrl-C was typed, and the line is discarded */
   bool has_failed;     /* an error is on the stack of L */
   bool ends_in_line;   /* the last output did not end with a newline */
   volatile sig_atomic_t is_stale; /* the process was stopped, and other programs may have written to the terminal */
   int columns, rows;
-  /* the terminal's settings during and before editing; the latter apply while the process is stopped */
+  /* The terminal's settings during and before editing. The settings `before` apply while the process is stopped. */
   struct termios edited, before;
 } editor;
 
@@ -203,8 +203,8 @@ static int get_letter(EditLine *line_editor, wchar_t *letter) {
 
 /* --- Completion --- */
 
-/* Completes the text at the cursor: calls the completion function, inserts its first result and shows the second one
- * below the line. */
+/* Completes the text at the cursor: calls the completion function, inserts its first result, and shows its second
+ * result below the line. */
 static unsigned char complete(EditLine *line_editor, int letter) {
   (void)letter;
   lua_State *L = editor.L;

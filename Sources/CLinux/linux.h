@@ -25,15 +25,15 @@
 extern int posix_spawn_file_actions_addchdir_np(void *actions, const char *path);
 extern int posix_spawn_file_actions_addclosefrom_np(void *actions, int from);
 
-/* Locks (F_WRLCK) or unlocks (F_UNLCK) one byte of a file for this open file description, without waiting. Needed
- * because fcntl is variadic. Returns 0 or an errno value: EAGAIN if another holder has the lock. */
+/* Locks (F_WRLCK) or unlocks (F_UNLCK) one byte of a file for this open file description, without waiting. Returns 0 or
+ * an errno value: EAGAIN if another holder has the lock. Swift cannot call fcntl, which is variadic. */
 static inline int clinux_lock_byte(int descriptor, short type, off_t offset) {
   struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1, .l_pid = 0};
   return fcntl(descriptor, F_OFD_SETLK, &range) == 0 ? 0 : errno;
 }
 
-/* Returns whether the system can allocate `count` bytes now. The pointer is volatile because compilers remove an
- * allocation that is freed unused. */
+/* Returns whether the system can allocate `count` bytes now. The pointer is volatile because compilers would remove the
+ * unused allocation. */
 static inline bool clinux_has_memory(size_t count) {
   void *volatile memory = malloc(count);
   free(memory);
@@ -57,10 +57,10 @@ static inline int clinux_check_private(const struct stat *status) {
 }
 
 /* Opens a file that holds secrets, or creates it (O_CREAT) with mode 0600. Does not follow a symbolic link at the
- * end of the path, does not wait for the other end of a pipe, and rejects files of other users. Rejects writing to a
- * file with several hard links. A file of this user that others may open is rejected for reading; for writing, its
- * mode becomes 0600. O_TRUNC takes effect after all checks. Returns a descriptor; -1 with errno; or a value of
- * clinux_private, with `*status` set. */
+ * end of the path, and does not wait for the other end of a pipe. Rejects files of other users. For reading, rejects
+ * files that other users may open. For writing, rejects files with several hard links and changes the mode to 0600.
+ * O_TRUNC takes effect after all checks. Returns a descriptor; -1 with errno; or a value of clinux_private, with
+ * `*status` set. */
 static inline int clinux_open_private(const char *path, int flags, struct stat *status) {
   int descriptor = open(path, (flags & ~O_TRUNC) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
   int refusal = -1;
@@ -93,5 +93,5 @@ refuse:;
 }
 
 /* Sets the timer slack of this thread: how many nanoseconds later than requested the system may wake the thread. The
- * default is 50,000. Needed because prctl is variadic. */
+ * default is 50,000. Swift cannot call prctl, which is variadic. */
 static inline void clinux_set_timer_slack(unsigned long nanoseconds) { prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0); }

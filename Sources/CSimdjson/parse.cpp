@@ -15,7 +15,7 @@ struct njs_parser {
 
 namespace {
 
-/// Parses the text. Skips one byte order mark, as njs_validate does. A second one is an error.
+/// Parses the text. Skips one byte order mark, as njs_validate does. A second byte order mark is an error.
 simdjson::error_code parse(njs_parser &parser, const char *bytes, size_t length, njs_document &document) {
   if (length >= 3 && std::memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) {
     bytes += 3;

@@ -130,7 +130,7 @@ static bool is_long_integer(const unsigned char *digits, size_t count, bool nega
   return memcmp(digits, most, length) > 0;
 }
 
-/* Returns whether a grammatical number has no finite double. Independent of the process's locale. */
+/* Returns whether a grammatically valid number is out of the range of a double. Independent of the process's locale. */
 static bool is_beyond_double(const unsigned char *text, size_t length) {
   static const double none = 0;
   char small[128], *copy = length < sizeof small ? small : malloc(length + 1);
@@ -152,7 +152,7 @@ static bool number(reader *r) {
   if (!is_digit(r)) return fail(r, negative ? "expected a digit after '-'" : "expected a value");
   if (r->bytes[r->at] == '0') {
     r->at++;
-    if (is_digit(r)) return fail(r, "a number must not begin with 0");
+    if (is_digit(r)) return fail(r, "a number must not have leading zeros");
   }
   while (is_digit(r)) r->at++;
   size_t count = r->at - digits;
@@ -267,7 +267,7 @@ njs_status njs_validate(const char *bytes, size_t length, njs_failure *failure, 
   njs_status status = document(&r);
   if (status == NJS_OK && r.findings.long_numbers > 0) {
     r.at = r.findings.long_number_at;
-    r.problem = "number out of the range of a double";
+    r.problem = "a number is out of the range of a double";
     status = NJS_INVALID;
   }
   if (findings != NULL) *findings = r.findings;

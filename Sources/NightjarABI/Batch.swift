@@ -11,7 +11,7 @@ private func calls(
     guard count > 0 else { return [] }
     let requests = try required(requests, "requests")
     var calls: [BatchCall] = []
-    // Grown step by step: the caller's count is not trusted before its requests have been read.
+    // The array grows step by step, so that a wrong count does not cause a huge allocation.
     for index in 0..<count {
         guard let box = Handle<RequestBox>.borrow(requests[index]) else {
             throw NightjarError(.invalidArgument, "requests[\(index)] is NULL")

@@ -4,7 +4,7 @@ import Nightjar
 import NightjarHandles
 import Synchronization
 
-/// Passes from the task of a blocking call to its response handle whether the response is being revalidated.
+/// Records whether the response of a blocking call is being revalidated, for the response handle.
 final class RefreshMark: Sendable {
     private let mark = Atomic<Bool>(false)
 
@@ -28,7 +28,7 @@ extension CachePolicy {
     }
 }
 
-/// Converts a size from C: a size_t above Int.max means no limit.
+/// Returns cache settings with a memory limit. A size_t above Int.max means no limit.
 private func settings(_ memoryBytes: Int) -> CacheStorage.Settings {
     CacheStorage.Settings(memory: clampedSize(memoryBytes))
 }
@@ -74,7 +74,7 @@ public func nj_config_set_cache(_ config: OpaquePointer?, _ cache: OpaquePointer
 public func nj_config_set_cache_policy(_ config: OpaquePointer?, _ policy: nj_cache_policy) -> nj_status {
     changeConfig(config) { configuration throws(NightjarError) in
         guard let policy = CachePolicy(policy) else {
-            throw NightjarError(.invalidArgument, "policy is NJ_CACHE_OFF or not a value of nj_cache_policy")
+            throw NightjarError(.invalidArgument, "policy must be a value of nj_cache_policy other than NJ_CACHE_OFF")
         }
         configuration.cachePolicy = policy
     }

@@ -9,7 +9,7 @@ final class CatalogBox: Sendable {
         var catalog: Catalog
         var names = ExactDictionary<CString>()
         var descriptions = ExactDictionary<CString>()
-        /// Descriptions of the whole catalog. C may still use each of them; the last one is current if `isDescribed`.
+        /// Descriptions of the whole catalog, all of which C may still use. If `isDescribed`, the last one is current.
         var whole: [CString] = []
         var isDescribed = false
     }

@@ -1,6 +1,7 @@
 import CNightjar
 import Nightjar
 import NightjarHandles
+import NightjarTransport
 
 @_cdecl("nj_client_new") @implementation
 public func nj_client_new(

@@ -1,5 +1,6 @@
 import CNightjar
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 
 /// A configuration that C fills step by step.
@@ -19,7 +20,7 @@ final class ConfigBox {
     }
 }
 
-/// Changes a configuration, or returns the error status.
+/// Changes a configuration. Returns the status.
 func changeConfig(
     _ config: OpaquePointer?, _ body: (inout Configuration) throws(NightjarError) -> Void
 ) -> nj_status {
@@ -159,7 +160,7 @@ public func nj_config_set_proxy(_ config: OpaquePointer?, _ url: UnsafePointer<C
 @_cdecl("nj_config_set_no_proxy") @implementation
 public func nj_config_set_no_proxy(_ config: OpaquePointer?, _ hosts: UnsafePointer<CChar>?) -> nj_status {
     changeConfig(config) { configuration throws(NightjarError) in
-        configuration.transport.proxy.exceptions = try optional(hosts, "text")
+        configuration.transport.proxy.exceptions = try optional(hosts, "hosts")
     }
 }
 

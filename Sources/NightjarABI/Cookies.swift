@@ -91,7 +91,7 @@ public func nj_cookies_delete(
     _ cookies: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ domain: UnsafePointer<CChar>?,
     _ path: UnsafePointer<CChar>?
 ) -> Int {
-    // Invalid UTF-8 matches nothing; it must not be treated as NULL, which matches everything.
+    // Invalid UTF-8 matches no cookie. NULL would match every cookie.
     for pointer in [name, domain, path] where pointer != nil && text(pointer) == nil { return 0 }
     return Handle<CookieStorage>.borrow(cookies)?.delete(name: text(name), domain: text(domain), path: text(path)) ?? 0
 }

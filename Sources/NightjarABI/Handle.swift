@@ -1,9 +1,10 @@
 import CNightjar
 import Glibc
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 
-/// Converts a C string. Returns nil for NULL and for invalid UTF-8.
+/// Converts a C string. Returns nil for NULL, for invalid UTF-8, and if there is not enough memory.
 func text(_ pointer: UnsafePointer<CChar>?) -> String? {
     pointer.flatMap { CheckedMemory.isAvailable(strlen($0)) ? String(validatingCString: $0) : nil }
 }
@@ -34,7 +35,7 @@ extension nj_status {
     init(_ kind: ErrorKind) { self.init(UInt32(kind.rawValue)) }
 }
 
-/// Runs `body`. Stores an error that it throws in `outError`, owned by the caller, and then returns nil.
+/// Runs `body`. If `body` throws, stores the error in `outError`, owned by the caller, and returns nil.
 func reporting<Result>(
     to outError: UnsafeMutablePointer<OpaquePointer?>?, _ body: () throws(NightjarError) -> Result
 ) -> Result? {
@@ -53,7 +54,7 @@ func required<Value>(_ value: Value?, _ what: String) throws(NightjarError) -> V
     return value
 }
 
-/// Returns the queue that a C function delivers its events to.
+/// Returns the queue on which a C function delivers its events.
 ///
 /// - Throws: `invalid_argument` for NULL; `forked` for a queue of the parent process, because no thread could poll it.
 func requiredQueue(_ queue: OpaquePointer?) throws(NightjarError) -> CompletionQueue {

@@ -33,7 +33,7 @@ final class RedirectBox {
     }
 }
 
-/// The before and after hooks of a configuration. C sets each by its own function.
+/// The before and after hooks of a configuration, which C sets one by one.
 struct ConfiguredHooks {
     var before: (@Sendable (inout HookedRequest) throws(NightjarError) -> Void)?
     var after: (@Sendable (Result<Response, NightjarError>) -> Void)?

@@ -6,14 +6,15 @@ import NightjarHandles
 
 private func check(_ count: Int, _ name: String, in range: ClosedRange<Int>) throws(NightjarError) {
     guard range ~= count else {
-        throw NightjarError(.invalidArgument, "\(name) must be between \(range.lowerBound) and \(range.upperBound)")
+        throw NightjarError(
+            .invalidArgument, "\(name) must be between \(range.lowerBound) and \(range.upperBound), got \(count)")
     }
 }
 
 /// Converts a duration in seconds, which must be greater than 0.
 private func span(_ seconds: Double, _ name: String) throws(NightjarError) -> Duration {
     let span = try lifetime(seconds)
-    guard span > .zero else { throw NightjarError(.invalidArgument, "\(name) must be greater than 0") }
+    guard span > .zero else { throw NightjarError(.invalidArgument, "\(name) must be greater than 0, got \(seconds)") }
     return span
 }
 
@@ -48,7 +49,7 @@ public func nj_config_set_circuit_breaker(
     changeConfig(config) { configuration throws(NightjarError) in
         guard failureRate != 0 else { return configuration.limits.breaker = nil }
         guard failureRate > 0, failureRate <= 1 else {
-            throw NightjarError(.invalidArgument, "failure_rate must be between 0 and 1")
+            throw NightjarError(.invalidArgument, "failure_rate must be between 0 and 1, got \(failureRate)")
         }
         try check(minimumCalls, "minimum_calls", in: 1...1_000_000)
         var settings = CircuitBreaker.Settings()

@@ -14,10 +14,10 @@ final class PaginationBox {
     init(_ pagination: Pagination) { self.pagination = pagination }
 }
 
-/// A paginated list as C sees it. Belongs to the thread that uses it, except where `paginator` allows other threads.
+/// A paginated list as C sees it. Used by one thread at a time, except that any thread may cancel `paginator`.
 final class PaginatorBox: @unchecked Sendable {
     let paginator: Paginator
-    /// The queue of blocking calls. It runs the callbacks that occur while a page is loaded or prefetched.
+    /// The queue of blocking calls. It runs the callbacks of a page that is being loaded or prefetched.
     private let queue = CompletionQueue()
     /// The queue on which callbacks currently run.
     private weak var serving: CompletionQueue?
@@ -189,7 +189,7 @@ public func nj_pagination_merge_json(
 /// Returns the paginator of a handle.
 ///
 /// - Throws: `invalid_argument` for NULL; `forked` for a paginator of the parent process.
-private func livePager(_ paginator: OpaquePointer?) throws(NightjarError) -> PaginatorBox {
+private func livePaginator(_ paginator: OpaquePointer?) throws(NightjarError) -> PaginatorBox {
     let box = try required(Handle<PaginatorBox>.borrow(paginator), "paginator")
     guard !box.paginator.isOfParent else {
         throw NightjarError(.forked, "this paginator belongs to the parent process; create a paginator after fork")
@@ -224,7 +224,7 @@ public func nj_paginator_free(_ paginator: OpaquePointer?) {
     Handle<PaginatorBox>.take(paginator)?.close()
 }
 
-/// - Parameter found: called unless the end was reached.
+/// - Parameter found: called with the result, unless `find` reached the end or failed.
 private func next<Found>(
     _ outError: UnsafeMutablePointer<OpaquePointer?>?, _ find: () throws(NightjarError) -> Found?,
     _ found: (Found) -> Void
@@ -244,7 +244,7 @@ public func nj_paginator_next_item(
     outJSON?.pointee = nil
     outLength?.pointee = 0
     return next(outError) { () throws(NightjarError) in
-        try livePager(paginator).nextItem()
+        try livePaginator(paginator).nextItem()
     } _: { item in
         outJSON?.pointee = item.text
         outLength?.pointee = item.length
@@ -259,7 +259,7 @@ public func nj_paginator_next_page(
     outPage?.pointee = nil
     return next(outError) { () throws(NightjarError) in
         _ = try required(outPage, "out_page")
-        return try livePager(paginator).nextPage()
+        return try livePaginator(paginator).nextPage()
     } _: { page in
         outPage?.pointee = Handle.make(PageBox(page))
     }
@@ -270,7 +270,7 @@ public func nj_paginator_start_next_page(
     _ paginator: OpaquePointer?, _ queue: OpaquePointer?, _ done: nj_next_page_fn?, _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
     setting { () throws(NightjarError) in
-        let box = try livePager(paginator)
+        let box = try livePaginator(paginator)
         let queue = try requiredQueue(queue)
         let done = try required(done, "done")
         let context = CallbackContext(pointer: context)
@@ -297,7 +297,7 @@ public func nj_paginator_start_next_page(
 @_cdecl("nj_paginator_set_next_url") @implementation
 public func nj_paginator_set_next_url(_ paginator: OpaquePointer?, _ url: UnsafePointer<CChar>?) -> nj_status {
     setting { () throws(NightjarError) in
-        let box = try livePager(paginator)
+        let box = try livePaginator(paginator)
         box.paginator.setNext(url == nil ? .end : .url(try required(text(url), "url")))
     }
 }
@@ -307,7 +307,7 @@ public func nj_paginator_set_next_query(
     _ paginator: OpaquePointer?, _ items: UnsafePointer<UnsafePointer<CChar>?>?
 ) -> nj_status {
     setting { () throws(NightjarError) in
-        let box = try livePager(paginator)
+        let box = try livePaginator(paginator)
         guard var next = items else { return box.paginator.setNext(.end) }
         var query: [(name: String, value: String)] = []
         while let name = next.pointee {

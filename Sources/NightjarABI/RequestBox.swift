@@ -1,6 +1,8 @@
 import CNightjar
 import NIOCore
 import Nightjar
+import NightjarAPI
+import NightjarHTTP
 import NightjarHandles
 
 /// A request that C fills step by step, and the callbacks of its calls.
@@ -139,7 +141,7 @@ final class RequestBox {
     }
 
     func addFormField(_ name: String, _ value: String) throws(NightjarError) {
-        // Each byte becomes at most three.
+        // The encoding of a byte has at most three bytes.
         let length = 3 * (name.utf8.count + value.utf8.count) + 2
         guard length <= Configuration.largestBody - (hasFormFields ? request.body.length ?? 0 : 0) else {
             throw NightjarError(

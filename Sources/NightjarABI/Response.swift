@@ -259,7 +259,7 @@ public func nj_response_redirect_url_at(_ response: OpaquePointer?, _ index: Int
 }
 
 extension Result<Response, NightjarError> {
-    /// Calls `callback` with the response or with the error, which it borrows; the other argument is NULL.
+    /// Calls `callback` with a borrowed handle of the response or of the error. The other argument is NULL.
     func lend(isBeingRefreshed: Bool = false, to callback: (OpaquePointer?, OpaquePointer?) -> Void) {
         switch self {
         case .success(let response):

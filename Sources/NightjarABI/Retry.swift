@@ -9,7 +9,7 @@ final class FailedAttemptBox {
     /// The delay before the client's own retry. Nil: the client would not retry; `reason` explains why.
     let wait: Duration?
     let reason: CString?
-    /// The delay before the next attempt that C has set.
+    /// The delay that C has set for the next attempt.
     var chosenWait: Duration?
 
     init(_ failedAttempt: FailedAttempt) {

@@ -1,7 +1,9 @@
 import CNightjar
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 import NightjarLua
+import NightjarTransport
 import Synchronization
 
 /// The settings of a script, which must be set before its first use.
@@ -26,10 +28,10 @@ final class ScriptBox: Sendable {
 
     init(client: Client?) { self.client = client }
 
-    /// Nil before the script is used, and in the child of a fork.
+    /// Nil before the script is used, and in a forked child.
     var script: Script? { Fork.hasForked(since: birth) ? nil : state.withLock { $0.script } }
 
-    /// - Throws: `forked` in the child of a fork, where the interpreter's threads are missing.
+    /// - Throws: `forked` in a forked child, where the interpreter's threads do not exist.
     private func checkProcess() throws(NightjarError) {
         guard !Fork.hasForked(since: birth) else {
             throw NightjarError(.forked, "this script belongs to the parent process; create a script after fork")

@@ -3,7 +3,8 @@ import Nightjar
 import NightjarHandles
 import Synchronization
 
-/// A decision request for a token. C responds to it at most once. Without a response, releasing it fails the calls.
+/// A decision request for a token, to which C responds at most once. If C releases it without a response, the waiting
+/// calls fail.
 final class TokenRequestBox: Sendable {
     private let tokenRequest: TokenRequest
     private let hasResponse = Atomic<Bool>(false)

@@ -1,8 +1,8 @@
 import CBrotli
 import NightjarHTTP
 
-/// Decodes `br`, RFC 7932. The window is at most 16 MiB and grows with the decoded data. The larger windows that the
-/// library supports are not part of the content coding and stay disabled.
+/// Decodes `br`, RFC 7932. The window is at most 16 MiB and grows with the decoded data. The library also supports
+/// larger windows, but they are not part of the content coding and stay disabled.
 final class BrotliDecoder: LayerDecoder {
     private let state: OpaquePointer
     private var isEmpty = true

@@ -3,14 +3,14 @@ import NightjarHTTP
 
 /// Removes the content codings from a body while it arrives. RFC 9110 section 8.4.
 ///
-/// Decoding is pull-based: call ``add(_:)`` with received bytes, then ``next()`` until it returns nil. A reader that
-/// needs no more stops calling, so that a small body that expands to gigabytes is never decoded completely. The coding
-/// that was applied last is removed first. A layer decodes more only after its output has been consumed. Memory use
-/// does not depend on the size of the body: each layer uses 64 KiB and its window (gzip and deflate 32 KiB, br up to 16
-/// MiB, zstd up to 8 MiB).
+/// Decoding is pull-based: call ``add(_:)`` with received bytes, then ``next()`` until it returns nil. The stack
+/// decodes only when ``next()`` is called, so a small body that expands to gigabytes is not decoded completely at once.
+///
+/// The coding that was applied last is removed first. Memory use does not depend on the size of the body: each layer
+/// uses 64 KiB and its window (gzip and deflate 32 KiB, br up to 16 MiB, zstd up to 8 MiB).
 ///
 ///     open ──add, next──▶ open ──finish──▶ finished
-///       └──────fault──────▶ failed (the same error again)
+///       └──────fault──────▶ failed (each call throws the same error)
 package struct CodingStack: ~Copyable {
     /// The maximum number of content codings that are removed from one body.
     package static let maximumLayers = 4
@@ -31,7 +31,7 @@ package struct CodingStack: ~Copyable {
     private var wire: ByteBuffer
     /// The number of received bytes.
     private var received: Int
-    /// True if ``next()`` returned nil.
+    /// True if there is nothing to decode: there was no input, or ``next()`` has returned nil since the last input.
     private var isDrained: Bool
 
     private struct Layer {
@@ -40,7 +40,7 @@ package struct CodingStack: ~Copyable {
         /// The buffer for the next layer. Nil for the last layer, which produces the parts.
         let layerBuffer: LayerBuffer?
         var made = 0
-        /// True if the layer has filled its output buffer and may have more output without further input.
+        /// True if the layer has filled its output buffer. It may then have more output without further input.
         var mayHoldMore = false
     }
 
@@ -78,7 +78,7 @@ package struct CodingStack: ~Copyable {
         guard (1...maximumLayers).contains(codings.count) else {
             throw NightjarError.inBody(
                 .decoding,
-                "the body has \(codings.count) content codings; the maximum is \(maximumLayers)"
+                "the body must have 1 to \(maximumLayers) content codings, got \(codings.count)"
             )
         }
         var layers: [Layer] = []
@@ -103,7 +103,7 @@ package struct CodingStack: ~Copyable {
         if wire.readableBytes == 0 {
             wire = bytes
         } else {
-            // Without this, consumed bytes would stay in the buffer until it is empty, which may never happen.
+            // Otherwise, consumed bytes would stay in the buffer until the buffer is empty, which may never happen.
             wire.discardReadBytes()
             wire.writeImmutableBuffer(bytes)
         }
@@ -172,9 +172,9 @@ package struct CodingStack: ~Copyable {
 
     // MARK: Layers
 
-    /// Fills `output` from a layer. Runs the preceding layers as long as the layer lacks input.
+    /// Fills `output` from a layer. While the layer lacks input, runs the preceding layers.
     ///
-    /// - Returns: the number of bytes written. 0 if more input is needed.
+    /// - Returns: the number of bytes written, or 0 if more input is needed.
     private mutating func pull(
         from index: Int, into output: UnsafeMutableRawBufferPointer
     ) throws(NightjarError) -> Int {
@@ -220,7 +220,7 @@ package struct CodingStack: ~Copyable {
         layers[index].made += made
         let total = layers[index].made
         let isLast = index == layers.count - 1
-        // The output of an inner layer may be slightly larger than the data it decodes to.
+        // The output of an inner layer is still encoded. It may be slightly larger than the decoded body.
         let slack = isLast ? 0 : limits.maximumBytes / 8 + 65_536
         let (most, isEndless) = limits.maximumBytes.addingReportingOverflow(slack)
         guard isEndless || total <= most else {

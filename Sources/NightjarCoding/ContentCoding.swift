@@ -33,7 +33,7 @@ package enum ContentCoding: Sendable, CaseIterable {
     /// Returns the codings of Content-Encoding field values in the order in which they were applied, without
     /// `identity`.
     ///
-    /// - Returns: nil if any of the codings is not supported, because then the body cannot be decoded at all.
+    /// - Returns: nil if any of the codings is not supported. The body then cannot be decoded.
     package static func list(from fieldValues: some Sequence<some StringProtocol>) -> [ContentCoding]? {
         var codings: [ContentCoding] = []
         for value in fieldValues {

@@ -1,11 +1,11 @@
 import NightjarHTTP
 
-/// Removes one coding. It buffers no more than its window: output goes directly to the given buffer.
+/// Removes one coding. A decoder buffers only its window and writes its output directly to the given buffer.
 ///
 /// Conforming types are classes, because they own C memory that must be freed exactly once.
 protocol LayerDecoder: AnyObject {
-    /// Consumes some of `input` and writes to `output`, which is not empty. If it consumes and writes nothing, it needs
-    /// more input.
+    /// Consumes some of `input` and writes to `output`, which is not empty. A decoder that neither consumes nor writes
+    /// bytes needs more input.
     ///
     /// - Throws: ``ErrorKind/decoding`` for invalid data, ``ErrorKind/tooLarge`` if the data requires too much memory.
     ///   The method is not called again after an error.
@@ -13,7 +13,7 @@ protocol LayerDecoder: AnyObject {
         _ input: UnsafeRawBufferPointer, _ output: UnsafeMutableRawBufferPointer
     ) throws(NightjarError) -> LayerProgress
 
-    /// True if the data may end after the consumed input: there was no data, or it is complete.
+    /// True if the data may end after the consumed input: no data was received, or the data is complete.
     var isWhole: Bool { get }
 }
 
@@ -37,7 +37,7 @@ extension ContentCoding {
     }
 
     var truncated: NightjarError {
-        .inBody(.decoding, "the body ends in the middle of its \(name) data; it was truncated")
+        .inBody(.decoding, "the body is truncated: it ends in the middle of its \(name) data")
     }
 
     var outOfMemory: NightjarError {

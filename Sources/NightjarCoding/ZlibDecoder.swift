@@ -16,8 +16,8 @@ final class ZlibDecoder: LayerDecoder {
         }
     }
 
-    /// The progress of decoding. After `ended`, gzip data may have another member (RFC 1952 section 2.2); other formats
-    /// may not.
+    /// The progress of decoding. After `ended`, another gzip member may follow (RFC 1952 section 2.2). In the other
+    /// formats, no data may follow.
     private enum State {
         case empty, inside, ended
     }
@@ -80,15 +80,15 @@ final class ZlibDecoder: LayerDecoder {
         case Z_NEED_DICT:
             throw coding.damaged("it requires a preset dictionary, which HTTP does not provide", code: status)
         default:
-            if membersEnded > 0 { throw coding.damaged("unexpected data after the end that is not a gzip member") }
+            if membersEnded > 0 { throw coding.damaged("the data after a gzip member is not a valid gzip member") }
             throw coding.damaged(
                 stream.pointee.msg.map { String(cString: $0) } ?? "zlib reports status \(status)", code: status)
         }
     }
 }
 
-/// Decodes `deflate`: the zlib format, as RFC 9110 section 8.4.1.2 requires, or raw deflate, which some servers send
-/// and browsers accept. The first two bytes decide.
+/// Decodes `deflate`: the zlib format, as RFC 9110 section 8.4.1.2 requires, or raw deflate. Some servers send raw
+/// deflate, and browsers accept it. The first two bytes determine the format.
 final class DeflateDecoder: LayerDecoder {
     private var first: UInt8?
     private var decoder: ZlibDecoder?
@@ -112,7 +112,7 @@ final class DeflateDecoder: LayerDecoder {
     }
 
     /// Returns true if two bytes are a zlib header (RFC 1950 section 2.2): the method is 8, the window is at most 32
-    /// KiB, and the two bytes as a number are a multiple of 31. Raw deflate matches only if it begins with a stored
+    /// KiB, and the 16-bit big-endian number is a multiple of 31. Raw deflate matches only if it begins with a stored
     /// block with non-zero padding.
     private static func isZlibHeader(_ first: UInt8, _ second: UInt8) -> Bool {
         first & 0x0F == 8 && first >> 4 <= 7 && (UInt16(first) << 8 | UInt16(second)) % 31 == 0

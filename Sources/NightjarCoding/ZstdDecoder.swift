@@ -25,14 +25,14 @@ final class ZstdDecoder: LayerDecoder {
         var offered = input.count
         if isBetweenFrames {
             guard let first = input.first else { return LayerProgress(taken: 0, made: 0) }
-            // The library also reads the formats before RFC 8878, which are not part of the content coding and ignore
-            // the window limit.
+            // The library also reads older formats. They are not part of the content coding and ignore the window
+            // limit.
             guard first == 0x28 || first & 0xF0 == 0x50 else {
                 throw ContentCoding.zstd.damaged("a frame has an invalid header")
             }
             isBetweenFrames = false
-            // The library decodes a complete frame at once, regardless of its window size. Pass the first byte alone, so
-            // that the result does not depend on how the body was split.
+            // The library decodes a complete frame at once, regardless of its window size. Only the first byte is
+            // passed, so that the result does not depend on how the body was split.
             offered = 1
         }
         var source = ZSTD_inBuffer(src: input.baseAddress, size: offered, pos: 0)

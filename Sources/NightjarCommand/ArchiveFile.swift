@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 import Nightjar
+import NightjarHTTP
 import NightjarStorage
 import Synchronization
 

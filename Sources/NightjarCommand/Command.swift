@@ -3,6 +3,7 @@ import Glibc
 import Nightjar
 import NightjarDemo
 import NightjarLua
+import NightjarTransport
 
 /// Runs the `nightjar` command.
 struct Command {
@@ -63,8 +64,8 @@ struct Command {
         return 0
     }
 
-    /// Ends the process by SIGINT if Ctrl-C ended the command, so that a shell loop around the command ends too. The
-    /// scripts have been closed before.
+    /// Ends the process by SIGINT if Ctrl-C ended the command, so that a shell loop around the command also ends. Must
+    /// be called after the scripts have been closed.
     static func endByInterrupt() {
         guard Interpreter.wasInterrupted else { return }
         fflush(nil)

@@ -1,4 +1,4 @@
-/// The parsed command line. The options are those of `lua`.
+/// The parsed command line. The options include those of `lua`.
 struct Invocation {
     /// An action that runs before the script. Steps run in the order of the options. Texts are bytes, because they need
     /// not be UTF-8.
@@ -27,7 +27,7 @@ struct Invocation {
 
     var steps: [Step] = []
     var main = Main.none
-    /// The index of the script's name in the arguments, or their number if there is no script.
+    /// The index of the script's name in the arguments, or the number of arguments if there is no script.
     var scriptPosition: Int
     var isInteractive = false
     var showsVersion = false

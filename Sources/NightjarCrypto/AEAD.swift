@@ -4,8 +4,8 @@ internal import CNIOBoringSSL
 package enum AEAD {
     /// The size of a key in bytes.
     package static let keySize = 32
-    /// The size of a nonce in bytes. A nonce must be used once per key. Nonces from ``SecureRandom`` are safe for 2³²
-    /// messages.
+    /// The size of a nonce in bytes. A nonce must not be used twice with the same key. Nonces from ``SecureRandom`` are
+    /// safe for 2³² messages.
     package static let nonceSize = 12
     /// The number of bytes that sealing adds.
     package static let tagSize = 16
@@ -26,7 +26,7 @@ package enum AEAD {
 
     /// Decrypts bytes that ``seal(_:key:nonce:context:)`` has encrypted.
     ///
-    /// - Returns: nil if `bytes`, the key, the nonce or the context is not that of the encryption.
+    /// - Returns: nil if `bytes` was modified, or if the key, the nonce or the context is not the one used to encrypt.
     package static func open(
         _ bytes: [UInt8], key: [UInt8], nonce: [UInt8], context: [UInt8] = []
     ) -> [UInt8]? {
@@ -51,7 +51,7 @@ package enum AEAD {
             succeeded = body(cipher, start, &written, capacity) == 1
             if !succeeded { written = 0 }
         }
-        // A failure adds its reason to this thread's error queue, where the next user of TLS would find it.
+        // A failure adds its reason to this thread's error queue. A later TLS operation would find it there.
         if !succeeded { ERR_clear_error() }
         return succeeded ? result : nil
     }

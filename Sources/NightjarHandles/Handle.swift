@@ -5,22 +5,22 @@ public enum Handle<Object: AnyObject> {
         OpaquePointer(Unmanaged.passRetained(object).toOpaque())
     }
 
-    /// Returns a handle that does not own a reference. It is valid as long as another owner holds the object.
+    /// Returns a handle that does not own a reference. The handle is valid as long as another owner holds the object.
     @inlinable public static func lend(_ object: Object) -> OpaquePointer {
         OpaquePointer(Unmanaged.passUnretained(object).toOpaque())
     }
 
-    /// Returns the object of a handle. The handle keeps its reference. Nil for NULL.
+    /// Returns the object of a handle, or nil for NULL. The handle keeps its reference.
     @inlinable public static func borrow(_ handle: OpaquePointer?) -> Object? {
         handle.map { Unmanaged<Object>.fromOpaque(UnsafeRawPointer($0)).takeUnretainedValue() }
     }
 
-    /// Returns the object of a handle and takes over its reference. The handle is invalid afterwards. Nil for NULL.
+    /// Returns the object of a handle and takes over its reference. Returns nil for NULL. The handle is then invalid.
     @inlinable public static func take(_ handle: OpaquePointer?) -> Object? {
         handle.map { Unmanaged<Object>.fromOpaque(UnsafeRawPointer($0)).takeRetainedValue() }
     }
 
-    /// Adds a reference to a handle. It must be balanced with ``release(_:)``.
+    /// Adds a reference to a handle, which ``release(_:)`` must release.
     @inlinable public static func retain(_ handle: OpaquePointer?) {
         guard let handle else { return }
         _ = Unmanaged<Object>.fromOpaque(UnsafeRawPointer(handle)).retain()

@@ -1,10 +1,11 @@
 import CLua
 import NIOCore
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 
-/// A response body that is streamed to a script. Holds the received parts until the script reads them; the task's
-/// window limits their size. Belongs to the thread that runs the Lua state.
+/// A response body that is streamed to a script. Holds the received parts until the script reads them. The task's
+/// window limits their total size. Belongs to the thread that runs the Lua state.
 final class IncomingBody: @unchecked Sendable {
     enum Part {
         case bytes(ByteBuffer)
@@ -62,13 +63,13 @@ final class IncomingBody: @unchecked Sendable {
 final class OutgoingBody: @unchecked Sendable {
     private var rest = ByteBuffer()
     private var isEnded = false
-    /// The number of bytes that the transport asked for.
-    private var wanted = 0
+    /// The number of bytes that the transport requested.
+    private var requestedBytes = 0
     /// Whether the transport is waiting for a part from the script.
     private(set) var isRequested = false
-    /// Whether the script has yet to start the body for this attempt. Parts that the script provides before it starts
+    /// Whether the script has not started the body for this attempt. Parts that the script provides before the start
     /// belong to a previous attempt and are discarded.
-    private var isToBegin: Bool
+    private var mustBegin: Bool
     private let restarts: Bool
     /// The bytes that are reserved for the last part.
     private var heldBytes = 0
@@ -76,19 +77,19 @@ final class OutgoingBody: @unchecked Sendable {
     /// - Parameter restarts: whether the script can produce the body again from the start.
     init(restarts: Bool) {
         self.restarts = restarts
-        isToBegin = restarts
+        mustBegin = restarts
     }
 
     /// Prepares for another attempt, which sends the body from its start.
     func rewind() {
         rest = ByteBuffer()
-        (isEnded, isRequested, isToBegin) = (false, false, restarts)
+        (isEnded, isRequested, mustBegin) = (false, false, restarts)
     }
 
-    /// Returns whether the script must start the body now.
+    /// Returns true once for each attempt: the script must then start the body.
     func begin() -> Bool {
-        defer { isToBegin = false }
-        return isToBegin
+        defer { mustBegin = false }
+        return mustBegin
     }
 
     /// Returns the next piece of at most `maximum` bytes for the transport.
@@ -97,19 +98,19 @@ final class OutgoingBody: @unchecked Sendable {
             return .bytes(part)
         }
         if isEnded { return .end }
-        wanted = maximum
+        requestedBytes = maximum
         isRequested = true
         return .later
     }
 
-    /// Reserves memory for a part, and releases that of the previous part.
+    /// Reserves memory for a part and releases the memory of the previous part.
     ///
     /// - Returns: false if the part exceeds the memory limit.
-    func count(_ bytes: Int, in hold: MemoryReservation?) -> Bool {
-        hold?.remove(heldBytes)
+    func count(_ bytes: Int, in reservation: MemoryReservation?) -> Bool {
+        reservation?.remove(heldBytes)
         heldBytes = 0
-        guard let hold else { return true }
-        guard hold.add(bytes) else { return false }
+        guard let reservation else { return true }
+        guard reservation.add(bytes) else { return false }
         heldBytes = bytes
         return true
     }
@@ -118,11 +119,11 @@ final class OutgoingBody: @unchecked Sendable {
     ///
     /// - Returns: the next piece, if the transport is waiting for one.
     func provide(_ part: ByteBuffer?) -> BodyPart {
-        guard isRequested, !isToBegin else { return .later }
+        guard isRequested, !mustBegin else { return .later }
         isRequested = false
         if let part { rest = part } else { isEnded = true }
         guard rest.readableBytes > 0 || isEnded else { return .bytes(ByteBuffer()) }
-        return next(wanted)
+        return next(requestedBytes)
     }
 }
 
@@ -147,7 +148,7 @@ public func njl_call_restarts_body(_ call: OpaquePointer?) -> Bool {
 @_cdecl("njl_call_provide") @implementation
 public func njl_call_provide(_ call: OpaquePointer?, _ part: njl_bytes) {
     guard let call = Handle<Future>.borrow(call), let outgoingBody = call.outgoingBody else { return }
-    guard outgoingBody.count(part.length, in: call.hold) else {
+    guard outgoingBody.count(part.length, in: call.reservation) else {
         let message = "a part of the body exceeds the script's memory limit; use smaller parts"
         call.task?.provide(.failed(message))
         return
@@ -162,7 +163,7 @@ public func njl_call_provide(_ call: OpaquePointer?, _ part: njl_bytes) {
 @_cdecl("njl_call_end_body") @implementation
 public func njl_call_end_body(_ call: OpaquePointer?) {
     guard let call = Handle<Future>.borrow(call), let outgoingBody = call.outgoingBody else { return }
-    _ = outgoingBody.count(0, in: call.hold)
+    _ = outgoingBody.count(0, in: call.reservation)
     call.task?.provide(outgoingBody.provide(nil))
 }
 

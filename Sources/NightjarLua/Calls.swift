@@ -62,7 +62,7 @@ public func njl_call_start(
         if request.is_cache_lookup {
             return Handle<Future>.make(try engine.lookUp(try Request(request), on: client, for: wait))
         }
-        // Changed in place, because a copy of a request costs as much CPU time as a stage of the call.
+        // The request is changed in place. A copy would cost as much CPU time as a stage of the call.
         var requested = try Request(methodAndTarget: request)
         try requested.read(request, for: client)
         let subrequest = Handle<Subrequest>.borrow(request.subrequest)
@@ -158,7 +158,7 @@ public func njl_idempotency_key(_ text: UnsafeMutablePointer<CChar>?) {
     }
 }
 
-/// Runs `body`. Stores an error that it throws in `error`, as a failed ``Future``, and then returns nil.
+/// Runs `body`. If `body` throws, stores the error in `error` as a failed ``Future`` and returns nil.
 func refusing(
     _ error: UnsafeMutablePointer<OpaquePointer?>?, _ body: () throws(NightjarError) -> OpaquePointer
 ) -> OpaquePointer? {
@@ -180,7 +180,7 @@ extension Request {
         self.init(try Method(source.method), try source.target.text("the path"))
     }
 
-    /// Reads the remaining fields.
+    /// Reads all fields except the method and the target.
     mutating func read(_ source: njl_request) throws(NightjarError) {
         query = try source.queryItems
         parameters = try source.parameters
@@ -277,7 +277,7 @@ extension njl_bytes {
     ///
     /// - Parameter role: what the text is, for messages: "the path".
     func text(_ role: String) throws(NightjarError) -> String {
-        // Fast path for ASCII, which nearly all texts are.
+        // Fast path: nearly all texts are ASCII.
         let bytes = buffer
         if (bytes.reduce(0) { $0 | $1 }) < 0x80 { return String(decoding: bytes, as: UTF8.self) }
         guard let text = String(validating: bytes, as: UTF8.self) else {

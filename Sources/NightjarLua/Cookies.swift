@@ -5,7 +5,7 @@ import NightjarHandles
 
 // Script access to a client's cookies.
 
-/// Texts that C borrows, concatenated in one block that does not move.
+/// Texts that C borrows, concatenated in one block.
 private final class BorrowedTexts: @unchecked Sendable {
     private var content: ContiguousArray<CChar> = []
 
@@ -84,7 +84,7 @@ public func njl_cookie_list_release(_ list: OpaquePointer?) {
 
 // MARK: Changing
 
-/// Runs `body` with the client's cookie storage. Stores an error that it throws in `error` for C.
+/// Runs `body` with the client's cookie storage. If `body` throws, stores the error in `error` and returns false.
 private func with(
     _ cookies: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?,
     _ body: (CookieStorage) throws(NightjarError) -> Void
@@ -113,7 +113,7 @@ public func njl_cookies_delete(_ cookies: OpaquePointer?, _ match: UnsafePointer
     guard let storage = Handle<CookieStorage>.borrow(cookies), let match = match?.pointee else { return 0 }
     func part(_ isThere: Bool, _ bytes: njl_bytes) -> String?? {
         guard isThere else { return .some(nil) }
-        // Invalid UTF-8 matches nothing; it must not be treated as a missing filter, which matches everything.
+        // Invalid UTF-8 matches no cookie. A missing filter would match every cookie.
         guard let text = String(validating: bytes.buffer, as: UTF8.self) else { return nil }
         return text
     }
@@ -154,10 +154,12 @@ public func njl_cookies_import(
 
 @_cdecl("njl_cookies_load_text") @implementation
 public func njl_cookies_load_text(
-    _ cookies: OpaquePointer?, _ text: njl_bytes, _ counts: UnsafeMutablePointer<njl_import>?
-) {
-    guard let storage = Handle<CookieStorage>.borrow(cookies) else { return }
-    counts?.pointee = njl_import(storage.importText(Array(text.buffer)))
+    _ cookies: OpaquePointer?, _ text: njl_bytes, _ counts: UnsafeMutablePointer<njl_import>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> Bool {
+    with(cookies, error) { storage throws(NightjarError) in
+        counts?.pointee = njl_import(try storage.importText(Array(text.buffer)))
+    }
 }
 
 extension njl_import {

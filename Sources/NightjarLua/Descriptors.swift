@@ -6,8 +6,8 @@ import NightjarHandles
 import NightjarTransport
 import Synchronization
 
-/// Reports when descriptors become readable or writable. A thread watches them; it starts with the first wait and ends
-/// with ``close()``.
+/// Reports when descriptors become readable or writable. A thread watches the descriptors; the thread starts with the
+/// first wait and ends with ``close()``.
 ///
 /// Never reads a descriptor or sets it to non-blocking mode, because standard input is shared with the shell.
 /// Descriptors that do not support polling, such as regular files, are always ready.
@@ -161,7 +161,7 @@ final class Descriptors: @unchecked Sendable {
 
     /// The maximum number of events per epoll_wait.
     private static let batch = 64
-    /// The stack size of the thread in bytes. The thread runs only code of this file and the queue's lock.
+    /// The stack size of the thread in bytes. The thread runs only code of this file and of the queue.
     private static let stackSize = 256 * 1024
 }
 

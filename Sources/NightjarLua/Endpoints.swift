@@ -1,6 +1,7 @@
 import CLua
 import NIOCore
 import Nightjar
+import NightjarAPI
 import NightjarHandles
 
 // Script access to a client's endpoints.
@@ -75,7 +76,7 @@ public func njl_catalog_has_parameter(
 // MARK: Calls
 
 extension Request {
-    /// Creates the request of a script. Fills in the arguments of an endpoint.
+    /// Creates the request of a script. If it names an endpoint, applies the endpoint and its arguments.
     init(_ source: njl_request, for client: Client) throws(NightjarError) {
         try self.init(methodAndTarget: source)
         try read(source, for: client)

@@ -45,14 +45,14 @@ extension Engine {
         if callbackOptions.reportsProgress || isFollowed {
             handlers.progress = { [self] _, progress in
                 if isFollowed { followed.update(future, progress) }
-                // The reader of a streamed response counts its bytes itself.
+                // After the head of a streamed response, the script counts the received bytes itself.
                 guard callbackOptions.reportsProgress, future.result == nil else { return }
                 future.note(progress)
                 notify(future)
             }
         }
         future.task = try client.start(request, on: queue, handlers)
-        future.hold = future.task?.hold
+        future.reservation = future.task?.reservation
         if isFollowed { followed.begin(future) }
         add(future)
         return future

@@ -3,7 +3,9 @@ import DequeModule
 import Glibc
 import NIOCore
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
+import NightjarTransport
 
 /// Makes the calls of one Lua state and reports their results to it. Belongs to the thread that runs the state, except
 /// for ``wake()``.
@@ -21,7 +23,7 @@ final class Engine: @unchecked Sendable {
     var recording: SessionRecording?
     /// The progress of the calls that a session follows.
     var followed = TrackedCalls()
-    /// Outcomes whose events are reported by the next poll, in order. Those before `firstEnded` have been reported.
+    /// Outcomes with events for the next poll, in order. The outcomes before index `firstEnded` have been reported.
     private var ended: [Future] = []
     private var firstEnded = 0
     /// Calls in flight. Each call stores its index. In a forked child the calls fail, because no events arrive there.

@@ -1,5 +1,6 @@
 import Glibc
 import Nightjar
+import NightjarHTTP
 
 /// The path of a file as bytes, which need not be UTF-8, and operations on the file.
 ///
@@ -50,7 +51,8 @@ struct FilePath: Sendable {
 
     // MARK: Reading
 
-    /// Returns whether reads and writes may wait for another process or a person: for named pipes, devices and sockets.
+    /// Returns whether reads and writes may wait for another process or a person. True for named pipes, character
+    /// devices and sockets.
     static func isStream(_ status: Glibc.stat) -> Bool {
         switch status.st_mode & S_IFMT {
         case S_IFREG, S_IFDIR, S_IFBLK: false
@@ -58,7 +60,7 @@ struct FilePath: Sendable {
         }
     }
 
-    /// Whether the file is a named pipe, a device or a socket. False if the file does not exist.
+    /// Whether the file is a named pipe, a character device or a socket. False if the file does not exist.
     private var isStream: Bool {
         var status = Glibc.stat()
         return withC { stat($0, &status) } == 0 && Self.isStream(status)
@@ -138,8 +140,8 @@ struct FilePath: Sendable {
     /// Replaces the content of the file.
     ///
     /// - Parameters:
-    ///   - isAtomic: writes another file in the same folder, syncs it to disk and renames it.
-    ///   - mode: of the file; nil: the mode of the replaced file, or the default of the process.
+    ///   - isAtomic: whether to write a temporary file in the same folder, sync it to disk and rename it.
+    ///   - mode: the mode of the file; nil: the mode of the replaced file, or the default of the process.
     /// - Returns: false for a named pipe or a device, which must be opened with ``openSink()``.
     func write(_ text: [UInt8], isAtomic: Bool, mode: mode_t?) throws(NightjarError) -> Bool {
         var status = Glibc.stat()

@@ -1,10 +1,11 @@
 import CLua
 import Glibc
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 
-/// The file operations of modules/fs.lua, by name. They run on a worker thread, which may block and has all signals
-/// blocked, so no system call is interrupted.
+/// The file operations of modules/lua/fs.lua, by name. They run on a worker thread, which may wait for the file system.
+/// The thread blocks all signals, so no system call is interrupted.
 enum FileWork {
     typealias Work = @Sendable () throws(NightjarError) -> WorkValue
 

@@ -38,7 +38,7 @@ struct FileStatus {
 extension FilePath {
     /// Returns the status of the file.
     ///
-    /// - Parameter follows: reports the target of a link instead of the link.
+    /// - Parameter follows: whether to report the target of a link instead of the link.
     /// - Returns: nil if the file does not exist.
     func status(follows: Bool) throws(NightjarError) -> FileStatus? {
         var status = Glibc.stat()
@@ -51,7 +51,7 @@ extension FilePath {
     func list() throws(NightjarError) -> [ScriptValue] {
         guard let entries = try Folder(open(O_RDONLY | O_DIRECTORY, "list"), self).entries() else {
             throw NightjarError(
-                .tooLarge, "cannot list \(name): it contains more than \(Folder.mostEntries) files")
+                .tooLarge, "cannot list \(name): it contains more than \(Folder.maximumEntries) files")
         }
         return entries.sorted { $0.name.lexicographicallyPrecedes($1.name) }
             .flatMap { [.string($0.name), .string($0.kind)] }
@@ -88,8 +88,8 @@ extension FilePath {
         return true
     }
 
-    /// Removes the contents of the folder, deepest first. Names are relative to descriptors, so that a folder that
-    /// another process replaces by a link is not followed.
+    /// Removes the contents of the folder, deepest first. Names are relative to folder descriptors: if another process
+    /// replaces a folder by a link, the link is not followed.
     private func empty() throws(NightjarError) {
         var way = [Folder(try open(O_RDONLY | O_DIRECTORY | O_NOFOLLOW, "remove"), self)]
         try way[0].load(for: self)
@@ -133,7 +133,7 @@ private final class Folder {
 
     /// Reads the entries of the folder.
     ///
-    /// - Returns: nil if there are more than ``mostEntries``.
+    /// - Returns: nil if there are more than ``maximumEntries``.
     func entries() throws(NightjarError) -> [Entry]? {
         let copy = dup(descriptor)
         guard copy >= 0 else { throw path.failure("list", errno) }
@@ -148,7 +148,7 @@ private final class Folder {
         while let entry = readdir(stream) {
             let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in Array(bytes.prefix { $0 != 0 }) }
             if name != [UInt8(ascii: ".")], name != Array("..".utf8) {
-                guard entries.count < Folder.mostEntries else { return nil }
+                guard entries.count < Folder.maximumEntries else { return nil }
                 entries.append((name, kind(of: name, Int32(entry.pointee.d_type))))
             }
             errno = 0
@@ -167,7 +167,7 @@ private final class Folder {
     func load(for path: FilePath) throws(NightjarError) {
         guard let entries = try entries() else {
             throw NightjarError(
-                .tooLarge, "cannot remove \(path.name): it contains more than \(Folder.mostEntries) files")
+                .tooLarge, "cannot remove \(path.name): it contains more than \(Folder.maximumEntries) files")
         }
         left = entries
     }
@@ -189,7 +189,7 @@ private final class Folder {
     }
 
     /// The maximum number of entries in memory, about 100 bytes each.
-    static let mostEntries = 1_000_000
+    static let maximumEntries = 1_000_000
     /// The maximum nesting depth. Each level takes a descriptor, and the default limit of a process is 1024.
     static let maximumDepth = 128
 }

@@ -2,9 +2,10 @@ import CLua
 import Glibc
 import NIOCore
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 
-/// The outcome of one call: its response or error after it has ended. Also a response or an error without a call.
+/// The outcome of one call: its response or error after the call has ended. Also a response or an error without a call.
 ///
 /// Belongs to the thread that runs the Lua state.
 final class Future: @unchecked Sendable {
@@ -20,8 +21,8 @@ final class Future: @unchecked Sendable {
     var result: Result<Response, NightjarError>?
     /// Whether the outcome belongs to work in progress that has no task or operation, such as a revalidation.
     var isPending = false
-    /// The result of the background revalidation that the call started. Nil while the revalidation is in progress;
-    /// `.some(nil)` if the call started none.
+    /// The result of the background revalidation that the call started. Nil until the call and the revalidation have
+    /// ended; `.some(nil)` if there was no revalidation.
     var refreshed: Result<Response, NightjarError>?? = .some(nil)
     /// The outcomes that wait for the result of the revalidation.
     var refreshListeners: [Future] = []
@@ -33,12 +34,12 @@ final class Future: @unchecked Sendable {
     private var progress: TransferProgress?
     /// The instructions for the user of an interactive login.
     private var prompt: LoginPrompt?
-    private var isToPrompt = false
+    private var hasPrompt = false
     /// The part of the request that a sandboxed script sees; nil: the script is not sandboxed or did not make the
     /// request.
     var view: View?
-    /// The memory that is counted for the call.
-    var hold: MemoryReservation?
+    /// The memory reserved for the call.
+    var reservation: MemoryReservation?
     /// Cancels the work of an outcome without a task.
     var abandon: (() -> Void)?
     /// The result of blocking work.
@@ -61,11 +62,11 @@ final class Future: @unchecked Sendable {
 
     /// Creates an ended outcome.
     ///
-    /// - Parameter call: the call whose result this is.
+    /// - Parameter call: the call that ended with the result.
     init(_ result: Result<Response, NightjarError>, of call: Future?) {
         self.result = result
         view = call?.view
-        hold = call?.hold
+        reservation = call?.reservation
     }
 
     /// The part of a request that a sandboxed script sees.
@@ -92,7 +93,7 @@ final class Future: @unchecked Sendable {
     var isEnded: Bool { task == nil && operation == nil && !isPending }
 
     /// Whether a decision request, a prompt or progress is waiting for the script.
-    var needsCallback: Bool { proposed != nil || retry != nil || isToPrompt || progress != nil }
+    var needsCallback: Bool { proposed != nil || retry != nil || hasPrompt || progress != nil }
 
     func note(_ progress: TransferProgress) { self.progress = progress }
 
@@ -105,20 +106,20 @@ final class Future: @unchecked Sendable {
     }
 
     func show(_ prompt: LoginPrompt) {
-        (self.prompt, isToPrompt) = (prompt, true)
+        (self.prompt, hasPrompt) = (prompt, true)
         forget([NJL_PROMPT_URL, NJL_PROMPT_CODE, NJL_PROMPT_PAGE, NJL_PROMPT_COMPLETE_PAGE])
     }
 
     /// Ends the outcome of a login or logout, which has no response.
     func endLogin(_ end: Result<Void, NightjarError>) {
-        isToPrompt = false
+        hasPrompt = false
         if case .failure(let error) = end { result = .failure(error) }
     }
 
     /// Returns whether the login has a new prompt, and marks the prompt as taken.
     func takePrompt() -> Bool {
-        defer { isToPrompt = false }
-        return isToPrompt
+        defer { hasPrompt = false }
+        return hasPrompt
     }
 
     /// Discards cached texts whose values have changed.

@@ -62,7 +62,7 @@ public final class ScriptCall {
         arguments.indices.contains(index) ? arguments[index] : nil
     }
 
-    /// Also `none` beyond the last argument.
+    /// Returns the kind of an argument; `none` beyond the last argument.
     public func kind(_ index: Int) -> Kind {
         argument(index).flatMap { Kind(rawValue: $0.kind.rawValue) } ?? .none
     }
@@ -73,7 +73,7 @@ public final class ScriptCall {
     /// Returns an argument as an integer; zero if it is neither an integer nor a number with an integer value.
     public func integer(_ index: Int) -> Int64 { argument(index)?.integer ?? 0 }
 
-    /// Returns a number argument; zero if the argument has another kind.
+    /// Returns a number or integer argument as a number; zero if the argument has another kind.
     public func number(_ index: Int) -> Double { argument(index)?.number ?? 0 }
 
     /// Returns the bytes of a string argument, followed by a NUL and valid until the function returns; nil if the

@@ -11,7 +11,7 @@ public final class Interpreter {
     ///
     /// - Parameters:
     ///   - arguments: the process's arguments, starting with its own name; they become the table `arg` as in `lua`.
-    ///   - scriptPosition: the index of the script's name in `arguments`, or their number if there is none.
+    ///   - scriptPosition: the index of the script's name in `arguments`, or `arguments.count` if there is no script.
     public init(arguments: [[UInt8]], scriptPosition: Int) throws(NightjarError) {
         var limits = ScriptLimits.none
         limits.isInterruptible = false

@@ -78,7 +78,7 @@ final class ScriptCallback: Sendable {
 }
 
 extension Configuration {
-    /// Makes the login call the functions that the listener has.
+    /// Connects the client's login to the token functions and the login notification of the listener.
     mutating func attach(_ callbacks: ScriptCallbacks, of listener: njl_listener) throws(NightjarError) {
         guard listener.provided_count > 0 || listener.reports_logins else { return }
         guard mayHaveLogin else {
@@ -111,7 +111,7 @@ extension njl_bytes {
 }
 
 extension Token {
-    /// Creates a token from the values that a script gives.
+    /// Creates a token from the values of a script.
     ///
     /// - Parameter lifetime: in seconds; negative: unknown.
     fileprivate init(access: njl_bytes, refresh: njl_bytes, lifetime: Double) throws(NightjarError) {

@@ -61,7 +61,7 @@ final class Pages: @unchecked Sendable {
 
     /// Takes the next page, if it has been loaded.
     ///
-    /// - Parameter keepsError: true: the next call reports a failure again.
+    /// - Parameter keepsError: whether the next call reports a failure again.
     func take(keepsError: Bool) -> Step {
         if engine.isForked { return .failed(NightjarError(.forked, "this list belongs to the parent process")) }
         switch result {
@@ -137,8 +137,8 @@ final class Pages: @unchecked Sendable {
 
     /// Returns the state after `consumed` items of the page taken last.
     ///
-    /// The state of the paginator is used only at the end of the list, because it is after the page that was loaded
-    /// last, which may not have been taken.
+    /// The paginator's own state is used only at the end of the list. Before the end, the paginator may already have
+    /// loaded a page that the script has not taken.
     func state(consumed: Int) -> String { current?.state(consumed: consumed) ?? (hasEnded ? paginator.state : start) }
 }
 

@@ -2,7 +2,7 @@ import Glibc
 import Nightjar
 import Synchronization
 
-/// A system resource that a script holds. It is released by ``close()`` or when its last owner releases the object.
+/// A system resource that a script holds. It is released by ``close()``, or when its last owner releases this object.
 class Resource: @unchecked Sendable {
     func close() {}
 }
@@ -121,7 +121,7 @@ final class Temporaries: Sendable {
     func make(
         isFolder: Bool, in folder: FilePath, prefix: [UInt8], suffix: [UInt8]
     ) throws(NightjarError) -> Temporary {
-        // Created under the lock, so that ``removeAll()``, possibly the last action of the process, removes it too.
+        // The file is created under the lock, so that ``removeAll()`` cannot miss it.
         try state.withLock { state throws(NightjarError) in
             guard !state.isClosed else {
                 throw NightjarError(.closed, "temporary files cannot be created: the script is ending")
@@ -145,7 +145,7 @@ final class Temporaries: Sendable {
         _ = try? path.remove(isRecursive: true)
     }
 
-    /// Removes all files and folders. No more can be created afterwards.
+    /// Removes all files and folders. No files or folders can be created afterwards.
     func removeAll() {
         guard owner == getpid() else { return }
         let left = state.withLock { state in

@@ -1,5 +1,6 @@
 import CLua
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 
 /// A Lua interpreter with the `nightjar` module, for hosts that run scripts.
@@ -24,13 +25,13 @@ public final class Script: @unchecked Sendable {
     ///     and other response headers with credentials, secrets in URLs, or request headers that it has not set. The
     ///     options of its calls can tighten the client's limits but not loosen them. A script that exceeds its log
     ///     limit is stopped: 10,000 lines or 4 MiB at once, then 100 lines or 64 KiB per second.
-    ///   - allowedOrigins: URLs whose origins a sandboxed script may access in addition to the origin of the client's
-    ///     base URL. Redirects and next pages to other origins are rejected as well.
-    ///   - pathScope: limits the calls of a sandboxed script to the base URL's origin to this path and the paths
-    ///     below it; nil: the path of the base URL; "/": any path.
+    ///   - allowedOrigins: URLs with the origins that a sandboxed script may access in addition to the origin of the
+    ///     client's base URL. Redirects and next pages to other origins are rejected as well.
+    ///   - pathScope: the path that a sandboxed script may access at the base URL's origin, including the paths below
+    ///     it; nil: the path of the base URL; "/": any path.
     /// - Throws: `script` if there is not enough memory to start; `invalid_url` if an origin is invalid;
-    ///   `invalid_argument` for origins or a path scope of a script that is not sandboxed, because it could open
-    ///   sockets.
+    ///   `invalid_argument` if `allowedOrigins` or `pathScope` is set for a script that is not sandboxed, because that
+    ///   script could open sockets.
     public init(
         client: Client? = nil, sandboxed: Bool = false, limits: ScriptLimits = ScriptLimits(),
         allowedOrigins: [String] = [], pathScope: String? = nil
@@ -78,8 +79,8 @@ public final class Script: @unchecked Sendable {
 
     // MARK: Globals
 
-    /// Sets a global of the script to `function`, which is called on the thread that is inside ``run(_:name:)``. The
-    /// function must not run this script.
+    /// Sets a global of the script to `function`. The function is called on the thread that runs the script and must
+    /// not run this script.
     public func register(_ name: String, _ function: @escaping (ScriptCall) -> Void) throws(NightjarError) {
         let function = HostFunction(function)
         functions.append(function)
@@ -145,14 +146,13 @@ public final class Script: @unchecked Sendable {
 }
 
 /// The limits of a script; nil: no limit. The defaults of ``init()`` are sufficient for ordinary scripts and stop
-/// runaway scripts. In a sandbox the limits also stop library functions, because their work counts too. In any other
-/// script, a call of one of Lua's C functions runs to its end before limits and interrupts are checked, for example
+/// runaway scripts. In a sandbox, the work of library functions counts too, so the limits also stop these functions.
+/// In any other script, limits and interrupts are not checked during a call of one of Lua's C functions, for example
 /// `string.find` with a pattern that takes exponential time.
 public struct ScriptLimits: Sendable {
     /// Bytes that Lua and its JSON parser may allocate; 256 MiB by default. In a sandbox, memory held outside of Lua
     /// for the script's calls counts too: request bodies not sent yet, response bodies that the script still
-    /// references, and 8 KiB for each call. In addition, a sixteenth of the limit, at most 256 KiB, of freed memory is
-    /// kept for later allocations.
+    /// references, and 8 KiB for each call.
     public var memory: Int? = 256 << 20
     /// Instructions of one run, counted in steps of 1000; each coroutine and task adds 100. 10^11 by default, about ten
     /// minutes of computing.

@@ -1,5 +1,6 @@
 import CLua
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 
 // The log of a script, and the masking of secrets.

@@ -1,5 +1,6 @@
 import CLua
 import Nightjar
+import NightjarHTTP
 
 /// Counts memory outside of Lua against a script's memory limit. Calls that outlive the script still use this account.
 final class ScriptMemory: MemoryAccount, @unchecked Sendable {

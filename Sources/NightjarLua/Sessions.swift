@@ -29,7 +29,8 @@ public func njl_session_cassettes(
             for case .integer(let number) in numbers { if let step = Int(exactly: number) { steps.insert(step) } }
         }
         let saved = recording.cassettes(
-            of: steps, secrets: CassetteSecrets(further: selection.texts("names")), literals: selection.texts("secrets")
+            of: steps, secrets: CassetteSecrets(additionalNames: selection.texts("names")),
+            literals: selection.texts("secrets")
         )
         return Handle.make(BorrowedText(String(buffer: try saved.json().encoded())))
     }

@@ -11,7 +11,7 @@ import Synchronization
 final class Subrequests: Sendable {
     private struct Queues: Sendable {
         var pending: [Subrequest] = []
-        /// The subrequests that were cancelled after the script had started their calls.
+        /// The subrequests that were cancelled after the script had taken them.
         var cancelled: [Subrequest] = []
         var isClosed = false
     }
@@ -113,13 +113,13 @@ final class Subrequest: @unchecked Sendable {
 
     func fail(_ error: NightjarError) { complete(.failure(error)) }
 
-    /// Reports the result to the consumer. Has no effect after the first result.
+    /// Reports the result to the list or the document load. Has no effect after the first result.
     private func complete(_ result: Result<Response, NightjarError>) {
         guard !hasResponse.exchange(true, ordering: .relaxed) else { return }
         finished(result)
     }
 
-    /// Marks the subrequest as complete. Returns whether it was still waiting for its response.
+    /// Marks the subrequest as complete. Returns false if it already was.
     fileprivate func abandon() -> Bool { !hasResponse.exchange(true, ordering: .relaxed) }
 
     /// Reports the result of the call.
@@ -142,7 +142,7 @@ final class Subrequest: @unchecked Sendable {
             .init("method", .string(sent.request.method.name)), .init("path", .string(path)),
             .init("headers", .object(fields)),
         ]
-        // The limit of a list is among the list's options.
+        // The body limit of a list is in the list's options.
         if sent.request.resolved == nil, let bytes = sent.request.maximumBody {
             members.append(.init("max_body", .integer(Int64(bytes))))
         }
@@ -228,7 +228,7 @@ public func njl_subrequest_fail(_ subrequest: OpaquePointer?, _ message: njl_byt
 public func njl_subrequest_end(_ subrequest: OpaquePointer?) {
     let ended = Handle<Subrequest>.borrow(subrequest)
     ended?.task = nil
-    // The consumer may also hold the subrequest, to cancel it.
+    // The list or the document load may still hold the subrequest, to cancel it.
     ended?.fail(Subrequest.notDelivered)
     Handle<Subrequest>.release(subrequest)
 }

@@ -1,8 +1,8 @@
 import NIOCore
 import Nightjar
 
-/// The combined progress of a session's calls. Calls that overlap form a group, which includes the calls of the group
-/// that have ended.
+/// The combined progress of a session's calls. Calls that overlap form a group. The progress of a group includes its
+/// ended calls.
 struct TrackedCalls {
     private var inFlight: [ObjectIdentifier: TransferProgress] = [:]
     private var ended = TransferProgress()

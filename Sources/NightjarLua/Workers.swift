@@ -48,7 +48,7 @@ final class Workers {
         threads = nil
     }
 
-    /// The number of threads. Disks respond in microseconds, so that a few threads keep a disk busy.
+    /// The number of threads. Disks respond in microseconds, so a few threads keep a disk busy.
     private static let count = 8
 }
 

@@ -1,2 +1,2 @@
-// Declarations of NightjarHTTP, and of the targets below it, are part of the interface of this target.
+// The interface of this target uses declarations of NightjarHTTP and of the targets below it.
 @_exported import NightjarHTTP

@@ -1,10 +1,10 @@
-// Uses the folder of a cache as a separate process, for tests that kill it, limit its file size or deny it access.
-//   CacheWorker loop FOLDER BYTES SEED      stores, reads, evicts and invalidates until it is killed; status 1 for a wrong
-//                                           body
-//   CacheWorker fill FOLDER BYTES SEED N    stores N responses, evicts, and prints the number of entries
-//   CacheWorker limited FOLDER LIMIT        limits files to LIMIT bytes, or becomes the user `nobody` if LIMIT is `nobody` and
-//                                           it runs as root; stores, reads, and prints the notes of the cache
-//   CacheWorker measure FOLDER              measures a hit, a lookup and a store
+// Uses a cache folder in a separate process. Tests kill the process, limit its file size or deny it access.
+//   CacheWorker loop FOLDER BYTES SEED      stores, reads, evicts and invalidates until it is killed; exits with
+//                                           status 1 if an entry is wrong
+//   CacheWorker fill FOLDER BYTES SEED N    stores N responses, evicts, and prints the cache's statistics
+//   CacheWorker limited FOLDER LIMIT        limits files to LIMIT bytes, or becomes the user `nobody` if LIMIT is
+//                                           `nobody` and it runs as root; stores, reads, and prints the cache's notes
+//   CacheWorker measure FOLDER              measures operations of the memory cache and the disk cache
 
 import Glibc
 import NIOCore
@@ -29,7 +29,7 @@ struct Chance: RandomNumberGenerator {
     }
 }
 
-/// The body of a key in one of its versions. Each two consecutive keys have the same body.
+/// The body of a key in one of its versions. Keys 2n and 2n + 1 have the same body.
 func content(_ number: Int, _ version: Int) -> [UInt8] {
     var chance = Chance(state: UInt64(number / 2 * 100_000 + version))
     let size =
@@ -81,7 +81,7 @@ func store(_ cache: DiskCache, _ number: Int, _ version: Int, _ chance: inout Ch
         let part = rest.prefix(Int(chance.next() % 40_000) + 1)
         guard writer.write(ByteBuffer(bytes: part)) else { return }
         rest = rest.dropFirst(part.count)
-        if chance.next() % 200 == 0 { return }  // The connection was lost.
+        if chance.next() % 200 == 0 { return }  // Simulates a lost connection.
     }
     writer.commit(
         key(number), try response(number, version), displayURL: "https://a.example/\(number % 4)/\(number)?***")
@@ -106,7 +106,7 @@ func loop(_ cache: DiskCache, _ seed: UInt64) throws -> Never {
         case 88: cache.remove(key(number))
         case 89: if chance.next() % 8 == 0 { cache.remove(prefix: "https://a.example/\(number % 4)/") }
         case 90: if chance.next() % 20 == 0 { cache.removeAll() }
-        case 91: now += Int64(chance.next() % 300_000) - 120_000  // The clock can also be set back.
+        case 91: now += Int64(chance.next() % 300_000) - 120_000  // The clock may also go back.
         default: cache.evict(now: moment(now))
         }
         // Killing a process must not damage an entry.

@@ -51,7 +51,7 @@ def pairs(values):
 
 
 def is_entry(entry):
-    """The fields that HAR 1.2 requires, of its types."""
+    """Returns whether the entry has the fields that HAR 1.2 requires, with their types."""
     request, response, timings = entry["request"], entry["response"], entry["timings"]
     datetime.fromisoformat(entry["startedDateTime"].replace("Z", "+00:00"))
     total = sum(timings[name] for name in ("blocked", "dns", "connect", "send", "wait", "receive") if timings[name] > 0)
@@ -76,7 +76,7 @@ def read(path):
 
 
 def refusals(folder):
-    """Issue 19, item 15: files of another user at the path of the archive."""
+    """Another user has created a file, link or pipe at the path of the archive."""
     victim, path = os.path.join(folder, "victim"), os.path.join(folder, "planted.har")
 
     def place_file(make):
@@ -99,7 +99,7 @@ def refusals(folder):
     open(path, "w").close()
     os.chmod(path, 0o666)
     run("--har", path)
-    check("--har takes its own file from others", os.stat(path).st_mode & 0o777 == 0o600)
+    check("--har makes its own file private", os.stat(path).st_mode & 0o777 == 0o600)
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -114,39 +114,39 @@ with tempfile.TemporaryDirectory() as folder:
     check("each exchange is an entry", [entry["response"]["status"] for entry in entries]
           == [200, 302, 302, 200, 201, 200, 404, 0, 0], entries)
     check("the entries have the form of HAR 1.2", all(is_entry(entry) for entry in entries), entries)
-    check("what failed says why", ["connect" in entries[-2]["comment"], "timeout" in entries[-1]["comment"]]
+    check("failed exchanges have a reason", ["connect" in entries[-2]["comment"], "timeout" in entries[-1]["comment"]]
           == [True, True], entries[-2:])
-    check("a redirect says where to", entries[1]["response"]["redirectURL"] == "/redirect/1", entries[1])
-    check("a body is there", json.loads(entries[0]["response"]["content"]["text"])["per_page"] == 2, entries[0])
-    check("the server's address is there", entries[0]["serverIPAddress"] == "127.0.0.1", entries[0])
+    check("a redirect has its target", entries[1]["response"]["redirectURL"] == "/redirect/1", entries[1])
+    check("an entry has the body", json.loads(entries[0]["response"]["content"]["text"])["per_page"] == 2, entries[0])
+    check("an entry has the server's address", entries[0]["serverIPAddress"] == "127.0.0.1", entries[0])
     sent = json.dumps([entry["request"] for entry in entries])
     check("secrets are masked", "hunter2" not in sent and "note=a+b&password=***" in sent, sent)
-    check("only its owner may read it", os.stat(archive).st_mode & 0o777 == 0o600)
+    check("the archive is readable only by its owner", os.stat(archive).st_mode & 0o777 == 0o600)
 
     run(f"--har={archive}", "--har-secrets")
-    check("--har-secrets shows them", "Bearer hunter2" in json.dumps(read(archive)))
+    check("--har-secrets shows secrets", "Bearer hunter2" in json.dumps(read(archive)))
 
     result = run("--har", archive, ending="die")
     check("a process that is killed leaves an archive", result.returncode != 0 and len(read(archive)) == 9, result)
 
     result = run("--har", "/no/such/folder/x.har")
-    check("a file that cannot be made", result.returncode == 1 and "cannot be opened: No such file" in result.stderr)
+    check("a file that cannot be created is reported", result.returncode == 1 and "cannot be opened: No such file" in result.stderr)
     result = run("--har", "/dev/full")
-    check("a device is no archive", result.returncode == 1 and "is not a regular file" in result.stderr, result)
+    check("a device is rejected", result.returncode == 1 and "is not a regular file" in result.stderr, result)
     result = subprocess.run(
         [NIGHTJAR, "--har", archive, script, ORIGIN], capture_output=True, text=True, timeout=60, restore_signals=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)))
-    check("a disk that is full", "cannot be written: File too large" in result.stderr and read(archive) is not None, result)
-    check("--har-secrets alone is a usage error", run("--har-secrets").returncode == 2)
+    check("a full disk is reported", "cannot be written: File too large" in result.stderr and read(archive) is not None, result)
+    check("--har-secrets without --har is a usage error", run("--har-secrets").returncode == 2)
 
     result = run("--trace")
     lines = result.stderr.splitlines()
-    check("--trace has a heading and a line an exchange", len(lines) == 10, lines)
+    check("--trace prints a heading and a line for each exchange", len(lines) == 10, lines)
     column = lines[0].index("url")
-    check("its columns are aligned", all(re.match(r"(-> )?http://", line[column:]) for line in lines[1:]), lines)
-    check("it names statuses and kinds of errors", [line.split()[1] for line in lines[1:]]
+    check("the columns of the trace are aligned", all(re.match(r"(-> )?http://", line[column:]) for line in lines[1:]), lines)
+    check("the trace has statuses and kinds of errors", [line.split()[1] for line in lines[1:]]
           == "200 302 302 200 201 200 404 connect timeout".split(), lines)
-    check("it has no secrets and no colours", "hunter2" not in result.stderr and "\x1b" not in result.stderr)
+    check("the trace has no secrets and no colors", "hunter2" not in result.stderr and "\x1b" not in result.stderr)
 
 print(f"archive: {passed} passed, {failed} failed")
 sys.exit(failed > 0)

@@ -1,9 +1,9 @@
 -- Runs the cases of a script of Tests/Lua in the main chunk: INTERPRETER Tests/Command/main_chunk.lua SCRIPT
 --
--- nightjar.testing runs each test in a task of its own, which can yield. The main chunk of a stock interpreter cannot
--- yield. Its waits block, and run the other tasks meanwhile. This file replaces the functions of nightjar.testing that
--- the script uses. It has no time limits and does not detect tasks that a case leaves. It cannot run
--- Tests/Lua/testing.lua, whose subject is nightjar.testing.
+-- nightjar.testing runs each test in a task, which can yield. The main chunk of a stock interpreter cannot yield: its waits
+-- block, and run the other tasks meanwhile. This file replaces the functions of nightjar.testing that the script uses. It
+-- has no time limits and does not detect unfinished tasks. It cannot run Tests/Lua/testing.lua, which tests
+-- nightjar.testing itself.
 local testing = require "nightjar.testing"
 
 -- The class of test objects, and the metatable of the error that t:skip raises.

@@ -20,7 +20,7 @@ PR_SET_SECCOMP, SECCOMP_MODE_FILTER, PR_SET_NO_NEW_PRIVS = 22, 2, 38
 
 
 def refuse():
-    """False: the kernel does not let us."""
+    """Installs the filter. Returns False if the kernel does not allow it."""
     program = b"".join(struct.pack("HBBI", *step) for step in [
         (LOAD, 0, 0, 0), (IS, 2, 0, PIDFD_OPEN), (IS, 1, 0, PIDFD_SEND_SIGNAL), (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, ERRNO | ENOSYS)])
     steps = ctypes.create_string_buffer(program, len(program))
@@ -40,7 +40,7 @@ if not refuse():
     sys.exit(0)
 try:
     os.pidfd_open(os.getpid())
-    sys.exit("pidfd_open is there all the same")
+    sys.exit("pidfd_open works despite the filter")
 except OSError as error:
     assert error.errno == ENOSYS, error
 
@@ -71,7 +71,7 @@ check("the end of a process is reported immediately, also with a test clock", "-
     assert(child:kill "KILL")
     for _, task in ipairs(waits) do assert(task:join().signal == "KILL") end
     assert(child:kill "TERM" == false)""")
-check("many at once leave nothing behind", "-e", """
+check("many concurrent processes leave no descriptors and no zombies", "-e", """
     local nightjar = require "nightjar"
     local before = #nightjar.fs.list "/proc/self/fd"
     nightjar.map({ 1, 2, 3, 4, 5, 6, 7, 8 }, function()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The prompt as a person meets it, on a terminal of tmux: Tests/Command/prompt.py NIGHTJAR URL
+"""The prompt on a terminal of tmux: Tests/Command/prompt.py NIGHTJAR URL
 
-What is typed is typed, and screens are compared; nothing sleeps for a while and hopes. URL is the demo API's."""
+Types keys and compares screens. Each step waits for its result. URL is the URL of the demo API."""
 
 import os
 import re
@@ -32,7 +32,7 @@ def check(name, claim, *evidence):
 
 
 class Terminal:
-    """The command in a terminal of its own, 80 columns wide and 40 lines high."""
+    """The command in its own terminal, which has 40 lines."""
 
     count = 0
 
@@ -217,7 +217,7 @@ def calls(state):
     t.enter("err.kind, err.response.status, res.status")
     t.expect("err is the last error, and res the last response", r'"not_found"\n404\n200\n>$')
     t.enter("help(api.close)")
-    t.expect("help knows the methods of a client", r"\napi:close\(\)\n  Cancels")
+    t.expect("help shows the methods of a client", r"\napi:close\(\)\n  Cancels")
     t.enter("api:gett '/'")
     t.expect("an unknown field", r"did you mean '?get'?\?")
     t.keys("C-l")
@@ -268,7 +268,7 @@ class SlowServer:
 
 
 class Demo:
-    """A demo API of its own, which can be stopped."""
+    """A separate demo API, which can be stopped."""
 
     def __init__(self):
         environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
@@ -511,12 +511,12 @@ def login(state):
     t.expect("a refused login is reported", r"^unauthorized: .*\n(hint: .*\n)?>$")
     t.enter("api:get('/v1/me').status")
     t.keys("C-l")
-    t.enter("nightjar.spawn(function() api:log_in() print('logged in behind the line') end) and nil")
+    t.enter("nightjar.spawn(function() api:log_in() print('logged in meanwhile') end) and nil")
     t.expect("a login in the background", r"^To log in, open \S+\n? and type \S+\n(nil\n)?> ?$")
     code = re.search(r"and type (\S+)$", t.screen(), re.M).group(1)
     t.type("api:get('/v1/me').status")
     urllib.request.urlopen(URL + "/v1/oauth/device/decide", urllib.parse.urlencode({"user_code": code, "allow": "1"}).encode()).close()
-    t.expect("the background login ends while a line is edited", r"^logged in behind the line\n> api:get\('/v1/me'\)\.status$")
+    t.expect("the background login ends while a line is edited", r"^logged in meanwhile\n> api:get\('/v1/me'\)\.status$")
     t.keys("Enter")
     t.expect("the edited line uses the login", r"^200\n>$")
     t.end()
@@ -525,12 +525,12 @@ def login(state):
 def colors(state):
     t = session(state, environment=(("NO_COLOR", ""),))
     t.enter("{ a = 1 }")
-    t.expect("colours on a terminal", "\x1b\\[[\\d;]*34m *a", escapes=True)
+    t.expect("colors on a terminal", "\x1b\\[[\\d;]*34m *a", escapes=True)
     t.end()
     t = session(state)
     t.enter("{ a = 1 }")
-    t.expect("a value without colours", r"^\{ a = 1 \}\n>$")
-    check("NO_COLOR disables colours", "\x1b[3" not in t.screen(escapes=True), t.screen(escapes=True))
+    t.expect("a value without colors", r"^\{ a = 1 \}\n>$")
+    check("NO_COLOR disables colors", "\x1b[3" not in t.screen(escapes=True), t.screen(escapes=True))
     t.end()
 
 

@@ -1,4 +1,4 @@
--- The reference of the API (Sources/CCommand/programs/reference.lua) and the members that exist at run time are the same.
+-- Compares the reference of the API (Sources/CCommand/programs/reference.lua) with the members that exist at run time.
 --
 --   scripts/with-demo NIGHTJAR NIGHTJAR Tests/Command/reference.lua
 local nightjar = require "nightjar"
@@ -15,7 +15,7 @@ local classes, names_of = {}, {}
 for _, class in ipairs(reference) do
   classes[class.name], names_of[class.name] = class, {}
   for _, member in ipairs(class.members) do
-    if names_of[class.name][member[1]] then complain("%s.%s is there twice", class.name, member[1]) end
+    if names_of[class.name][member[1]] then complain("%s.%s is listed twice", class.name, member[1]) end
     names_of[class.name][member[1]] = member
   end
 end
@@ -25,10 +25,10 @@ local function compare(class, found, what)
   local known = names_of[class]
   if not known then return complain("%s is not in the reference", class) end
   for name in pairs(found) do
-    if not known[name] then complain("%s.%s is there and not in the reference", class, name) end
+    if not known[name] then complain("%s.%s exists but is not in the reference", class, name) end
   end
   for name in pairs(known) do
-    if not found[name] then complain("%s.%s is in the reference and not there (%s)", class, name, what) end
+    if not found[name] then complain("%s.%s is in the reference but does not exist (%s)", class, name, what) end
   end
 end
 
@@ -41,7 +41,7 @@ for name in pairs(package.preload) do
   local short = name:match "^nightjar%.([%w_]+)$"
   if short then
     assert(require(name) == nightjar[short], name)
-    if not names_of.nightjar[short] then complain("%s is there and no field of nightjar in the reference", name) end
+    if not names_of.nightjar[short] then complain("module %s exists but is not a field of nightjar in the reference", name) end
   end
 end
 local function check_module(name, module)
@@ -91,8 +91,8 @@ local samples = {
   ["nightjar.client"] = plain, ["nightjar.list"] = (plain:paginate "/v1/articles"), ["nightjar.task"] = nightjar.spawn(function() end),
   ["nightjar.page"] = plain:paginate("/v1/articles"):pages()(),
 }
-samples["nightjar.list"]:take(1) -- sets the guess
--- Objects that are tables, whose methods are read from a sample; and classes that scripts never see.
+samples["nightjar.list"]:take(1) -- sets the explanation
+-- Objects that are tables, which are compared with a sample below, and classes that scripts never see.
 local made_of_lua, inner = { ["nightjar.test"] = true }, {}
 for name in ("child temporary reader writer channel"):gmatch "%a+" do made_of_lua["nightjar." .. name] = true end
 for name in ("caller gate loan pipe reply resource wait"):gmatch "%a+" do inner["nightjar." .. name] = true end
@@ -110,20 +110,20 @@ for name, meta in pairs(debug.getregistry()) do
       compare(name, found, "object")
       checked[name] = true
     elseif not class and index then
-      complain("objects of the name %s are there and not in the reference", name)
+      complain("objects named %s exist but are not in the reference", name)
     end
   end
 end
 samples["nightjar.task"]:join()
 
--- An endpoint with its method, and the fields of its description.
+-- An endpoint has each member of the reference.
 local described = nightjar.client { base_url = origin, endpoints = { one = { path = "/v1/articles", summary = "One" } } }
 for name in pairs(names_of["nightjar.endpoint"]) do
-  if described.endpoints.one[name] == nil then complain("nightjar.endpoint.%s is in the reference and not there", name) end
+  if described.endpoints.one[name] == nil then complain("nightjar.endpoint.%s is in the reference but does not exist", name) end
 end
 checked["nightjar.endpoint"], checked["nightjar.endpoints"], checked["nightjar.headers"] = true, true, true
 
--- A test function receives a table.
+-- The methods of the argument of a test function.
 local held
 nightjar.testing.test("a test", function(t) held = t end)
 nightjar.testing.run { format = "none" }
@@ -142,7 +142,7 @@ do
   for name, object in pairs(tables) do
     for field in pairs(names_of[name]) do
       local ok, value = pcall(function() return object[field] end)
-      if not ok or value == nil then complain("%s.%s is in the reference and not there: %s", name, field, tostring(value)) end
+      if not ok or value == nil then complain("%s.%s is in the reference but does not exist: %s", name, field, tostring(value)) end
     end
     checked[name] = true
   end
@@ -156,7 +156,7 @@ end
 checked["nightjar.timing"] = true
 
 for _, class in ipairs(reference) do
-  if class.kind == "object" and not checked[class.name] then complain("%s is in the reference and not there", class.name) end
+  if class.kind == "object" and not checked[class.name] then complain("%s is in the reference but does not exist", class.name) end
 end
 
 -- --- Options ---
@@ -189,7 +189,7 @@ for name, path in pairs(tables) do
 end
 do
   local found, message = known_options(client_with "")
-  -- Options that are functions are read by the Lua host.
+  -- The Lua host reads the options that are functions.
   for _, name in ipairs { "log", "before", "after" } do found[name] = true end
   if found then compare("nightjar.client_options", found, "option") else complain("client_options: %s", message) end
 end
@@ -217,7 +217,7 @@ do -- Each type of authentication has its own options.
   compare("nightjar.auth_options", all, "option")
 end
 
--- The options of a call and of a list are in C tables. A known option is accepted or refused because of its value.
+-- The options of calls and lists are in C tables. A known option may be rejected because of its value, but not as unknown.
 local function check_call_options(class, f)
   for name in pairs(names_of[class]) do
     local _, err = nightjar.try(f, name)
@@ -240,7 +240,7 @@ for _, source in ipairs {
   { "nightjar.page_options", "Sources/CLua/bindings/paginate.c", "list_options" },
 } do
   for name in names_in_source(source[2], source[3]) do
-    if not names_of[source[1]][name] then complain("%s.%s is in %s and not in the reference", source[1], name, source[2]) end
+    if not names_of[source[1]][name] then complain("%s.%s is in %s but not in the reference", source[1], name, source[2]) end
   end
 end
 
@@ -255,5 +255,5 @@ do
   compare("nightjar.error_kind", found, "kind")
 end
 
-print(wrong == 0 and "the reference has all that there is" or wrong .. " differences")
+print(wrong == 0 and "the reference is complete" or wrong .. " differences")
 os.exit(wrong == 0, true)

@@ -6,7 +6,7 @@ import time
 from demo import LONG, Demo, Script, check, eventually, finish, lua
 
 COUNT = 10_000 if LONG else 2000
-# In milliseconds. All calls have joined by then, on a slow machine too.
+# The delay of the response in milliseconds. Even on a slow machine, all calls have joined by then.
 RESPONSE = COUNT // 2 + 1000
 
 OPEN = """
@@ -46,7 +46,7 @@ def shared(demo):
 
 
 def all_but_one_leave(demo):
-    """The first call, which started the exchange, is among those that leave."""
+    """The first call, which started the exchange, is among the cancelled calls."""
     lines = lua(OPEN + """
         local tasks = {}
         for number = 1, count do tasks[number] = nightjar.spawn(get("one", wanted)) end
@@ -83,12 +83,12 @@ def all_leave(demo):
     check(f"all {COUNT} cancelled: the server sees the abandoned request", abandoned and moment - cancelled < 2, stats["abandoned"],
           moment - cancelled)
     seen = outcomes(script.texts())
-    check("and a later call sends a new request", seen.get("200 none network") == 1
+    check("a later call sends a new request", seen.get("200 none network") == 1
           and stats["requests"]["GET /v1/slow"] == 2, seen, stats["requests"], script.errors)
 
 
 def others(demo):
-    """Different requests are not shared, and writes never are."""
+    """Different requests and writes do not share an exchange."""
     lua(OPEN + """
         local tasks = {}
         for number = 1, 10 do
@@ -98,7 +98,7 @@ def others(demo):
             api:get("/v1/slow", { query = { key = "a", ms = 500 }, headers = { Accept = "text/plain" } })
           end)
         end
-        -- Last: a write that has ended lets no later call join an exchange from before.
+        -- The writes come last, because calls do not join an exchange that started before a write.
         for number = 1, 10 do
           tasks[#tasks + 1] = nightjar.spawn(function() api:post("/v1/orders", { json = { a = 1 } }) end)
         end

@@ -35,7 +35,7 @@ def finish():
 
 
 class Demo:
-    """A demo API server of its own."""
+    """A separate demo API server."""
 
     def __enter__(self):
         self.process = subprocess.Popen([NIGHTJAR, "demo", "--port", "0"], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)

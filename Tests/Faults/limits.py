@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Servers that take so much and no more: Tests/Faults/limits.py NIGHTJAR [--long]
+"""Rate limits of a server, and limits of the client: Tests/Faults/limits.py NIGHTJAR [--long]
 
-The demo API counts requests in windows, says what is left in one of several ways, and refuses the rest with 429.
+The demo API counts requests in windows, reports the remaining number in one of several formats, and rejects the rest with 429.
 """
 
 import time
@@ -10,7 +10,7 @@ from demo import LONG, Demo, Script, check, eventually, finish, lua, side_by_sid
 
 WINDOWS = 10 if LONG else 3
 
-# As many callers as the server accepts in a window, without a pause.
+# Makes three times as many concurrent calls as the server accepts in a window, without a pause.
 LEARNING = """
 local nightjar = require "nightjar"
 local url, style, limit, per, calls = arg[1], arg[2], math.tointeger(arg[3]), math.tointeger(arg[4]), math.tointeger(arg[5])
@@ -32,7 +32,7 @@ nightjar.map(numbers, call, { concurrency = 3 * limit })
 def learned(style, per):
     limit = 20
     calls = limit * WINDOWS + limit // 2
-    name = f"a limit of {limit} in {per} s, told by {style}"
+    name = f"a limit of {limit} in {per} s, reported as {style}"
     with Demo() as demo:
         began = time.monotonic()
         lines = lua(LEARNING, demo.url, style, str(limit), str(per), str(calls))
@@ -40,10 +40,10 @@ def learned(style, per):
         stats = demo.stats()
         check(f"{name}: no 429 in {calls} calls", stats["limited"] == 0 and lines.count("ok") == calls,
               stats["limited"], lines.count("ok"), set(lines))
-        # WINDOWS windows are used up; the rest is in the next one. Servers and clients round to whole seconds. If the
-        # server sends an absolute time (x), both the start and the end are rounded.
+        # The calls use up WINDOWS windows and half of another. Servers and clients round to whole seconds. If the server
+        # sends an absolute time (x), both the start and the end are rounded.
         rounding = 2 if style == "x" else 1
-        check(f"{name}: and nearly as fast as allowed ({took:.1f} s)",
+        check(f"{name}: the calls are nearly as fast as allowed ({took:.1f} s)",
               took >= per * WINDOWS - 0.1 and took < (per + rounding) * (WINDOWS + 1) + 1, took, stats["per_second"])
         check(f"{name}: each call sends one request", stats["requests"]["GET /v1/limited"] == calls, stats["requests"])
 
@@ -95,7 +95,7 @@ def long_wait(form):
         began = time.monotonic()
         lines = [line.split("\t") for line in lua(LONG_WAIT, demo.url, form)]
         took = time.monotonic() - began
-        check(f"{name} fails at once with the delay in the error", took < 2
+        check(f"{name} fails immediately with the delay in the error", took < 2
               and [words[0] for words in lines] == ["ok", "rate_limited", "rate_limited"]
               and all(598 <= float(words[1]) <= 601 for words in lines[1:]), took, lines)
         check(f"{name} is requested once, and no later call is sent", demo.stats()["limited"] == 1, demo.stats()["limited"])
@@ -139,7 +139,7 @@ def own_rate():
         stats = demo.stats()
         whole = stats["per_second"][1:-1]
         check("a rate of 20 per second is respected", all(15 <= count <= 25 for count in whole[1:]) and whole, stats["per_second"])
-        check("and the burst is respected", stats["requests"]["GET /v1/articles/{id}"] <= 5 + 20 * (seconds + 0.5),
+        check("the burst is respected", stats["requests"]["GET /v1/articles/{id}"] <= 5 + 20 * (seconds + 0.5),
               stats["requests"])
 
 
@@ -158,8 +158,8 @@ end, { concurrency = 10 })
 def waiting():
     with Demo() as demo:
         lines = lua(WAITING, demo.url)
-        refused = [line for line in lines if line.startswith("rate_limited: 3 calls are already waiting")]
-        check("one is sent, three wait, and the others are rejected", lines.count("ok") == 4 and len(refused) == 6
+        refused = [line for line in lines if line.startswith("rate_limited: the queue for the limit of")]
+        check("one call is sent, three calls wait, and the others are rejected", lines.count("ok") == 4 and len(refused) == 6
               and demo.stats()["requests"]["GET /v1/slow"] == 4, lines)
 
 

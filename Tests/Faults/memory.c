@@ -1,7 +1,7 @@
 /*
  * A host that runs out of memory: memory CASE URL [N]
  *
- * Each case ends with status 0 and the line "ok", or reports what failed. URL is that of the server in memory.py.
+ * Each case ends with status 0 and the line "ok", or prints the failed check. URL is that of the server in memory.py.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,7 +19,7 @@
 #define REQUIRE(claim)                                                  \
   do {                                                                  \
     if (!(claim)) {                                                     \
-      printf("not so, line %d: %s\n", __LINE__, #claim);                \
+      printf("line %d: check failed: %s\n", __LINE__, #claim);          \
       exit(1);                                                          \
     }                                                                   \
   } while (0)

@@ -17,7 +17,7 @@ HUGE, LARGE = 300 << 20, 3 << 20
 
 
 def gzip(size):
-    # Text that compresses to a fiftieth. A hundredth would be treated as an attack.
+    # The content is about 50 times as long as its compressed form. The client would reject a ratio of more than 1000.
     encoder = zlib.compressobj(6, zlib.DEFLATED, 31)
     part = os.urandom(1024) + bytes(64 * 1024 - 1024)
     return b"".join(encoder.compress(part) for _ in range(size // len(part))) + encoder.flush()

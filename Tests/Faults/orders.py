@@ -8,7 +8,7 @@ outcome is unknown reports it.
 from demo import LONG, Demo, check, finish, lua
 
 COUNT = 10_000 if LONG else 1000
-# The maximum number of orders that the demo API returns at once.
+# The maximum number of orders that the demo API keeps.
 BATCH = 1000
 
 SCRIPT = """
@@ -35,7 +35,7 @@ end, { concurrency = 50 })
 
 
 def batch(demo, keys, number):
-    """Returns what each call reports of its order, and the numbers of the orders that the server has created."""
+    """Returns the output of each call, the server's counts, and the numbers of the created orders."""
     demo.ask("DELETE", "/v1/orders")
     lines = lua(SCRIPT, demo.url, keys, str(number + 1), str(number * BATCH + 1), str(BATCH))
     said = {int(words[0]): words[1:] for words in (line.split("\t") for line in lines)}
@@ -82,7 +82,7 @@ def without_keys(demo):
                 odd.append((order, words))
         if not successes <= created or count["created"] != len(successes) + len(unknown & created):
             sums.append((count, len(successes), len(unknown & created)))
-        # If all unknown orders had been created, or none, the result would not be unknown.
+        # Some of the unknown orders must have been created, and others not.
         if not unknown & created or not unknown - created:
             sums.append(("unknown", len(unknown), len(unknown & created)))
     dropped = demo.stats()["orders"]

@@ -34,7 +34,7 @@ nightjar.sleep(1e6)
 
 
 class Run:
-    """Runs the load and returns what the server saw in each phase."""
+    """The load on the server, and the rate of the requests that the server receives."""
 
     def __init__(self, demo, breaker):
         self.demo = demo
@@ -45,7 +45,7 @@ class Run:
         return sum(count for name, count in self.demo.stats()["requests"].items() if "/v1/" in name)
 
     def rate(self, seconds):
-        """Returns the requests per second that the server sees from now on."""
+        """Returns the requests per second that the server receives during the next `seconds`."""
         first, began = self.requests(), time.monotonic()
         time.sleep(seconds)
         return (self.requests() - first) / (time.monotonic() - began)
@@ -82,14 +82,14 @@ def outage(mode, breaker, rest):
         successes = [moment for moment, text in run.outcomes(over) if text == "ok"]
         first = successes[0] - over if successes else None
         check(f"{name}: the probe is sent in time", first is not None and first <= rest + 0.5, first, rest)
-        # A call that had started before may still fail with its last retry.
+        # A call that started during the outage may still fail with its last retry.
         last = failures[-1] - over if failures else 0
         bound = (first or 0) + 1
         check(f"{name}: within a second all calls succeed again (last failure after {last:.2f} s)",
               last <= bound, last, first, [text for _, text in run.outcomes(over) if text != "ok"][-3:])
         settled = [text for _, text in run.outcomes(over + bound, end)]
         expected = (end - over - bound) * RATE
-        check(f"{name}: and at the same rate as before", settled.count("ok") == len(settled) and len(settled) > 0.85 * expected
+        check(f"{name}: the rate is the same as before", settled.count("ok") == len(settled) and len(settled) > 0.85 * expected
               and abs(late - RATE) < RATE * 0.15, len(settled), expected, late)
         check(f"{name}: the script reports no other error", not run.script.errors, run.script.errors)
 

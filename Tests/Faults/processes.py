@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Many processes share one login whose refresh token rotates: Tests/Faults/processes.py NIGHTJAR [--long]
 
-The demo API ends a whole login when a refresh token comes twice, so one process that redeems what another has redeemed
-logs out all of them.
+The demo API ends a login if a refresh token is used twice, so a process that reuses a token would log out all processes.
 """
 
 import glob
@@ -16,8 +15,8 @@ from demo import LONG, Demo, Script, check, eventually, finish, temporary
 PROCESSES = 8
 KEY = "00112233445566778899aabbccddeeff" * 2
 
-# Calls in rounds of three. A line is written at the end of each round, so two more lines mean that a whole round was
-# started after the first of them.
+# Makes calls in rounds of three, and prints a line at the end of each round. Two more lines mean that a complete round has
+# started and ended meanwhile.
 WORKER = """
 local nightjar = require "nightjar"
 local url, token_url, store, access, refresh = table.unpack(arg)
@@ -45,7 +44,7 @@ end
 
 
 class Fleet:
-    """The processes. Each one starts with the login's tokens in its configuration."""
+    """Processes that share a login. Each one starts with the login's tokens in its configuration."""
 
     def __init__(self, demo, kind, folder, delay=0.0):
         self.demo, self.kind = demo, kind
@@ -73,7 +72,7 @@ class Fleet:
                 workers = list(self.workers)
             for worker in workers:
                 rounds = self.rounds(worker)
-                # The first round of a new process has started since now.
+                # A new process must also complete a round that starts from now on.
                 if id(worker) not in marks:
                     marks[id(worker)] = (worker, rounds)
                 if rounds < marks[id(worker)][1] + 2:
@@ -86,7 +85,7 @@ class Fleet:
         return eventually(all_have, timeout)
 
     def kill(self, indices):
-        """Returns when none of them runs any more."""
+        """Kills and replaces processes. Returns the time of the kill."""
         with self.guard:
             for index in indices:
                 worker = self.workers[index]
@@ -99,7 +98,7 @@ class Fleet:
         return over
 
     def holder(self):
-        """Returns the process that holds the store's lock, so it is about to redeem the refresh token, or has done so."""
+        """Returns the index of the process that holds the store's lock, which redeems the refresh token, or None."""
         for index, worker in enumerate(list(self.workers)):
             for path in glob.glob(f"/proc/{worker.process.pid}/fdinfo/*"):
                 try:
@@ -133,7 +132,7 @@ def report(name, fleet, expiries, before):
     check(f"{name}: no call fails", not fleet.failures, len(fleet.failures), fleet.failures[:5])
     check(f"{name}: no refresh token is redeemed twice, the login is never revoked",
           seen["refresh_reuses"] == 0 and seen["revoked_families"] == 0, seen)
-    check(f"{name}: {expiries} expiries, as many refreshes", seen["refreshes"] == expiries, seen)
+    check(f"{name}: {expiries} expiries cause as many refreshes", seen["refreshes"] == expiries, seen)
     check(f"{name}: no process logs in again", seen["logins"] == 1, seen)
     return seen
 
@@ -154,7 +153,7 @@ def expiries(demo, kind, count):
 
 
 def kills(demo, kind, seconds, pause, delay):
-    """Tokens expire while processes are killed: at random times, and every other time the one that holds the lock."""
+    """Tokens expire while processes are killed at random times. Every other kill hits the process that holds the lock."""
     name = f"{PROCESSES} processes with one {kind} store, some killed"
     with temporary() as folder:
         before = demo.stats()["auth"]
@@ -174,7 +173,7 @@ def kills(demo, kind, seconds, pause, delay):
                     while holder is None and time.monotonic() < until:
                         holder = fleet.holder()
                     if holder is not None:
-                        # Before, during and after the exchange and the save.
+                        # Kills before, during or after the exchange and the save.
                         time.sleep(random.choice([0, 0, delay * random.random(), delay * random.uniform(0.9, 1.5)]))
                         index = holder
                         aimed.append(index)
@@ -200,7 +199,7 @@ def kills(demo, kind, seconds, pause, delay):
 
 
 def middle(demo, kind, count, delay):
-    """All processes are killed while the server delays its response: the old token is redeemed, and no process has the new one."""
+    """All processes are killed after the server has redeemed the old token and before it sends the new one."""
     name = f"{PROCESSES} processes with one {kind} store, all killed in an exchange"
     with temporary() as folder:
         before = demo.stats()["auth"]

@@ -1,7 +1,7 @@
 /*
- * A host without threads, or almost without descriptors: resources CASE URL FOLDER
+ * A host that cannot create threads, or has few descriptors: resources CASE URL FOLDER
  *
- * Each case ends with status 0 and the line "ok", or reports what failed. URL is that of the demo API, with a host
+ * Each case ends with status 0 and the line "ok", or prints the failed check. URL is that of the demo API, with a host
  * name.
  */
 #define _GNU_SOURCE
@@ -25,7 +25,7 @@
 #define REQUIRE(claim)                                                  \
   do {                                                                  \
     if (!(claim)) {                                                     \
-      printf("not so, line %d: %s\n", __LINE__, #claim);                \
+      printf("line %d: check failed: %s\n", __LINE__, #claim);          \
       exit(1);                                                          \
     }                                                                   \
   } while (0)
@@ -40,13 +40,13 @@ static double now(void) {
 
 static void *nothing(void *context) { return context; }
 
-/* From here on this user cannot create threads. Limits of processes do not apply to root. */
+/* Prevents this process from creating threads. The limit does not apply to root, so root changes its user. */
 static void forbid_threads(void) {
   if (getuid() == 0) REQUIRE(setgroups(0, NULL) == 0 && setgid(65534) == 0 && setuid(65534) == 0);
   struct rlimit limit = {1, 1};
   REQUIRE(setrlimit(RLIMIT_NPROC, &limit) == 0);
   pthread_t thread;
-  REQUIRE(pthread_create(&thread, NULL, nothing, NULL) == EAGAIN); /* the control */
+  REQUIRE(pthread_create(&thread, NULL, nothing, NULL) == EAGAIN); /* verifies the limit */
 }
 
 static nj_client *client(nj_cache *cache, nj_error **err) {
@@ -84,7 +84,7 @@ static void no_client(void) {
   }
 }
 
-/* Name resolution fails for an existing client, the client is freed at once, and its loop serves the next client. */
+/* Name resolution fails for an existing client. The client is freed without a delay, and its loop is reused. */
 static void no_look_up(void) {
   nj_client *made = client(NULL, NULL);
   REQUIRE(made);
@@ -101,7 +101,7 @@ static void no_look_up(void) {
   }
 }
 
-/* A disk cache fails no call, and reports that it cannot remove entries. */
+/* Calls succeed although the disk cache cannot start its thread. Removing entries fails. */
 static void no_disk_cache(void) {
   char own[4096];
   snprintf(own, sizeof own, "%s/cache", folder);
@@ -111,7 +111,7 @@ static void no_disk_cache(void) {
   REQUIRE(made);
   forbid_threads();
   nj_error *err = NULL;
-  /* By address, so that no name is resolved. */
+  /* The URL has an address, so no name is resolved. */
   nj_response *response = get(made, getenv("NIGHTJAR_DEMO_ADDRESS"), &err);
   if (!response) printf("%s\n", nj_error_message(err));
   REQUIRE(response);
@@ -146,7 +146,7 @@ static void few_descriptors(void) {
   int made = 0, refused = 0;
   double until = now() + 3;
   nj_client *kept[8] = {0};
-  for (int turn = 0; now() < until; turn = (turn + 1) % 8) { /* more than are parked */
+  for (int turn = 0; now() < until; turn = (turn + 1) % 8) { /* more clients than parked loops */
     if (kept[turn]) nj_client_free(kept[turn]);
     nj_error *err = NULL;
     kept[turn] = client(NULL, &err);
@@ -179,7 +179,7 @@ static void close_on_exec(void) {
   nj_client_free(made);
 }
 
-/* Stands in for libc's resolver, also in the library: names of "slow" take up to 3 ms and do not exist. */
+/* Replaces libc's resolver, also for the library. Names that begin with "slow" take up to 3 ms and do not exist. */
 int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **result) {
   static int (*resolve)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
   if (!resolve) *(void **)&resolve = dlsym(RTLD_NEXT, "getaddrinfo");
@@ -205,7 +205,7 @@ static long resident(void) { /* bytes */
   return pages * sysconf(_SC_PAGESIZE);
 }
 
-/* Clients that are freed while they look up names and read the disk cache leave no memory behind, and complete every task. */
+/* Clients that are freed during name lookups and reads of the disk cache leak no memory, and complete every task. */
 static void freed_clients(void) {
   enum { rounds = 1500, warm = 500, each = 6 };
   const char *origin = getenv("NIGHTJAR_DEMO_ORIGIN");

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A host whose system has no thread, or hardly a descriptor, for the library: Tests/Faults/resources.py NIGHTJAR"""
+"""A host that cannot create threads, or has few descriptors: Tests/Faults/resources.py NIGHTJAR"""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
 -- Runs all features concurrently and repeatedly until the time is over: soak.lua ORIGIN SECONDS
--- Prints a line per second: the work done so far, and the KiB that Lua holds after a collection.
+-- Prints a line per second: the number of completed works, and Lua's memory after a collection in KiB.
 local nightjar = require "nightjar"
 local origin, seconds = arg[1], tonumber(arg[2])
 local json, fs, hash = nightjar.json, nightjar.fs, nightjar.hash

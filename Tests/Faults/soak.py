@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A script that does all that scripts do, without a pause, and its memory: Tests/Faults/soak.py NIGHTJAR [--long]
+"""A script that uses all features without a pause, and its memory: Tests/Faults/soak.py NIGHTJAR [--long]
 
-An hour with --long. What the process holds at the end is compared with what it held after a tenth of the time, when pools,
-caches and the allocator's arenas have their size.
+Takes an hour with --long. Compares the resources at the end with those after a tenth of the time, when pools, caches and the
+allocator's arenas have reached their size.
 """
 
 import os
@@ -16,7 +16,7 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 
 
 def held(process):
-    """MiB resident, descriptors, threads."""
+    """Returns the resident memory in MiB, and the numbers of descriptors and threads."""
     with open(f"/proc/{process}/status", encoding="ascii") as file:
         status = dict(line.split(":", 1) for line in file)
     return int(status["VmRSS"].split()[0]) / 1024, len(os.listdir(f"/proc/{process}/fd")), int(status["Threads"])
@@ -42,13 +42,13 @@ def soak():
             return
         lua = [int(line.split()[1]) for line in script.texts() if line.split()[1] != "ended"]
         print(f"        {script.texts()[-1:]}")
-        # Lua's memory varies by a factor of two or three between seconds, depending on the workers. Its minimum is what
-        # stays.
+        # Lua's memory varies by a factor of two or three between seconds, depending on the workers. Only its minimum
+        # shows a leak.
         for name, series, extreme, slack, short in (
             ("resident memory, MiB", [sample[0] for sample in samples], max, 0.1, 0.5),
             ("descriptors", [sample[1] for sample in samples], max, 0.25, 0.5),
             ("threads", [sample[2] for sample in samples], max, 0.25, 0.5),
-            ("what Lua holds, KiB", lua, min, 0.1, 1),
+            ("Lua's memory, KiB", lua, min, 0.1, 1),
         ):
             tenth, half = len(series) // 10, len(series) // 2
             parts = (series[tenth:4 * tenth], series[-3 * tenth:]) if LONG else (series[1:half], series[half:])

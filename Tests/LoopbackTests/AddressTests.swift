@@ -1,11 +1,12 @@
 import NIOCore
 import Nightjar
+import NightjarHTTP
 import NightjarTestSupport
 import Testing
 
 @testable import NightjarTransport
 
-/// A host with several addresses, some of which do not respond.
+/// A host with several addresses, some of which refuse connections.
 @Suite struct AddressTests {
     private func client(port: Int, _ addresses: [String]) throws -> Client {
         var configuration = Configuration.loopback
@@ -16,14 +17,14 @@ import Testing
             do {
                 return try NetworkTransport(loop: loop, configuration: transport) { _, _ in targets }
             } catch {
-                Issue.record("the default configuration works: \(error)")
-                return Nothing()
+                Issue.record("creating the transport failed: \(error)")
+                return SilentTransport()
             }
         }
     }
 
-    private final class Nothing: HTTPTransport {
-        final class Silence: Exchange {
+    private final class SilentTransport: HTTPTransport {
+        final class SilentExchange: Exchange {
             func cancel() {}
             func pause() {}
             func resume() {}
@@ -32,7 +33,7 @@ import Testing
         }
         func begin(
             _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
-        ) -> any Exchange { Silence() }
+        ) -> any Exchange { SilentExchange() }
         func shutDown() {}
     }
 
@@ -45,7 +46,7 @@ import Testing
         #expect(peer.failures == [])
     }
 
-    @Test func errorNamesAllAddressesThatFailed() throws {
+    @Test func errorIsAConnectErrorIfEveryAddressFails() throws {
         let error = try failure(client(port: Ports.refused(), ["::1", "127.0.0.1"]), Request(.get, "/"))
         #expect(error.kind == .connect || error.kind == .offline)
         #expect(!error.requestMayHaveBeenProcessed)

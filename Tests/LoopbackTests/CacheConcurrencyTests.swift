@@ -5,14 +5,14 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// Identical concurrent calls.
+/// Concurrent calls for the same resource.
 @Suite struct CacheConcurrencyTests {
     private let demo: CacheDemo
     private let queue = CompletionQueue()
 
     init() throws { demo = try CacheDemo() }
 
-    /// A reader that stops reading delays other calls no longer than a server that stops responding.
+    /// Calls wait for the response of an identical call only for a limited time, then send their own request.
     @Test func slowReaderDoesNotBlockOtherReaders() throws {
         let client = try demo.client()
         let target = "/cache/a?control=max-age=600&length=\(4 << 20)"
@@ -22,7 +22,7 @@ import Testing
         handlers.creditsAreManual = true
         handlers.body = { _, part in task.withLock { $0 += part.readableBytes } }
         let slow = try client.start(.cached(target), on: queue, handlers)
-        try eventually("something has come") {
+        try eventually("the first part arrived") {
             queue.poll(timeout: .milliseconds(10))
             return task.withLock { $0 > 0 }
         }
@@ -38,7 +38,7 @@ import Testing
         #expect(task.withLock { $0 } == 4 << 20)
     }
 
-    /// The content is from before the write, although it was received completely after it.
+    /// The server sent the response before the write, but the client received its end after the write.
     @Test(arguments: [false, true]) func readDuringAWriteIsRevalidated(byAnother: Bool) throws {
         let client = try demo.client()
         let writer = byAnother ? try demo.client(nil) { $0.cache = client.cache } : client
@@ -49,7 +49,7 @@ import Testing
         handlers.creditsAreManual = true
         handlers.body = { _, part in read.withLock { $0 += part.readableBytes } }
         let slow = try client.start(.cached(target), on: queue, handlers)
-        try eventually("something has come") {
+        try eventually("the first part arrived") {
             queue.poll(timeout: .milliseconds(10))
             return read.withLock { $0 > 0 }
         }
@@ -62,8 +62,7 @@ import Testing
         #expect(demo.requests("/cache/a") == 3 && demo.conditional("/cache/a") == 1)
     }
 
-    /// A HEAD request that was sent before a write, with its response after it, does not make the stored response fresh
-    /// again.
+    /// The response to a HEAD request that was sent before a write must not make the invalidated entry fresh again.
     @Test func headRequestFromBeforeAWriteIsIgnored() throws {
         let client = try demo.client()
         let target = "/cache/a?control=max-age=600&etag=strong&delay=0.5"
@@ -71,7 +70,7 @@ import Testing
         let results = CallResults()
         let head = try Request.cached(target, policy: .reload) { $0.method = .head }
         try client.start(head, on: queue, results.handlers(0))
-        try eventually("the server has it") { demo.requests("/cache/a") == 2 }
+        try eventually("the server received the request") { demo.requests("/cache/a") == 2 }
         try client.write("/cache/a?content-location=/cache/a%3Fcontrol%3Dmax-age%3D600%26etag%3Dstrong%26delay%3D0.5")
         #expect(results.count == 0)
         results.wait(for: 1, on: queue)
@@ -96,7 +95,7 @@ import Testing
         let client = try demo.client()
         let target = "/cache/a?control=max-age=3&etag=strong"
         try client.get(target)
-        try eventually("it is stale", within: .seconds(10)) {
+        try eventually("the entry is stale", within: .seconds(10)) {
             try (client.get(target, policy: .cacheOnly).headers["Age"].flatMap { Int($0) } ?? 0) > 3
         }
         let results = CallResults()
@@ -106,7 +105,7 @@ import Testing
         #expect(demo.requests("/cache/a") == 2 && demo.notModified("/cache/a") == 1)
     }
 
-    /// A thread reads its own writes while other threads read the same entries.
+    /// Other threads read the same entries concurrently. No thread may see an older version after a newer one.
     @Test func threadReadsItsOwnWrites() throws {
         let client = try demo.client()
         let isOver = Atomic<Bool>(false)

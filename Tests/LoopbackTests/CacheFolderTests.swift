@@ -7,7 +7,7 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// A script of the `nightjar` executable that was built with the tests.
+/// Runs scripts with the `nightjar` executable that was built with the tests.
 enum CacheProcess {
     static func run(
         _ script: String, in folder: TemporaryDirectory, through shell: String? = nil
@@ -21,7 +21,7 @@ enum CacheProcess {
     }
 }
 
-/// Shared folders and unusable folders.
+/// Cache folders that are shared or unusable.
 @Suite struct CacheFolderTests {
     private let demo: CacheDemo
     private let parent: TemporaryDirectory
@@ -61,7 +61,7 @@ enum CacheProcess {
         let response = try second.get(target)
         #expect(response.source == .cache && response.bytes == bytes)
         #expect(demo.requests("/cache/a") == 1)
-        // Entries that a write invalidates are not used by other clients.
+        // Other clients do not use an entry that a write has invalidated.
         try first.write(target)
         try first.cache?.flush()
         let third = try demo.client(settings)
@@ -79,7 +79,7 @@ enum CacheProcess {
         #expect(demo.requests("/cache/a") == 3)
     }
 
-    /// A 304 for an entry that was replaced meanwhile does not change the new entry, also on disk.
+    /// The entry is replaced during its validation. The 304 must not change the new entry in memory or on disk.
     @Test func validationUpdatesTheValidatedEntry() throws {
         let client = try demo.client(settings)
         let target = "/cache/a?control=no-cache&etag=strong&delay=0.5"
@@ -87,7 +87,7 @@ enum CacheProcess {
         let queue = CompletionQueue()
         let results = CallResults()
         try client.start(.cached(target), on: queue, results.handlers(0))
-        try eventually("the server has it") { demo.requests("/cache/a") == 2 }
+        try eventually("the server received the request") { demo.requests("/cache/a") == 2 }
         var headers = Headers()
         try headers.add("Cache-Control", "max-age=600")
         try headers.add("ETag", "\"planted\"")
@@ -101,12 +101,12 @@ enum CacheProcess {
         }
     }
 
-    /// The update of a 304 is stored on disk, too.
+    /// A second client must find the header fields that a 304 has updated.
     @Test func validationIsStoredOnDisk() throws {
         let client = try demo.client(settings)
         let target = "/cache/a?control=max-age=3&etag=strong"
         try client.get(target)
-        try eventually("it is stale", within: .seconds(10)) {
+        try eventually("the entry is stale", within: .seconds(10)) {
             try (client.get(target, policy: .cacheOnly).headers["Age"].flatMap { Int($0) } ?? 0) > 3
         }
         #expect(try client.get(target).source == .revalidated)
@@ -130,14 +130,14 @@ enum CacheProcess {
 
     // MARK: Unusable folders
 
-    /// Moves the index's write-ahead log, which a process leaves at its end, into the database file.
+    /// Moves the write-ahead log of the index, which an exiting process leaves behind, into the database file.
     private func settle() {
         let cache = DiskCache(folder: folder, maximumBytes: 50 << 20)
         _ = cache.statistics
         cache.close()
     }
 
-    /// Calls succeed as if there were no folder, and the log has one message.
+    /// Expects that calls succeed without the folder, and that the number of logged warnings is in `reported`.
     private func expectCallsContinue(reported: ClosedRange<Int> = 1...1, location: SourceLocation = #_sourceLocation)
         throws
     {
@@ -169,7 +169,7 @@ enum CacheProcess {
         let shell = "\(user)chmod 555 '\(folder)'"
         let result: ToolResult
         if geteuid() == 0 {
-            // Root can write anywhere, so this part runs only with another user.
+            // Root can write to read-only folders, so the script runs as another user.
             chmod(parent.path, 0o755)
             guard FileManager.default.isExecutableFile(atPath: "/usr/bin/setpriv") else { return }
             let file = try parent.write("s.lua", Bytes(Array(script(times: 3).utf8)))
@@ -188,10 +188,10 @@ enum CacheProcess {
         #expect(lines.filter { $0.hasPrefix("warning") }.count == 1, "\(result.text)\(result.errors)")
     }
 
-    /// A file size limit has the same effect as a full disk.
+    /// A file size limit has the same effect as a full disk. The unit of `ulimit -f` is 512 bytes, in some shells 1024
+    /// bytes.
     @Test(arguments: [1, 8, 32, 80]) func fullDiskIsNotAnError(_ kibibytes: Int) throws {
-        // In blocks of 512 bytes (POSIX); of 1024 in some shells.
-        guard !isSanitized else { return }  // ThreadSanitizer's own files are limited too: no program starts.
+        guard !isSanitized else { return }  // the limit also applies to ThreadSanitizer's files
         let result = try CacheProcess.run(script(times: 12), in: parent, through: "ulimit -f \(kibibytes)")
         #expect(result.status == 0, "\(result.errors)")
         let lines = result.text.split(separator: "\n")
@@ -216,7 +216,7 @@ enum CacheProcess {
         #expect(!bodies.isEmpty)
         for body in bodies { try parent.write("cache/" + body, Bytes(random.bytes(30_000))) }
         let second = try demo.client(.init(memory: 0, disk: 50 << 20, folder: folder))
-        // A caller that has started to read gets an error; a later one gets the server's response.
+        // A call that has started to read a corrupt body fails. Later calls get the server's response.
         for _ in 0..<3 {
             do {
                 let content = try second.streamed(large).content
@@ -229,7 +229,7 @@ enum CacheProcess {
     @Test func folderOfALaterReleaseIsNotChanged() throws {
         _ = try CacheProcess.run(script(), in: parent)
         settle()
-        // The application's version in the header of the SQLite database.
+        // Byte 63 is the least significant byte of the user version in the SQLite header.
         var bytes = try parent.read("cache/index.db")
         bytes[63] = 99
         try parent.write("cache/index.db", Bytes(bytes))

@@ -6,7 +6,7 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// A demo server that runs as long as a test holds it, and its statistics.
+/// A demo server with its statistics. The server runs until this object is released.
 final class CacheDemo: Sendable {
     let server = DemoServer()
     let port: Int
@@ -15,7 +15,7 @@ final class CacheDemo: Sendable {
 
     deinit { server.stop() }
 
-    /// A client with a memory cache, unless specified otherwise.
+    /// Returns a client of the server. By default, it has a memory cache.
     func client(
         _ settings: CacheStorage.Settings? = .init(), _ configure: (inout Configuration) -> Void = { _ in }
     ) throws -> Client {
@@ -25,17 +25,17 @@ final class CacheDemo: Sendable {
         }
     }
 
-    /// Changes the resource without the knowledge of the client under test.
+    /// Changes the resource through another client, so the cache under test is not invalidated.
     func change(_ target: String) throws { _ = try client(nil).sendBlocking(Request(.post, target)) }
 
-    /// The requests for a path without its query: all, conditional ones, range requests, and 304 responses.
+    /// The number of requests for a path, regardless of the query.
     func requests(_ path: String) -> Int { server.statistics.paths[path]?.requests ?? 0 }
     func conditional(_ path: String) -> Int { server.statistics.paths[path]?.conditional ?? 0 }
     func ranged(_ path: String) -> Int { server.statistics.paths[path]?.ranged ?? 0 }
     func notModified(_ path: String) -> Int { server.statistics.paths[path]?.notModified ?? 0 }
 }
 
-/// For types with a method of the same name.
+/// Makes the global function `client` accessible to types that have a method of this name.
 private enum NightjarLoopback {
     static func client(port: Int, _ configure: (inout Configuration) -> Void) throws -> Client {
         try LoopbackTests.client(port: port, configure)
@@ -43,7 +43,7 @@ private enum NightjarLoopback {
 }
 
 extension Client {
-    /// A GET, unless specified otherwise.
+    /// Sends a request; a GET request unless `configure` changes the method.
     @discardableResult
     func get(
         _ target: String, _ headers: [(String, String)] = [], policy: CachePolicy? = nil,
@@ -57,9 +57,10 @@ extension Client {
         try sendBlocking(Request(method, target))
     }
 
-    /// A GET with a streamed body.
+    /// Sends a GET request and streams the response body.
     ///
-    /// - Parameter stride: Waits for the disk after this many bytes, because faster data would not be stored.
+    /// - Parameter stride: The number of bytes after which the reader waits for the disk. The cache does not store data
+    ///   that arrives faster than the disk can write.
     func streamed(
         _ target: String, pausingAfter stride: Int = .max
     ) throws -> (response: Response, content: [UInt8]) {
@@ -95,7 +96,7 @@ extension Request {
 }
 
 extension Response {
-    /// A member of the JSON line at the beginning of a body of `/cache/{name}`.
+    /// Returns a member of the JSON line at the start of a `/cache/{name}` body.
     func reported(_ member: String) -> String? {
         let text = String(decoding: body.readableBytesView.prefix(1000), as: UTF8.self)
         let parts = text.split(separator: "\"\(member)\":", maxSplits: 1)
@@ -119,7 +120,7 @@ final class CallResults: Sendable {
         TaskHandlers { _, result in self.all.withLock { $0[index] = result } }
     }
 
-    /// Polls the queue until that many calls have ended.
+    /// Polls the queue until `count` calls have ended, for at most 20 seconds.
     func wait(for count: Int, on queue: CompletionQueue, location: SourceLocation = #_sourceLocation) {
         let end = ContinuousClock.now + .seconds(20)
         while self.count < count, ContinuousClock.now < end { queue.poll(timeout: .milliseconds(50)) }
@@ -145,7 +146,7 @@ final class RunningThread: Sendable {
     }
 }
 
-/// The paths of the files that this process has open.
+/// Returns the paths of the files that this process has open.
 func openFiles() -> [String] {
     let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
     return numbers.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }

@@ -5,11 +5,11 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// The cache over real sockets: each test checks the requests that the server received.
+/// The cache with a real server. The tests check how many requests the server received.
 @Suite struct CacheLoopbackTests {
     private let demo: CacheDemo
     private let client: Client
-    /// Already stale when it arrives.
+    /// The query for a response that is already stale when it arrives.
     private let stale = "control=max-age=60&age=61"
     private let fresh = "control=max-age=60"
 
@@ -72,7 +72,7 @@ import Testing
         #expect(DemoContent.isIntact(first.bytes) && second.bytes == first.bytes && first.bytes.count == 20_000)
         #expect(second.headers["Content-Encoding"] == first.headers["Content-Encoding"])
         #expect(demo.requests("/cache/a") == 1)
-        // A caller that requests the encoded bytes gets them from the server, without affecting the cache.
+        // A call without decoding gets the encoded bytes from the server, and the cache keeps its entry.
         let raw = try client.get(target, [("Accept-Encoding", "gzip")]) { $0.decompresses = false }
         #expect(raw.source == .network && Array(raw.bytes.prefix(2)) == [0x1F, 0x8B])
         #expect(raw.headers["Content-Encoding"] == "gzip" && demo.requests("/cache/a") == 2)
@@ -126,7 +126,7 @@ import Testing
     func writeInvalidatesItsResources(_ method: Nightjar.Method) throws {
         let names = ["a", "b", "c", "d"]
         for name in names { try client.get("/cache/\(name)?\(fresh)") }
-        // DELETE supports no fields.
+        // The demo server's DELETE has no `control` parameter.
         let fields = method == .delete ? "" : "\(fresh)&"
         let b = "/cache/b%3Fcontrol%3Dmax-age%3D60"
         let c = "/cache/c%3Fcontrol%3Dmax-age%3D60"
@@ -178,7 +178,7 @@ import Testing
         let first = try client.get(allowed)
         let second = try client.get(allowed)
         #expect(second.source == .stale && second.status == 200 && second.bytes == first.bytes)
-        // A lost reused connection is replaced once by a new one.
+        // After the loss of a reused connection, the client sends the request once more on a new connection.
         #expect(demo.requests("/cache/a") == (failing == "drop" ? 3 : 2))
         let plain = "/cache/b?control=max-age=60&\(query)"
         try client.get(plain)
@@ -210,7 +210,7 @@ import Testing
         let second = try client.get(target)
         #expect(second.source == .stale && second.version == 1)
         try eventually("the response was fetched again") { demo.requests("/cache/a") == 3 }
-        try eventually("the new one is given") { try client.get(target, policy: .cacheOnly).version == 2 }
+        try eventually("the new response is served") { try client.get(target, policy: .cacheOnly).version == 2 }
         #expect(demo.conditional("/cache/a") == 1)
     }
 

@@ -5,16 +5,18 @@ import NightjarDemo
 import NightjarTestSupport
 import Testing
 
-/// Random calls to the demo server. Each response is checked: it must be for the requested name, user and language, and
-/// no older than its freshness and this client's writes allow.
+/// Random calls to the demo server. Each response must be for the requested name, user and language, and no older than
+/// its freshness and this client's writes allow.
 ///
-/// `CACHE_ORACLE_SEED=7` runs one seed, `CACHE_ORACLE_ROUNDS=5000` more rounds.
+/// Environment variables:
+/// - `CACHE_ORACLE_SEED`: runs only this seed
+/// - `CACHE_ORACLE_ROUNDS`: the number of rounds per seed (default 300)
 @Suite struct CacheOracleTests {
     private static let environment = ProcessInfo.processInfo.environment
     static let seeds: [UInt64] = environment["CACHE_ORACLE_SEED"].flatMap { UInt64($0) }.map { [$0] } ?? [1, 2, 3, 4]
     private static let rounds = environment["CACHE_ORACLE_ROUNDS"].flatMap { Int($0) } ?? 300
 
-    /// How old a response may be.
+    /// The allowed age of a response: any version since this client's last write, or only the server's current version.
     private enum Rule { case anyAge, current }
 
     private static let controls: [(query: String, rule: Rule)] = [
@@ -43,8 +45,8 @@ import Testing
         var oldest = 1
     }
 
-    /// A call and its permitted responses.
-    private struct ScriptCallback {
+    /// The parameters of one call.
+    private struct CallParameters {
         let resource: Int
         let user: Int
         let language: String
@@ -70,30 +72,30 @@ import Testing
         for round in 0..<Self.rounds {
             switch Int.random(in: 0..<100, using: &random) {
             case 0..<70:
-                let tokenRequest = Self.tokenRequest(among: resources, &random)
-                let resource = resources[tokenRequest.resource]
+                let call = Self.randomCall(among: resources, &random)
+                let resource = resources[call.resource]
                 let current = versions[resource.name] ?? 1
-                let response = try? client.sendBlocking(Self.request(tokenRequest, resource))
-                Self.check(response, tokenRequest, resource, current...current, "seed \(seed), round \(round)")
+                let response = try? client.sendBlocking(Self.request(call, resource))
+                Self.check(response, call, resource, current...current, "seed \(seed), round \(round)")
             case 70..<80:
                 // Several concurrent calls, some of them identical.
-                let questions = (0..<6).map { _ in Self.tokenRequest(among: resources, &random) }
+                let calls = (0..<6).map { _ in Self.randomCall(among: resources, &random) }
                 let results = CallResults()
-                for (index, tokenRequest) in (questions + questions).enumerated() {
-                    let request = try Self.request(tokenRequest, resources[tokenRequest.resource])
+                for (index, call) in (calls + calls).enumerated() {
+                    let request = try Self.request(call, resources[call.resource])
                     try client.start(request, on: queue, results.handlers(index))
                 }
                 results.wait(for: 12, on: queue)
-                for (index, tokenRequest) in (questions + questions).enumerated() {
-                    let resource = resources[tokenRequest.resource]
+                for (index, call) in (calls + calls).enumerated() {
+                    let resource = resources[call.resource]
                     let current = versions[resource.name] ?? 1
                     let response = try? results[index]?.get()
                     Self.check(
-                        response, tokenRequest, resource, current...current,
+                        response, call, resource, current...current,
                         "seed \(seed), round \(round), call \(index)")
                 }
             case 80..<90:
-                // A write by this client to exactly this URL.
+                // A write by the client under test to exactly the URL of a resource.
                 let index = Int.random(in: 0..<resources.count, using: &random)
                 try client.write(resources[index].target)
                 versions[resources[index].name, default: 1] += 1
@@ -107,9 +109,9 @@ import Testing
                 try client.get("/cache/x/clear")
                 for index in resources.indices { resources[index].oldest = versions[resources[index].name] ?? 1 }
             case 98:
-                // A write among reads.
+                // A write concurrently with reads.
                 let index = Int.random(in: 0..<resources.count, using: &random)
-                let tokenRequest = ScriptCallback(
+                let read = CallParameters(
                     resource: index, user: resources[index].isPrivate ? 1 : 0, language: "de", policy: .protocol,
                     range: nil)
                 let before = versions[resources[index].name] ?? 1
@@ -117,14 +119,14 @@ import Testing
                 for call in 0..<4 {
                     let request =
                         call == 1
-                        ? Request(.post, resources[index].target) : try Self.request(tokenRequest, resources[index])
+                        ? Request(.post, resources[index].target) : try Self.request(read, resources[index])
                     try client.start(request, on: queue, results.handlers(call))
                 }
                 results.wait(for: 4, on: queue)
                 versions[resources[index].name] = before + 1
                 for call in [0, 2, 3] {
                     Self.check(
-                        try? results[call]?.get(), tokenRequest, resources[index], before...before + 1,
+                        try? results[call]?.get(), read, resources[index], before...before + 1,
                         "seed \(seed), round \(round), call \(call) among writes")
                 }
                 resources[index].oldest = before + 1
@@ -150,11 +152,11 @@ import Testing
         }
     }
 
-    private static func tokenRequest(among resources: [Resource], _ random: inout SeededRandom) -> ScriptCallback {
+    private static func randomCall(among resources: [Resource], _ random: inout SeededRandom) -> CallParameters {
         let policies: [CachePolicy] = [
             .protocol, .protocol, .protocol, .revalidate, .reload, .cacheElseLoad, .cacheOnly, .offlineFirst,
         ]
-        return ScriptCallback(
+        return CallParameters(
             resource: Int.random(in: 0..<resources.count, using: &random),
             user: Int.random(in: 0..<users.count, using: &random),
             language: languages[Int.random(in: 0..<languages.count, using: &random)],
@@ -162,37 +164,37 @@ import Testing
             range: Int.random(in: 0..<8, using: &random) == 0 ? 0...9 : nil)
     }
 
-    private static func request(_ tokenRequest: ScriptCallback, _ resource: Resource) throws -> Request {
-        var headers = [("Accept-Language", tokenRequest.language)]
-        if let header = users[tokenRequest.user].header { headers.append(header) }
-        if let range = tokenRequest.range { headers.append(("Range", "bytes=\(range.lowerBound)-\(range.upperBound)")) }
-        return try .cached(resource.target, headers, policy: tokenRequest.policy)
+    private static func request(_ call: CallParameters, _ resource: Resource) throws -> Request {
+        var headers = [("Accept-Language", call.language)]
+        if let header = users[call.user].header { headers.append(header) }
+        if let range = call.range { headers.append(("Range", "bytes=\(range.lowerBound)-\(range.upperBound)")) }
+        return try .cached(resource.target, headers, policy: call.policy)
     }
 
     private static func check(
-        _ response: Response?, _ tokenRequest: ScriptCallback, _ resource: Resource, _ current: ClosedRange<Int>,
+        _ response: Response?, _ call: CallParameters, _ resource: Resource, _ current: ClosedRange<Int>,
         _ place: String
     ) {
         let requested =
-            "\(place): \(resource.target) as \(tokenRequest.user) in \(tokenRequest.language), \(tokenRequest.policy)"
+            "\(place): \(resource.target) as \(call.user) in \(call.language), \(call.policy)"
         guard let response else {
-            // Only users without permission, and calls that send no request, get nothing.
+            // A call fails only if its user has no permission, or if it must not send a request.
             #expect(
-                tokenRequest.policy == .cacheOnly || (resource.isPrivate && users[tokenRequest.user].name == nil),
+                call.policy == .cacheOnly || (resource.isPrivate && users[call.user].name == nil),
                 "\(requested)")
             return
         }
         guard response.status == 200 else {
-            #expect(response.status == 206 && tokenRequest.range != nil && response.bytes.count <= 10, "\(requested)")
+            #expect(response.status == 206 && call.range != nil && response.bytes.count <= 10, "\(requested)")
             return
         }
         #expect(response.reported("name") == resource.name, "\(requested)")
         #expect(response.reported("seed") == resource.target.seed, "\(requested)")
-        #expect(!resource.varies || response.reported("accept-language") == tokenRequest.language, "\(requested)")
-        #expect(!resource.isPrivate || response.reported("private_to") == users[tokenRequest.user].name, "\(requested)")
+        #expect(!resource.varies || response.reported("accept-language") == call.language, "\(requested)")
+        #expect(!resource.isPrivate || response.reported("private_to") == users[call.user].name, "\(requested)")
         #expect(!resource.target.contains("length=") || DemoContent.isIntact(response.bytes), "\(requested)")
         let oldest =
-            switch tokenRequest.policy {
+            switch call.policy {
             case .reload: current.lowerBound
             case .revalidate: resource.target.contains("immutable") ? resource.oldest : current.lowerBound
             case .protocol: resource.rule == .current ? current.lowerBound : resource.oldest
@@ -206,7 +208,7 @@ import Testing
 }
 
 extension String {
-    /// The query parameter of that name.
+    /// The value of the query parameter `seed`.
     fileprivate var seed: String? {
         split(separator: "&").first { $0.hasPrefix("seed=") }.map { String($0.dropFirst(5)) }
     }

@@ -4,7 +4,7 @@ import NightjarDemo
 import Synchronization
 import Testing
 
-/// Callbacks for background revalidations, and manual cache access, with a real server.
+/// Callbacks of background revalidations, and manual access to the cache.
 @Suite(.timeLimit(.minutes(1))) struct CacheRefreshTests {
     /// Events in order.
     private final class Log: Sendable {
@@ -57,7 +57,7 @@ import Testing
             return handlers
         }
 
-        /// Makes the call and waits until there are that many lines.
+        /// Sends the request and waits until the log has `count` lines.
         func run(_ request: Request, until count: Int) throws -> [String] {
             try client.start(request, on: queue, handlers())
             for _ in 0..<1000 where log.all.count < count { queue.poll(timeout: .milliseconds(10)) }
@@ -85,7 +85,7 @@ import Testing
         #expect(lines[2...4] == ["finished stale 1", "is refreshing", "refreshed connect"])
     }
 
-    /// The redirect is revalidated as well, but it is not reported to the caller.
+    /// The redirect is also revalidated, but only the final response is reported.
     @Test func intermediateResponsesOfARefreshAreNotReported() throws {
         let bench = try Bench()
         let target = "/cache/t?control=max-age%3D0%26etag=strong"
@@ -150,7 +150,7 @@ import Testing
         bodied.allowsBodyOnGet = true
         #expect(throws: NightjarError.self) { try bench.client.cached(bodied) }
         #expect(try bench.client.cached(Request(.get, "/cache/a")) == nil)
-        // The first write creates the second version.
+        // Versions begin at 1, and each write increments the version.
         try bench.write("/cache/a")
         #expect(Self.version(try bench.client.sendBlocking(Request(.get, "/cache/a"))) == 2)
     }
@@ -169,7 +169,7 @@ import Testing
         let error = #expect(throws: NightjarError.self) {
             try bench.client.insert(headers: Headers(), body: ByteBuffer(), for: request)
         }
-        #expect(error?.message == "the response cannot be stored: the request says no-store")
+        #expect(error?.message == "the response cannot be stored: the request has no-store")
         #expect(throws: NightjarError.self) {
             try bench.client.insert(99, headers: Headers(), body: ByteBuffer(), for: Request(.get, "/cache/a"))
         }

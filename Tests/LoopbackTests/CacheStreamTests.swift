@@ -5,7 +5,7 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// Large responses, and truncated responses.
+/// Large and truncated responses.
 @Suite struct CacheStreamTests {
     private let demo: CacheDemo
     private let queue = CompletionQueue()
@@ -28,7 +28,7 @@ import Testing
         #expect(client.cache?.statistics.memoryEntries == 0)
     }
 
-    /// In a separate process, so that other memory does not count.
+    /// Runs in a separate process, so the peak excludes the memory of other tests.
     @Test func memoryOfALargeResponseIsBounded() throws {
         let folder = try TemporaryDirectory()
         let script = """
@@ -41,7 +41,7 @@ import Testing
               local count = 0
               for part in res:chunks() do
                 count = count + #part
-                -- As long as a slow disk may take: what comes much faster than it writes is not kept.
+                -- The cache does not store data that arrives faster than the disk can write.
                 if count % (1 << 22) < #part then nightjar.sleep(0.1) end
               end
               print(count, res.source)
@@ -55,8 +55,8 @@ import Testing
         let lines = result.text.split(separator: "\n").map { $0.split(separator: "\t").map(String.init) }
         try #require(lines.count == 3, "\(result.text)\(result.errors)")
         #expect(lines[0] == ["\(64 << 20)", "network"] && lines[1] == ["\(64 << 20)", "cache"])
-        // 64 MiB were transferred twice. Measured: 45 MB without optimization, of which 35 MB are the program. A
-        // sanitizer keeps freed memory for a while.
+        // 64 MiB are transferred twice. The measured peak of a debug build is 45 MB, of which the program takes 35 MB.
+        // The limit does not apply with a sanitizer, which delays the reuse of freed memory.
         let peak = try #require(Int(lines[2][1]))
         #expect(isSanitized || peak < 80_000, "\(lines)")
         #expect(demo.requests("/cache/large") == 1)
@@ -73,7 +73,7 @@ import Testing
         #expect(demo.requests("/cache/large") == 1)
     }
 
-    /// A client with an entry of 16 MiB on disk, and its target.
+    /// Returns a client with an entry of 16 MiB on disk, and the target of the entry.
     private func filled(_ folder: TemporaryDirectory) throws -> (client: Client, target: String) {
         let client = try demo.client(.init(memory: 0, disk: 1 << 30, folder: folder.file("cache")))
         let target = "/cache/large?control=max-age=600&length=\(16 << 20)"
@@ -96,7 +96,7 @@ import Testing
             queue.poll(timeout: .milliseconds(300))
         }
         #expect(last > 0 && last < 2 << 20)
-        // A body that is being read stays complete, even if its entry is removed meanwhile.
+        // Removing the entry does not truncate a body that is being read.
         try client.cache?.removeAll()
         task.consumed(last)
         while results.count < 1 {
@@ -119,7 +119,7 @@ import Testing
             handlers.body = { _, _ in began.withLock { $0 = true } }
             let task = try client.start(.cached(target), on: queue, handlers)
             if index % 2 == 0 {
-                try eventually("something has come") {
+                try eventually("the first part arrived") {
                     queue.poll(timeout: .milliseconds(5))
                     return began.withLock { $0 }
                 }
@@ -127,7 +127,7 @@ import Testing
             task.cancel()
         }
         results.wait(for: 20, on: queue)
-        try eventually("its files are closed") {
+        try eventually("the files are closed") {
             !openFiles().contains { $0.hasPrefix(folder.path) && !$0.contains("index.db") }
         }
         #expect(try client.streamed(target).response.source == .cache && demo.requests("/cache/large") == 1)
@@ -160,11 +160,11 @@ import Testing
         handlers.creditsAreManual = true
         handlers.body = { _, part in read.withLock { $0 += part.readableBytes } }
         let first = try client.start(.cached(target), on: queue, handlers)
-        try eventually("something has come") {
+        try eventually("the first part arrived") {
             queue.poll(timeout: .milliseconds(10))
             return read.withLock { $0 > 0 }
         }
-        // This call waits for it.
+        // The second call waits for the response of the first call.
         try client.start(.cached(target), on: queue, results.handlers(1))
         first.cancel()
         results.wait(for: 2, on: queue)

@@ -4,7 +4,7 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// Cancelling at every stage reports `cancelled` once and leaves the pool intact.
+/// A call that is cancelled at any stage reports `cancelled` once, and the pool stays usable.
 @Suite struct CancellationTests {
     private final class Outcomes: Sendable {
         let all = Mutex<[Result<Response, NightjarError>]>([])

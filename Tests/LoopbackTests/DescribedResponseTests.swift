@@ -1,10 +1,11 @@
 import Foundation
 import Nightjar
+import NightjarAPI
 import NightjarDemo
 import NightjarTestSupport
 import Testing
 
-/// Compares the demo API's OpenAPI document with its responses to curl.
+/// Checks the demo API's responses, requested with curl, against its OpenAPI document.
 @Suite struct DescribedResponseTests {
     private struct Operation {
         let id: String
@@ -19,8 +20,11 @@ import Testing
         let body: String
     }
 
-    /// Operations that fail without a previous step (an uploaded picture, a device code, a token), that are rejected,
-    /// whose resource was deleted with its article, or that fail the first time by design.
+    /// The operations that fail with their examples:
+    /// - `get_avatar`, `decide_device_login` and `refresh` require an upload, a device code or a token.
+    /// - `delete_user` is rejected, because the user has articles or comments.
+    /// - `delete_comment` refers to a comment that was deleted with its article.
+    /// - `get_flaky` fails the first time by design.
     private static let failing: Set<String> = [
         "get_avatar", "decide_device_login", "refresh", "delete_user", "delete_comment", "get_flaky",
     ]
@@ -35,7 +39,8 @@ import Testing
         document = try JSONValue(parsing: String(decoding: result.output, as: UTF8.self))
     }
 
-    /// With the examples of the document: reads, then writes, then deletes.
+    /// Sends each operation with the examples of the document. Deletions are last, because other operations need the
+    /// data.
     @Test func eachOperationRespondsAsDescribed() throws {
         defer { server.stop() }
         var failed: Set<String> = []
@@ -120,7 +125,7 @@ import Testing
             body: String(output[..<end]))
     }
 
-    /// For the operation's first security requirement.
+    /// Returns curl arguments with credentials for the operation's first security requirement.
     private func credentials(for operation: Operation) throws -> [String] {
         guard let scheme = members(of: elements(of: operation.description["security"]).first).first?.name else {
             return []
@@ -154,7 +159,7 @@ import Testing
         #expect(schema.mismatch(in: try JSONValue(parsing: reply.body)) == nil, context)
     }
 
-    /// A schema with the document's components.
+    /// Returns a schema that can refer to the document's components.
     private func schema(_ schema: JSONValue) throws -> JSONSchema {
         let components = try #require(document["components"]?["schemas"])
         let whole = JSONValue.object([.init("allOf", .array([schema])), .init("$defs", components)])

@@ -26,7 +26,7 @@ import Testing
         let client = try client(of: peer)
         #expect(try client.sendBlocking(request()).text == "thanks")
         #expect(peer.requests[0]["expect"] == "100-continue")
-        // The connection stays usable.
+        // The connection is reused.
         _ = try client.sendBlocking(request(false))
         #expect(peer.connectionCount == 1)
         #expect(peer.requests[1]["expect"] == nil)
@@ -74,7 +74,7 @@ import Testing
         #expect(peer.failures == [])
     }
 
-    /// The body was not started, so even a stream that cannot be replayed can be sent with the second request.
+    /// No byte of the body was sent, so even a stream that cannot be replayed is sent with the second request.
     @Test func expectationFailedDoesNotConsumeAStream() throws {
         let peer = try ScriptedPeer([
             [.expectHead, .respond("417 Expectation Failed"), .expectClose], [.expectRequest, .respond()],
@@ -106,8 +106,7 @@ import Testing
         large.body = .bytes(ByteBuffer(repeating: 1, count: 1 << 20))
         _ = try client.sendBlocking(request(nil))
         _ = try client.sendBlocking(large)
-        // An idle timeout below the expectation's timeout would end the call before the body is sent to a server that
-        // does not respond.
+        // By default, Expect is not used with an idle timeout of at most 1 s: it would expire before the body is sent.
         large.timeouts.idle = .milliseconds(900)
         _ = try client.sendBlocking(large)
         var empty = request(true)

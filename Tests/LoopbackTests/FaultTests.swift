@@ -4,7 +4,7 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// Each failure of the network and of a server, provoked on a real socket.
+/// Failures of the network and of servers, provoked on real sockets.
 @Suite struct FaultTests {
     private func error(
         _ script: [ScriptedPeer.Step], _ request: Request = Request(.get, "/"),
@@ -47,8 +47,8 @@ import Testing
         #expect(error.requestMayHaveBeenProcessed)
     }
 
-    /// A correctly framed response is accepted regardless of the bytes after it: a write that succeeded must not be
-    /// reported as failed. The connection is closed and never used again (RFC 9112 section 6.3).
+    /// A correctly framed response is accepted regardless of the bytes after it, because a successful write must not be
+    /// reported as failed. The connection is closed and not reused (RFC 9112 section 6.3).
     @Test(arguments: [
         ("POST", "200 OK", "Content-Length: 1\r\n\r\nab"), ("POST", "201 Created", "Content-Length: 0\r\n\r\nx"),
         ("PUT", "204 No Content", "\r\nbody"), ("GET", "304 Not Modified", "Content-Length: 4\r\n\r\nbody"),

@@ -3,7 +3,7 @@ import Nightjar
 import NightjarTestSupport
 import Testing
 
-/// A client of a scripted peer.
+/// Returns a client of a scripted peer.
 func client(of peer: ScriptedPeer, _ configure: (inout Configuration) -> Void = { _ in }) throws -> Client {
     try client(port: peer.port, configure)
 }
@@ -16,7 +16,7 @@ func client(port: Int, _ configure: (inout Configuration) -> Void = { _ in }) th
 }
 
 extension Configuration {
-    /// For peers in this process, without the proxies of the environment.
+    /// A configuration for peers in this process, with short timeouts, without retries and proxies.
     static var loopback: Configuration {
         var configuration = Configuration()
         configuration.transport.proxy.source = .off
@@ -26,7 +26,7 @@ extension Configuration {
     }
 }
 
-/// The error of a call; a response is a failed test.
+/// Returns the error of a call. If the call succeeds, the test fails.
 func failure(_ client: Client, _ request: Request, location: SourceLocation = #_sourceLocation) throws -> NightjarError
 {
     do throws(NightjarError) {

@@ -36,8 +36,7 @@ import Testing
         #expect(peer.connectionCount == 3)
     }
 
-    /// The server closes an idle connection. Whether the client notices before or after it sends the next request, the
-    /// call succeeds.
+    /// The server resets the reused connection when it receives the second request.
     @Test func getOnAStaleConnectionIsRetriedOnAnother() throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond(body: "1"), .expectHead, .reset]], repeatsLast: true)
         let client = try client(of: peer)

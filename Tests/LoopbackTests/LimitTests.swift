@@ -5,7 +5,7 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// Limits against the demo API, checked with its statistics.
+/// Limits of calls to the demo API, checked with the statistics of the server.
 @Suite struct LimitTests {
     private final class Demo: Sendable {
         let server = DemoServer()
@@ -71,10 +71,10 @@ import Testing
         let api = try demo.client(#"{"rate_limit": {"requests": 20, "per": 0.2, "burst": 5}}"#)
         let start = ContinuousClock.now
         let results = await all(api, 25, "/limited?limit=1000&per=1&group=own")
-        let accept = ContinuousClock.now - start
+        let elapsed = ContinuousClock.now - start
         #expect(results.allSatisfy { (try? $0.get().status) == 200 })
-        // 20 after the burst, 10 ms apart.
-        #expect(accept >= .milliseconds(190))
+        // After the burst of 5 calls, the other 20 start 10 ms apart.
+        #expect(elapsed >= .milliseconds(190))
     }
 
     @Test(arguments: ["draft8", "draft7", "x"]) func announcedQuotaIsRespectedBeforeA429(fields: String)
@@ -92,7 +92,7 @@ import Testing
         let api = try demo.client(#"{"concurrency": 2, "retry": {"base": 0.01}}"#)
         let results = await all(api, 12, "/limited?limit=5&per=1&group=\(form)&fields=none&retry_after=\(form)")
         #expect(results.allSatisfy { (try? $0.get().status) == 200 })
-        // The calls that were in flight with the first rejected one, in each window.
+        // In each of three windows, at most the two calls in flight are rejected.
         #expect(demo.server.statistics.limited <= 6)
         let decisions = results.compactMap { try? $0.get() }.flatMap(\.decisions)
         #expect(decisions.contains { $0.description.contains("(Retry-After)") || $0.name == "retried" })

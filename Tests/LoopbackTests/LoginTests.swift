@@ -1,15 +1,17 @@
 import Glibc
 import NIOCore
 import Nightjar
+import NightjarAPI
 import NightjarDemo
+import NightjarHTTP
 import NightjarStorage
 import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// Logins against the demo API, checked with its statistics.
+/// Logins at the demo API, checked with the statistics of the server.
 @Suite struct LoginTests {
-    /// A demo server that runs as long as a test holds it.
+    /// A demo server that runs until this object is released.
     fileprivate final class Demo: Sendable {
         let server = DemoServer()
         let port: Int
@@ -29,13 +31,13 @@ import Testing
             return try Client(configuration)
         }
 
-        /// A client without credentials.
-        func unknownName() throws -> Client { try client("false") }
+        /// Returns a client without credentials.
+        func clientWithoutCredentials() throws -> Client { try client("false") }
 
         func control(_ json: String) throws {
             var request = Request(.post, "http://127.0.0.1:\(port)/__control", body: json)
             try request.headers.set("Content-Type", "application/json")
-            _ = try unknownName().sendBlocking(request)
+            _ = try clientWithoutCredentials().sendBlocking(request)
         }
 
         var auth: DemoStatistics.Auth { server.statistics.auth }
@@ -141,13 +143,13 @@ import Testing
         let browser = Mutex<Int?>(nil)
         try api.logInBlocking { prompt in
             guard case .browser(let url) = prompt else { return }
-            // The status of the callback page after the redirect. The response arrives while this thread waits for it.
-            let status = try? demo.unknownName().sendBlocking(Request(.get, url)).status
+            // The final status is that of the callback page, to which the authorization server redirects.
+            let status = try? demo.clientWithoutCredentials().sendBlocking(Request(.get, url)).status
             browser.withLock { $0 = status }
         }
         #expect(browser.withLock { $0 } == 200)
         #expect(try status(api, "/me") == 200)
-        // Another process finds the login.
+        // Another client finds the stored login.
         #expect(try status(demo.client(auth), "/me") == 200)
         #expect(demo.auth.logins == 1)
         try api.logOutBlocking()
@@ -158,7 +160,7 @@ import Testing
         #expect(other?.kind == .unauthorized)
     }
 
-    /// Issue 19, item 16: programs on this machine that connect to the listener and send nothing.
+    /// Other programs on this machine may connect to the login's listener and send nothing.
     @Test func idleConnectionsDoNotBlockABrowser() throws {
         let demo = try Demo()
         let api = try demo.client(
@@ -173,13 +175,14 @@ import Testing
                 let port = UInt16(url[place...].prefix { $0.isNumber })
             else { return }
             for _ in 0..<40 { idle.withLock { $0.append(connectToThisMachine(port)) } }
-            _ = try? demo.unknownName().sendBlocking(Request(.get, url))
+            _ = try? demo.clientWithoutCredentials().sendBlocking(Request(.get, url))
         }
         #expect(ContinuousClock.now - began < .seconds(8))
         #expect(try status(api, "/me") == 200)
     }
 
-    /// RFC 6749 section 4.1.1, and the token request of section 4.4.2.
+    /// The scope is sent in the authorization request (RFC 6749 section 4.1.1) and in the token request of the client
+    /// credentials grant (section 4.4.2).
     @Test func scopesOfTheDescriptionAreRequested() throws {
         let demo = try Demo()
         var catalog = Catalog()
@@ -206,18 +209,18 @@ import Testing
         try person.logInBlocking { prompt in
             guard case .browser(let url) = prompt else { return }
             page.withLock { $0 = url }
-            _ = try? demo.unknownName().sendBlocking(Request(.get, url))
+            _ = try? demo.clientWithoutCredentials().sendBlocking(Request(.get, url))
         }
         #expect(page.withLock { $0 }.contains("&scope=read+write&"))
         #expect(try status(person, "/me") == 200)
-        #expect(demo.auth.scope == "")  // the code exchange has no scope: section 4.1.3
+        #expect(demo.auth.scope == "")  // the token request with a code has no scope (section 4.1.3)
         let itself = try client(
             #"{"client_id":"demo","client_secret":"demo-secret","grant":"client_credentials"}"#)
         #expect(try status(itself, "/me") == 200)
         #expect(demo.auth.scope == "read write")
     }
 
-    /// Two logins of one client, and an API key: two hundred calls with expired tokens cause one refresh per login.
+    /// The client has two logins and an API key. Both tokens expire before 200 concurrent calls.
     @Test func eachOfSeveralLoginsIsRefreshedOnce() async throws {
         let demo = try Demo()
         let api = try demo.client(
@@ -268,7 +271,7 @@ import Testing
     {
         let demo = try Demo()
         let api = try demo.client(#"{"type":"digest","user":"demo","password":"secret"}"#)
-        // Servers disagree about a session key after a new nonce.
+        // Servers disagree on the -sess key after a new nonce, so -sess algorithms are tested without `next`.
         let target = "/digest?algorithm=\(algorithm)" + (algorithm.hasSuffix("-sess") ? "" : "&next=1")
         let first = try api.sendBlocking(Request(.get, target))
         #expect(first.status == 200 && first.attempts == 2)
@@ -300,7 +303,7 @@ import Testing
         #expect(error?.kind == .unauthorized)
     }
 
-    /// A new token in flight is in its store before the client is closed, and no timeout cuts it.
+    /// The timeout of a call does not cancel a refresh, and closing the client waits until the new token is stored.
     @Test func closingWaitsForARefresh() throws {
         let demo = try Demo()
         let directory = try TemporaryDirectory()
@@ -325,13 +328,13 @@ extension LoginTests.Demo {
     fileprivate func decide(_ code: String, _ allow: Bool) throws -> Int {
         var request = Request(.post, "/oauth/device/decide", body: #"{"user_code":"\#(code)","allow":\#(allow)}"#)
         try request.headers.set("Content-Type", "application/json")
-        return try unknownName().sendBlocking(request).status
+        return try clientWithoutCredentials().sendBlocking(request).status
     }
 
     fileprivate func tokens(_ login: String) throws -> (access: String, refresh: String) {
         var request = Request(.post, "/auth/login", body: login)
         try request.headers.set("Content-Type", "application/json")
-        let json = try JSONValue(parsing: String(buffer: try unknownName().sendBlocking(request).body))
+        let json = try JSONValue(parsing: String(buffer: try clientWithoutCredentials().sendBlocking(request).body))
         guard case .string(let access)? = json["access_token"], case .string(let refresh)? = json["refresh_token"]
         else { throw NightjarError(.decoding, "no tokens") }
         return (access, refresh)
@@ -339,7 +342,6 @@ extension LoginTests.Demo {
 }
 
 extension LoginTests {
-    /// A client that was logged out continues when another process has logged in.
     @Test func loginOfAnotherClientIsLoadedFromTheStore() async throws {
         let demo = try Demo()
         let directory = try TemporaryDirectory()
@@ -360,7 +362,7 @@ extension LoginTests {
 }
 
 extension LoginTests {
-    /// No observer sees the request and response bodies of a login call, regardless of its form.
+    /// Observers are notified of login calls, but without the bodies.
     @Test func observersSeeNoTokens() throws {
         let demo = try Demo()
         let seen = Mutex("")
@@ -393,7 +395,7 @@ private func connectToThisMachine(_ port: UInt16) -> Int32 {
 }
 
 extension String {
-    /// The index after the first `text` that follows the first `start`.
+    /// Returns the index after the first `text` that follows the first `start`.
     fileprivate func range(of text: String, after start: String) -> Index? {
         guard let from = firstRange(of: start), let found = self[from.upperBound...].firstRange(of: text) else {
             return nil

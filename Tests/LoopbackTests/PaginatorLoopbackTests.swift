@@ -4,7 +4,7 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// Lists of the demo API over real sockets.
+/// Pagination of the demo API's lists.
 @Suite struct PaginatorLoopbackTests {
     private final class Demo: Sendable {
         let server = DemoServer()
@@ -36,7 +36,7 @@ import Testing
         return ids
     }
 
-    /// The options that the demo's styles need; the other settings are detected.
+    /// The pagination styles of the demo, with the options that the paginator cannot detect.
     private static let styles: [(path: String, options: @Sendable () throws -> Pagination)] = [
         ("page", { Pagination(.guess) }), ("offset", { Pagination(.guess) }), ("cursor", { Pagination(.guess) }),
         ("after", { Pagination(.guess) }), ("link", { Pagination(.guess) }), ("next", { Pagination(.guess) }),
@@ -71,7 +71,7 @@ import Testing
         let ids = try traversal(api, "/changing/\(path)?count=10000&limit=100&changes=both", Pagination(.guess))
         let response = try api.sendBlocking(Request(.get, "/changing/survivors")).json
         guard case .array(let gone)? = response["deleted"] else {
-            Issue.record("no survivors")
+            Issue.record("the response has no member \"deleted\"")
             return
         }
         let deleted = Set(
@@ -115,7 +115,8 @@ import Testing
         }
     }
 
-    /// A server that keeps the position itself needs style custom: in every other style the position must change.
+    /// Only the style `custom` supports a server that keeps the position itself. In all other styles, the position must
+    /// change.
     @Test func repeatedCursorIsAnError() throws {
         let demo = try Demo()
         let error = #expect(throws: NightjarError.self) {
@@ -150,7 +151,7 @@ import Testing
                 }
             }
             #expect(ids == (1...100).map { $0 * 1000 })
-            #expect(failures <= 3, "what fails ahead is tried again without a word")
+            #expect(failures <= 3, "failed prefetches are repeated without an error")
         }
     }
 
@@ -175,7 +176,7 @@ import Testing
         }
         var options = Pagination(.guess)
         options.allowedOrigins = ["http://127.0.0.1:\(other.port)"]
-        // The other server has a list with the same name, which its first request creates.
+        // The first request to the other server creates a list with the same name.
         let ids = try traversal(api, target, options)
         #expect(ids == (1...20).map { $0 * 1000 })
     }
@@ -199,7 +200,7 @@ import Testing
         }
     }
 
-    /// The budget is 60 %; the rest is a margin for busy machines.
+    /// The target is 60 % of the sequential time. The test allows 80 % for busy machines.
     @Test func pagesArePrefetchedWhileOthersAreConsumed() throws {
         let demo = try Demo()
         let api = try demo.client()

@@ -3,16 +3,16 @@ import Nightjar
 import NightjarTestSupport
 import Testing
 
-/// A proxy that is a scripted peer: what it receives, and how its responses are handled.
+/// Requests through proxies that are scripted peers.
 @Suite struct ProxyTests {
-    private let login = "user:p%40ss@"
+    private let userInfo = "user:p%40ss@"
     private let credentials = "Basic dXNlcjpwQHNz"
 
     @Test func httpRequestHasTheAbsoluteForm() throws {
         let proxy = try ScriptedPeer([
             [.expectRequest, .respond(body: "from afar"), .expectRequest, .respond(body: "2")]
         ])
-        let client = try client(through: "http://\(login)127.0.0.1:\(proxy.port)")
+        let client = try client(through: "http://\(userInfo)127.0.0.1:\(proxy.port)")
         #expect(try client.sendBlocking(Request(.get, "http://origin.test/a?b=c")).text == "from afar")
         #expect(try client.sendBlocking(Request(.get, "http://origin.test/2")).text == "2")
         let request = try #require(proxy.requests.first)
@@ -23,7 +23,7 @@ import Testing
         #expect(proxy.failures == [])
     }
 
-    /// A connection through a proxy could serve every http origin; it serves only one, as if the proxy did not exist.
+    /// A connection to a proxy could carry requests for any http origin, but the client uses it for one origin only.
     @Test func originsDoNotShareConnections() throws {
         let proxy = try ScriptedPeer([[.expectRequest, .respond()]], repeatsLast: true)
         let client = try client(through: "127.0.0.1:\(proxy.port)")
@@ -38,14 +38,14 @@ import Testing
         let proxy = try ScriptedPeer([
             [.expectHead, .send("HTTP/1.1 200 Connection established\r\n\r\n"), .relay(to: origin.port)]
         ])
-        let client = try client(through: "http://\(login)127.0.0.1:\(proxy.port)")
+        let client = try client(through: "http://\(userInfo)127.0.0.1:\(proxy.port)")
         let url = "https://localhost:\(origin.port)"
         #expect(try client.sendBlocking(Request(.get, url + "/")).text == "one")
         #expect(try client.sendBlocking(Request(.get, url + "/2")).text == "two")
-        let requested =
+        let connectHead =
             "CONNECT localhost:\(origin.port) HTTP/1.1\r\nHost: localhost:\(origin.port)\r\n"
             + "Proxy-Authorization: \(credentials)\r\nUser-Agent: nightjar/0.1.0\r\n\r\n"
-        #expect(String(decoding: proxy.received(0).prefix(requested.utf8.count), as: UTF8.self) == requested)
+        #expect(String(decoding: proxy.received(0).prefix(connectHead.utf8.count), as: UTF8.self) == connectHead)
         #expect(origin.requests.first?.target == "/")
         #expect(origin.requests.first?["proxy-authorization"] == nil)
         #expect(origin.handshake(0)?.serverName == "localhost")
@@ -66,21 +66,22 @@ import Testing
         #expect(proxy.requests(1).first?.target == "http://origin.test/")
     }
 
-    /// The proxy is not trusted: its certificate proves nothing about the origin.
+    /// The proxy is not trusted, so the certificate must match the origin and not the proxy.
     @Test func certificateOfTheOriginIsVerifiedAgainstItsName() throws {
         let origin = try ScriptedPeer([[.expectRequest, .respond()]], tls: PeerTLS())
         let proxy = try ScriptedPeer([[.expectHead, .send("HTTP/1.1 200 OK\r\n\r\n"), .relay(to: origin.port)]])
         let error = try failure(
             client(through: "http://localhost:\(proxy.port)"), Request(.get, "https://origin.test/"))
         #expect(error.kind == .tls)
-        #expect(error.message.hasPrefix("the certificate of origin.test:443 is for another host"), "\(error.message)")
+        #expect(
+            error.message.hasPrefix("the certificate of origin.test:443 does not match the host"), "\(error.message)")
         #expect(origin.requests.isEmpty)
     }
 
     @Test func untrustedProxyReceivesNoRequest() throws {
         let proxy = try ScriptedPeer([[.expectClose]], repeatsLast: true, tls: PeerTLS(.selfSigned))
         for url in ["http://origin.test/", "https://origin.test/"] {
-            let error = try failure(client(through: "https://\(login)localhost:\(proxy.port)"), Request(.get, url))
+            let error = try failure(client(through: "https://\(userInfo)localhost:\(proxy.port)"), Request(.get, url))
             #expect(error.kind == .tls)
             let place = "the proxy https://localhost:\(proxy.port)"
             #expect(error.message.hasPrefix("the certificate of \(place) is not trusted"), "\(error.message)")
@@ -115,7 +116,7 @@ import Testing
         ]
         let proxy = try ScriptedPeer(
             [rejected + [.expectBytes(10), .send(granted), .relay(to: origin.port)]], repeatsLast: true)
-        let client = try client(through: "socks5://\(login)127.0.0.1:\(proxy.port)") {
+        let client = try client(through: "socks5://\(userInfo)127.0.0.1:\(proxy.port)") {
             $0.baseURL = "https://127.0.0.1:\(origin.port)"
         }
         #expect(try client.sendBlocking(Request(.get, "/")).text == "near")
@@ -138,14 +139,14 @@ import Testing
                 + "refused the connection")
     }
 
-    // MARK: Harm
+    // MARK: Failures
 
-    /// The error of an http and of an https request through a proxy that plays `script`.
+    /// Returns the errors of an http request and an https request through a proxy that runs `script`.
     private func errors(
-        _ script: [ScriptedPeer.Step], login: String = "", _ configure: (inout Configuration) -> Void = { _ in }
+        _ script: [ScriptedPeer.Step], userInfo: String = "", _ configure: (inout Configuration) -> Void = { _ in }
     ) throws -> (http: NightjarError, https: NightjarError) {
         let proxy = try ScriptedPeer([script], repeatsLast: true)
-        let client = try client(through: "http://\(login)127.0.0.1:\(proxy.port)", configure)
+        let client = try client(through: "http://\(userInfo)127.0.0.1:\(proxy.port)", configure)
         let http = try failure(client, Request(.get, "http://origin.test/"))
         let https = try failure(client, Request(.get, "https://origin.test/"))
         client.close()
@@ -169,10 +170,10 @@ import Testing
                     " requires authentication, by \"Basic\" (407); add a user name and password to its URL"),
                 "\(error.message)")
         }
-        let known = try errors([.expectRequest, requests], login: login)
+        let known = try errors([.expectRequest, requests], userInfo: userInfo)
         for error in [known.http, known.https] {
             #expect(error.kind == .connect)
-            #expect(error.message.hasSuffix(" rejected the user name and password (407)"))
+            #expect(error.message.hasSuffix(" rejected the user name and password (407); correct them in its URL"))
         }
     }
 
@@ -227,7 +228,7 @@ import Testing
         #expect(error.kind == .protocol)
     }
 
-    /// The proxy's part ends when the tunnel is open: a later handshake failure is the origin's.
+    /// After the tunnel is open, the proxy only relays, so a failed handshake is an error of the origin.
     @Test(arguments: ["http", "socks5h"]) func tlsFailureInATunnelNamesTheOrigin(kind: String) throws {
         let opens: [ScriptedPeer.Step] =
             kind == "http"
@@ -246,7 +247,7 @@ import Testing
     @Test func unreachableProxyIsNamed() throws {
         let port = try Ports.refused()
         let error = try failure(
-            client(through: "http://\(login)127.0.0.1:\(port)"), Request(.get, "https://origin.test/"))
+            client(through: "http://\(userInfo)127.0.0.1:\(port)"), Request(.get, "https://origin.test/"))
         #expect(error.kind == .connect)
         #expect(
             error.message
@@ -263,7 +264,7 @@ import Testing
         let queue = CompletionQueue()
         defer { queue.close() }
         try client.start(Request(.get, "https://origin.test/"), on: queue, TaskHandlers { _, _ in })
-        try eventually("the proxy was asked") { requested.isOpen }
+        try eventually("the proxy received the request") { requested.isOpen }
         client.close()
         try eventually("the connection is closed") { proxy.endedCount == 1 }
     }

@@ -4,7 +4,7 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// Gzip-encoded bodies, decoded by another program.
+/// Compressed request bodies, decoded with gzip(1).
 @Suite struct RequestCompressionTests {
     private let folder: TemporaryDirectory
     private let text = String(repeating: "It was a dark and stormy night. ", count: 20_000)
@@ -82,7 +82,7 @@ import Testing
                 return part.isEmpty ? .end : .bytes(ByteBuffer(bytes: part))
             }
         }
-        // A known length is not that of the encoded body.
+        // `length` is the length before compression, so the body is chunked.
         _ = try client.sendBlocking(request(.stream(length: size)), handlers: handlers)
         #expect(try gunzip(peer.requests[0].body) == bytes)
         #expect(peer.requests[0]["transfer-encoding"] == "chunked")

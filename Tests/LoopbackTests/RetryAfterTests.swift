@@ -2,9 +2,9 @@ import Nightjar
 import NightjarTestSupport
 import Testing
 
-/// The effect of Retry-After, and disabling it.
+/// Retry-After, and the option to ignore it.
 @Suite struct RetryAfterTests {
-    private func waits(_ status: String, _ value: String) -> ScriptedPeer.Step {
+    private func respondWithRetryAfter(_ status: String, _ value: String) -> ScriptedPeer.Step {
         .respond(status, headers: ["Retry-After: \(value)"])
     }
 
@@ -16,11 +16,14 @@ import Testing
         }
     }
 
-    /// An unavailable resource does not block other resources of its origin.
+    /// An unavailable resource does not block other resources of the same origin.
     @Test(arguments: ["503 Service Unavailable", "429 Too Many Requests"])
     func longPauseAppliesToItsResource(refusal: String) throws {
         let peer = try ScriptedPeer([
-            [.expectRequest, waits(refusal, "86400"), .untilClosed([.expectRequest, .respond(body: "ok")])]
+            [
+                .expectRequest, respondWithRetryAfter(refusal, "86400"),
+                .untilClosed([.expectRequest, .respond(body: "ok")]),
+            ]
         ])
         let api = try client(of: peer)
         #expect(status(api, "/down") == String(refusal.prefix(3)))
@@ -35,7 +38,10 @@ import Testing
 
     @Test func short503PausesOnlyItsResource() throws {
         let peer = try ScriptedPeer([
-            [.expectRequest, waits("503 Busy", "1"), .untilClosed([.expectRequest, .respond(body: "ok")])]
+            [
+                .expectRequest, respondWithRetryAfter("503 Busy", "1"),
+                .untilClosed([.expectRequest, .respond(body: "ok")]),
+            ]
         ])
         let api = try client(of: peer)
         let start = ContinuousClock.now
@@ -50,7 +56,10 @@ import Testing
     func absurdValueIsIgnored(value: String) throws {
         for refusal in ["429 Too Many Requests", "503 Busy"] {
             let peer = try ScriptedPeer([
-                [.expectRequest, waits(refusal, value), .untilClosed([.expectRequest, .respond(body: "ok")])]
+                [
+                    .expectRequest, respondWithRetryAfter(refusal, value),
+                    .untilClosed([.expectRequest, .respond(body: "ok")]),
+                ]
             ])
             let api = try client(of: peer)
             #expect(status(api, "/a") == String(refusal.prefix(3)))
@@ -58,11 +67,12 @@ import Testing
         }
     }
 
-    /// The option of the client and of a call.
+    /// The option can be set for a client and for a call.
     @Test(arguments: ["429 Too Many Requests", "503 Busy"], ["20", "3600"])
     func disabledOptionIgnoresPauses(refusal: String, value: String) throws {
         let script: [ScriptedPeer.Step] = [
-            .expectRequest, waits(refusal, value), .untilClosed([.expectRequest, .respond(body: "ok")]),
+            .expectRequest, respondWithRetryAfter(refusal, value),
+            .untilClosed([.expectRequest, .respond(body: "ok")]),
         ]
         let peer = try ScriptedPeer([script, script])
         let careless = try client(of: peer) { try? $0.merge(json: #"{"respect_retry_after": false}"#) }
@@ -79,13 +89,16 @@ import Testing
         }
         try hasty.merge(json: #"{"respect_retry_after": false}"#)
         #expect(try careful.sendBlocking(hasty).status == 200)
-        // Its success has ended the pause for all.
+        // The successful call has ended the pause for all calls.
         #expect(status(careful, "/a") == "200")
     }
 
     @Test func disabledOptionAppliesToRetries() throws {
         let peer = try ScriptedPeer([
-            [.expectRequest, waits("503 Busy", "30"), .untilClosed([.expectRequest, .respond(body: "ok")])]
+            [
+                .expectRequest, respondWithRetryAfter("503 Busy", "30"),
+                .untilClosed([.expectRequest, .respond(body: "ok")]),
+            ]
         ])
         let api = try client(of: peer) {
             $0.retry.maximumAttempts = 2

@@ -21,7 +21,7 @@ import Testing
         handlers.body = { _, bytes in received.withLock { $0 += bytes.readableBytes } }
         handlers.creditsAreManual = true
         let task = try client.start(Request(.get, "/"), on: queue, handlers)
-        // Nothing is consumed: the received data is bounded, and a pause by the consumer does not count as idle time.
+        // Until the consumer reads, the amount of received data stays bounded, and the idle timeout does not expire.
         var last = -1
         while received.withLock({ $0 }) != last {
             last = received.withLock { $0 }
@@ -67,7 +67,7 @@ import Testing
         #expect(peer.failures == [])
     }
 
-    /// An unread response that is released closes its connection, for which the next call waits.
+    /// Releasing an unread response closes its connection. The next call waits, because the limit is one connection.
     @Test func droppedResponseReleasesItsConnection() async throws {
         let peer = try ScriptedPeer([
             [.expectRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123"), .expectClose],

@@ -1,5 +1,6 @@
 import NIOCore
 import Nightjar
+import NightjarHTTP
 import NightjarTestSupport
 import Testing
 
@@ -11,7 +12,7 @@ import Testing
 
     private func client(_ configure: (inout Configuration) -> Void) throws -> Client {
         var configuration = Configuration.loopback
-        // No proxy is used for a local socket.
+        // The proxy is unreachable, so the tests fail if the client uses a proxy for a Unix socket.
         configuration.transport.proxy.source = .address(try ProxyAddress("http://127.0.0.1:\(Ports.refused())"))
         configuration.transport.certificateAuthorityFile = try TestCertificates.shared().authority
         configure(&configuration)
@@ -80,7 +81,7 @@ import Testing
         #expect(peer.requests.last?["authorization"] == "Bearer x")
     }
 
-    /// A URL from elsewhere must not lead to a local daemon.
+    /// A URL from an untrusted source must not give access to a local daemon.
     @Test func requestsCannotNameASocket() throws {
         let client = try client { $0.baseURL = "http://h" }
         let error = try failure(client, Request(.get, "http+unix://\(encodedPath)/"))
@@ -88,7 +89,7 @@ import Testing
         #expect(error.message == "the scheme \"http+unix\" is not http or https; only base_url can name a socket")
     }
 
-    /// `http://localhost/` is not the origin of a socket's client.
+    /// The client's Authorization field must not be sent to a TCP port of localhost.
     @Test func localhostIsAnotherOrigin() throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond()]], at: path)
         let client = try client {

@@ -11,7 +11,7 @@ import Testing
 
     init() throws { folder = try TemporaryDirectory() }
 
-    /// Bytes without a short period, so that parts in a wrong order are detected.
+    /// Returns random bytes, so the tests detect parts in the wrong order.
     private func content(_ count: Int) -> [UInt8] {
         var random = SeededRandom(seed: UInt64(count))
         return random.bytes(count)
@@ -19,7 +19,7 @@ import Testing
 
     private func write(_ name: String, _ bytes: [UInt8]) throws -> String { try folder.write(name, Bytes(bytes)) }
 
-    /// A request without an expectation, because these peers do not respond to one.
+    /// Returns a PUT request without Expect, because most peers in these tests do not send a 100 response.
     private func put(_ body: RequestBody, to target: String = "/") -> Request {
         var request = Request(.put, target)
         request.body = body
@@ -66,7 +66,7 @@ import Testing
         #expect(peer.requests.map { $0["content-type"] } == ["text/x-default", "image/x-mine"])
     }
 
-    /// The result of a call during which an event happens.
+    /// Starts a call, runs `event`, and returns the result of the call.
     private func outcome(
         of request: Request, _ client: Client, during event: () throws -> Void
     ) throws -> Result<Response, NightjarError> {
@@ -76,7 +76,7 @@ import Testing
         try event()
         while true {
             if let result = outcome.withLock({ $0 }) { return result }
-            guard queue.poll(timeout: .seconds(5)) > 0 else { throw ToolFailure(description: "it did not end") }
+            guard queue.poll(timeout: .seconds(5)) > 0 else { throw ToolFailure(description: "the call did not end") }
         }
     }
 
@@ -115,7 +115,7 @@ import Testing
 
     // MARK: Files that change
 
-    /// Sends a sparse file of 64 MiB, and changes it when a part of it has arrived.
+    /// Sends a sparse file of 64 MiB, changes it after the first 100,000 bytes have arrived, and returns the error.
     private func failureOfAChange(
         of body: (String) throws -> RequestBody, _ change: (String) -> Void
     ) throws -> (NightjarError, ScriptedPeer, path: String) {
@@ -133,7 +133,7 @@ import Testing
             changed.open()
         }
         guard case .failure(let error) = outcome else {
-            throw ToolFailure(description: "it received a response")
+            throw ToolFailure(description: "the call received a response")
         }
         try eventually("the connection is closed") { peer.endedCount == 1 }
         return (error, peer, path)
@@ -151,7 +151,9 @@ import Testing
         #expect(error.phase == .send)
         #expect(error.requestMayHaveBeenProcessed)
         #expect(error.message.hasPrefix("the file \"\(path)\" has only "))
-        #expect(error.message.hasSuffix(" of 67108864 bytes; it was truncated while it was being sent"))
+        #expect(
+            error.message.hasSuffix(
+                " of 67108864 bytes; it is shorter than declared, or was truncated while it was sent"))
         #expect(peer.received(0).count < 64 << 20)
         #expect(!String(decoding: peer.received(0).suffix(200), as: UTF8.self).contains("--"))
         #expect(peer.failures == [])
@@ -167,11 +169,11 @@ import Testing
         var request = put(.file(path: path))
         request.expectsContinue = true
         let outcome = try outcome(of: request, client) {
-            // The file was measured, and is deleted before its turn.
+            // The file is deleted after its size was read and before its content is sent.
             #expect(unlink(path) == 0)
             vanished.open()
         }
-        guard case .failure(let error) = outcome else { throw ToolFailure(description: "it received a response") }
+        guard case .failure(let error) = outcome else { throw ToolFailure(description: "the call received a response") }
         #expect(error.kind == .invalidRequest)
         #expect(error.message == "the file \"\(path)\" to send cannot be opened: No such file or directory")
         try eventually("the connection is closed") { peer.endedCount == 1 }
@@ -196,7 +198,7 @@ import Testing
             try folder.write("growing", Bytes(content(1000) + content(5000)))
             grown.open()
         }.get()
-        // The connection serves the next request, so not a byte too many was sent.
+        // The next request uses the same connection, so exactly the announced length was sent.
         _ = try client.sendBlocking(put(.bytes(ByteBuffer(string: "next"))))
         #expect(peer.connectionCount == 1)
         #expect(peer.requests.last?.bodyText == "next")
@@ -256,7 +258,7 @@ import Testing
 
     // MARK: The wire
 
-    /// The parts of a form sent by Nightjar and by curl, with the boundaries made equal.
+    /// The bodies of Nightjar and of curl are equal except for the boundary.
     @Test func formEqualsThatOfCurl() throws {
         let photo = try write("ph\"oto ü.png", content(200_000))
         let empty = try write("empty.txt", [])
@@ -281,11 +283,11 @@ import Testing
                 "empty=@\(empty);type=application/x-nothing;filename=größe.bin", "http://127.0.0.1:\(peer.port)/",
             ])
         #expect(result.status == 0, "\(result.errors)")
-        let (ours, external) = (peer.requests[0], try #require(peer.requests.last))
+        let (ours, curls) = (peer.requests[0], try #require(peer.requests.last))
         #expect(peer.requests.count == 2)
-        let boundary = try #require(external["content-type"]?.split(separator: "=").last)
-        #expect(external["content-type"] == "multipart/form-data; boundary=\(boundary)")
-        let translated = replacing(external.body, Array(boundary.utf8), with: Array(form.boundary.utf8))
+        let boundary = try #require(curls["content-type"]?.split(separator: "=").last)
+        #expect(curls["content-type"] == "multipart/form-data; boundary=\(boundary)")
+        let translated = replacing(curls.body, Array(boundary.utf8), with: Array(form.boundary.utf8))
         #expect(ours.body == translated)
         #expect(ours["content-length"] == String(ours.body.count))
     }

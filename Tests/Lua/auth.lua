@@ -113,7 +113,7 @@ testing.test("digest authentication proves both sides, and uses the nonce of the
   end
 end)
 
-testing.test("basic credentials, keys and tokens that do not expire are sent as they are", function(t)
+testing.test("basic credentials, keys and tokens that do not expire are sent unchanged", function(t)
   t:equal(client({ type = "basic", user = "demo", password = "secret" }):get("/v1/basic").json.user, "demo")
   t:equal(client({ type = "api_key", key = "demo-key" }):get("/v1/api-key").json["in"], "header")
   t:equal(client({ type = "api_key", key = "demo-key", query = "api_key" }):get("/v1/api-key").json["in"], "query")
@@ -173,7 +173,7 @@ end)
 
 testing.test("invalid results and errors of a provider fail the call, but keep the login", function(t)
   local ended = 0
-  local kept_text = "token refresh failed: the server refused; the login is kept: "
+  local kept_text = "the token was not refreshed and the login is kept: the token provider failed: "
   local respond
   local api = client {
     type = "bearer", provider = function() return respond() end, on_login_required = function() ended = ended + 1 end,
@@ -397,7 +397,7 @@ testing.test("an endpoint sends the credentials of the schemes that it names", f
   fails("invalid_request",
     'endpoint "nobody": authentication is required by "key" and "missing", or by "other", '
       .. 'and the client has credentials for '
-      .. '"key", "oauth", "sid", "token"; set them in the option auth.schemes', several.endpoints.nobody)
+      .. '"key", "oauth", "sid", "token"; set the required credentials in the option auth.schemes', several.endpoints.nobody)
   t:equal(several.endpoints.me().json.client_id, "demo")
   t:equal(asked_scope(), "read")
   t:equal(auth_counts().client_credentials, 1)

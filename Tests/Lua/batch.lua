@@ -54,7 +54,7 @@ end)
 
 testing.test("the first failure cancels running requests, starts no more, and names the request", function(t)
   local untouched = requests "/v1/articles/7"
-  -- The failing request is sent when the server has received the others. Otherwise its response could arrive before
+  -- The failing request is sent after the server has received the others. Otherwise its response could arrive before
   -- they can be cancelled.
   local list = { slow("stop", 60000), slow("stop", 60000), "/status/503", concurrency = 3 }
   for i = 4, 30 do list[i] = "/v1/articles/7" end
@@ -197,7 +197,7 @@ testing.test("nightjar.map with collect_errors can be cancelled", function()
   cancel(task)
 end)
 
-testing.test("of 10,000 requests, only the responses are kept", { timeout = 300 }, function(t)
+testing.test("a batch of 10,000 requests keeps only the responses", { timeout = 300 }, function(t)
   local many = {}
   for i = 1, 10000 do many[i] = { path = "/v1/articles/" .. i % 5 + 1, method = "HEAD" } end
   many.concurrency = 32

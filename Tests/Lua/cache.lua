@@ -322,11 +322,11 @@ end)
 
 testing.test("put refuses responses that cannot be stored", function()
   local cache = api.cache
-  check.fails("invalid_argument", "the response cannot be stored: the response says no-store",
+  check.fails("invalid_argument", "the response cannot be stored: the response has no-store",
     function() cache:put("/", { headers = { ["Cache-Control"] = "no-store" } }) end)
-  check.fails("invalid_argument", "the response cannot be stored: the request says no-store",
+  check.fails("invalid_argument", "the response cannot be stored: the request has no-store",
     function() cache:put("/", { body = "" }, { headers = { ["Cache-Control"] = "no-store" } }) end)
-  check.fails("invalid_argument", "the response cannot be stored: its status is not cacheable",
+  check.fails("invalid_argument", "the response cannot be stored: the status of the response is not cacheable",
     function() cache:put("/", { status = 100 }) end)
   check.fails("invalid_request",
     "the value of header \"A\" contains a control character such as CR, LF or NUL; remove it",

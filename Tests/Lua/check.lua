@@ -1,12 +1,12 @@
 -- Shared functions of the test scripts: require "check".
 local check = {}
 
--- a and b are equal (==).
+-- Checks that a and b are equal (==).
 function check.equal(a, b)
   if a ~= b then error(("got %s, expected %s"):format(tostring(a), tostring(b)), 2) end
 end
 
--- f(...) raises an error object of this kind with exactly this message.
+-- Checks that f(...) raises an error object of this kind with exactly this message.
 function check.fails(kind, message, f, ...)
   local ok, err = pcall(f, ...)
   if ok then error("no error was raised; expected " .. message, 2) end
@@ -18,7 +18,7 @@ function check.fails(kind, message, f, ...)
   return err
 end
 
--- f(...) raises a plain message, as for invalid use.
+-- Checks that f(...) raises a string with this message, as for invalid use.
 function check.misuse(message, f, ...)
   return check.fails("string", message, f, ...)
 end

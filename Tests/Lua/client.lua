@@ -137,7 +137,7 @@ testing.test("an error without a response has its kind and phase", function(t)
   local nowhere = nightjar.client { base_url = "http://127.0.0.1:1", retry = false }
   err = select(2, nightjar.try(nowhere.get, nowhere, "/"))
   t:equal(err.kind, "connect")
-  fails("invalid_url", "the target is a path, but there is no base URL; set base_url, or use an absolute URL",
+  fails("invalid_url", "the target is relative, but there is no base URL; set base_url, or use an absolute URL",
     function() nightjar.client():get("/") end)
 end)
 
@@ -162,7 +162,10 @@ testing.test("messages for invalid use name the function, the expected type and 
       function() api:post("/", { json = 1, body = "x" }) end },
     { "post: body must be a string, a function or { each = FUNCTION }, got number",
       function() api:post("/", { body = 1 }) end },
-    { "get: expect must be a status from 100 to 999 or a list of them", function() api:get("/", { expect = 20 }) end },
+    {
+      "get: expect must be a status from 100 to 999 or a list of statuses",
+      function() api:get("/", { expect = 20 }) end,
+    },
     { "get: timeout must be a number of seconds or false, got string", function() api:get("/", { timeout = "1" }) end },
     { "get: unknown option 'timeout.totl'; did you mean 'timeout.total'?",
       function() api:get("/", { timeout = { totl = 1 } }) end },

@@ -172,7 +172,7 @@ testing.test("an automatic clock moves to the next deadline whenever all tasks w
   happened(t, "1 2 3")
   t:equal(table.concat(results, " "), "3 1 2")
   t:equal(auto:now(), 86400 + 3 * 3600)
-  -- Advancing by an hour takes an hour in this mode too.
+  -- Advancing an automatic clock by an hour moves it by exactly an hour.
   auto:advance(3600)
   t:equal(auto:now(), 86400 + 4 * 3600)
 end)

@@ -54,7 +54,7 @@ testing.test("a cookie of a redirect is sent with the next request; each redirec
   t:equal(names(), "hop=2 one=1 two=2")
 end)
 
-testing.test("a call with cookies = false neither sends nor stores any, and a Cookie field replaces them", function(t)
+testing.test("a call with cookies = false neither sends nor stores cookies, and a Cookie field replaces the stored cookies", function(t)
   api:get("/cookies/set", { query = { raw = { "hop=2; Path=/", "one=1; Path=/", "two=2; Path=/" } } })
   t:equal(#api:get("/cookies", { cookies = false }).json.fields, 0)
   api:get("/cookies/set", { cookies = false, query = { name = "no", value = "1", path = "/" } })

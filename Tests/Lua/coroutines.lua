@@ -78,7 +78,7 @@ case("other code can neither resume nor close a waiting coroutine, and does not 
   t:equal(table.concat({ select(2, waiter:join()) }), "done")
 end)
 
-case("the same applies to each coroutine that the wait passes through", function(t)
+case("other code can neither resume nor close a coroutine that a wait passes through", function(t)
   local middle = coroutine.create(function() return coroutine.wrap(function() nap() return "deep" end)() end)
   local waiter = nightjar.spawn(coroutine.resume, middle)
   nightjar.sleep(0)

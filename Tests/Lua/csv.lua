@@ -37,7 +37,7 @@ testing.test("parses rows with any line ends, and quoted fields", function(t)
   parses(t, "\r\n\n\na\r\n\r\nb\n\n", '[["a"],["b"]]')
 end)
 
-testing.test("input that begins like a byte order mark, and ends, is a field", function(t)
+testing.test("an incomplete byte order mark is a field", function(t)
   local left, is_over = { "\xEF" }, false
   local row = csv.rows(function()
     t:falsy(is_over, "called again after the end")

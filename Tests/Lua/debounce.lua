@@ -25,7 +25,7 @@ testing.test("debounce runs once, when there was no call for the given time, wit
   has_run(t, "")
   f "a"
   nightjar.sleep(0.012)
-  f "b" -- delays it
+  f "b" -- delays the run
   nightjar.sleep(0.012)
   has_run(t, "")
   nightjar.sleep(0.03)

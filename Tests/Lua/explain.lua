@@ -10,7 +10,7 @@ local function flaky(name, times) return { query = { key = run .. name, times = 
 testing.test("most calls have nothing to explain", function(t)
   local res = api:get "/echo"
   t:equal(#res:explain(), 0)
-  t:equal(tostring(res:explain()), "no decisions: the first response was returned")
+  t:equal(tostring(res:explain()), "no decisions: the first result was returned")
   t:equal(res.source, "network")
   t:equal(res.attempts, 1)
   t:equal(res.idempotency_key, nil)

@@ -1,5 +1,5 @@
--- Finalizers, which run at any allocation, even while a call reads a table. Their changes neither move nor free what is
--- being read: a call sees a table as it was at one moment. Needs no server.
+-- Finalizers run at any allocation, even while a call reads a table. A call must see the table as it was at one moment, and
+-- must not access values that a finalizer has freed. Needs no server.
 local nightjar = require "nightjar"
 local testing = require "nightjar.testing"
 
@@ -13,7 +13,7 @@ local function with_finalizers(change, f)
       again()
     end })
   end
-  -- Also if f fails.
+  -- Restores the collector even if f fails.
   local restorer <close> = setmetatable({}, { __close = function()
     runs = false
     collectgarbage("incremental", 200, 100, 13)

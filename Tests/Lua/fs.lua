@@ -223,7 +223,7 @@ test("the garbage collector deletes an unreferenced temporary folder", function(
   t:equal(fs.exists(kept), false)
 end)
 
-test("several operations run at once", function(t)
+test("several operations run concurrently", function(t)
   local numbers = {}
   for number = 1, 100 do numbers[number] = number end
   nightjar.map(numbers, function(number)

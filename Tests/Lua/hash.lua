@@ -18,7 +18,7 @@ local digests = {
 }
 for _, row in ipairs(digests) do
   local name, section, digest = row[1], row[2], row[3]
-  test(("%s of \"abc\", at once and in parts (%s)"):format(name, section), function(t)
+  test(("%s of \"abc\", whole and in parts (%s)"):format(name, section), function(t)
     t:equal(hash[name] "abc", digest)
     t:equal(hash[name]("abc", "bytes"), hash.unhex(digest))
     local running = hash.new(name)
@@ -51,7 +51,7 @@ for _, row in ipairs(authenticated) do
   test(("hmac: %s"):format(section), function(t) t:equal(hash.hmac(name, key, text), digest) end)
 end
 
-test("hmac in parts equals hmac at once", function(t)
+test("the HMAC of the parts of a text equals the HMAC of the whole text", function(t)
   t:equal(hash.new("sha256", "Jefe"):update("what do ya want "):update("for nothing?"):finish(),
     hash.hmac("sha256", "Jefe", "what do ya want for nothing?"))
 end)

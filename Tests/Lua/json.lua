@@ -6,7 +6,7 @@ local test, misuse, fails = testing.test, check.misuse, check.fails
 local encode, decode = nightjar.json.encode, nightjar.json.decode
 local same = check.equal -- identity; t:equal compares tables by content
 
--- The section of RFC 8259, what the texts are, and the texts.
+-- Each entry has the section of RFC 8259, a description, and the texts.
 local valid = {
   { "3", "the literal names", "null", "true", "false" },
   { "4", "objects", "{}", '{"a":{"b":[null]}}' },
@@ -24,13 +24,13 @@ for _, row in ipairs(valid) do
   end)
 end
 
--- The section of RFC 8259, what the text has, the message and the text.
+-- Each entry has the section of RFC 8259, a description, the message and the text.
 local invalid = {
   { "2", "no value", "expected a value but the text ends at line 1 column 1", "" },
   { "2", "two values", "unexpected data after the value at line 1 column 3", "1 2" },
   { "4", "no comma between members", "expected ',' or '}' at line 3 column 3", '{\n  "a": 1\n  "b": 2}' },
   { "4", "a comma after the last member", "expected a name in quotes at line 1 column 8", '{"a":1,}' },
-  { "6", "a number that is too large", "number out of the range of a double at line 1 column 1", "1e999" },
+  { "6", "a number that is too large", "a number is out of the range of a double at line 1 column 1", "1e999" },
   { "8.1", "invalid UTF-8", "invalid UTF-8 at line 1 column 2", '"\xff"' },
   { "8.1", "several byte order marks", "expected a value at line 1 column 4", ("\xEF\xBB\xBF"):rep(1000000) },
   { "9", "1025 levels that are not closed",
@@ -216,7 +216,7 @@ local document = decode
   '{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\\\j":5,"k\\"l":6," ":7,"m~n":8,"01":9}'
 local pointer = nightjar.json.pointer
 
--- The section of RFC 6901, the pointer and its value in the document. Most are the examples of section 5.
+-- Each entry has the section of RFC 6901, the pointer and its value in the document. Most are examples of section 5.
 local pointers = {
   { "5", "/foo/0", "bar" },
   { "4", "/foo/1", "baz" },

@@ -1,4 +1,4 @@
--- Ten thousand coroutines that wait at once. Needs the demo API.
+-- Ten thousand coroutines that wait concurrently. Needs the demo API.
 local nightjar = require "nightjar"
 local testing = require "nightjar.testing"
 local test = testing.test

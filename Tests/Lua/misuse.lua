@@ -1,4 +1,4 @@
--- Every function with every type of value for every argument: the result is a value or a clear error.
+-- Calls every function with every type of value for every argument. The result must be a value or a clear error.
 -- Needs the demo API.
 local nightjar = require "nightjar"
 local testing = require "nightjar.testing"
@@ -65,7 +65,7 @@ for name, object in pairs {
   functions["compare " .. name] = function(other) return object == other, object < other end
   local meta = debug.getmetatable(object)
   for event, method in pairs(type(meta) == "table" and meta or {}) do
-    -- __gc is called only by the garbage collector. All others can be reached with debug.
+    -- A script can reach the metamethods with debug. __gc and __close would end objects that other calls use.
     if type(method) == "function" and event ~= "__gc" and event ~= "__close" then functions[name .. event] = method end
   end
 end
@@ -87,7 +87,7 @@ local function try(name, ...)
   end
 end
 
--- The calls of log functions print nothing.
+-- Turns the log off, so that calls of log functions print nothing.
 local level = nightjar.log.level()
 testing.before(function() nightjar.log.set_level "off" end)
 testing.after(function() nightjar.log.set_level(level) end)

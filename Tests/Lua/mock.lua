@@ -220,7 +220,7 @@ test("the same seed loses the same calls", function(t)
   t:truthy(first:find "%." and first:find "x", first)
 end)
 
--- The interpreter that runs this script. A host program has none.
+-- The interpreter that runs this script, or nil in a host program.
 local interpreter = arg and arg[-1]
 local options = { skip = not interpreter and "no interpreter runs this script" }
 

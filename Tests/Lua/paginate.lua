@@ -426,7 +426,7 @@ test("a list whose next page cannot be determined raises an error", function()
 end)
 
 test("invalid options of the style header raise an error", function()
-  fails("invalid_argument", "style header requires the option header: the response field that names the next page",
+  fails("invalid_argument", "style header requires the option header: the name of the field with the next page",
     function() api:paginate("/", { style = "header" }) end)
   fails("invalid_argument", 'request_header must be the name of a header field, got "a b"',
     function() api:paginate("/", { style = "header", header = "X", request_header = "a b" }) end)

@@ -5,7 +5,7 @@ local check = require "check"
 local test, misuse, fails = testing.test, check.misuse, check.fails
 local run, spawn = nightjar.process.run, nightjar.process.spawn
 
--- Larger than the buffer of a pipe.
+-- A text that is larger than the buffer of a pipe.
 local text = ("0123456789abcdef"):rep(64 * 1024)
 
 test("run returns the output and the status of a program", function(t)
@@ -91,7 +91,7 @@ test("a program that exceeds a time limit or an output limit is killed", functio
   t:truthy(os.time() - began < 30)
 end)
 
-test("many programs run at once", function(t)
+test("many programs run concurrently", function(t)
   local numbers = {}
   for number = 1, 30 do numbers[number] = number end
   local outputs = nightjar.map(numbers, function(number) return run { "echo", number }.stdout end, { concurrency = 10 })
@@ -157,7 +157,7 @@ local function is_alive(pid)
   status:close()
   return state ~= "Z"
 end
--- Whether a process with this ID exists, or is a zombie.
+-- Whether a process with this ID exists, even as a zombie.
 local function is_there(pid)
   local status = io.open("/proc/" .. pid .. "/stat")
   return status ~= nil and status:close()
@@ -252,7 +252,7 @@ test("after a cancelled read, the descriptor is no longer watched, and the next 
   end):join()
 end)
 
-test("cancelling ends a read that blocks, also after its task has waited for something else within it", function(t)
+test("cancelling a task ends its blocked read, even if a log function has waited during the read", function(t)
   nightjar.spawn(function()
     local child <close> = spawn { "sleep", 100, stdout = "pipe" }
     local logged = 0

@@ -99,7 +99,7 @@ test("the error of a timeout has its phase", function(t)
   end
 end)
 
--- For a client and for a call. nightjar.null selects the client's value or the default.
+-- The limits are disabled for a client and for a call. nightjar.null selects the client's value or the default.
 test("0, false and infinity disable a limit, and nightjar.null in a call does not change the client's", function(t)
   for _, none in ipairs {
     0, 0.0, false, math.huge, { idle = 0, total = 0 }, { idle = false, total = false },
@@ -146,8 +146,8 @@ test("invalid options raise an error that names the option", function()
   misuse("get: headers must be a table, got number", get { headers = 1 })
   misuse("get: body must be a string, a function or { each = FUNCTION }, got number", get { body = 1 })
   misuse("get: only one of json, form, multipart, file and body may be set", get { json = {}, body = "" })
-  misuse("get: expect must be a status from 100 to 999 or a list of them", get { expect = "2xx" })
-  misuse("get: expect must be a status from 100 to 999 or a list of them", get { expect = { 200, 99 } })
+  misuse("get: expect must be a status from 100 to 999 or a list of statuses", get { expect = "2xx" })
+  misuse("get: expect must be a status from 100 to 999 or a list of statuses", get { expect = { 200, 99 } })
   misuse("get: timeout must be between 0 and 3153600000 seconds, got -1", get { timeout = -1 })
   misuse("get: timeout must be between 0 and 3153600000 seconds, got nan", get { timeout = 0 / 0 })
   misuse("get: timeout.total must be between 0 and 3153600000 seconds, got 1e+300", get { timeout = { total = 1e300 } })
@@ -159,7 +159,7 @@ test("invalid options raise an error that names the option", function()
 end)
 
 test("a method in the options, a missing path and a call without a colon raise an error", function()
-  misuse("get: the method is GET; use request for others", get { method = "PUT" })
+  misuse("get: the method is GET; use request for other methods", get { method = "PUT" })
   misuse("get: path must be the first argument, not an option", get { path = "/" })
   misuse("get: path must be a string, got no value", function() api:get() end)
   misuse("get: path must be a string, got table", function() api:get {} end)

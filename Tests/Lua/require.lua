@@ -4,7 +4,7 @@ local testing = require "nightjar.testing"
 local check = require "check"
 local test, equal, misuse = testing.test, check.equal, check.misuse
 local spawn, sleep = nightjar.spawn, nightjar.sleep
--- Debian's lua5.4 keeps its own require. With it, such a module blocks its task, and the others run.
+-- Debian's lua5.4 keeps its own require. A module that it loads blocks its task while it waits, and other tasks run.
 local is_ours = debug.getinfo(require, "S").what ~= "C"
 local ours = { skip = not is_ours and "the interpreter has its own require" }
 
@@ -106,7 +106,7 @@ local function shared()
   return function() return loads end
 end
 
-test("a module that another task is loading is waited for, and loaded once", ours, function(t)
+test("a task waits for a module that another task is loading, and the module is loaded once", ours, function(t)
   local loads = shared()
   local a, b, c = nightjar.all {
     function() return require "shared" end,
@@ -187,7 +187,7 @@ test("three hundred tasks wait for modules in chains, which Lua's own require co
   t:equal(sum, 300 // 10 * 55)
 end)
 
--- The interpreter that runs this script. A host program has none.
+-- The interpreter that runs this script, or nil in a host program.
 local interpreter = arg and arg[-1]
 local command = { skip = not (is_ours and interpreter) and "the nightjar command does not run this script" }
 

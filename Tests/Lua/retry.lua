@@ -97,7 +97,7 @@ test("two hundred orders over connections that are dropped: each order is create
   t:truthy(count.requests > 230, count.requests)
 end)
 
--- A callback that waits and returns the decision, and the descriptions that it has received.
+-- keep returns a callback that waits and returns `decision`. The callback adds the descriptions it receives to `requested`.
 local requested = {}
 local function keep(decision)
   requested = {}
@@ -171,7 +171,7 @@ test("a body from a function cannot be sent again", function(t)
   t:matches(tostring(err:explain()), "body")
 end)
 
--- Starts a body, and counts the starts.
+-- Returns a new body function, and counts the calls.
 local started = 0
 local function each()
   started = started + 1

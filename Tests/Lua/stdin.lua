@@ -6,7 +6,7 @@ local check = require "check"
 local misuse = check.misuse
 local process, fs = nightjar.process, nightjar.fs
 
--- The interpreter that runs this script. A host program without one skips the cases that start it.
+-- The interpreter that runs this script, or nil in a host program, which skips the cases that start an interpreter.
 local interpreter = arg and arg[-1]
 local options = { skip = not interpreter and "no interpreter runs this script" }
 local function test(name, f) testing.test(name, options, f) end

@@ -245,7 +245,7 @@ test("invalid arguments raise an error", function()
   misuse("bad argument #1 to 'join' (nightjar.task expected, got nil)", function() task.join(nil) end)
 end)
 
-test("ten thousand tasks run at once", function(t)
+test("ten thousand tasks run concurrently", function(t)
   local sum = 0
   local many = {}
   for i = 1, 10000 do many[i] = nightjar.spawn(function() nightjar.sleep(0.001 * (i % 5)) sum = sum + i end) end

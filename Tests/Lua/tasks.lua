@@ -248,7 +248,7 @@ test("where yielding is not possible, a wait blocks, and other tasks still run",
   t:equal((("ab"):gsub(".", function(letter) sleep(0.001) return letter:upper() end)), "AB")
 end)
 
-test("five thousand tasks run at once", function(t)
+test("five thousand tasks run concurrently", function(t)
   local sum = 0
   local many = {}
   for i = 1, 5000 do many[i] = spawn(function() sleep(0.001) sum = sum + i end) end
@@ -299,7 +299,7 @@ test("a task cannot join itself", function()
   end)
 end)
 
--- Each waits by blocking, and the C stack does not grow with them.
+-- Each handler blocks while it waits. The C stack must not grow with their number.
 test("two thousand cancelled tasks have <close> handlers that wait", function(t)
   local tasks, closed = {}, 0
   for index = 1, 2000 do
@@ -414,7 +414,7 @@ test("operations on the coroutines of completed tasks do not affect their parent
   end
 end)
 
-test("of several failures of tasks that are not joined, the parent gets the first", function()
+test("the parent gets the first of several failures of unjoined tasks", function()
   misuse("first", function()
     spawn(function()
       spawn(function() sleep(0.002) error("second", 0) end)
@@ -423,7 +423,7 @@ test("of several failures of tasks that are not joined, the parent gets the firs
   end)
 end)
 
-test("of several failures, the parent gets the first of a task that is not joined", function()
+test("of several failures, the parent gets the first one of an unjoined task", function()
   misuse("held", function()
     spawn(function()
       local one, two = spawn(error, "asked for", 0), spawn(error, "held", 0)
@@ -434,7 +434,7 @@ test("of several failures, the parent gets the first of a task that is not joine
   end)
 end)
 
-test("of many failures of tasks that are not joined, only the first is kept", function(t)
+test("of many failures of unjoined tasks, only the first is kept", function(t)
   local parent = spawn(function()
     local function fail(count)
       for _ = 1, count do spawn(error, "lost", 0) end

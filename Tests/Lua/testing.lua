@@ -4,9 +4,9 @@ local testing = require "nightjar.testing"
 local check = require "check"
 local misuse = check.misuse
 
--- The cases of this file register tests and run them with testing.run. That inner run has its own registration: the run
--- at the end of this file has taken the cases before the first of them runs. The cases use check.equal, because the
--- assertions of nightjar.testing are their subject.
+-- The cases of this file register tests and run them with testing.run. The run at the end of this file takes the cases
+-- before it starts them, so an inner run has only its own tests. The cases use check.equal, because they test the
+-- assertions of nightjar.testing.
 local equal = check.equal
 
 -- Runs the tests that `define` registers, and returns their results by name.

@@ -21,8 +21,8 @@ test("times are numbers, and integers if they have no fraction", function(t)
   t:equal(math.type(time.parse "1970-01-01T00:00:00Z"), "integer")
 end)
 
--- The section of RFC 3339, the text, the options and the time. The extensions are forms of ISO 8601 that RFC 3339 does
--- not have.
+-- Each entry has the section of RFC 3339, the text, the options and the time. The extensions are forms of ISO 8601 that
+-- RFC 3339 does not have.
 local times = {
   { "section 5.6", "2024-02-29T23:59:59.5+02:00", nil, 1709243999.5 },
   { "section 5.6, a space", "2024-02-29 12:00:00Z", nil, 1709208000 },

@@ -9,7 +9,7 @@ local function refused(message, f, ...) fails("decoding", message, f, ...) end
 
 -- --- Components ---
 
--- The section of RFC 3986, the URL and its components as JSON.
+-- Each entry has the section of RFC 3986, the URL and its components as JSON.
 local parsed = {
   { "3", "HTTPS://ada:p%40ss@Example.org:8443/a/b%20c;d?q=1&r#top",
     '{"fragment":"top","host":"example.org","password":"p@ss","path":"/a/b%20c;d","port":8443,"query":"q=1&r",'
@@ -36,7 +36,7 @@ test("build returns the text of a parsed URL", function(t)
   end
 end)
 
--- The section of RFC 3986, the components and the URL.
+-- Each entry has the section of RFC 3986, the components and the URL.
 local built = {
   { "2.1", { scheme = "https", host = "example.org", path = "/a b/ü", query = { page = 1, tag = { "x", "y&z" } },
     fragment = "é" }, "https://example.org/a%20b/%C3%BC?page=1&tag=x&tag=y%26z#%C3%A9" },
@@ -51,7 +51,7 @@ for _, row in ipairs(built) do
   end)
 end
 
--- The section of RFC 3986, the URL and the message.
+-- Each entry has the section of RFC 3986, the URL and the message.
 local host = "the URL's host or port is invalid; the host must be a name or an address (IPv6 in brackets), "
   .. "the port a number"
 local invalid = {
@@ -76,7 +76,7 @@ end)
 
 -- --- References ---
 
--- The section of RFC 3986, the reference and the target for the base http://a/b/c/d;p?q.
+-- Each entry has the section of RFC 3986, the reference and the target for the base http://a/b/c/d;p?q.
 local references = {
   { "5.4.1", "g:h", "g:h" },
   { "5.4.1", "g", "http://a/b/c/g" },
@@ -126,7 +126,7 @@ for _, row in ipairs(references) do
   end)
 end
 
--- The section of RFC 3986, the base, the reference and the target.
+-- Each entry has the section of RFC 3986, the base, the reference and the target.
 local bases = {
   { "5.2.3", "http://a", "b", "http://a/b" },
   { "5.2.2", "urn:x:y", "#z", "urn:x:y#z" },
@@ -196,7 +196,7 @@ test("invalid arguments raise an error that names the function", function()
   misuse("url.build: with a host, the path must begin with /", url.build, { host = "h", path = "a" })
   misuse("url.build: without a host, the path must not begin with //", url.build, { path = "//a" })
   misuse("url.build: a port requires a host", url.build, { port = 1 })
-  misuse("url.build: the host contains a colon but is not an IPv6 address; set the port with port", url.build,
+  misuse("url.build: the host contains a colon but is not an IPv6 address; set the port in the field 'port'", url.build,
     { host = "h:80" })
   misuse('url.build_query: the value of "a" is a table with names; it must be a list of values', url.build_query,
     { a = { b = 1 } })

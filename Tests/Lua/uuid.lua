@@ -34,7 +34,7 @@ test("a UUID can be created for a given time", function(t)
   t:truthy(uuid.v7(1) < uuid.v7(2))
 end)
 
--- The section of RFC 9562, the text, and what parse returns.
+-- Each entry has the section of RFC 9562, the text, and the results of parse.
 local parsed = {
   { "appendix A.6", "017F22E2-79B0-7CC3-98C4-DC0C0C07398F", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f", 7, 1645557742 },
   { "appendix A.3", "919108f7-52d1-4320-9bac-f847db4148a8", "919108f7-52d1-4320-9bac-f847db4148a8", 4 },

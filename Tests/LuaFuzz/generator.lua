@@ -1,7 +1,7 @@
 -- Generates random Lua programs. The text of a program depends only on the seed.
 --
--- A program is a chunk that is called with the table `R` of runtime.lua. Each statement is one call of R, so that a
--- failure does not end the program, and takes its objects from the pools of R by number.
+-- A program is a chunk that is called with the table `R` of runtime.lua. Each statement is a call of a function of R, which
+-- catches errors and takes objects from the pools of R by number.
 local generator = {}
 
 local concat, format = table.concat, string.format

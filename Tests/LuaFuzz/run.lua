@@ -1,6 +1,6 @@
--- Runs random programs: run.lua FIRST COUNT. Writes each seed to standard error first. run.lua --print SEED prints a
--- program. Finalizers that are still pending at the end of a program run within the next one, so a failure may need the
--- previous seeds.
+-- Runs random programs: run.lua FIRST COUNT. Writes each seed to standard error before its program runs. run.lua --print SEED
+-- prints a program. Finalizers that are pending at the end of a program run during the next one, so reproducing a failure may
+-- need the previous seeds.
 STOCK_COROUTINE = { resume = coroutine.resume, close = coroutine.close }
 local folder = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = folder .. "/?.lua;" .. package.path

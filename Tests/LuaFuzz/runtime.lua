@@ -2,7 +2,7 @@
 -- is to find invalid memory accesses.
 local nightjar = require "nightjar"
 
--- The functions of the stock interpreter, if they have not been replaced yet.
+-- The coroutine functions of the stock interpreter, which run.lua stores before nightjar replaces them.
 local stock = STOCK_COROUTINE or coroutine
 local runtime = {}
 
@@ -18,8 +18,7 @@ function runtime.new(seed)
   }
   local state = seed
 
-  -- A separate generator: finalizers run at any time and must not change the random numbers of others more than
-  -- necessary.
+  -- A generator that is separate from math.random, because finalizers use it at any time.
   local function random(n)
     state = (state * 1103515245 + 12345) & 0x7fffffff
     return (state >> 8) % n + 1
@@ -36,7 +35,7 @@ function runtime.new(seed)
     return number % 2 == 0 and pool[#pool] or pool[number % #pool + 1]
   end
 
-  -- Runs f unless the program has done enough.
+  -- Runs f unless the program has used its fuel or reached the maximum depth.
   local function limited(f, ...)
     if fuel <= 0 or depth >= DEEPEST then return end
     fuel, depth = fuel - 1, depth + 1
@@ -46,7 +45,7 @@ function runtime.new(seed)
     put("value", results[2])
   end
 
-  -- A wait where nothing can yield blocks everything below it on the C stack, so every wait has a timeout.
+  -- A wait that cannot yield blocks everything below it on the C stack, so every wait has a timeout.
   local function bounded(f, ...) return nightjar.timeout(0.01, f, ...) end
 
   local function body(f) return function(...) return limited(f, ...) end end
@@ -88,7 +87,7 @@ function runtime.new(seed)
     end
   end
 
-  -- A text without other references, long or short.
+  -- Returns a new string, long or short.
   local function text(number) return "t" .. fuel .. ("x"):rep(number % 70) end
 
   local function hostile(number, f)
@@ -153,12 +152,12 @@ function runtime.new(seed)
     put("task", nightjar.spawn(function(...)
       if n % 2 == 0 then put("thread", (coroutine.running())) end
       if n % 5 == 0 then error({ text(n) }, 0) end
-      if n % 3 == 0 then nightjar.spawn(nightjar.sleep, 0) end -- its end is awaited after the results are available
+      if n % 3 == 0 then nightjar.spawn(nightjar.sleep, 0) end -- the task ends after this child
       return limited(f, ...), text(n), {}, n, text(n + 40), nil
     end, text(3), {}))
     if n % 4 == 0 then nightjar.sleep(0) end
   end)
-  -- Takes the coroutine of a task that runs, waits or has ended, and its results.
+  -- Resumes or closes the coroutine of a task that runs, waits or has ended.
   define("steal", function(n, f)
     local thread
     local task = put("task", nightjar.spawn(function()
@@ -175,7 +174,7 @@ function runtime.new(seed)
     if n % 17 < 4 then collectgarbage() end
     return bounded(task.join, task)
   end)
-  -- A group in a coroutine that another task accesses.
+  -- Runs a group in a coroutine that another task also resumes and closes.
   define("steal_group", function(n, f)
     local thread = coroutine.create(function()
       return nightjar.map({ 1, 2, 3, 4, 5 }, function(item) nightjar.sleep(0) limited(f) return item, {} end,
@@ -258,7 +257,7 @@ function runtime.new(seed)
   define("running", function() put("thread", (coroutine.running())) end)
   define("resume", function(n, m) local thread = pick("thread", n) if thread then return coroutine.resume(thread, m, {}, nil) end end)
   define("close_thread", function(n) local thread = pick("thread", n) if thread then return coroutine.close(thread) end end)
-  -- With functions that a script may have saved before nightjar was loaded.
+  -- Uses functions that a script may have stored before nightjar was loaded.
   define("meddle", function(n, m)
     local thread = pick("thread", n)
     if thread then return (m % 2 == 0 and stock.resume or stock.close)(thread, put, m, m) end
@@ -331,7 +330,7 @@ function runtime.new(seed)
     end)
   end)
   define("close_client", function(n) local client = pick("client", n) if client then client:close() end end)
-  -- Options of clients, with a token provider for each scheme.
+  -- Creates a client with a token provider for each scheme.
   define("options", function(n, m)
     local schemes = put("table", {})
     for place = 1, n % 5 do

@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The maximum seconds per program. A limit ends a run after 0.05 s or a million instructions; the machine may be
- * busy. */
+/* The maximum seconds per program. Its limits end a run after at most 1 s or a million instructions, but the machine
+ * may be busy. */
 enum { PATIENCE = 10 };
 
 static char *program;
@@ -36,7 +36,7 @@ static void keep_program(void *context, nj_script_call *call) {
   program = text == NULL ? NULL : strndup(text, length);
 }
 
-/* Interrupts the current run repeatedly, if it must end that way, and exits if it does not end. */
+/* Interrupts a run without a time limit repeatedly. Exits if the run does not end. */
 static void *watch(void *context) {
   (void)context;
   for (;;) {
@@ -68,7 +68,7 @@ static void run(nj_client *client) {
   nj_script_set_burst_limit(script, seed % 7 == 0 ? 1000000 : 0);
   nj_script_set_instruction_limit(script, seed % 3 == 0 ? 1000000 : 0);
   nj_script_set_time_limit(script, seed % 3 == 2 ? NJ_NO_LIMIT : 0.05 * (double)(seed % 3 == 1 ? 1 : 20));
-  for (int round = 0; round < 2; round++) { /* The second run finds what the first has left. */
+  for (int round = 0; round < 2; round++) { /* The second run starts with the state that the first has left. */
     pthread_mutex_lock(&lock);
     started = now();
     interrupts = seed % 3 == 2;

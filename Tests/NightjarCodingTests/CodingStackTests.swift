@@ -59,7 +59,7 @@ import Testing
         #expect(try decode([[], []], [coding, coding]) == [])
     }
 
-    /// Of a body that expands a thousandfold, only the requested part is decoded.
+    /// Each call of `next` returns one bounded part, even if the body expands a thousandfold.
     @Test(arguments: Form.allCases)
     func partsAreDeliveredOneAtATime(form: Form) throws {
         let twice = Form.gzip.encode(form.encode([UInt8](repeating: 0, count: 1 << 20)))
@@ -86,7 +86,7 @@ import Testing
         }
         do throws(NightjarError) {
             try stack.finish()
-            Issue.record("it ends with parts left")
+            Issue.record("finish succeeded although parts are unread")
         } catch {
             #expect(error.kind == .invalidArgument)
         }
@@ -181,7 +181,7 @@ import Testing
         #expect(try decode([skippable + zstdEncoded(bytes) + skippable], [.zstd]) == bytes)
     }
 
-    /// Formats of early zstd versions, which are not in RFC 8878.
+    /// The formats of early zstd versions are not part of RFC 8878.
     @Test(arguments: [0x1E, 0x22, 0x25, 0x26, 0x27] as [UInt8])
     func oldZstdFormatsAreRejected(first: UInt8) {
         #expect(failure([[first, 0xB5, 0x2F, 0xFD, 0, 0, 0, 0]], [.zstd])?.kind == .decoding)
@@ -271,7 +271,7 @@ import Testing
     func unknownCodingIsNotDecoded(value: String) throws {
         switch try CodingStack(contentEncoding: [value], limits: limits) {
         case .none: break
-        case .some: Issue.record("it would be decoded")
+        case .some: Issue.record("the body would be decoded")
         }
     }
 

@@ -6,7 +6,7 @@ import NightjarTestSupport
 import Testing
 
 @Suite(.serialized) struct DecompressionBombTests {
-    /// Compresses zeros with gzip on demand. They are never in memory as a whole.
+    /// Compresses zeros with gzip and decodes them, one block at a time.
     private func bomb(
         _ stack: inout CodingStack, zeros: Int, delivered: inout Int
     ) throws(NightjarError) {
@@ -111,14 +111,15 @@ import Testing
     }
 
     @Test func largerWindowIsRejected() {
-        // A frame header that asks for 16 MiB and for 2 GiB: magic, descriptor, exponent << 3 (RFC 8878 section 3.1.1).
+        // Frame headers with windows of 16 MiB and 2 GiB: magic, descriptor, exponent << 3 (RFC 8878 section 3.1.1).
         for exponent: UInt8 in [14, 21] {
             let frame: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD, 0x00, exponent << 3, 0x01, 0x00, 0x00]
             #expect(NightjarCodingTests.failure([frame], [.zstd])?.kind == .tooLarge)
         }
     }
 
-    /// The limit also applies to a frame that arrives whole: an empty last block with a content size of 0.
+    /// The limit also applies to a frame that arrives whole. This frame has a content size of 0 and an empty last
+    /// block.
     @Test func largerWindowIsRejectedForEmptyContent() {
         let frame: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD, 0x80, 14 << 3, 0, 0, 0, 0, 0x01, 0x00, 0x00]
         #expect(NightjarCodingTests.failure([frame], [.zstd])?.kind == .tooLarge)

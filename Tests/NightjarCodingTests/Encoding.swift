@@ -61,7 +61,7 @@ func brotliEncoded(_ bytes: [UInt8]) -> [UInt8] {
     return Array(output[..<count])
 }
 
-/// With a checksum, like the command-line tool.
+/// Encodes with a checksum, like the command-line tool.
 func zstdEncoded(_ bytes: [UInt8], windowLog: Int32? = nil) -> [UInt8] {
     let context = ZSTD_createCCtx()
     defer { ZSTD_freeCCtx(context) }
@@ -73,7 +73,7 @@ func zstdEncoded(_ bytes: [UInt8], windowLog: Int32? = nil) -> [UInt8] {
     return Array(output[..<count])
 }
 
-/// Repeated words, as in a typical body, and some bytes that do not compress.
+/// Returns repeated words, as in a typical body, and some bytes that do not compress.
 func sample(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var random = SeededRandom(seed: seed)
     var bytes: [UInt8] = []
@@ -101,7 +101,7 @@ func decode(
     return output
 }
 
-/// The error for this input; nil if it is accepted.
+/// Returns the error for this input, or nil if it is accepted.
 func failure(
     _ pieces: [[UInt8]], _ codings: [ContentCoding],
     limits: DecodingLimits = DecodingLimits(maximumBytes: 1 << 30)

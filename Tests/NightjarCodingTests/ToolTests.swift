@@ -8,7 +8,7 @@ import Testing
         ("gzip", ["-1c"], ContentCoding.gzip), ("gzip", ["-9c"], .gzip),
         ("brotli", ["-c", "-q", "1"], .brotli), ("brotli", ["-c", "-q", "11", "-w", "24"], .brotli),
         ("zstd", ["-c", "-1"], .zstd), ("zstd", ["-c", "-19"], .zstd), ("zstd", ["-c", "--no-check"], .zstd),
-        // The forms of deflate, created with Python's zlib module, an independent binding.
+        // The zlib form of deflate, created with Python's zlib module.
         (
             "python3",
             ["-c", "import sys, zlib; sys.stdout.buffer.write(zlib.compress(sys.stdin.buffer.read(), 1))"], .deflate
@@ -33,7 +33,7 @@ import Testing
         #expect(failure([result.output], [.zstd])?.kind == .tooLarge)
     }
 
-    /// Output of other tools that is unusual in HTTP.
+    /// A gzip header with a file name, which is unusual in HTTP.
     @Test func fileNameInTheHeaderIsSkipped() throws {
         let folder = try TemporaryDirectory()
         let bytes = sample(1000)

@@ -18,7 +18,7 @@ import Testing
         for (digest, text, hexadecimal) in expected { #expect(digest(Array(text.utf8)) == bytes(hexadecimal)) }
     }
 
-    /// "abc" of FIPS 180-4 and cases 2 of RFC 2202 and RFC 4231, whole and in pieces of each size.
+    /// The digest of "abc" (FIPS 180-4, RFC 1321) and HMAC test case 2 (RFC 2202, RFC 4231), in pieces of each size.
     @Test(arguments: [
         (HashFunction.md5, nil, "900150983cd24fb0d6963f7d28e17f72"),
         (.sha1, nil, "a9993e364706816aba3e25717850c26c9cd0d89d"),

@@ -18,14 +18,13 @@ final class Demo: Sendable {
         return try CurlResponse(result)
     }
 
-    /// The exit status of curl if the response is missing or incomplete, such as 52: the connection closed before the
-    /// first byte.
+    /// Returns curl's exit status. Status 52 means that the connection closed before the first byte.
     func curlStatus(_ path: String, _ arguments: [String] = []) throws -> Int32 {
         let options = ["-s", "--max-time", "20", "--noproxy", "*", "-o", "/dev/null"]
         return try run("curl", options + arguments + ["http://127.0.0.1:\(port)\(path)"]).status
     }
 
-    /// The last of several responses, if curl follows redirects or responds to a challenge.
+    /// Returns the last response after curl has followed redirects or responded to a challenge.
     func last(_ path: String, _ arguments: [String]) throws -> CurlResponse {
         let result = try run(
             "curl",
@@ -45,8 +44,9 @@ final class Demo: Sendable {
         try curl(path, fields.flatMap { ["--data-urlencode", "\($0.key)=\($0.value)"] } + arguments)
     }
 
-    /// Sends a request through a plain socket, for tests that send hundreds. A process takes longer, and Foundation's
-    /// Process sometimes reads beyond a buffer, which crashes the tests (swift-corelibs-foundation, pull request 5472).
+    /// Sends a request through a plain socket, for tests that send hundreds of requests. Starting curl takes longer.
+    /// Foundation's Process also reads beyond a buffer at times, which crashes the tests (swift-corelibs-foundation, pull
+    /// request 5472).
     ///
     /// - Parameter fields: Header fields, each with its line break.
     func fetch(_ path: String, method: String = "GET", _ fields: String = "") throws -> CurlResponse {
@@ -93,7 +93,7 @@ struct CurlResponse {
         while true {
             let mark = Array("\r\n\r\n".utf8)
             guard let end = rest.indices.first(where: { rest[$0...].starts(with: mark) }) else {
-                throw ToolFailure(description: "there is no head")
+                throw ToolFailure(description: "the response has no head")
             }
             let head = String(decoding: rest[..<end], as: UTF8.self)
             let lines = head.replacingOccurrences(of: "\r\n", with: "\n").split(separator: "\n")
@@ -104,7 +104,7 @@ struct CurlResponse {
                 interim.append(status)
                 continue
             }
-            // The body of a redirect or a challenge precedes the next head. Here, such a body never looks like a head.
+            // The body of a redirect or a challenge precedes the next head. The demo's bodies contain no "HTTP/1.1 ".
             if isLast, (300..<400).contains(status) || status == 401,
                 let next = rest.firstRange(of: Array("HTTP/1.1 ".utf8))
             {

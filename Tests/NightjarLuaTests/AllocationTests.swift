@@ -6,7 +6,7 @@ import Testing
 
 @testable import NightjarLua
 
-/// Lua's allocations fail one after another, for each feature of a script. See ``Allocations``.
+/// Every allocation of Lua fails once, for each feature of scripts. See ``Allocations``.
 @Suite struct AllocationTests {
     private let demo = DemoServer()
 
@@ -21,7 +21,7 @@ import Testing
 
     private func origin() throws -> String { "http://127.0.0.1:\(try demo.start())" }
 
-    /// Runs `body` with a temporary folder, which is removed afterwards.
+    /// Runs `body` with a temporary folder. Afterwards the folder must be empty; it is removed.
     private func inFolder(_ body: (String) throws -> Void) throws {
         let folder = "/tmp/nightjar-\(UInt64.random(in: 0 ... .max))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
@@ -54,7 +54,7 @@ import Testing
         local item, _, err = nightjar.json.pointer({a = {1}}, '/a~01/0'), pcall(nightjar.json.decode, '[1,}')
         local _, why = pcall(nightjar.json.encode, {[{}] = 1})
         """,
-        // Long enough for the code that handles only long documents.
+        // The text is long enough for the code that handles only long documents.
         """
         local text = '{"pad":"' .. ("x"):rep(40000) .. '","list":[{"name":"a"},{"name":"b","more":{}}]}'
         local isDecoded, back = pcall(nightjar.json.decode, text)
@@ -272,7 +272,7 @@ import Testing
         demo.stop()
     }
 
-    /// Callbacks that concern several calls: logins and failed attempts.
+    /// Callbacks for logins and for failed attempts.
     @Test func loginsAndRetriesSurvive() throws {
         let origin = try origin()
         try Allocations.fail(
@@ -379,7 +379,7 @@ import Testing
         local _, why = pcall(mock.verify, mock)
         mock:reset()
         """,
-        // Hooks, and lists and documents whose calls run them.
+        // Hooks, also for the calls of lists and of documents.
         """
         local pages = {{path = "/list", response = {json = {results = {{id = 1}}, next_cursor = nightjar.null}}},
             {path = "/api.json", response = {json = {openapi = "3.1.0", info = {title = "A", version = "1"}, paths = {}}}},

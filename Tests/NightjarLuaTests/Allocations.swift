@@ -6,20 +6,20 @@ import Testing
 
 @testable import NightjarLua
 
-/// Runs scripts with a memory allocation that fails, for each allocation.
+/// Repeats a script with a failing memory allocation, once for each allocation of the script.
 enum Allocations {
     /// The allocations that fail, counted from the creation of a state.
     enum Failing {
-        /// The n-th and all later ones: the script ends, including its finalizers.
+        /// The n-th allocation and all later ones. The script and its finalizers must end.
         case allFrom
-        /// Only the n-th, and Lua's repetition of it after a collection: the code that runs afterwards meets partially
-        /// built objects.
+        /// Only the n-th allocation, and its repetition by Lua after a garbage collection. Code that runs afterwards
+        /// may use partially built objects.
         case one
     }
 
-    /// Runs a script in a new state for each n, until no allocation fails. Each run must end, without an error or with
-    /// one of the kind `script`. Nothing may crash, hang or leak, and a state in which one allocation failed must
-    /// remain usable.
+    /// Runs a script in a new state for each n, until no allocation fails. Each run must succeed or fail with an error
+    /// of the kind `script`. Nothing may crash, hang or leak. A state in which one allocation failed must remain
+    /// usable.
     static func fail(
         _ failing: Failing, in source: String, client: Client? = nil, isSandboxed: Bool = false,
         prepare: (Script) throws -> Void = { _ in }
@@ -46,10 +46,10 @@ enum Allocations {
         let deadline = ContinuousClock.now + .seconds(20)
         while engines.contains(where: \.isThere), ContinuousClock.now < deadline { usleep(1000) }
         let left = engines.count(where: \.isThere)
-        #expect(left == 0, "of \(engines.count) states the engines of \(left) are there")
+        #expect(left == 0, "\(left) of \(engines.count) engines were not released")
     }
 
-    /// - Returns: nil if the script succeeds.
+    /// - Returns: The error message, or nil if the script succeeds.
     private static func problem(of script: Script, _ source: [UInt8], _ prepare: (Script) throws -> Void) -> String? {
         do {
             try prepare(script)
@@ -64,7 +64,7 @@ enum Allocations {
         }
     }
 
-    /// Uses a state in which one allocation failed.
+    /// Checks that a state in which one allocation failed is usable.
     private static func resume(_ script: Script) throws {
         try script.run("local nightjar = require 'nightjar' nightjar.spawn(nightjar.sleep, 0):join()")
     }
@@ -77,7 +77,7 @@ enum Allocations {
         }
     }
 
-    /// Detects whether the objects of a state were released with it.
+    /// Detects whether the engine of a state was released with the state.
     private struct WeakEngine {
         private weak var engine: Engine?
         var isThere: Bool { engine != nil }
@@ -92,7 +92,7 @@ enum Allocations {
         return number
     }()
 
-    /// Lua tries an allocation twice.
+    /// The number of times that Lua tries an allocation.
     private static let repetitions: UInt64 = 2
     /// The maximum number of allocations of a test script. The scripts need a few thousand.
     private static let most: UInt64 = 100_000

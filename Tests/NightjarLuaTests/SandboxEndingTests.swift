@@ -6,7 +6,7 @@ import Testing
 
 @testable import NightjarLua
 
-/// A gate that is opened once. Any number of threads can wait for it.
+/// A gate that is opened once. Any number of threads can wait until the gate is open.
 private final class Gate: @unchecked Sendable {
     private let condition = NSCondition()
     private var isOpen = false
@@ -18,7 +18,7 @@ private final class Gate: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// - Returns: whether it is open.
+    /// - Returns: Whether the gate is open.
     func wait(seconds: Double) -> Bool {
         let end = Date(timeIntervalSinceNow: seconds)
         condition.lock()
@@ -28,7 +28,7 @@ private final class Gate: @unchecked Sendable {
     }
 }
 
-/// Issue 19, item 9: a sandboxed script always ends when a limit or an interrupt says so.
+/// Every sandboxed script ends when it reaches a limit or is interrupted.
 @Suite(.serialized) struct SandboxEndingTests {
     enum Stop: CaseIterable {
         case instructions, time, interrupt
@@ -36,7 +36,7 @@ private final class Gate: @unchecked Sendable {
 
     /// Programs that try to run beyond the limits. Each begins with `prelude`.
     static let hostile = [
-        // Message handlers, for which hooks may be off.
+        // Message handlers, which may run without hooks.
         "xpcall(loop, loop)",
         "xpcall(error, loop)",
         "while true do xpcall(loop, function() xpcall(loop, loop) end) end",
@@ -62,7 +62,7 @@ private final class Gate: @unchecked Sendable {
         "local co = coroutine.wrap(function() local x <close> = closer() table.sort({ 2, 1 }, loop) end) pcall(co) pcall(co)",
         "local co = coroutine.create(function() local x <close> = closer() coroutine.yield() end) coroutine.resume(co) coroutine.close(co)",
         "for i = 1, 1e4 do nightjar.spawn(function() local x <close> = closer() nightjar.sleep(100) end) end loop()",
-        // Finalizers, which a sandbox does not have.
+        // Finalizers, which are not available in a sandbox.
         "setmetatable({}, { __gc = loop }) loop()",
         "pcall(setmetatable, {}, { __gc = loop }) loop()",
         // The table library with false lengths.
@@ -121,18 +121,18 @@ private final class Gate: @unchecked Sendable {
 
         """
 
-    /// Runs the program and returns the seconds of this thread's processor time that it took.
+    /// Runs the program. Returns the processor time of this thread in seconds.
     private func run(_ source: String, in script: Script, _ stop: Stop) -> Double {
         let ended = Gate()
         let watchdog = Thread {
             guard !ended.wait(seconds: 60) else { return }
-            fatalError("under a limit of \(stop) this did not end: \(source)")
+            fatalError("the script did not end (\(stop)): \(source)")
         }
         watchdog.start()
         if stop == .interrupt {
             let interrupter = Thread {
                 Thread.sleep(forTimeInterval: 0.1)
-                // Repeated until the run has ended: an interrupt before the run begins has no effect.
+                // Repeated until the run has ended, because an interrupt before the run begins has no effect.
                 while !ended.wait(seconds: 0.05) { script.interrupt() }
             }
             interrupter.start()
@@ -164,13 +164,14 @@ private final class Gate: @unchecked Sendable {
         let seconds = run(source, in: script, stop)
         // AddressSanitizer scans the whole stack at each error.
         let longest = isSanitized ? 15.0 : 1.5
-        #expect(seconds < longest, "\(seconds) s under a limit of \(stop): \(source)")
-        // The coroutines that are left end too, and the state can be used again.
+        #expect(seconds < longest, "the script took \(seconds) s (\(stop)): \(source)")
+        // The remaining coroutines end, too, and the state can be used again.
         let again = run("for _, co in ipairs(left or {}) do coroutine.close(co) end", in: script, stop)
         #expect(again < longest)
     }
 
-    /// Hooks are off in a coroutine that a limit has ended inside a C function, so its closers must not run.
+    /// If a limit ends a coroutine inside a C function, hooks are disabled in the coroutine. Its closers must then not
+    /// run.
     @Test(arguments: Stop.allCases) func closersAreNotRunLongAfterALimit(stop: Stop) throws {
         let script = try Script(sandboxed: true, limits: limits(stop))
         let leaves = """
@@ -191,7 +192,7 @@ private final class Gate: @unchecked Sendable {
         }
     }
 
-    /// When a limit ends the run, pending closers have a thousand instructions.
+    /// When a limit ends the run, the closers of each coroutine may execute a thousand instructions.
     @Test func closersHaveAGracePeriodAfterALimit() throws {
         let script = try Script(sandboxed: true, limits: limits(.time))
         let source = "closed = 0 local x <close> = closer(function() closed = closed + 1 end) "
@@ -203,7 +204,7 @@ private final class Gate: @unchecked Sendable {
 
     // MARK: The bounded functions do what Lua's do
 
-    /// Calls the replaced functions with random arguments, and notes the results and errors.
+    /// Calls the functions that a sandbox replaces with random arguments, and records the results and errors.
     private static let calls = #"""
         math.randomseed(7)
         local random, results = math.random, {}

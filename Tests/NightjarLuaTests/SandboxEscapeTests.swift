@@ -18,7 +18,7 @@ import Testing
 
     private func script() throws -> Script {
         let script = try Script(client: client, sandboxed: true)
-        // Bytecode of string.dump, from a state that has this function.
+        // Only a state without a sandbox has string.dump.
         let maker = try Script()
         nonisolated(unsafe) var bytecode: [UInt8] = []
         try maker.register("give") { call in bytecode = call.string(0).map(Array.init) ?? [] }
@@ -44,7 +44,7 @@ import Testing
         "assert(load(bytecode) == nil and load(bytecode, 'x', 'b') == nil and load(bytecode, 'x', 'bt') == nil)",
         "local given = false assert(load(function() if given then return nil end given = true return bytecode end) == nil)",
         "local i = 0 assert(load(function() i = i + 1 return i <= #bytecode and bytecode:sub(i, i) or nil end, 'x', 'b') == nil)",
-        // Metatables of shared objects and of objects with finalizers.
+        // Metatables of shared objects, and finalizers.
         "local nightjar = require 'nightjar' assert(type(getmetatable(nightjar)) ~= 'table')",
         "assert(not pcall(setmetatable, require 'nightjar', {}))",
         """
@@ -60,7 +60,7 @@ import Testing
         """,
         "assert(not pcall(setmetatable, {}, { __gc = function() end }))",
         "local m = {} local t = setmetatable({}, m) m.__gc = function() error 'out' end t = nil for i = 1, 1e4 do local x = {} end",
-        // String methods, whose replacement must not affect modules written in Lua.
+        // Replaced string methods and globals, which must not receive internal objects of modules written in Lua.
         """
         local nightjar = require 'nightjar'
         local seen, select, ipairs, type, assert = {}, select, ipairs, type, assert
@@ -75,7 +75,7 @@ import Testing
         nightjar.csv.parse 'a,b' nightjar.url.parse 'http://h/?a=b' nightjar.time.format(0) nightjar.log.error('x', { a = 1 })
         for _, value in ipairs(seen) do assert(type(value) ~= 'userdata' and type(value) ~= 'thread') end
         """,
-        // Coroutines: the functions that limits and closing depend on.
+        // Coroutine functions that the limits and closing depend on.
         "local co = coroutine.create(function() coroutine.yield() end) coroutine.resume(co) assert(coroutine.close(co))",
         "assert(not pcall(coroutine.close, coroutine.running()))",
         "local nightjar = require 'nightjar' local co = coroutine.wrap(function() nightjar.sleep(0) return 'in' end) assert(co() == 'in')",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarLua
 
-/// Issue 19, items 10 to 12: a sandboxed script's access to its host's secrets, state and memory.
+/// A sandboxed script's access to its host's secrets, state and memory.
 @Suite struct SandboxHostTests {
     private func client(
         _ routes: String, base: String = "http://api.test/v1", _ change: (inout Configuration) throws -> Void = { _ in }
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    // MARK: Item 10
+    // MARK: Secrets
 
     private static let secretive = """
         {"path": "/old", "response": {"status": 302, "headers": {"Location": "/v1/new?api_key=hunter2", "Set-Cookie": "sid=hunter2"}}},
@@ -65,7 +65,7 @@ import Testing
         #expect(try failure(of: source, client) == nil)
     }
 
-    // MARK: Item 11
+    // MARK: State
 
     @Test(arguments: ["Host", "host", "X-Forwarded-Host", "X-Original-URL"])
     func scriptsCannotSetHost(name: String) throws {
@@ -80,7 +80,7 @@ import Testing
         #expect(client.mock?.calls.isEmpty == true)
     }
 
-    /// The cache of every client stores the responses to different routing headers separately.
+    /// Every client's cache stores responses to requests with different routing headers separately.
     @Test func routingHeadersPartitionTheCache() throws {
         let routes = """
             {"path": "/a", "responses": [{"body": "one", "headers": {"Cache-Control": "max-age=60"}},
@@ -159,7 +159,7 @@ import Testing
             #expect(throws: NightjarError.self) { try Script(client: client, sandboxed: true, pathScope: scope) }
         }
         #expect(throws: NightjarError.self) { try Script(client: client, pathScope: "/v1") }
-        // A client's own scope applies to all of its calls, and a script's scope cannot widen it.
+        // A client's path scope applies to all of its calls. A script's path scope cannot widen it.
         let scoped = try self.client("{\"response\": 200}") { $0.pathScope = "/v1/users" }
         #expect(try scoped.sendBlocking(Request(.get, "/users/1")).status == 200)
         #expect(throws: NightjarError.self) { try scoped.sendBlocking(Request(.get, "/users/../x")) }
@@ -175,7 +175,7 @@ import Testing
         #expect(try failure(of: lua, client, sandboxed: false) == nil)
     }
 
-    // MARK: Item 12
+    // MARK: Memory and limits
 
     private func large(_ bytes: Int) -> String {
         "{\"path\": \"/large\", \"response\": {\"body\": \"\(String(repeating: "x", count: bytes))\"}}"
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    /// Each pending call needs memory outside Lua.
+    /// A pending call needs memory outside of Lua.
     @Test func callsCountTowardsTheLimit() throws {
         let client = try client("{\"response\": {\"fault\": \"hang\"}}")
         let many = "for i = 1, 2000 do nightjar.spawn(function() api:get('/a') end) end nightjar.sleep(0.5)"

@@ -23,7 +23,7 @@ import Testing
     /// The folder Tests/Lua, located from the path of this file.
     static let folder = #filePath.split(separator: "/").dropLast(2).reduce("") { $0 + "/" + $1 } + "/Lua"
 
-    /// All scripts in the folder, except the ones that they share.
+    /// The names of all scripts in the folder, except `check`, which the scripts load.
     static let names: [String] = {
         guard let directory = opendir(folder) else { return [] }
         defer { closedir(directory) }

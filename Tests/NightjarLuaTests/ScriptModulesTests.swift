@@ -42,8 +42,7 @@ import Testing
                 "test:1: module 'nightjar.\(module)' is not available in a sandbox") == true)
     }
 
-    /// After modules are loaded, changes to the globals do not affect them. Changes before that affect only the script
-    /// itself.
+    /// Changes to globals do not affect a module that was loaded before.
     @Test func modulesKeepTheirUpvalues() throws {
         let script = try Script(sandboxed: true)
         try script.run("csv = require 'nightjar'.csv")

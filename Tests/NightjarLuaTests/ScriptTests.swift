@@ -77,7 +77,7 @@ import Testing
         #expect(throws: NightjarError.self) { try Script(limits: limiting { $0.memory = 1000 }) }
     }
 
-    /// Memory that a script released is reused: for each size, growing and shrinking, with and without a limit.
+    /// Memory that a script released is reused, for objects of many sizes and for growing and shrinking lists.
     @Test(arguments: [nil, 4 << 20]) func freedMemoryIsReused(limit: Int?) throws {
         let source = """
             local kept, sizes = {}, {}
@@ -157,7 +157,7 @@ import Testing
         for _ in 0..<20 { try script.run("for i = 1, 1e5 do end") }
     }
 
-    /// The limit applies between two waits. A script that waits now and then is not stopped.
+    /// The limit applies to the instructions between two waits. A script that waits often enough is not stopped.
     @Test func computingTimeIsBounded() throws {
         let limits = limiting { $0.burst = 1_000_000 }
         let waits = "local nightjar = require 'nightjar' for i = 1, 20 do for j = 1, 1e5 do end nightjar.sleep(0) end"
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    /// Descriptions can be larger than the memory that the host allows a script.
+    /// API descriptions can be larger than a script's memory limit.
     @Test func sandboxLoadsNoDescriptions() throws {
         let client = try Client()
         for location in ["http://127.0.0.1:1/a.json", "url:/a.json", "/etc/passwd"] {
@@ -286,7 +286,7 @@ import Testing
             try failure(of: makes, sandboxed: true, client: client)?.contains(
                 "a sandboxed script has only the host's client") == true)
         #expect(try failure(of: makes, sandboxed: true)?.contains("the host program provides no client") == true)
-        // A cache that would write to the disk is refused as well.
+        // The option for a disk cache is also rejected.
         let writes = "require 'nightjar'.client { cache = { disk = '1MB', path = '/tmp/of-a-script' } }"
         #expect(
             try failure(of: writes, sandboxed: true, client: client)?.contains(
@@ -296,8 +296,7 @@ import Testing
                 "module 'socket' is not available in a sandbox") == true)
     }
 
-    /// Requests of a sandboxed script come from the host's machine, so they could reach networks that only this machine
-    /// can access.
+    /// Without this rule, a sandboxed script could send requests to networks that only the host's machine can access.
     @Test func sandboxSendsRequestsOnlyToAllowedOrigins() throws {
         let (demo, other) = (DemoServer(), DemoServer())
         defer {
@@ -319,7 +318,7 @@ import Testing
             "api:batch { '\(elsewhere)/echo' }",
             "assert(api:get('\(elsewhere)/echo', { cache = 'cache_only' }))",
         ]
-        // The program itself may send the request. It does so here so that the client has the response.
+        // The host program may send the request. Its response is now in the client's cache.
         for _ in 0..<3 { #expect(try client.sendBlocking(Request(.get, "\(elsewhere)/echo")).status == 200) }
         for ask in requests {
             let source = "local api = require 'nightjar'.client() local res = \(ask)".replacing(
@@ -383,7 +382,7 @@ import Testing
 
     // MARK: Logins
 
-    /// An access token that one run obtained with a rotating refresh token is available to the next run.
+    /// A later run refreshes the login of an earlier run with the stored refresh token.
     @Test func loginsOutliveTheirInterpreter() throws {
         let demo = DemoServer()
         defer { demo.stop() }
@@ -430,7 +429,7 @@ import Testing
         #expect(made == nil)
     }
 
-    /// Regardless of where memory ran out. A finalizer that cannot be called would leak what its object holds.
+    /// Finalizers run after any failed allocation. Otherwise the resources of their objects would leak.
     @Test func finalizersHaveMemory() {
         nonisolated(unsafe) var (made, ended, most) = (0, 0, 0)
         func run(allocations: UInt64) {

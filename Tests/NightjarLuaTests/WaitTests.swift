@@ -4,7 +4,7 @@ import Testing
 
 @testable import NightjarLua
 
-/// Waits of scripts for other things than calls: descriptors, files, processes and each other.
+/// Waits of scripts for files, processes, timers and other tasks.
 @Suite struct WaitTests {
     @Test func sandboxHasChannelsAndAClockButNoFilesProcessesOrInput() throws {
         let script = try Script(sandboxed: true)

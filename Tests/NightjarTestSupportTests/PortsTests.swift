@@ -9,7 +9,7 @@ import Testing
         #expect(throws: SocketError(call: "connect", code: ECONNREFUSED)) { try Socket(connectingTo: port) }
     }
 
-    /// curl distinguishes a connect that times out (28) from one that is refused (7).
+    /// curl exits with 28 after a connect timeout, and with 7 if the connection is refused.
     @Test func silentListenerCausesAConnectTimeout() throws {
         let listener = try SilentListener()
         let curl = try run("curl", ["-s", "--connect-timeout", "0.2", "http://127.0.0.1:\(listener.port)/"])
@@ -31,7 +31,7 @@ import Testing
             let others = (0..<4).map { _ in other.next() }
             #expect(numbers != others, "bit \(bit)")
         }
-        // The seed that the multiplication maps to zero.
+        // A seed that the generator must replace because its state would be zero.
         var zero = SeededRandom(seed: 0x9E37_79B9_7F4A_7C15)
         let (first, second) = (zero.next(), zero.next())
         #expect(first != second)
@@ -52,7 +52,7 @@ import Testing
 
     @Test func asyncWaitDoesNotBlock() async throws {
         let latch = Latch()
-        // A separate thread, because other tests may block the task pool for long.
+        // A separate thread, because other tests may block the threads of Swift tasks for a long time.
         Thread.detachNewThread {
             usleep(20_000)
             latch.open()

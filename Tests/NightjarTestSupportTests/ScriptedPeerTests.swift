@@ -2,7 +2,7 @@ import Glibc
 import NightjarTestSupport
 import Testing
 
-/// Each fault of the peer, as observed by a plain socket.
+/// The steps of a ``ScriptedPeer``, as observed by a plain socket.
 @Suite struct ScriptedPeerTests {
     private static let request: Bytes = "GET /a?b HTTP/1.1\r\nHost: x\r\n\r\n"
 

@@ -1,7 +1,7 @@
 import NightjarTestSupport
 import Testing
 
-/// The peer with TLS, verified with curl.
+/// A ``ScriptedPeer`` with TLS, tested with curl and OpenSSL.
 @Suite struct TLSPeerTests {
     private static let response: [ScriptedPeer.Step] = [.expectRequest, .respond(body: "hello"), .expectClose]
 
@@ -12,7 +12,7 @@ import Testing
         return try run("curl", options + arguments + ["https://\(host):\(peer.port)/a"])
     }
 
-    /// curl treats a missing close_notify like a received one. OpenSSL's client reports the difference.
+    /// Unlike curl, OpenSSL's client reports a missing close_notify.
     private func openSSL(_ peer: ScriptedPeer) throws -> ToolResult {
         let result = try run(
             "openssl", ["s_client", "-quiet", "-connect", "127.0.0.1:\(peer.port)"],

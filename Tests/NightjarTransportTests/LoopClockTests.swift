@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarTransport
 
-/// The time of a loop, which is read once per event.
+/// The clock of a loop, which reads the time once per event.
 @Suite struct LoopClockTests {
     @Test func timeIsConstantDuringAnEvent() {
         let clock = LoopClock()
@@ -24,7 +24,7 @@ import Testing
         #expect(clock.now > moment)
     }
 
-    /// A nested event ends the cached time of both events. A later time is never earlier.
+    /// Calls of `hold` are not counted, so the end of a nested event also releases the time of the outer event.
     @Test func timeIsMonotonic() {
         let clock = LoopClock()
         var last = clock.now

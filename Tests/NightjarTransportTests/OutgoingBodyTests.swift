@@ -33,17 +33,17 @@ import Testing
     @Test func sourceIsReadOncePerPart() throws {
         var (outgoing, _) = body(.stream(length: 5))
         guard case .requestPart(maximum: 5) = outgoing.next(), case .wait = outgoing.next() else {
-            Issue.record("asked for the whole length, then waited")
+            Issue.record("expected a request for 5 bytes, then a wait")
             return
         }
         try outgoing.receive(ByteBuffer(string: "abc"))
         guard case .write = outgoing.next(), case .requestPart(maximum: 2) = outgoing.next() else {
-            Issue.record("writes, then asks for the rest")
+            Issue.record("expected a write, then a request for 2 bytes")
             return
         }
         try outgoing.receive(ByteBuffer(string: "de"))
         guard case .write = outgoing.next(), case .complete = outgoing.next() else {
-            Issue.record("the announced length is complete without asking again")
+            Issue.record("expected a write, then completion without another request")
             return
         }
     }
@@ -75,12 +75,12 @@ import Testing
         }
         #expect(chunk == "3\r\nabc\r\n")
         guard case .requestPart = step else {
-            Issue.record("asks for the next part")
+            Issue.record("expected a request for the next part")
             return
         }
         try outgoing.end()
         guard case .write(let last) = outgoing.next(), case .complete = outgoing.next() else {
-            Issue.record("writes the last chunk")
+            Issue.record("expected a write of the last chunk, then completion")
             return
         }
         #expect(String(buffer: last) == "0\r\n\r\n")
@@ -91,7 +91,7 @@ import Testing
         _ = outgoing.next()
         try outgoing.receive(ByteBuffer())
         guard case .requestPart = outgoing.next() else {
-            Issue.record("asks again")
+            Issue.record("expected another request")
             return
         }
     }

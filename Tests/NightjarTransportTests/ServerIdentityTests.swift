@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [
-        // An asterisk stands for one whole label and is not allowed for a domain.
+        // An asterisk matches exactly one whole label, and is not allowed directly below a top-level domain.
         "a.b.example.com", ".example.com", "other.com", "com", "ab.test.org", "example.org", "",
         // Addresses do not match names, and names do not match addresses.
         "10.0.0.1", "127.0.0.2", "::2", "[::1]",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NightjarTransport
 
-/// Issue 19, item 6.
+/// Clients with equal TLS settings share one trust store.
 @Suite struct SharedTLSContextTests {
     private func configuration(trusting authority: String? = nil, verifies: Bool = true) throws -> TLSConfiguration {
         var tls = TLSConfiguration.makeClientConfiguration()

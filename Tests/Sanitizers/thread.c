@@ -9,10 +9,10 @@
 void __tsan_acquire(void *address);
 void __tsan_release(void *address);
 
-// Synchronization.Mutex. An uncontended lock or unlock is an atomic operation inlined into our code, which is
-// instrumented. A contended one is a function of libswiftSynchronization.so, which is not instrumented: accesses
-// protected by a Mutex would be reported as races. The functions below replace those of that library, call them, and
-// report the ordering before or after. The mutex's address is that of its word, which the inlined half uses, too.
+// Synchronization.Mutex. An uncontended lock or unlock is an inlined atomic operation in our instrumented code. A
+// contended lock or unlock calls libswiftSynchronization.so, which is not instrumented, so the sanitizer would report
+// races. The functions below replace those of the library, call them, and report the ordering before or after the call.
+// They use the address of the mutex's word, as the inlined operations do.
 
 typedef __attribute__((swiftcall)) void (*lock_slow)(uint32_t thread, __attribute__((swift_context)) void *mutex);
 typedef __attribute__((swiftcall)) uint8_t (*try_lock_slow)(__attribute__((swift_context)) void *mutex);
@@ -56,9 +56,9 @@ __attribute__((swiftcall)) void mutex_unlock_slow(__attribute__((swift_context))
 
 // Accesses to inout values. For a value without members, such as SystemRandomNumberGenerator, generic code passes an
 // address that was never set, and the sanitizer crashes (swiftlang/swift issues 61244 and 66099). The linker's --wrap
-// redirects these calls to this file. Calls with an address that the program cannot write end here: an address outside
-// of the application's memory (compiler-rt's tsan_platform.h), or one of code and constants, whose shadow the sanitizer
-// has mapped read-only and filled with a marker (MapRodata of tsan_platform_linux.cpp).
+// redirects these calls to this file, which drops calls with an address that the program cannot write. The address is
+// either outside of the application's memory (compiler-rt's tsan_platform.h), or in code or constants. The sanitizer has
+// mapped the shadow of these read-only and filled it with a marker (MapRodata of tsan_platform_linux.cpp).
 
 void __real___tsan_external_write(void *address, void *caller, void *tag);
 
@@ -83,10 +83,10 @@ void __wrap___tsan_external_write(void *address, void *caller, void *tag) {
   __attribute__((musttail)) return __real___tsan_external_write(address, caller, tag);
 }
 
-// Errors and yields of Lua. Debian builds liblua5.4 with _FORTIFY_SOURCE, so it uses __longjmp_chk, the only such
-// function that the sanitizer does not intercept (it intercepts _setjmp, longjmp, _longjmp and siglongjmp). Each jump
-// over our functions would leave them on the sanitizer's call stack of 65536 entries until it overflows, which crashes
-// an arbitrary later call. glibc's check that the jump goes up the stack is lost here.
+// Errors and yields of Lua. Debian builds liblua5.4 with _FORTIFY_SOURCE, so it calls __longjmp_chk, which the
+// sanitizer does not intercept (it intercepts _setjmp, longjmp, _longjmp and siglongjmp). Each jump over our functions
+// would leave them on the sanitizer's call stack. When its 65536 entries are full, an arbitrary later call crashes. This
+// replacement omits glibc's check that the jump goes up the stack.
 
 __attribute__((noreturn)) void __longjmp_chk(jmp_buf place, int value);
 __attribute__((noreturn)) void __longjmp_chk(jmp_buf place, int value) { longjmp(place, value); }

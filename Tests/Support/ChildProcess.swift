@@ -5,8 +5,8 @@ import Synchronization
 
 /// A child process of a test.
 ///
-/// Foundation's `Process` is not used: it detects the end of a child with a socket that concurrently started children
-/// inherit, so it also waits for their end, and can deadlock. This class passes only three descriptors to its children.
+/// Foundation's `Process` can deadlock: it detects the end of a child with a socket, and children that are started
+/// concurrently inherit this socket. This class passes only the three standard streams to its children.
 public final class ChildProcess: Sendable {
     public enum Ending: Sendable, Equatable {
         case exit(Int32)
@@ -20,9 +20,11 @@ public final class ChildProcess: Sendable {
     ///
     /// - Parameters:
     ///   - program: An absolute path.
-    ///   - output: The file for standard output, created or truncated; nil discards it. `errors` is the same for
-    ///     standard error; nil inherits it.
-    ///   - environment: Variables in addition to those of this process.
+    ///   - input: The file for standard input. If nil, standard input is empty.
+    ///   - output: The file for standard output, created or truncated. If nil, the output is discarded.
+    ///   - errors: The file for standard error, created or truncated. If nil, the child inherits standard error.
+    ///   - environment: Variables that are added to the environment of this process.
+    ///   - directory: The working directory. If nil, the child inherits it.
     public init(
         _ program: String, _ arguments: [String], input: String? = nil, output: String? = nil, errors: String? = nil,
         environment: [String: String] = [:], directory: String? = nil
@@ -49,7 +51,7 @@ public final class ChildProcess: Sendable {
 
     public var isRunning: Bool { look() == nil }
 
-    /// Waits for the end of the process.
+    /// Waits until the process has ended.
     @discardableResult
     public func wait() -> Ending {
         while true {
@@ -60,12 +62,13 @@ public final class ChildProcess: Sendable {
         }
     }
 
-    /// Has no effect after the end.
+    /// Sends a signal. Has no effect after the process has ended and an ending was returned.
     public func send(_ signal: Int32) {
         ending.withLock { if $0 == nil { kill(id, signal) } }
     }
 
-    /// The process number stays reserved until this function has returned an ending.
+    /// Returns how the process ended, or nil if it is still running. The kernel does not reuse the process ID before
+    /// this method has returned an ending.
     private func look() -> Ending? {
         ending.withLock { ending in
             if let ending { return ending }

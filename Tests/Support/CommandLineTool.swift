@@ -15,9 +15,9 @@ public struct ToolFailure: Error, CustomStringConvertible {
     public init(description: String) { self.description = description }
 }
 
-/// Runs a program from the PATH and waits for its end. Output is passed through files, so the program cannot block.
+/// Runs a program from the PATH and waits until it ends. Output goes to files, so a full pipe cannot block the program.
 ///
-/// - Parameter limit: The timeout. The program is then killed, and this function throws.
+/// - Parameter limit: The timeout. When it expires, this function kills the program and throws.
 public func run(
     _ program: String, _ arguments: [String], input: Bytes = "", environment: [String: String] = [:],
     directory: String? = nil, within limit: Duration = .seconds(30)

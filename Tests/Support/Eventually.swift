@@ -5,12 +5,12 @@ public struct NeverHappened: Error, CustomStringConvertible {
     public let description: String
 }
 
-/// Waits until `condition` is true, polling every few milliseconds, for tests that must not sleep blindly.
+/// Waits until `condition` is true, polling every few milliseconds.
 ///
 /// This variant blocks its thread. If the condition depends on Swift tasks, use the asynchronous variant.
 ///
 /// - Parameter what: Completes the sentence "it never happened that ...".
-@_disfavoredOverload  // an asynchronous caller with a plain closure then uses the overload below
+@_disfavoredOverload  // asynchronous callers use the overload below, even with a synchronous closure
 public func eventually(
     _ what: String, within limit: Duration = .seconds(5), _ condition: () throws -> Bool
 ) throws {
@@ -26,7 +26,7 @@ nonisolated(nonsending) public func eventually(
     _ what: String, within limit: Duration = .seconds(5), _ condition: () async throws -> Bool
 ) async throws {
     let end = ContinuousClock.now + limit
-    // Blocking tests can starve Swift's thread pool, so a minimum number of polls is required besides the time.
+    // Blocking tests can starve Swift's thread pool, so the condition is checked at least 20 times.
     var looks = 0
     while try await !condition() {
         looks += 1

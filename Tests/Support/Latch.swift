@@ -1,9 +1,9 @@
 import Glibc
 import Synchronization
 
-/// A gate between a test and a peer's script. It is closed until it is opened, permanently.
+/// A gate between a test and a peer's script. Once opened, it stays open.
 public final class Latch: Sendable {
-    /// At end of file once the writer is closed, so that a thread can poll it together with its sockets.
+    /// The read end of a pipe. It reports a hangup when the latch opens, so a thread can poll it together with sockets.
     let descriptor: Int32
     private let writer: Mutex<Int32>
 
@@ -21,7 +21,7 @@ public final class Latch: Sendable {
         _ = Glibc.close(descriptor)
     }
 
-    /// Any thread may call this method. Later calls have no effect.
+    /// Opens the latch. Any thread may call this method. Later calls have no effect.
     public func open() {
         writer.withLock { writer in
             if writer >= 0 { _ = Glibc.close(writer) }

@@ -1,7 +1,8 @@
 import Foundation
 
-/// Returns the result of `body`, which runs on a thread of its own. A test that blocks would otherwise occupy one of the
-/// few threads on which all tests run, and the time limits of other tests would be exceeded meanwhile.
+/// Runs `body` on a new thread and returns its result.
+///
+/// All tests share a small thread pool. A test that blocks one of its threads can make other tests time out.
 public func onOwnThread<Response: Sendable>(
     _ body: @escaping @Sendable () throws -> Response
 ) async throws -> Response {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The observations of the threads of a ``ScriptedPeer``.
+/// The data that the threads of a ``ScriptedPeer`` record.
 final class PeerLog: @unchecked Sendable {
     struct Connection {
         var received: [UInt8] = []
@@ -35,7 +35,7 @@ final class PeerLog: @unchecked Sendable {
         condition.withLock { state.connections[connection].handshake = handshake }
     }
 
-    /// Replaces the request that `received` has recorded by its head with the request including its body.
+    /// Replaces the connection's last request, which was recorded without its body, with the complete request.
     func completed(_ request: ReceivedRequest, on connection: Int) {
         condition.withLock {
             let last = state.connections[connection].requests.count - 1

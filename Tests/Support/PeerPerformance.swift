@@ -1,25 +1,25 @@
 import Glibc
 import NIOSSL
 
-/// Runs the script of one connection on a thread of its own.
+/// Runs the script of one connection. Each connection has its own thread.
 final class PeerPerformance: @unchecked Sendable {
-    /// Why a script ends before its last step.
+    /// The reason why a script ended before its last step.
     private enum Halt: Error {
-        /// The client has closed its half of the connection where `untilClosed` checks for it.
+        /// The client has closed its half of the connection, but a step expects more data.
         case clientClosed
         /// An expectation was not met.
         case failure(String)
     }
 
     private let socket: Socket
-    /// The socket, or TLS on it after the handshake.
+    /// The plain socket, or the TLS stream on it.
     private var stream: any PeerStream
     private let tls: TLSConfiguration?
     private let connection: Int
     private let log: PeerLog
     private let maximumWait: Duration
     private let interruption: Latch
-    /// Bytes that were read from the socket and not yet consumed by a step.
+    /// Bytes that were read from the stream and not yet consumed by a step.
     private var pending: [UInt8] = []
 
     init(
@@ -56,7 +56,7 @@ final class PeerPerformance: @unchecked Sendable {
 
     /// Performs the handshake if the peer uses TLS.
     ///
-    /// - Returns: False if the client did not complete it.
+    /// - Returns: False if the handshake failed.
     private func secure() throws -> Bool {
         guard let tls else { return true }
         let secured = try TLSStream(socket, tls)
@@ -70,7 +70,7 @@ final class PeerPerformance: @unchecked Sendable {
         switch error {
         case Halt.clientClosed: "the client has closed"
         case Halt.failure(let message): message
-        case Socket.WaitError.timedOut: "nothing came in time"
+        case Socket.WaitError.timedOut: "timed out while waiting for the client"
         default: "\(error)"
         }
     }
@@ -148,7 +148,7 @@ final class PeerPerformance: @unchecked Sendable {
     private func expectRequest(withBody: Bool) throws {
         let head = try take(through: Array("\r\n\r\n".utf8), limit: 1 << 20)
         guard var request = ReceivedRequest(head: head) else {
-            throw Halt.failure("this is no request: \(Bytes(head).text)")
+            throw Halt.failure("invalid request head: \(Bytes(head).text)")
         }
         log.received(request, on: connection)
         guard withBody else { return }
@@ -169,12 +169,12 @@ final class PeerPerformance: @unchecked Sendable {
             request.raw += line
             let digits = line.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: "\r") }
             guard let size = Int(String(decoding: digits, as: UTF8.self), radix: 16), size >= 0 else {
-                throw Halt.failure("a chunk begins with \(Bytes(line).text)")
+                throw Halt.failure("invalid chunk size: \(Bytes(line).text)")
             }
             guard size > 0 else { break }
             let chunk = try take(size)
             let end = try take(2)
-            guard end == lineEnd else { throw Halt.failure("a chunk of \(size) bytes does not end there") }
+            guard end == lineEnd else { throw Halt.failure("a chunk of \(size) bytes is not followed by CR LF") }
             request.body += chunk
             request.raw += chunk + end
         }
@@ -194,7 +194,7 @@ final class PeerPerformance: @unchecked Sendable {
         }
     }
 
-    /// Whether the client has closed its half instead of sending more data.
+    /// Waits until the client sends data or closes its half. Returns true if it has closed.
     private func clientHasClosed() throws -> Bool {
         guard pending.isEmpty else { return false }
         do {
@@ -207,7 +207,7 @@ final class PeerPerformance: @unchecked Sendable {
 
     // MARK: Relaying
 
-    /// Polls both sides alternately: TLS may have buffered data although its socket has none.
+    /// Reads from both sides alternately. A poll of both sockets would miss data that the TLS stream has buffered.
     private func relay(to port: Int) throws {
         let far = try Socket(connectingTo: port)
         defer { far.close() }
@@ -231,7 +231,7 @@ final class PeerPerformance: @unchecked Sendable {
 
     // MARK: Waiting
 
-    /// Waits for the client's FIN without reading the data before it.
+    /// Waits until the client closes its half, without reading the data sent before.
     private func stall() throws {
         try socket.wait(for: Socket.peerEnded, within: nil)
     }
@@ -246,7 +246,7 @@ final class PeerPerformance: @unchecked Sendable {
 }
 
 extension Latch {
-    /// Waits for that long.
+    /// Waits for `duration`.
     ///
     /// - Throws: `Socket.WaitError.interrupted` if the latch opens first.
     fileprivate func pause(_ duration: Duration) throws {

@@ -1,10 +1,10 @@
 import Glibc
 import Synchronization
 
-/// Ports to which connecting fails in different ways.
+/// Ports that refuse connections.
 public enum Ports {
-    /// A port without a listener. Connecting is refused. The port stays bound as long as this process lives, so that no
-    /// other process gets it.
+    /// Returns a port without a listener. The port stays bound until this process ends, so no other process can listen
+    /// on it.
     public static func refused() throws -> Int {
         let socket = try Socket.bound()
         held.withLock { $0.append(socket) }
@@ -17,8 +17,8 @@ public enum Ports {
     private static let held = Mutex<[Socket]>([])
 }
 
-/// A listener that never accepts and whose backlog is full, so that the kernel drops further SYNs. Connecting to it
-/// neither succeeds nor fails before the client's timeout.
+/// A listener with a full backlog that never accepts a connection. The kernel drops further SYNs, so connecting to the
+/// port neither succeeds nor fails before the client's timeout.
 public final class SilentListener: @unchecked Sendable {
     public let port: Int
     private let listener: Socket
@@ -27,8 +27,8 @@ public final class SilentListener: @unchecked Sendable {
     public init() throws {
         listener = try Socket.listening(backlog: 0)
         port = listener.port
-        // Linux accepts one or two connections more than the backlog. A connection that stays in progress shows that
-        // the backlog is full.
+        // Linux accepts one or two connections more than the backlog. The first connection that stays in progress shows
+        // that the backlog is full.
         for _ in 0..<8 where try fill() { break }
     }
 
@@ -36,7 +36,9 @@ public final class SilentListener: @unchecked Sendable {
         for descriptor in fillers { _ = close(descriptor) }
     }
 
-    /// - Returns: Whether the backlog is full.
+    /// Opens one more connection.
+    ///
+    /// - Returns: True if the backlog is full.
     private func fill() throws -> Bool {
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         let descriptor = socket(AF_INET, type, 0)

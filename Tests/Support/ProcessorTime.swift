@@ -1,6 +1,6 @@
 import Glibc
 
-/// The processor time of `body` on this thread, in seconds, independent of other threads.
+/// Returns the processor time, in seconds, that this thread spends in `body`.
 public func processorSeconds(_ body: () throws -> Void) rethrows -> Double {
     func now() -> Double {
         var time = timespec()

@@ -1,6 +1,6 @@
-/// A case of a specification. A failure prints the section, the claim and the input.
+/// A test case for one claim of a specification. A failed test prints the section, the claim and the input.
 public struct RFCRow<Input: Sendable, Expected: Sendable>: Sendable, CustomStringConvertible {
-    /// The section of the suite's RFC, or of another one that it names, as in `RFC 9110 13.1.5`.
+    /// The section of the suite's RFC. A section of another RFC begins with the name of that RFC: `RFC 9110 13.1.5`.
     public let section: String
     public let claim: String
     public let input: Input
@@ -15,7 +15,7 @@ public struct RFCRow<Input: Sendable, Expected: Sendable>: Sendable, CustomStrin
 
     public var description: String { "section \(section), \(claim): \(input)" }
 
-    /// Rows with the same section and claim.
+    /// Returns one row per case, all with the same section and claim.
     public static func rows(_ section: String, _ claim: String, _ cases: [(Input, Expected)]) -> [RFCRow] {
         cases.map { RFCRow(section, claim, $0.0, $0.1) }
     }

@@ -1,4 +1,4 @@
-/// A request as received, parsed independently of the client.
+/// A request that a peer received, parsed without code of the client.
 public struct ReceivedRequest: Sendable, Equatable {
     public struct Field: Sendable, Equatable {
         public let name: String
@@ -7,16 +7,16 @@ public struct ReceivedRequest: Sendable, Equatable {
 
     public let method: String
     public let target: String
-    /// In the received order and case.
+    /// The fields in the received order, with names in the received case.
     public let headers: [Field]
-    /// Without chunked framing.
+    /// The body without chunked framing.
     public internal(set) var body: [UInt8] = []
-    /// Head and body, byte for byte.
+    /// The received bytes of the head and the body, including chunked framing.
     public internal(set) var raw: [UInt8]
 
     public var bodyText: String { String(decoding: body, as: UTF8.self) }
 
-    /// The value of the only field with that name; nil if there is none or more than one.
+    /// The value of the field `name`; nil if no field or more than one field has this name.
     public subscript(_ name: String) -> String? {
         let values = self.values(name)
         return values.count == 1 ? values[0] : nil
@@ -26,7 +26,9 @@ public struct ReceivedRequest: Sendable, Equatable {
         headers.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
     }
 
-    /// - Parameter head: Up to and including the empty line.
+    /// Returns nil if `head` is invalid.
+    ///
+    /// - Parameter head: The bytes up to and including the empty line.
     init?(head: [UInt8]) {
         raw = head
         let lines = String(decoding: head, as: UTF8.self).components(separatedBy: "\r\n")
@@ -45,7 +47,7 @@ public struct ReceivedRequest: Sendable, Equatable {
 }
 
 extension String {
-    /// CR LF is one Character in Swift, so this function uses scalars.
+    /// Splits by Unicode scalars, because Swift treats CR LF as one Character.
     fileprivate func components(separatedBy separator: String) -> [String] {
         var parts: [String] = []
         var part = String.UnicodeScalarView()

@@ -1,51 +1,51 @@
 import Foundation
 
-/// A server on 127.0.0.1 or on a Unix socket that runs a script for each connection and records what it receives: the
-/// fault-injecting peer of the tests.
+/// A server that runs a script for each connection and records the received data. It listens on 127.0.0.1 or on a Unix
+/// socket. Scripts inject faults such as truncated responses and resets.
 ///
 ///     let peer = try ScriptedPeer([[.expectRequest, .send("HTTP/1.1 200 OK\r\nContent-Le"), .reset]])
 ///     ... a client talks to peer.port ...
 ///     #expect(peer.requests(0).first?.method == "GET")
 ///     #expect(peer.failures == [])
 ///
-/// Each connection has a thread. The connection is closed at the end of its script. ``stop()``, or releasing the peer,
-/// interrupts waiting scripts.
+/// Each connection has its own thread. The connection is closed at the end of its script. Calling ``stop()`` or
+/// releasing the peer interrupts waiting scripts.
 public final class ScriptedPeer: Sendable {
-    /// A step of a script. Steps that read record what they read.
+    /// A step of a script. Steps that read data also record it.
     public indirect enum Step: Sendable {
         /// Reads a whole request: its head, and a body with Content-Length or chunked coding.
         case expectRequest
         /// Reads only the head of a request, so that the script can respond before the body.
         case expectHead
-        /// Reads exactly that many bytes.
+        /// Reads exactly the given number of bytes.
         case expectBytes(Int)
         /// Reads until the client closes its half of the connection.
         case expectClose
         case send(Bytes)
         /// Sends byte by byte.
         case sendSlowly(Bytes, every: Duration)
-        /// Sends the first n bytes of the data and closes.
+        /// Sends the first n bytes of the data and closes the connection.
         case closeAfter(Int, of: Bytes)
-        /// Sends random bytes, the same for the same seed.
+        /// Sends random bytes that depend only on the seed.
         case garbage(seed: UInt64, count: Int)
         /// Neither reads nor writes until the client disconnects or the peer is stopped.
         case stall
         case wait(Duration)
-        /// Continues when the test opens the latch.
+        /// Waits until the test opens the latch.
         case waitFor(Latch)
         /// Opens the latch, to notify the test that the script has reached this step.
         case open(Latch)
         /// Closes the peer's half of the connection (FIN) and leaves the client's half open.
         case halfClose
-        /// Closes with a FIN; with TLS, after a close_notify alert.
+        /// Closes with a FIN. With TLS, sends a close_notify alert first.
         case close
-        /// Closes with a FIN only, as an attacker could: with TLS the stream may be truncated (RFC 8446 section 6.1).
+        /// Closes with a FIN, but without a close_notify alert, as an attacker could (RFC 8446 section 6.1).
         case closeWithoutNotice
         /// Closes with an RST.
         case reset
-        /// Connects to that port of this machine and relays data in both directions until one side ends, like a proxy.
+        /// Connects to a port of this machine and relays data in both directions until one side closes, like a proxy.
         case relay(to: Int)
-        /// Repeats these steps until the client closes its half before the first step has read a byte.
+        /// Repeats these steps until the client closes its half of the connection between two repetitions.
         case untilClosed([Step])
 
         /// A whole response with Content-Length.
@@ -64,17 +64,18 @@ public final class ScriptedPeer: Sendable {
 
     /// - Parameters:
     ///   - connections: The script of the first connection, of the second, and so on.
-    ///   - repeatsLast: Whether further connections repeat the last script. Otherwise they are failures and are reset.
+    ///   - repeatsLast: Whether further connections repeat the last script. If false, they are reset and reported as
+    ///     failures.
     ///   - path: The path of a Unix socket to listen on, instead of a port.
-    ///   - tls: The TLS settings. Scripts begin after the handshake; to test errors in the handshake, use a script
+    ///   - tls: The TLS settings. Scripts begin after the handshake. To test errors in the handshake, use a script
     ///     without TLS.
-    ///   - maximumWait: The timeout of an expectation.
+    ///   - maximumWait: The timeout of each read and each write of a step.
     public init(
         _ connections: [[Step]], repeatsLast: Bool = false, at path: String? = nil, tls: PeerTLS? = nil,
         maximumWait: Duration = .seconds(10)
     ) throws {
         let tls = try tls?.configuration()
-        // The threads retain these objects and not the peer, so that releasing the peer ends them.
+        // The threads retain these objects and not the peer, so releasing the peer ends the threads.
         let (log, interruption) = (log, interruption)
         let listener: Socket
         if let path {
@@ -109,7 +110,7 @@ public final class ScriptedPeer: Sendable {
 
     deinit { interruption.open() }
 
-    /// Interrupts all scripts, closes all connections and returns when no thread of the peer runs any more.
+    /// Interrupts all scripts, closes all connections and waits until the peer's threads have ended.
     public func stop() {
         interruption.open()
         log.waitForThreads()
@@ -120,15 +121,15 @@ public final class ScriptedPeer: Sendable {
     /// The number of accepted connections.
     public var connectionCount: Int { log.connections.count }
 
-    /// The number of scripts that have ended.
+    /// The number of connections that have ended.
     public var endedCount: Int { log.connections.count { $0.hasEnded } }
 
-    /// All bytes that were read from that connection; empty if there is no such connection.
+    /// All bytes that were read from a connection; empty if the connection does not exist.
     public func received(_ connection: Int) -> [UInt8] {
         log.connections.dropFirst(connection).first?.received ?? []
     }
 
-    /// The requests that `expectRequest` and `expectHead` have read from that connection.
+    /// The requests that `expectRequest` and `expectHead` have read from a connection.
     public func requests(_ connection: Int) -> [ReceivedRequest] {
         log.connections.dropFirst(connection).first?.requests ?? []
     }
@@ -136,11 +137,11 @@ public final class ScriptedPeer: Sendable {
     /// The requests of all connections.
     public var requests: [ReceivedRequest] { log.connections.flatMap(\.requests) }
 
-    /// The result of that connection's TLS handshake; nil while it is in progress.
+    /// The result of a connection's TLS handshake; nil without TLS or before the handshake has ended.
     public func handshake(_ connection: Int) -> PeerHandshake? {
         log.connections.dropFirst(connection).first?.handshake
     }
 
-    /// Expectations that were not met. Each test checks at its end that there are none.
+    /// Unmet expectations, errors and unexpected connections. Tests check at their end that this list is empty.
     public var failures: [String] { log.failures }
 }

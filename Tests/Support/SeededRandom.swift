@@ -1,5 +1,4 @@
-/// A random number generator that depends only on its seed (xorshift64*). A test that uses it reports the seed when it
-/// fails.
+/// A random number generator with reproducible output (xorshift64*). Tests report the seed when they fail.
 public struct SeededRandom: RandomNumberGenerator, Sendable {
     public let seed: UInt64
     private var state: UInt64
@@ -7,9 +6,9 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
 
     public init(seed: UInt64) {
         self.seed = seed
-        // An odd factor maps different seeds to different states, and keeps small seeds apart.
+        // Multiplication by an odd factor maps different seeds to different states.
         let mixed = (seed ^ SeededRandom.zero) &* 0x2545_F491_4F6C_DD1D
-        // Xorshift never leaves the state zero. Only the seed `zero` leads to it, so it uses the state of another seed.
+        // Xorshift never leaves the state 0, which results only from the seed `zero`.
         state = mixed == 0 ? 1 : mixed
     }
 

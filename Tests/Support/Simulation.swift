@@ -1,27 +1,25 @@
 import Glibc
 
-/// A system of several processes that share storage, as a value: each process is a state machine, and each step is
-/// atomic.
+/// A simulated system of several processes that share storage. Each process is a state machine with atomic steps.
 ///
-/// A crash of a process is an action like any other. Time is part of the system and also advances by actions, so that a
-/// schedule depends only on its seed.
+/// Crashes and the passage of time are also actions, so a schedule depends only on its seed.
 public protocol SimulatedSystem {
     associatedtype Action: CustomStringConvertible
 
-    /// The initial state. `random` chooses what differs between schedules: the number of processes, their
-    /// configurations.
+    /// Creates the initial state. `random` chooses the properties that differ between schedules, such as the number of
+    /// processes.
     init(random: inout SeededRandom)
 
-    /// The steps that are possible now, including crashes. The schedule ends when there are none.
+    /// The actions that are possible now, including crashes. The schedule ends when this list is empty.
     var actions: [Action] { get }
 
-    /// Takes one step.
+    /// Performs one action.
     mutating func perform(_ action: Action, random: inout SeededRandom)
 
-    /// Describes the first violated invariant; nil: none.
+    /// A description of the first violated invariant, or nil.
     var violation: String? { get }
 
-    /// Describes the first promise that the schedule has not kept at its end; nil: all are kept.
+    /// A description of the first guarantee that does not hold at the end of the schedule, or nil.
     var violationAtEnd: String? { get }
 }
 
@@ -44,8 +42,10 @@ public struct SimulationFailure: Error, CustomStringConvertible {
 
 /// Runs random schedules of a system and checks its invariants after every step.
 ///
-/// Environment variables: NIGHTJAR_SIMULATION_SCHEDULES is the number of schedules, NIGHTJAR_SIMULATION_FIRST the seed
-/// of the first (0), NIGHTJAR_SIMULATION_SEED the seed of a single one.
+/// Environment variables:
+/// - `NIGHTJAR_SIMULATION_SCHEDULES`: the number of schedules
+/// - `NIGHTJAR_SIMULATION_FIRST`: the seed of the first schedule (default 0)
+/// - `NIGHTJAR_SIMULATION_SEED`: runs only the schedule with this seed
 ///
 /// - Parameters:
 ///   - schedules: The default number of schedules.
@@ -62,7 +62,7 @@ public func simulate<System: SimulatedSystem>(_ type: System.Type, schedules: In
 
 private func runSchedule<System: SimulatedSystem>(_ type: System.Type, seed: UInt64, steps: Int) throws {
     guard let (violation, _) = firstViolation(System.self, seed: seed, steps: steps, describes: false) else { return }
-    // Runs the schedule again to describe its steps, which successful schedules do not need.
+    // Repeats the failed schedule to describe its steps. Successful schedules skip the descriptions.
     let described = firstViolation(System.self, seed: seed, steps: steps, describes: true)
     throw SimulationFailure(seed: seed, violation: violation, steps: described?.steps ?? [])
 }

@@ -5,10 +5,9 @@ public struct ThreadFailure: Error, CustomStringConvertible {
     public let description: String
 }
 
-/// Returns the result of `body` on a thread with a small stack, as some hosts create them. Returns when the thread has
-/// ended.
+/// Runs `body` on a new thread with a small stack and returns its result. Some embedders use such threads.
 ///
-/// - Parameter stack: In bytes. Code with a sanitizer uses more stack and gets more.
+/// - Parameter stack: The stack size in bytes. With a sanitizer, the size is multiplied by 4.
 public func onThread<Response: Sendable>(stack: Int, _ body: @escaping @Sendable () throws -> Response) throws
     -> Response
 {
@@ -37,7 +36,7 @@ public func onThread<Response: Sendable>(stack: Int, _ body: @escaping @Sendable
     return try result.get()
 }
 
-/// Whether this program is built with AddressSanitizer or ThreadSanitizer, whose runtime is then linked.
+/// Whether this program is built with AddressSanitizer or ThreadSanitizer.
 public let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
 
 private final class Responder<Response: Sendable>: Sendable {

@@ -15,7 +15,7 @@ public struct SocketError: Error, Equatable, CustomStringConvertible {
     static func last(_ call: String) -> SocketError { SocketError(call: call, code: errno) }
 }
 
-/// A blocking loopback socket with a timeout for every wait. Used by one thread at a time; any thread may call `abort`.
+/// A blocking loopback socket with timeouts. Only one thread may use a socket at a time.
 public final class Socket: @unchecked Sendable {
     public enum WaitError: Error, Equatable {
         case timedOut
@@ -38,7 +38,7 @@ public final class Socket: @unchecked Sendable {
 
     // MARK: Creating
 
-    /// A client socket connected to a port of 127.0.0.1.
+    /// Connects to a port of 127.0.0.1.
     public convenience init(connectingTo port: Int, receiveBuffer: Int? = nil) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SocketError.last("socket") }
@@ -49,14 +49,14 @@ public final class Socket: @unchecked Sendable {
         guard result == 0 else { throw SocketError.last("connect") }
     }
 
-    /// - Parameter port: 0 lets the system choose.
+    /// - Parameter port: If 0, the system chooses the port.
     static func listening(port: Int = 0, backlog: Int32 = 128, interruption: Latch? = nil) throws -> Socket {
         let listener = try bound(port: port, interruption: interruption)
         guard listen(listener.descriptor, backlog) == 0 else { throw SocketError.last("listen") }
         return listener
     }
 
-    /// A bound socket without a listener.
+    /// Returns a bound socket that does not listen.
     static func bound(port: Int = 0, interruption: Latch? = nil) throws -> Socket {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SocketError.last("socket") }
@@ -66,7 +66,7 @@ public final class Socket: @unchecked Sendable {
         return made
     }
 
-    /// A listener on a Unix socket, whose file is not removed.
+    /// Returns a listener on a Unix socket. The socket file is not removed.
     static func listening(path: String, interruption: Latch? = nil) throws -> Socket {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SocketError.last("socket") }
@@ -125,9 +125,9 @@ public final class Socket: @unchecked Sendable {
 
     // MARK: Waiting
 
-    /// Waits for one of `events` (as for poll) or the end of the connection.
+    /// Waits for one of `events` (see poll(2)), an error, or the end of the connection.
     ///
-    /// - Parameter limit: The timeout; nil: none. The interruption latch ends the wait in any case.
+    /// - Parameter limit: The timeout, or nil. The interruption latch ends the wait in any case.
     func wait(for events: Int32, within limit: Duration?) throws {
         let end = limit.map { ContinuousClock.now + $0 }
         while true {
@@ -172,7 +172,7 @@ public final class Socket: @unchecked Sendable {
         }
     }
 
-    /// Returns everything until the peer closes its half.
+    /// Returns all bytes until the peer closes its half.
     public func receiveToEnd(within limit: Duration = .seconds(10)) throws -> [UInt8] {
         var all: [UInt8] = []
         while true {
@@ -182,7 +182,7 @@ public final class Socket: @unchecked Sendable {
         }
     }
 
-    /// Returns everything up to and including the first occurrence of `mark`.
+    /// Returns all bytes up to and including the first occurrence of `mark`.
     public func receive(through mark: Bytes, within limit: Duration = .seconds(10)) throws -> [UInt8] {
         var all: [UInt8] = []
         while all.suffix(mark.array.count) != mark.array[...] {
@@ -232,7 +232,7 @@ public final class Socket: @unchecked Sendable {
 }
 
 extension Duration {
-    /// Rounded up, so that a wait does not end just before its deadline and spin.
+    /// The duration in milliseconds, rounded up. Rounding down would let a wait spin before its deadline.
     var pollMilliseconds: Int32 {
         let (seconds, attoseconds) = components
         let milliseconds = seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000

@@ -41,21 +41,21 @@ extension TLSVersion: @retroactive Comparable {
 
 /// The result of a client's handshake with a ``ScriptedPeer``.
 public struct PeerHandshake: Sendable, Equatable {
-    /// The server name sent by the client (RFC 6066 section 3); nil if it sent none, as for an address.
+    /// The server name sent by the client (RFC 6066 section 3). Nil if the client sent none, as for an IP address.
     public internal(set) var serverName: String?
     /// The protocol negotiated with ALPN.
     public internal(set) var applicationProtocol: String?
-    /// The error of the peer's TLS, such as the client's alert; nil if the handshake succeeded.
+    /// The error of the handshake, such as the client's alert; nil if the handshake succeeded.
     public internal(set) var failure: String?
 }
 
-/// The stream of a script: a plain socket or TLS.
+/// The stream on which a script runs: a plain socket or TLS.
 protocol PeerStream: AnyObject {
     func receive(within limit: Duration) throws -> [UInt8]
     func send(_ bytes: Bytes, within limit: Duration) throws
-    /// Closes the local half in an orderly way and leaves the peer's half open.
+    /// Closes the local half, with a close_notify alert if TLS is used, and leaves the peer's half open.
     func shutdownOutput()
-    /// Closes in an orderly way.
+    /// Closes the connection, with a close_notify alert if TLS is used.
     func close()
 }
 
@@ -63,8 +63,9 @@ extension Socket: PeerStream {
     func receive(within limit: Duration) throws -> [UInt8] { try receive(atMost: 64 * 1024, within: limit) }
 }
 
-/// TLS on a blocking socket: NIOSSL's handler in an embedded channel, driven manually. It does nothing that the script
-/// does not request, so that a stalling peer also stalls with TLS.
+/// TLS on a blocking socket: NIOSSL's handler in an embedded channel, driven manually.
+///
+/// It reads and writes only during a step of the script, so a stalled peer also stalls with TLS.
 final class TLSStream: PeerStream {
     private let socket: Socket
     private let channel: EmbeddedChannel
@@ -83,7 +84,7 @@ final class TLSStream: PeerStream {
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
     }
 
-    /// Waits for the client's part of the handshake. A failed handshake is a result and not an error.
+    /// Performs the handshake. A failed handshake is returned and not thrown.
     func handshake(within limit: Duration) throws -> PeerHandshake {
         var handshake = PeerHandshake()
         do {
@@ -127,7 +128,7 @@ final class TLSStream: PeerStream {
             channel.close(promise: nil)
             try? sendPending(within: .seconds(1))
         }
-        // NIOSSL waits for the client's close_notify and keeps the channel until then.
+        // NIOSSL waits for the client's close_notify until a timeout. The advanced time triggers this timeout.
         channel.embeddedEventLoop.advanceTime(by: .hours(1))
         socket.close()
     }
@@ -154,7 +155,7 @@ final class TLSStream: PeerStream {
     }
 }
 
-/// Records the events of TLS.
+/// Records the end and the results of the handshake.
 private final class HandshakeWatch: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

@@ -15,7 +15,7 @@ public final class TemporaryDirectory: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// The path of a file in the folder, which need not exist.
+    /// Returns the path of a file in the folder. The file need not exist.
     public func file(_ name: String) -> String { path + "/" + name }
 
     /// Writes a file and returns its path.

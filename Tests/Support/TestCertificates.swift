@@ -1,28 +1,29 @@
 import Foundation
 
-/// Certificates for TLS on loopback, created by the `openssl` command once per test run: a certificate authority, and
-/// server certificates that are valid or have one error each.
+/// Certificates for TLS on loopback: a certificate authority, a valid server certificate, and server certificates with
+/// one error each. The `openssl` command creates them once per test run.
 public final class TestCertificates: Sendable {
     public enum Kind: String, Sendable, CaseIterable {
-        /// For `localhost`, `127.0.0.1` and `::1`, issued by the authority.
+        /// Issued by the authority for `localhost`, `127.0.0.1` and `::1`.
         case trusted
         /// Issued by the authority for `other.example` only.
         case wrongName
-        /// Issued by the authority for the right names, expired in 2020.
+        /// Issued by the authority for the same names as `trusted`, but expired in 2020.
         case expired
-        /// For the right names, self-signed.
+        /// Self-signed for the same names as `trusted`.
         case selfSigned
     }
 
-    /// Created on first use. If that fails, every call throws.
+    /// Returns the certificates, which the first call creates. If the creation fails, every call throws.
     public static func shared() throws -> TestCertificates { try result.get() }
 
     private static let result = Result { try TestCertificates() }
 
-    /// PEM files.
+    /// The path of the authority's certificate (PEM).
     public var authority: String { directory.file("authority.pem") }
+    /// Returns the path of a server certificate (PEM).
     public func certificate(_ kind: Kind) -> String { directory.file("\(kind.rawValue).pem") }
-    /// One key for all certificates, because generating keys takes time.
+    /// The path of the private key of all server certificates (PEM).
     public var key: String { directory.file("key.pem") }
 
     private let directory: TemporaryDirectory
@@ -30,7 +31,7 @@ public final class TestCertificates: Sendable {
     private init() throws {
         directory = try TemporaryDirectory()
         try directory.write("openssl.cnf", TestCertificates.configuration)
-        // The database of `openssl ca`.
+        // The files that `openssl ca` requires.
         try directory.write("index.txt", "")
         try directory.write("serial", "01\n")
         let curve = ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"]
@@ -55,7 +56,7 @@ public final class TestCertificates: Sendable {
         ])
     }
 
-    /// `openssl ca` and not `x509`, because only it can issue expired certificates.
+    /// Issues a server certificate. `openssl x509` is not used, because it cannot set the end date before OpenSSL 3.4.
     private func issue(_ kind: Kind, extensions: String, end: String = "20490101000000Z") throws {
         try openssl([
             "ca", "-batch", "-notext", "-config", "openssl.cnf", "-in", "request.pem", "-extensions", extensions,

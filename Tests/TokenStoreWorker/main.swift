@@ -1,7 +1,8 @@
-// Uses a token store as a separate process, for tests that kill it, limit its file size or fork it.
-//   TokenStoreWorker loop KIND PATH          rotates the login until it is killed; status 1 if the store contradicts itself
+// Uses a token store in a separate process. Tests kill the process, limit its file size or fork it.
+//   TokenStoreWorker loop KIND PATH          rotates the login until it is killed; exits with status 1
+//                                            if the store returns a wrong login
 //   TokenStoreWorker hold KIND PATH          takes the lock, reports it, and waits to be killed
-//   TokenStoreWorker fork KIND PATH          the same with a forked child, which reports what it is allowed to do
+//   TokenStoreWorker fork KIND PATH          like hold, with a forked child that reports what it may do
 //   TokenStoreWorker save KIND PATH LIMIT    saves once, as the user `nobody` if LIMIT is `nobody` and it runs as root,
 //                                            otherwise with files limited to LIMIT bytes
 //   TokenStoreWorker keyring STEP            one step on the keyring: load, save, clear, lock or fork
@@ -36,10 +37,10 @@ func login(_ generation: UInt64, pending: Bool = false, token: Token? = nil) -> 
 }
 
 extension TokenStore {
-    /// Saves while holding the lock. No other process can save meanwhile.
+    /// Replaces the stored login.
     func put(_ login: StoredLogin) throws {
         let isSaved = try save(login, replacing: load()?.version)
-        guard isSaved else { throw NightjarError(.script, "another has saved meanwhile") }
+        guard isSaved else { throw NightjarError(.script, "another process saved a login first") }
     }
 }
 
@@ -110,7 +111,7 @@ func keyring(_ step: String) throws {
         let lock = try store.tryLock()
         let held = try store.load()
         if fork() == 0 {
-            lock?.unlock()  // the lock of the parent: no effect
+            lock?.unlock()  // no effect: the parent holds the lock
             let uses: [() throws -> Void] = [
                 { _ = try store.tryLock() }, { _ = try store.load() }, { try store.put(held ?? login(1)) },
                 { _ = try store.save(login(1), replacing: nil) },
@@ -147,7 +148,7 @@ do {
         let memory = MemoryTokenStore(login(1))
         let lock = try store.tryLock()
         if fork() == 0 {
-            lock?.unlock()  // the lock of the parent: no effect
+            lock?.unlock()  // no effect: the parent holds the lock
             var kind = "none"
             do { _ = try memory.load() } catch { kind = error.kind.name }
             writeLine("child \(getpid()) \(try store.tryLock() == nil) \(try store.load()?.generation ?? 0) \(kind)")

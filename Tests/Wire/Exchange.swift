@@ -1,18 +1,21 @@
 import Foundation
+import NightjarTransport
 import Testing
 
-/// A golden exchange: the bytes that a call sends, the bytes of the peer's response, and the result that the caller
-/// gets. It is a file of `exchanges/` with sections that begin with a line `--- name`:
+/// A golden exchange: a script, the bytes that it must send, the bytes of the peer's response, and the script's result.
 ///
-///     --- lua         a script; `api` is a client of the peer, `origin` the peer's origin; it returns the result
+/// Each file in `exchanges/` contains one exchange. A line `--- name` begins a section:
+///
+///     --- lua         a script that returns the result; `api` is a client of the peer, `origin` the peer's origin
 ///     --- sent        the bytes that the peer must receive
-///     --- response    the bytes that it sends; sent and response can be repeated on the same connection
-///     --- closes      instead of the next `sent`: the peer closes, and the next request uses another connection
+///     --- response    the bytes that the peer sends; sent and response can be repeated on the same connection
+///     --- closes      the peer closes the connection; the next `sent` is for a new connection
 ///     --- result      the return value of the script
-///     --- curl        arguments, one per line, with which curl sends the same request
+///     --- curl        optional: the arguments, one per line, with which curl sends the same request
 ///
-/// Lines end with CR LF on the wire. `{origin}` and `{authority}` stand for those of the peer. `{any}` in `sent` stands
-/// for bytes that can vary. The comparison with curl ignores fields that name the client.
+/// Lines end with CR LF on the wire. `{origin}` and `{authority}` stand for the origin and the authority of the peer.
+/// `{any}` in `sent` stands for bytes that can vary. The comparison with curl ignores the fields `User-Agent`, `Accept`
+/// and `Accept-Encoding`.
 struct Exchange: CustomTestStringConvertible {
     struct Turn {
         var sent: String
@@ -21,7 +24,7 @@ struct Exchange: CustomTestStringConvertible {
 
     var name: String
     var lua = ""
-    /// One list for each connection.
+    /// The requests and responses of each connection.
     var connections: [[Turn]] = [[]]
     var result = ""
     var curl: [String]?
@@ -44,7 +47,7 @@ struct Exchange: CustomTestStringConvertible {
             case "closes": connections.append([])
             case "result": result = text
             case "curl": curl = lines.filter { !$0.isEmpty }
-            default: throw ExchangeError(message: "\(name): there is no section \(section)")
+            default: throw ExchangeError(message: "\(name): unknown section \(section)")
             }
             lines = []
         }

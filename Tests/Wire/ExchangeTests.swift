@@ -2,10 +2,11 @@ import Foundation
 import Nightjar
 import NightjarLua
 import NightjarTestSupport
+import NightjarTransport
 import Synchronization
 import Testing
 
-/// Compares bytes: runs the golden exchanges, and checks them against curl.
+/// Runs the golden exchanges, byte for byte, and compares them with the requests of curl.
 @Suite(.serialized) struct ExchangeTests {
     @Test func everyFileIsRead() {
         #expect(Exchange.all.count == Exchange.count)
@@ -47,7 +48,7 @@ import Testing
         #expect(peer.failures == [])
     }
 
-    /// curl sends the same request: method, target, fields and content.
+    /// Compares the request line, the fields and the body.
     @Test(arguments: Exchange.all.filter { $0.curl != nil }) func curlSendsTheSameBytes(_ exchange: Exchange) throws {
         let peer = try ScriptedPeer(exchange.steps)
         let arguments = (exchange.curl ?? []).map { exchange.filled($0, port: peer.port) }
@@ -58,13 +59,13 @@ import Testing
         try #require(received.count == turns.count)
         for (request, turn) in zip(received, turns) {
             let ours = Comparable(exchange.wire(turn.sent, port: peer.port))
-            var external = Comparable("")
-            external.line = "\(request.method) \(request.target) HTTP/1.1"
-            external.fields = Set(request.headers.map { Comparable.field($0.name, $0.value) }.compactMap { $0 })
-            external.body = String(decoding: request.body, as: UTF8.self)
-            #expect(external.line == ours.line)
-            #expect(external.fields == ours.fields)
-            #expect(external.body == ours.body)
+            var curls = Comparable("")
+            curls.line = "\(request.method) \(request.target) HTTP/1.1"
+            curls.fields = Set(request.headers.map { Comparable.field($0.name, $0.value) }.compactMap { $0 })
+            curls.body = String(decoding: request.body, as: UTF8.self)
+            #expect(curls.line == ours.line)
+            #expect(curls.fields == ours.fields)
+            #expect(curls.body == ours.body)
         }
     }
 
@@ -85,7 +86,7 @@ import Testing
         return rest.isEmpty
     }
 
-    /// A request without the fields that name the client. The order of fields is ignored.
+    /// A request without the fields in which clients may differ. The order of fields is ignored.
     private struct Comparable {
         var line = ""
         var fields: Set<String> = []
@@ -121,7 +122,7 @@ extension Exchange {
         filled(text, port: port).replacingOccurrences(of: "\n", with: "\r\n")
     }
 
-    /// Only the peer can determine its port, so responses must not contain `{origin}`. They use paths instead.
+    /// The peer's port is not known yet, so responses must contain paths instead of `{origin}`.
     var steps: [[ScriptedPeer.Step]] {
         connections.map { turns in
             turns.flatMap { turn -> [ScriptedPeer.Step] in

@@ -14,7 +14,7 @@ local function line_pattern(line)
   return "^" .. table.concat(pieces) .. "$"
 end
 
--- The lines of a text, without trailing white space and without empty lines at the end.
+-- Returns the lines of a text without trailing white space, and without empty lines at the end.
 function output.lines(text)
   local lines = {}
   for line in (text .. "\n"):gmatch "([^\n]*)\n" do lines[#lines + 1] = (line:gsub("%s+$", "")) end
@@ -22,7 +22,8 @@ function output.lines(text)
   return lines
 end
 
--- nil if the output matches; otherwise the first expected line without a match, and the actual line.
+-- Returns nil if the output matches. Otherwise returns the index of the first expected line without a match, and the
+-- actual line.
 function output.difference(actual, expected)
   local furthest, instead = 1, actual[1]
   local function matches(i, j)

@@ -2,14 +2,14 @@
 local system, expected_output = require "system", require "expected_output"
 local swift = {}
 
--- Declarations in the first column become private to the file; the rest becomes a function.
+-- Declarations in the first column become fileprivate; the other lines become the body of a function.
 local declares = { struct = true, enum = true, class = true, final = true, actor = true, extension = true, protocol = true,
   func = true, typealias = true }
 
 local function swift_source(program)
   local imports, declarations, body, is_open, number, into = {}, {}, {}, false, program.line, nil
   local function add(list, line)
-    -- The compiler then reports positions in the document.
+    -- Makes the compiler report positions in the document.
     if into ~= list then list[#list + 1] = ('#sourceLocation(file: "%s", line: %d)'):format(program.file, number) end
     list[#list + 1], into = line, list
   end
@@ -33,7 +33,7 @@ local function swift_source(program)
     table.concat(imports, "\n"), table.concat(declarations, "\n"), program.name, table.concat(body, "\n"))
 end
 
--- Writes the sources to `folder`, and gives each program its name.
+-- Writes the sources to `folder`, and sets the name of each program.
 function swift.write(folder, programs)
   local cases = {}
   for number, program in ipairs(programs) do

@@ -1,5 +1,4 @@
-/* CCommand.h - the parts of the nightjar command that are written in Lua, and their C functions. Not part of
- * libnightjar. */
+/* CCommand.h - the parts of the nightjar command in Lua and C. Not part of libnightjar. */
 #ifndef CCOMMAND_H
 #define CCOMMAND_H
 
@@ -8,17 +7,17 @@
 
 struct lua_State;
 
-/* A lua_CFunction that adds each part to package.preload as nightjar.command.NAME. It may raise. */
+/* A lua_CFunction that adds each part to package.preload as nightjar.command.NAME. May raise a Lua error. */
 int njc_open(struct lua_State *L);
 
-/* These functions return or set whether each call is traced on standard error (--trace, and .trace at the prompt).
- * Callable from any thread. */
+/* These functions return or set whether each call is traced on standard error (--trace, and .trace at the prompt). Any
+ * thread. */
 bool njc_traces(void);
 void njc_set_traces(bool shows);
 
-/* Opens a descriptor in place of each closed standard stream, so that no file, socket or event loop of the process gets
- * the number of the stream. Reading the replaced standard input and writing to the replaced outputs still fail with
- * EBADF. Must be called before anything else. */
+/* Opens a descriptor in place of each closed standard stream, so that no other file of the process gets this
+ * descriptor. Reading the replaced standard input, and writing to the replaced outputs, still fails with EBADF. Must be
+ * called before all other functions. */
 void njc_hold_standard_streams(void);
 
 /* Writes to standard output or error without disturbing a line that is being edited. Must be called on the thread

@@ -1,4 +1,4 @@
--- The request of nightjar get, post and so on, made from the arguments of the command.
+-- Builds the request of nightjar get, post and so on from the arguments of the command.
 local nightjar = require "nightjar"
 local items = require "nightjar.command.items"
 local profiles = require "nightjar.command.profiles"
@@ -41,7 +41,7 @@ local function check_pointer(option, pointer)
   end
 end
 
--- Returns standard input as a body; nil if it is empty. Pipes and small files are read before the call, up to a limit.
+-- Returns standard input as a body; nil if standard input is empty. Pipes and small files are read before the call, up to a limit.
 local function input_body()
   local start = io.stdin:seek()
   local length = start and io.stdin:seek "end" - start
@@ -133,7 +133,7 @@ local function check_download(name)
     .. "name use ./%s", name, name, name)
 end
 
--- Returns whether the URL refers to another server than `base_url`.
+-- Returns whether the URL has another origin than `base_url`.
 local function is_elsewhere(url, base_url)
   local target = url_of(url, base_url)
   if not target:find "^%a[%w+.-]*://" then return false end

@@ -92,7 +92,7 @@ function call_response.write(res, err, verb, options)
   if has_head then io.stdout:write(output.head(res, options.verbose), has_body and "\n" or "") end
   if not has_body then return true end
   if options.verbose then res = masked(res) end
-  -- The body of an error has no items to pick and is not a table.
+  -- The options that select and format parts of the body do not apply to errors.
   if err then return write_body(res, { pick = {} }) end
   return write_body(res, options)
 end

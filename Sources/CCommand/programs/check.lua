@@ -1,5 +1,5 @@
 -- nightjar check: checks the syntax of scripts and their use of Nightjar's fields and options, without running them.
--- Reports only definite errors, so that no finding is wrong. Not every mistake is found.
+-- Reports only definite errors: every finding is correct, but some mistakes are not found.
 local nightjar = require "nightjar"
 local commands = require "nightjar.command.commands"
 local hints = require "nightjar.command.hints"
@@ -11,7 +11,7 @@ local check = {}
 
 -- The maximum size of a script in bytes.
 local most_bytes = 16 * 1024 * 1024
--- The maximum number of occurrences of a text in a line that are tried to locate a syntax error.
+-- The maximum number of places in a line that are tried to locate a syntax error.
 local most_places = 100
 
 local function place_of(source, position)

@@ -1,5 +1,5 @@
--- The subcommands with their summaries and items, in the form of nightjar.args. They determine the text of --help, how
--- the words are parsed, and the shell completions.
+-- The subcommands with their summaries and items, in the form of nightjar.args. The items determine the text of --help, the
+-- parsing of the words, and the shell completions.
 local commands = {}
 
 -- The kinds of values and arguments for completions, by the name of the value in the items.
@@ -42,8 +42,8 @@ local function call_items()
     { "-b", "--body", help = "write only the body" },
     { "-v", "--verbose", help = "also write the request; secrets are masked" },
     { "-S", "--stream", help = "write the body as it arrives" },
-    { "--timeout", "SECONDS", help = "limit for the whole call: 5, or 1m30s; 0: no limit" },
-    { "--retry", "N", type = "integer", help = "number of retries of requests that are safe to repeat; 0: none" },
+    { "--timeout", "SECONDS", help = "timeout of the whole call: 5, or 1m30s; 0: no limit" },
+    { "--retry", "N", type = "integer", help = "number of retries if a retry is safe; 0: none" },
     { "--follow", help = "follow redirects (the default)" },
     { "--no-follow", help = "do not follow redirects" },
     { "--paginate", help = "fetch all pages of a list and write its items as they arrive; ndjson by default" },
@@ -91,10 +91,10 @@ add("check", "Checks the syntax of scripts and reports unknown fields and option
 }, "Findings are written to standard output as file:line:column: text. Exit status: 0 no findings, 1 findings.")
 add("test", "Runs the tests in files, and in the files of folders that are named NAME_test.lua or test_NAME.lua.", {
   { "path", many = true },
-  { "-k", "--filter", "TEXT", help = "only tests whose names contain the text" },
+  { "-k", "--filter", "TEXT", help = "run only tests whose names contain TEXT" },
   { "--tap", help = "write results in the Test Anything Protocol" },
   { "-x", "--fail-fast", help = "stop after the first failure" },
-  { "--timeout", "SECONDS", type = "number", help = "default time limit of a test" },
+  { "--timeout", "SECONDS", type = "number", help = "default timeout of a test" },
 }, "Exit status: 0 all tests passed, 1 some failed or there were none.")
 add("completions", "Writes a completion script for a shell.", {
   { "shell", choices = { "bash", "zsh", "fish" } },

@@ -1,6 +1,6 @@
--- Completion with Tab: globals, fields, methods; endpoints with their parameters and paths; options, headers and
--- commands. Never runs a script's code: tables are read raw, and an __index that is a table is followed, but a function
--- is not called. The names of Nightjar's objects come from nightjar.command.reference.
+-- Completion with Tab: globals, fields, methods, endpoints with their parameters and paths, options, headers and
+-- commands. Never runs code of a script: tables are read without metamethods, and only an __index that is a table is
+-- followed. The names of Nightjar's objects come from nightjar.command.reference.
 local help = require "nightjar.command.help"
 local lexer = require "nightjar.command.lexer"
 local terminal = require "nightjar.command.terminal"
@@ -8,7 +8,7 @@ local text = require "nightjar.command.text"
 
 local complete = {}
 
--- The maximum number of names shown, and of __index tables followed.
+-- The maximum number of names that are shown, and the maximum number of __index tables that are followed.
 local most_names, most_depth = 200, 8
 
 local headers = {
@@ -26,7 +26,7 @@ local commands = { ".help", ".load", ".quit", ".save", ".trace" }
 
 -- --- Values, without running a script's code ---
 
--- The fields of Nightjar's objects that completion may read, because their lookup is in C. Fields whose lookup would
+-- The fields of Nightjar's objects that completion may read, because C code looks them up. Fields whose lookup would
 -- make a call are not included.
 local safe_fields = {
   ["nightjar.client"] = { endpoints = true, cookies = true, cache = true },
@@ -145,8 +145,8 @@ local function open_brackets(source, tokens)
   return open
 end
 
--- Returns the function whose name ends with token `last`: a class and member of Nightjar, or an endpoint; and the index
--- of the name's first token.
+-- Returns the function whose name ends with token `last`: { class =, member =, owner = } for a function of Nightjar, or
+-- { endpoint =, member = }; nil for other functions.
 local function called(source, tokens, last)
   local start = last >= 1 and chain_start(source, tokens, last)
   if not start then return nil end
@@ -170,8 +170,8 @@ local function class_in(type_text, place)
   return help.class(found[place or 1])
 end
 
--- Returns what the table opened by bracket `level` of `open` contains: { class = } for options, { endpoint = }, or {
--- headers = true }.
+-- Returns the meaning of the table that bracket `level` of `open` begins: { class = } for options, { endpoint = } for
+-- parameters of an endpoint, { headers = true } for headers; nil for other tables.
 local function table_context(source, tokens, open, level)
   local place = open[level]
   if not place or lexer.text(source, tokens[place]) ~= "{" then return nil end
@@ -192,7 +192,7 @@ local function table_context(source, tokens, open, level)
   end
   local call, commas = nil, 0
   if word == "(" or word == "," then
-    -- The table is an argument of a call: determines which one.
+    -- The table is an argument of a call, after `commas` other arguments.
     local outer = open[level - 1]
     if not outer or lexer.text(source, tokens[outer]) ~= "(" then return nil end
     local depth = 0

@@ -1,4 +1,4 @@
--- Converts the result of an expression at the prompt to Lua text that a test can compare with, for .save test.
+-- For .save test: converts the result of an expression at the prompt to Lua text that a test compares with.
 local nightjar = require "nightjar"
 
 local expected = {}
@@ -15,7 +15,7 @@ local function number_literal(value)
   return ("%.17g"):format(value)
 end
 
--- Returns whether a table has no metamethods that affect its content, like a table decoded from JSON.
+-- Returns whether a table has no metamethods that affect its content. Tables decoded from JSON have none.
 local function is_plain(value)
   local meta = debug.getmetatable(value)
   if not meta then return true end
@@ -81,9 +81,9 @@ local function kind_of(value)
   return type(meta) == "table" and rawget(meta, "__name") or nil
 end
 
--- Returns the expectations for the result of an expression: a list of { suffix, literal, prefix }, where `literal` is
--- the value of the expression that consists of the optional prefix, `_` and the suffix. Must be called immediately
--- after the evaluation, because `_` may change.
+-- Returns the expectations for the result of an expression: a list of { suffix, literal, prefix or nil }. A test
+-- compares the expression prefix .. "_" .. suffix with the literal. Must be called immediately after the evaluation,
+-- because the value may change later.
 function expected.of(value)
   if kind_of(value) == "nightjar.response" then
     local found = { { ".status", tostring(value.status) } }
@@ -95,7 +95,7 @@ function expected.of(value)
     return found
   end
   local text = expected.literal(value)
-  -- An address in memory differs in the next run.
+  -- A memory address differs in each run.
   if text and not text:find "0x%x%x%x%x" then return { { "", text } } end
   if type(value) == "table" and is_plain(value) and #value > 0 then return { { "", tostring(#value), "#" } } end
   return {}

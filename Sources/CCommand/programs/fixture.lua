@@ -55,7 +55,7 @@ local function text_of(path, files, body, t)
   return table.concat(lines, "\n")
 end
 
--- Excludes steps that start a browser login, because no user is present in a test. The test uses placeholder
+-- Excludes steps that start a browser login, because a test runs without a user. The test uses placeholder
 -- tokens instead.
 local function browser_logins(chunks, reasons)
   local is_there = false

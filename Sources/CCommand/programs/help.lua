@@ -100,7 +100,7 @@ local function of_class(class, width, paint)
   return table.concat(lines, "\n")
 end
 
--- Returns the module of a class if it is loaded, else nil. No value can be a function of a module that is not loaded.
+-- Returns the module of a class, or nil if the module is not loaded and therefore has no functions yet.
 local function loaded(class)
   if class.kind ~= "module" then return nil end
   local nightjar = require "nightjar"
@@ -142,8 +142,8 @@ function help.name_of(value)
   return (signature(found[1], found[2]):match "^[%w_.:]+")
 end
 
--- Records the methods of clients in the known functions. The methods are in an upvalue of the clients' metatable, so
--- they are read from a client.
+-- Records the methods of clients in the known functions. The methods are in an upvalue of the clients' metatable and
+-- can only be read from a client.
 function help.learn(client)
   local class = classes["nightjar.client"]
   for _, member in ipairs(class.members) do
@@ -156,7 +156,7 @@ end
 
 local has_learned = false
 
--- Creates a client to record its methods, which no table of the registry contains.
+-- Creates a client to record its methods, because the registry has no table of them.
 function learn_methods()
   if has_learned then return end
   has_learned = true

@@ -7,22 +7,22 @@ local by_kind = {
   invalid_url = "check the URL: http or https, a host, and no character that must be written as %XX",
   invalid_request = "nothing was sent: change the header, body or method that the message names",
   offline = "the machine has no network: check the connection, then call again",
-  dns = "check the spelling of the host name; a name of your own network needs its resolver",
-  connect = "check host and port, and whether the server runs; nightjar demo serves an API to try with",
-  tls = "for a certificate authority of your own set tls = { ca_file = ... }; do not switch verification off",
-  pin_mismatch = "the server's key is not one of the pinned keys: the connection is intercepted, or the pins are old",
+  dns = "check the spelling of the host name; a name of a private network requires the resolver of that network",
+  connect = "check host and port, and whether the server is running; nightjar demo serves a demo API",
+  tls = "for your own certificate authority, set tls = { ca_file = ... }; do not disable verification",
+  pin_mismatch = "the server's key is not one of the pinned keys: the connection is intercepted, or the pins are out of date",
   timeout = "raise the timeout that expired: timeout = { connect =, idle =, total = } of the client or the call",
-  connection_lost = "call again; if err.may_have_been_processed is true, find out first whether the server has acted",
+  connection_lost = "call again; if err.may_have_been_processed is true, first check whether the server has processed the request",
   protocol = "the server's response is not HTTP: check that it is a web server, and whether it expects http or https",
   too_large = "raise max_body of the client, or read the body in parts: stream = true and res:chunks()",
   no_memory = "read the body in parts (stream = true and res:chunks()), or give the process more memory",
   unauthorized = "log in: auth = { type = ... } of the client, api:set_token{ ... } or api:log_in()",
-  forbidden = "the login is valid but lacks a permission: ask for it, or use another login",
-  not_found = "check the path; api.endpoints lists those of the API description",
+  forbidden = "the login is valid but lacks a permission: request the permission, or use another login",
+  not_found = "check the path; api.endpoints lists the endpoints of the API description",
   rate_limited = "wait for err.retry_after seconds, or set rate_limit = true of the client",
-  client = "read err.details and err.response: they describe what the server did not accept",
-  server = "the server has failed: err.response is its response; wait, then call again",
-  decoding = "look at err.response.text: the body does not have the form that its type or the schema requires",
+  client = "err.details and err.response describe why the server rejected the request",
+  server = "the server failed: see err.response; wait, then call again",
+  decoding = "see err.response.text: the body does not match its content type or the schema",
   closed = "the client was closed: create a new one",
   forked = "create a new client in the child process",
   reentrant = "start the call in the callback without waiting for it, then return",
@@ -35,16 +35,16 @@ local for_command = {
   invalid_url = by_kind.invalid_url, offline = "the machine has no network: check the connection", dns = by_kind.dns,
   invalid_request = "nothing was sent: change the header, field or method that the message names",
   connect = by_kind.connect, protocol = by_kind.protocol, forbidden = by_kind.forbidden, storage = by_kind.storage,
-  tls = "for a certificate authority of your own give --ca-file FILE",
-  timeout = "give a longer --timeout SECONDS; 0 is no limit",
-  connection_lost = "--retry N repeats requests that are safe to repeat; a write may have been processed",
+  tls = "for your own certificate authority, use --ca-file FILE",
+  timeout = "raise --timeout SECONDS; 0 is no limit",
+  connection_lost = "--retry N retries requests if this is safe; the server may have processed a write",
   too_large = "write the body to a file with --download FILE, or as it arrives with --stream",
   no_memory = "write the body to a file with --download FILE, or as it arrives with --stream",
   unauthorized = "log in with nightjar login --profile NAME, or send a header: 'Authorization:Bearer TOKEN'",
   not_found = "check the path", rate_limited = "wait before the next request; --retry N waits as long as the server asks",
-  client = "--verbose shows the request; the response describes what the server did not accept",
-  server = "the server has failed: try again later, or with --retry N",
-  decoding = "--output raw writes the body as it is",
+  client = "--verbose shows the request; the response describes why the server rejected the request",
+  server = "the server failed: try again later, or with --retry N",
+  decoding = "--output raw writes the body unchanged",
 }
 
 local by_phase = {
@@ -74,8 +74,8 @@ function hints.for_command(err) return for_command[err.kind] end
 function hints.for_error(err)
   local kind = err.kind
   if kind == "timeout" and by_phase[err.phase] then return by_phase[err.phase] end
-  if kind == "client" and err.status == 405 then return "the path accepts other methods: look at err.response.headers.allow" end
-  if kind == "client" and err.status == 409 then return "the resource was changed meanwhile: read it again, then write" end
+  if kind == "client" and err.status == 405 then return "the path accepts other methods: see err.response.headers.allow" end
+  if kind == "client" and err.status == 409 then return "the resource has changed: read it again, then write" end
   if kind == "client" and err.status == 415 then return "send the body in the form that the server accepts: json =, form = or multipart =" end
   if kind == "rate_limited" and err.retry_after then
     return ("call again in %g s; rate_limit = true of the client stays below the limit"):format(math.ceil(err.retry_after))
@@ -138,14 +138,14 @@ function hints.for_message(message)
   if global then
     if global == "api" then return 'create a client first: api = nightjar.client { base_url = "https://..." }' end
     local near = hints.nearest(global, globals())
-    return near and ("did you mean %s?"):format(near) or ("%s is nil; a local variable exists only in its line, so use a global"):format(global)
+    return near and ("did you mean %s?"):format(near) or ("%s is nil; a local variable exists only in one line, so use a global"):format(global)
   end
   local method = first:match "call a nil value %(method '([%w_]+)'%)" or first:match "call a nil value %(field '([%w_]+)'%)"
   if method then
     local near = hints.nearest(method, method_names())
     return near and ("did you mean %s?"):format(near) or "help(value) shows its methods"
   end
-  if first:find("index a nil value (field", 1, true) then return "the value before that field is nil; inspect it first" end
+  if first:find("index a nil value (field", 1, true) then return "the value before the field is nil; check it first" end
   if first:find("calling 'get' on bad self", 1, true) or first:find("client expected, got", 1, true) then
     return "call methods with a colon: api:get(path)"
   end

@@ -45,7 +45,7 @@ function history.load()
   return entries
 end
 
--- Writes the entry, unless it must not be stored.
+-- Appends the entry to the file, unless the entry begins with a space, is too long or contains a secret.
 -- @return nil and the reason if the file cannot be written
 function history.add(entry)
   local path = history.path()

@@ -1,16 +1,16 @@
--- httpie's request items: name=text, name:=json, Name:header, name==query, name@file and so on, and the bodies built
--- from them.
+-- Parses httpie's request items (name=text, name:=json, Name:header, name==query, name@file and so on), and builds
+-- bodies from them.
 local nightjar = require "nightjar"
 
 local items = {}
 
--- A longer separator precedes each separator with which it begins.
+-- Longer separators come first, because some of them begin with a shorter separator.
 local separators = { ":=@", "==@", "=@", ":@", ":=", "==", "=", ":", "@" }
 
 -- The maximum list index, and the maximum nesting depth of fields.
 local most_index, most_depth = 10000, 100
 
--- The metatable of an error in the arguments, for which the exit status is 2.
+-- The metatable of errors in the arguments. The exit status for these errors is 2.
 local Usage = { __tostring = function(usage) return usage.message end }
 
 function items.refuse(message, ...)

@@ -66,8 +66,8 @@ function json_text.parts(text)
   end
 end
 
--- Returns the text of the part that a JSON Pointer refers to (RFC 6901), or nil. If a name is repeated, the last one is
--- used, as in decoding.
+-- Returns the text of the part that a JSON Pointer refers to (RFC 6901), or nil. If a name is repeated, the last member
+-- with this name is used, as in decoding.
 function json_text.pick(text, pointer)
   for step in pointer:gmatch "/([^/]*)" do
     local kind, found = json_text.kind(text), nil
@@ -103,7 +103,7 @@ function json_text.compact(text)
   return table.concat(pieces)
 end
 
--- Replaces by "***" the strings whose names are secret according to `is_secret`.
+-- Replaces the strings whose names are secret according to `is_secret` with "***".
 function json_text.mask(text, is_secret)
   local pieces, position = {}, 1
   while true do

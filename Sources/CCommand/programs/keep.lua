@@ -14,10 +14,15 @@ local mark = "-- Saved at the prompt of nightjar"
 local most = 10000
 local chunks = {}
 
--- Adds a chunk with these fields: `text`; `step`, the number under which the session recorded the chunk's exchanges;
--- `is_expression`, true if its value became `_` (unless `is_nil`); `returns`, true for statements that returned values;
--- `expected`, the expected results; `file`, the file that the chunk ran; `failed`, true if the chunk raised an error:
--- it is kept because it may have set variables.
+-- Adds a chunk with these fields:
+--
+--   text           the text of the chunk
+--   step           the number under which the session recorded the chunk's exchanges
+--   is_expression  whether the chunk is an expression; `_` is its value unless `is_nil` is true
+--   returns        whether a statement returned values
+--   expected       the expected results
+--   file           the file that the chunk ran
+--   failed         whether the chunk raised an error; the chunk is kept because it may have set variables
 function keep.add(chunk)
   if chunk.is_expression and chunk.text:find "^%s*help%f[^%w_]" then return end -- Help is only available at the prompt.
   if #chunks >= most then table.remove(chunks, 1) end
@@ -26,7 +31,8 @@ end
 
 function keep.chunks() return chunks end
 
--- The first tokens of statements whose effect would end with their line, or that would end the script.
+-- The first tokens of statements that affect only their own line at the prompt, and of statements that would end the
+-- script.
 local bound = { ["local"] = true, ["return"] = true, ["goto"] = true, ["::"] = true }
 
 local function is_bound(text)
@@ -44,7 +50,7 @@ function keep.statement(chunk, text)
   text = text:gsub("^%s+", "")
   if chunk.is_expression then
     if not chunk.is_nil then return "_ = " .. text .. (chunk.is_response and "\nres = _" or "") end
-    -- A call is a statement by itself, unless it could be parsed as a continuation of the previous line.
+    -- A call is a statement, unless Lua could parse it as a continuation of the previous line.
     if text:find "^[%a_]" and load(text, "=stdin", "t") then return text end
     return "do local _ = " .. text .. (text:find("--", 1, true) and "\nend" or " end")
   end

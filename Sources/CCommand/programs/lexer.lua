@@ -1,9 +1,9 @@
--- Splits Lua text into tokens, as far as completion, history and .save require. Accepts any text: invalid Lua yields
--- single characters.
+-- Splits Lua text into tokens, for completion, history, .save and nightjar check. Accepts any text: unknown characters
+-- become tokens of one character.
 local lexer = {}
 
--- Returns the end of a long bracket that begins at `position`, and whether it is closed; nil if no long bracket begins
--- at `position`.
+-- Returns the end of the long bracket that begins at `position`, and whether the bracket is closed. Returns nil if there
+-- is no long bracket at `position`.
 local function long_bracket(text, position)
   local equals = text:match("^%[(=*)%[", position)
   if not equals then return nil end

@@ -1,5 +1,5 @@
--- The output formats of the command: JSON, one line per item, CSV, a table, or unchanged. Only output to a terminal is
--- coloured and truncated.
+-- The output formats of the command: JSON, NDJSON, CSV, a table, or the unchanged body. Only output to a terminal has
+-- colors and is truncated.
 local nightjar = require "nightjar"
 local bodies = require "nightjar.command.show_bodies"
 local json_text = require "nightjar.command.json_text"
@@ -163,8 +163,8 @@ function streams.json()
   end, function() line(is_first and "[]" or "\n]") end
 end
 
--- Writes items as CSV. The first items determine the header. Fields that first occur in later items are omitted, which
--- is reported once.
+-- Writes items as CSV. The first items determine the header. Fields that first occur in later items are omitted; the
+-- first such field is reported.
 function streams.csv()
   local ahead, write, known, has_reported = {}, nil, nil, false
   local function put(record)
@@ -201,7 +201,7 @@ function streams.table()
   end
 end
 
--- Returns a function that writes an item, which is a JSON text, and a function that ends the output.
+-- Returns a function that writes an item given as JSON text, and a function that ends the output.
 function output.stream(format) return streams[format]() end
 
 -- --- Messages ---
@@ -218,7 +218,7 @@ function output.head(res, masks)
   return table.concat(lines, "\n") .. "\n"
 end
 
--- Splits a command line quoted by ShellWord into words, as a shell does.
+-- Splits a curl command line into words, as a shell does. Supports only the quoting that the library uses.
 local function shell_words(command)
   local words, position = {}, 1
   while true do
@@ -243,7 +243,7 @@ end
 
 local flags = { ["--compressed"] = true, ["--globoff"] = true, ["--path-as-is"] = true, ["--head"] = true, ["--insecure"] = true }
 
--- Returns the request of a response or an error in HTTP form, with secrets masked, derived from its curl command line.
+-- Returns the request of a response or an error in HTTP form, with secrets masked. Derives it from the curl command line.
 function output.request(outcome)
   local words = shell_words(outcome:curl() or "")
   local method, url, body, fields, place = nil, nil, nil, {}, 2

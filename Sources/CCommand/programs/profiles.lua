@@ -1,5 +1,5 @@
--- The config file $XDG_CONFIG_HOME/nightjar/config: profiles, which are named sets of client options. It is JSON and
--- not Lua, so that reading it runs no code, other programs can read and write it, and errors have a definite position.
+-- Reads the profiles, which are named sets of client options, from the config file $XDG_CONFIG_HOME/nightjar/config.
+-- The file is JSON and not Lua, because JSON runs no code and other programs can read and write it.
 --
 --   { "default_profile": "work",
 --     "profiles": { "work": { "base_url": "https://api.example.com/v1", "headers": { "X-Team": "blue" },
@@ -53,7 +53,7 @@ function profiles.names(config)
   return names
 end
 
--- Returns the content of the file: { profiles, default_profile }; no profiles if there is no file. Raises an error if
+-- Returns the content of the file: { profiles, default_profile }. Without a file, `profiles` is empty. Raises an error if
 -- the file is invalid.
 function profiles.read()
   local path = profiles.path()
@@ -87,7 +87,7 @@ local secret_words = {
   "password", "passwd", "pwd", "passphrase", "secret", "token", "credential", "api_key", "apikey", "authorization", "cookie",
   "private_key", "session",
 }
--- Names within auth whose values are not secrets: locations and methods.
+-- The members of auth whose values are not secrets.
 local public = {}
 for name in ([[token_url device_url authorize_url type grant scope issuer store url method header query prefix access_token_pointer refresh_token_pointer
   lifetime expiry token_type refresh client_auth client_id user skew refresh_timeout refresh_limit expires_in key_file
@@ -103,11 +103,12 @@ local function is_secret(name, place)
   return false
 end
 
--- Returns whether the value of this name should not be displayed.
+-- Returns whether values with this name are secrets.
 function profiles.is_secret(name) return is_secret(name, nil) end
 
--- Replaces references by the values of environment variables. `place` is auth, headers or nil. `is_guarded`: an outer
--- name denotes a secret.
+-- Replaces references by the values of environment variables.
+-- @param place "auth", "headers" or nil
+-- @param is_guarded whether the name of an enclosing value denotes a secret
 local function resolve(name, where, value, place, is_guarded)
   if type(value) == "string" then
     if is_guarded and not (place == "headers" and value == "") then
@@ -157,8 +158,8 @@ local function option_names()
   end
 end
 
--- Returns the client options of the profile `name`, or of the default profile if `name` is nil. @return the options and
--- the profile's name, or nil if no profile was selected and there is no default
+-- Returns the client options and the name of a profile. Returns nil if `name` is nil and there is no default profile.
+-- @param name nil: the default profile
 function profiles.options(name)
   local config = profiles.read()
   name = name or config.default_profile

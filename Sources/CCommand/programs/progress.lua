@@ -1,19 +1,21 @@
 -- Progress bars on standard error at the prompt: for nightjar.map, streamed responses, and calls with long bodies (one
--- line for all calls in flight). Only on a terminal, only in the foreground, and only after a delay.
+-- line for all calls in flight). Bars are shown only on a terminal, in the foreground, and after a delay.
 local terminal = require "nightjar.command.terminal"
 local text = require "nightjar.command.text"
 local session = require "nightjar.command.session"
 
 local progress = {}
 
--- Seconds before a bar is drawn, and between updates.
+-- The delay before a bar is drawn, and the time between updates, in seconds.
 local show_delay, pace = 0.5, 0.1
--- The number of columns that stay free at the end of the line: the terminal may write ^C, and a line that wraps would
--- not be overwritten completely.
+-- The number of columns that stay free at the end of the line. The terminal may write ^C there; a wrapped line could not
+-- be overwritten completely.
 local margin = 4
 
--- Returns the text of a bar: done of total, rate and remaining time. `total` is nil if it is unknown; `unit` is "bytes"
--- or a noun; `note` is appended and may be nil.
+-- Returns the text of a bar: done of total, rate and remaining time.
+-- @param total nil if the total is unknown
+-- @param unit "bytes" or a noun
+-- @param note a text to append, or nil
 function progress.line(done, total, seconds, unit, width, note)
   local amount = unit == "bytes" and text.bytes or function(count) return tostring(count) end
   local rate = seconds > 0 and done / seconds or 0
@@ -32,7 +34,7 @@ function progress.line(done, total, seconds, unit, width, note)
   return text.cut(("%s%3d%%  %s"):format(bar, math.floor(part * 100), numbers), width - margin)
 end
 
--- The number of open bars. While there is one, the line for calls in flight is hidden.
+-- The number of open bars. The line for calls in flight is hidden while a bar is open.
 local open = 0
 
 local bar = {}
@@ -118,7 +120,7 @@ local function show_calls(state)
   local now = terminal.now()
   local has_ended = state.calls < in_flight
   in_flight = state.calls
-  if has_ended then -- The code that waited for the calls may print something now.
+  if has_ended then -- The code that waited for the call may now print something.
     drawn = now
     return hide()
   end

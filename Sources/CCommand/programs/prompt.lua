@@ -6,7 +6,8 @@ local terminal = require "nightjar.command.terminal"
 
 local prompt = {}
 
--- Returns the input as a function, and whether the input is an expression; or nil and the error.
+-- Returns the input as a function, and whether the input is an expression. Returns nil and the error if the input is
+-- invalid.
 local function load_chunk(source)
   source = source:gsub("^%s*=", "")
   local expression = load("return " .. source, "=stdin", "t")
@@ -31,7 +32,7 @@ local function traceback(err)
   return (debug.traceback(err, 2):gsub("\n\t%[C%]: in function 'xpcall'.*$", ""))
 end
 
--- The number of evaluations so far. The session records the activity of clients by this number.
+-- The number of evaluations so far. The session records exchanges under this number.
 local steps = 0
 
 -- Runs the chunk as the foreground task. Tasks that it spawned continue in the background.
@@ -132,7 +133,7 @@ end
 
 -- --- Reading ---
 
--- Waits for input, for the editor. Returns whether Ctrl-C was typed.
+-- Waits for input. Returns whether Ctrl-C was typed.
 local function wait()
   session.attend(true)
   local is_interrupted = false

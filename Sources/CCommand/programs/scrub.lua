@@ -1,5 +1,5 @@
--- Replaces the secrets in statements and values of a saved test by placeholders, which are the same in its cassettes,
--- for .save test.
+-- For .save test: replaces the secrets in the statements and values of a test by placeholders. The cassettes of the test
+-- have the same placeholders.
 local nightjar = require "nightjar"
 local expected = require "nightjar.command.expected"
 local lexer = require "nightjar.command.lexer"
@@ -34,8 +34,8 @@ end
 -- A query item: separator, name and value.
 local item = "([?&])([^=&#%s]+)=([^&#%s\"'%]]*)"
 
--- Returns the secrets in typed statements, and the names of the secrets that are too short to be searched for in all
--- texts.
+-- Returns the secrets in typed statements. Also returns the names of secrets that are too short to be searched for in
+-- all texts.
 function scrub.typed(chunks)
   local texts, names, seen = {}, {}, {}
   local function add(text, name)
@@ -94,7 +94,7 @@ function scrub.without(text, replaced)
   return text
 end
 
--- Replaces the secrets in a string literal, including query items whose values are too short to be searched for.
+-- Replaces the secrets in a string literal, including short secrets that are the values of query items.
 local function clean_text(text, replaced)
   text = text:gsub(item, function(sign, name, value)
     local place = secrets.is_item_name(name) and replaced.exact[value]
@@ -137,8 +137,8 @@ function scrub.statement(source, replaced)
   return table.concat(pieces) .. source:sub(position)
 end
 
--- Replaces the secrets in an expected literal; returns nil if a string or number in the literal equals a secret that is
--- too short to be searched for: it may or may not be the secret.
+-- Replaces the secrets in an expected literal. Returns nil if a string or number in the literal equals a short secret,
+-- because it may be the secret or another value.
 function scrub.literal(source, replaced)
   for _, token in ipairs(lexer.tokens(source)) do
     local content = token.kind == "string" and value_of(source, token) or token.kind == "number" and lexer.text(source, token)

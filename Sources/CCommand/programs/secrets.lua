@@ -9,11 +9,12 @@
 --   - a string literal that looks like a token: at least 24 letters, digits and signs without a space or slash, with
 --     at least one letter and one digit; also "Bearer x" and "Basic x";
 --   - a number that is the value of a name containing passw, passphrase, passcode or pwd, or of pin or otp;
---   - a string literal that was such a value earlier in this session; every occurrence of the literal.
+--   - every occurrence of a string literal that was a secret earlier in this session.
 --
--- A text that contains any other secret, for example in the query of a URL, is not written to the history either.
+-- Texts with other secrets, for example in the query of a URL, are also not written to the history.
 --
--- The name of a variable passed to os.getenv is not a secret; its value may be one, by the same rules.
+-- The same rules apply to the value of an environment variable that os.getenv reads. The name of the variable is not a
+-- secret.
 local lexer = require "nightjar.command.lexer"
 local session = require "nightjar.command.session"
 
@@ -51,7 +52,8 @@ end
 
 local function has_userinfo(content) return content:find "://[^/@%s]+:[^/@%s]*@" ~= nil end
 
--- Returns the start and end of the call of os.getenv that has this token as its argument; nil if there is none.
+-- Returns the start and end of the call of os.getenv with this token as its argument. Returns nil if there is no such
+-- call.
 local function environment_call(source, tokens, index)
   local start, last = index - 1, tokens[index].last
   local function is(at, text) return tokens[at] ~= nil and lexer.text(source, tokens[at]) == text end
@@ -63,8 +65,8 @@ local function environment_call(source, tokens, index)
   return start - 2, last
 end
 
--- Returns the name before the = at `index`, or before a comparison (== or ~=) that ends at `index`; nil if there is
--- none.
+-- Returns the name before the = at `index`, or before a comparison (== or ~=) that ends at `index`. Returns nil if there
+-- is no name.
 local function name_before(source, tokens, index)
   local function is(at, text) return tokens[at] ~= nil and lexer.text(source, tokens[at]) == text end
   if is(index - 1, "=") or is(index - 1, "~") then index = index - 1 end
@@ -205,7 +207,7 @@ function secrets.replace(source)
   for _, secret in ipairs(secrets.find(source)) do
     local name = "NIGHTJAR_" .. (secret.name or "secret"):upper():gsub("[^%w]+", "_")
     pieces[#pieces + 1] = source:sub(position, secret.first - 1)
-    -- In parentheses, so that a call without them, such as set_token "x", remains a call.
+    -- With the parentheses, the replacement of set_token "x" is still a call.
     pieces[#pieces + 1] = ('(os.getenv "%s")'):format(name)
     names[#names + 1] = name
     position = secret.last + 1

@@ -1,5 +1,5 @@
--- Formats values for the prompt. The output is limited in depth, width and length, and states what was omitted; control
--- characters are escaped. Tables are read raw: formatting runs no code of a script except __tostring.
+-- Formats values for the prompt. The depth, width and length of the output are limited, and omissions are marked. Control
+-- characters are escaped. Tables are read without metamethods except __tostring.
 local bodies = require "nightjar.command.show_bodies"
 local limits = require "nightjar.command.show_limits"
 local records = require "nightjar.command.show_records"
@@ -103,7 +103,7 @@ local function show_endpoints(endpoints, paint, width)
 end
 
 -- Formats an error: its message, the server's details, and a hint.
--- @param is_command whether the error is of nightjar get or another subcommand, whose options are flags
+-- @param is_command whether nightjar get or another subcommand has failed; its options are flags
 function show.error(err, paint, is_command)
   local hints = require "nightjar.command.hints"
   if show.kind(err) ~= "nightjar.error" then
@@ -132,7 +132,7 @@ end
 
 -- --- Any value ---
 
--- Formats the value for the prompt. Options: `colors` (default: none), `width` (default: that of the terminal).
+-- Formats the value for the prompt. Options: `colors` (false by default), `width` (the terminal's by default).
 function show.value(value, options)
   options = options or {}
   local paint = text.painter(options.colors)

@@ -1,4 +1,4 @@
--- Formats Lua values in Lua syntax. Tables are read raw: formatting runs no code of a script except __tostring.
+-- Formats Lua values in Lua syntax. Tables are read without metamethods except __tostring.
 local limits = require "nightjar.command.show_limits"
 local text = require "nightjar.command.text"
 local nightjar = require "nightjar"
@@ -24,7 +24,7 @@ local function show_function(value)
 end
 
 -- Formats a value other than a table.
--- @param most the bytes of a string that are shown
+-- @param most the maximum number of bytes of a string that are shown
 function values.scalar(value, paint, most)
   local kind = type(value)
   if kind == "string" then
@@ -69,7 +69,7 @@ local function comes_before(a, b)
   return tostring(a) < tostring(b)
 end
 
--- Returns the keys outside of the list part, sorted; the length of the list; and the number of omitted keys.
+-- Returns the sorted keys outside of the list part, the length of the list part, and the number of omitted keys.
 local function keys_of(value, most)
   local length = rawlen(value)
   local keys, count = {}, 0

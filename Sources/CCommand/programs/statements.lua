@@ -1,5 +1,5 @@
--- Determines from the tokens of typed statements which names they read and set, and whether their results depend on
--- time or chance. For .save test.
+-- For .save test: determines which names typed statements read and set, and whether their results depend on the time or
+-- on random values.
 local lexer = require "nightjar.command.lexer"
 
 local statements = {}
@@ -48,7 +48,7 @@ function statements.names_of(text)
 end
 
 -- Returns whether the result of the statement may depend on the time or on random values. `names` is the set of names
--- whose values depend on these; the names that the statement sets are added or removed.
+-- with such values; the function adds or removes the names that the statement sets.
 function statements.depends_on_chance(text, names)
   local given, read = statements.names_of(text)
   local depends, is_client = false, false

@@ -1,5 +1,5 @@
--- Parses a script as far as nightjar check requires: its variables and their definitions, and each field access, call
--- and table. The source must be valid Lua. For a script that it cannot handle, the parser returns nil.
+-- Parses the parts of a script that nightjar check needs: variables and their definitions, field accesses, calls and
+-- tables. The source must be valid Lua.
 local lexer = require "nightjar.command.lexer"
 
 local syntax = {}
@@ -32,11 +32,18 @@ local unary = { ["not"] = true, ["-"] = true, ["#"] = true, ["~"] = true }
 local binary = {}
 for sign in ([[+ - * / // % ^ & | ~ << >> .. == ~= < > <= >= and or]]):gmatch "%S+" do binary[sign] = true end
 
--- Returns a parsed script: `nodes`, all indices, calls, method calls and tables; `fields`, the names of fields assigned
--- anywhere. A variable has `definitions`, the expressions assigned to it as { expression, place }, or false for an
--- unknown one. Expressions are { tag = "name", variable } and "index" { object, key, first }, "call" { callee,
--- arguments, first }, "method" { object, name, arguments, first }, "table" { fields }, "string" { value }, "other".
--- Returns nil if the script cannot be parsed.
+-- Returns a parsed script, or nil if the parser does not support the script:
+--
+--   nodes    all indices, calls and method calls
+--   fields   the set of the names of assigned fields
+--   globals  the global variables by name
+--
+-- The `definitions` of a variable are { expression, place } for each assignment, or false for an unknown value.
+-- Expressions have a `tag` and these members:
+--
+--   name    variable, first            call    callee, arguments, first       table   fields, first
+--   index   object, key, first         method  object, name, arguments, first string  value
+--   other   none
 function syntax.read(source)
   local tokens, place = tokens_of(source), 1
   local nodes, assigned_fields, globals = {}, {}, {}
@@ -89,7 +96,7 @@ function syntax.read(source)
   end
   local function define(variable, definition) variable.definitions[#variable.definitions + 1] = definition end
 
-  -- Returns the definition that a list of expressions gives the variable at `index`.
+  -- Returns the definition of the variable at `index` in an assignment of a list of expressions.
   local function definition_of(expressions, index)
     if index < #expressions then return { expressions[index], 1 } end
     local last = expressions[#expressions]

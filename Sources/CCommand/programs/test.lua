@@ -18,7 +18,7 @@ local function add_folder(folder, files, depth)
     if kinds[name] == "folder" and name:sub(1, 1) ~= "." then
       add_folder(path, files, depth + 1)
     elseif kinds[name] == "file" and is_test(name) then
-      if #files >= most_files then error(("more than %d test files"):format(most_files), 0) end
+      if #files >= most_files then error(("%s: more than %d test files, the maximum of one run; name fewer folders"):format(folder, most_files), 0) end
       files[#files + 1] = path
     end
   end

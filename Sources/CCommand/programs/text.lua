@@ -1,9 +1,9 @@
--- Text on a terminal: escaping, width, truncation and colours.
+-- Text on a terminal: escaping, width, truncation and colors.
 local terminal = require "nightjar.command.terminal"
 
 local text = {}
 
--- The escapes of control characters that have one; other bytes are escaped as \xNN.
+-- The control characters with a short escape. Other bytes are escaped as \xNN.
 local names = { ["\n"] = "\\n", ["\t"] = "\\t", ["\r"] = "\\r", ["\a"] = "\\a", ["\b"] = "\\b", ["\v"] = "\\v", ["\f"] = "\\f" }
 
 local function escape_byte(byte)
@@ -61,13 +61,13 @@ local codes = {
   key = "34", string = "32", number = "36", literal = "35", dim = "2", head = "1", good = "32", bad = "31", warn = "33",
 }
 
--- Returns a function that colours a text by role, or returns it unchanged.
+-- Returns a function that colors a text by role, or returns the text unchanged.
 function text.painter(has_colors)
   if not has_colors then return function(_, line) return line end end
   return function(role, line) return line ~= "" and "\27[" .. codes[role] .. "m" .. line .. "\27[0m" or line end
 end
 
--- Returns whether the stream is a terminal that supports colours and NO_COLOR (https://no-color.org) is not set.
+-- Returns whether the stream is a terminal that supports colors, and NO_COLOR (https://no-color.org) is not set.
 function text.has_colors(descriptor)
   local no_color, kind = os.getenv "NO_COLOR", os.getenv "TERM"
   return (no_color == nil or no_color == "") and kind ~= nil and kind ~= "dumb" and terminal.is_terminal(descriptor)

@@ -1,5 +1,5 @@
--- Infers the types of values in a script without running it, from the reference and from variables that are set only
--- once. Unknown types are nil.
+-- Infers the types of values in a script without running the script. Uses the reference, and variables that are assigned
+-- only once. Unknown types are nil.
 local reference = require "nightjar.command.reference"
 
 local types = {}
@@ -40,7 +40,7 @@ function types.is_complete(class)
   return class.kind == "module" or complete[class.name] and not class.index and #class.members > 0
 end
 
--- Splits a list at its commas, ignoring those within brackets.
+-- Splits a list at the commas outside of brackets.
 local function split(list)
   local pieces, depth, first = {}, 0, 1
   for position = 1, #list do
@@ -75,13 +75,13 @@ function types.signature(type_text)
   return signature
 end
 
--- Returns the class of a type that is one class, or one class or nil.
+-- Returns the class of a type "class" or "class?". Returns nil for other types.
 local function class_of_type(type_text)
   local name = type_text and type_text:match "^(nightjar[%w_.]*)%??$"
   return name and classes[name]
 end
 
--- Returns the type of a variable or expression: { class } or { signature, member, class }; nil if unknown.
+-- Returns the type of an expression: { class } or { signature, member, owner }; nil if unknown.
 local type_of
 
 local function required(expression)
@@ -146,7 +146,7 @@ end
 
 types.of = type_of
 
--- Returns the classes of options that a type allows as a table, or nil if tables of other kinds are allowed.
+-- Returns the classes of option tables that a type allows. Returns nil if the type also allows other tables.
 function types.options(type_text)
   if not type_text or type_text:find "[{%[(<]" then return nil end
   local found = {}

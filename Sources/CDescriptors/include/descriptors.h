@@ -1,11 +1,10 @@
-/** Creates the descriptors that SwiftNIO uses. SwiftNIO ends the process if it cannot create those of an event loop,
- * and it creates sockets that child processes of the host would inherit.
+/** Creates the descriptors that SwiftNIO uses. SwiftNIO ends the process if it cannot create the descriptors of an
+ * event loop, and it creates sockets that child processes of the host would inherit.
  *
  * The link step of libnightjar and of the nightjar command wraps the system calls that NIO makes (`--wrap`, see
  * scripts/build-library). An event loop gets descriptors that were created and checked beforehand, and every
- * descriptor is close-on-exec from its creation. Programs linked by SwiftPM have no such wrappers. In these programs
- * NIO makes the calls itself: the descriptors of a loop are checked shortly before NIO creates them, and child
- * processes inherit the sockets. */
+ * descriptor is close-on-exec from its creation. Programs linked by SwiftPM do not have these wrappers: the library
+ * checks shortly before that descriptors can be created, NIO creates them, and child processes inherit the sockets. */
 #ifndef NIGHTJAR_DESCRIPTORS_H
 #define NIGHTJAR_DESCRIPTORS_H
 
@@ -36,7 +35,7 @@ void njd_loop_created(void);
  * Without this replacement, a program that runs with its standard streams closed would use the library's descriptors
  * as its standard streams.
  *
- * @param descriptor  closed if it is replaced; -1, as system calls return it, is returned with errno unchanged
+ * @param descriptor  closed if it is replaced; -1 is returned with errno unchanged
  * @return -1 with errno if no descriptor is available */
 int njd_above_standard(int descriptor);
 

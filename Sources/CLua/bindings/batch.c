@@ -14,8 +14,8 @@ static bool has(lua_State *L, const char *name) {
   return is_there;
 }
 
-/* Checks the options of the request on top of the stack before any request is sent, so that an invalid batch sends
- * nothing. Option values are checked when the request is started. */
+/* Checks the option names of the request on top of the stack, before any request of the batch is sent. The option
+ * values are checked when the request is started. */
 static void check_request(lua_State *L, lua_Integer place) {
   const char *function = lua_pushfstring(L, "batch: request %I", (LUAI_UACINT)place);
   lua_insert(L, -2);

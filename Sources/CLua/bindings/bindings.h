@@ -1,4 +1,4 @@
-/* bindings.h - clients, requests, responses and what belongs to them. */
+/* bindings.h - clients, requests, responses and related objects. */
 #ifndef NJL_BINDINGS_H
 #define NJL_BINDINGS_H
 
@@ -21,15 +21,16 @@ int njl_batch(lua_State *L) NJL_YIELDS;
 /* client.c */
 /* Returns the client at index 1. Raises an error if the value is not a client or if the client is closed. */
 njl_client *njl_check_client(lua_State *L) NJL_RAISES;
-/* Returns a number for the userdata at `index`. njl_push_numbered finds the userdata by the number as long as something
- * else keeps the userdata alive. */
+/* Returns a number for the userdata at `index`, by which njl_push_numbered finds the userdata. The number does not keep
+ * the userdata alive. */
 lua_Integer njl_number(lua_State *L, njl_host *host, int index) NJL_RAISES;
 /* returns false and pushes nothing if the userdata was collected */
 bool njl_push_numbered(lua_State *L, lua_Integer number);
-/* Continues a call whose wait is over: returns its response or raises its error, or handles a pending decision. */
+/* Continues a call after its wait has ended. Handles a pending event (a body part, a decision, progress), or returns
+ * the response or raises the error. */
 int njl_responded(lua_State *L, int status, lua_KContext context) NJL_YIELDS;
-/* Starts the request with the client at index 1 and waits with the reply at index 2, then continues in `then`. The
- * rest of the stack belongs to the request. The options are at index `options`. */
+/* Starts the request with the client at index 1, replaces index 2 by the reply, waits, and then continues in `then`.
+ * The rest of the stack belongs to the request. The options are at index `options`. */
 int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunction then) NJL_YIELDS;
 int njl_send_request(lua_State *L) NJL_YIELDS; /* sends the request at index 2 with the client at index 1 */
 bool njl_client_has_hooks(lua_State *L) NJL_RAISES; /* for the client at index 1 */
@@ -37,13 +38,13 @@ int njl_client_open(lua_State *L) NJL_YIELDS;
 void njl_open_client(lua_State *L) NJL_RAISES;
 
 /* client_options.c */
-/* Pushes the options at index 1, or nil, as JSON text. Replaces the value at index 1 by a copy if the text leaves
- * anything out: functions, which JSON does not have, and infinite timeouts, which become 0. */
+/* Pushes the options at index 1 (nil: none) as JSON text. Leaves out the functions and writes infinite timeouts as 0,
+ * because JSON has neither. If necessary, replaces the options at index 1 by a copy. */
 void njl_encode_client_options(lua_State *L, bool has_functions) NJL_YIELDS;
 
 /* login.c, login_options.c */
 /* Moves the functions in the `auth` option of the table at `options` into the client and the listener. If there are
- * any, replaces that table by a copy that can be encoded as JSON. */
+ * functions, replaces the table by a copy that can be encoded as JSON. */
 void njl_read_login(lua_State *L, int options, int client, njl_listener *listener) NJL_RAISES;
 /* Starts a task for each decision request that has arrived. */
 void njl_handle_login_callbacks(lua_State *L, njl_host *host);
@@ -56,7 +57,8 @@ int njl_log_in(lua_State *L) NJL_YIELDS;
 void njl_mock_push(lua_State *L, njl_host *host, int index) NJL_YIELDS;
 const njl_mock *njl_mock_at(lua_State *L, int index); /* returns NULL if the value is not a mock */
 int njl_mock_open(lua_State *L) NJL_YIELDS;
-/* Replaces the request of a mock on top of the stack by the function that responds to it, and pushes its arguments. */
+/* Replaces the mock on top of the stack by a function that handles the decision request. Pushes the arguments of the
+ * function and returns their number. */
 int njl_mock_push_call(lua_State *L, njl_callback *callback) NJL_RAISES;
 void njl_open_mock(lua_State *L) NJL_RAISES;
 
@@ -129,8 +131,8 @@ void njl_read_options(lua_State *L, int options, const char *function, bool read
 /* The longest time limit, in seconds. */
 #define NJL_MOST_SECONDS 3153600000.0
 
-/* Returns the time limit at `index` in seconds; 0 means none and is also returned for false and infinity. Raises
- * "FUNCTION: NAME must be ..." if the value is anything else and not between 0 and NJL_MOST_SECONDS. */
+/* Returns the time limit at `index` in seconds, or 0 (no limit) for false and infinity. Raises "FUNCTION: NAME must be
+ * ..." if the value is not a number from 0 to NJL_MOST_SECONDS. */
 double njl_check_limit(lua_State *L, int index, const char *function, const char *name) NJL_RAISES;
 
 /* Raises an error for the first name in the option table at `options` that is not an option of a call. */
@@ -152,7 +154,7 @@ void njl_open_explain(lua_State *L) NJL_RAISES;
 /* stream.c */
 int njl_chunks(lua_State *L) NJL_RAISES;
 int njl_close_response(lua_State *L) NJL_RAISES;
-/* The stack height of the caller of a request whose body is pulled. */
+/* The stack height of the function that sends a request with a pulled body. */
 #define NJL_BODY_TOP 5
 /* Moves the body option from `body`, the last stack slot, to the slots that njl_pull_body uses. Cancels the call if the
  * calling function ends before the response has arrived. */

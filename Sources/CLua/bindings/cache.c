@@ -15,7 +15,6 @@
 /* The only user value. */
 enum { CLIENT = 1 };
 
-/* The first part of the userdata. */
 typedef struct cache {
   njl_cache *handle; /* owned */
 } cache;
@@ -56,8 +55,8 @@ static void check_names(lua_State *L, int table, const char *function, const cha
   njl_check_options(L, table, function, "", known);
 }
 
-/* Reads the request of the path at index 2 and of the options at `options`. Only options that select a cache entry
- * are allowed. */
+/* Reads the path at index 2 and the options at `options` into the request. Only options that select a cache entry are
+ * allowed. */
 static void read_request(lua_State *L, const char *function, int options, njl_request *request) {
   static const char *const known[] = {"query", "params", "headers", "auth", "cookies", "decompress", "timeout", NULL};
   if (lua_type(L, 2) != LUA_TSTRING) luaL_error(L, "%s: path must be a string, got %s", function, luaL_typename(L, 2));
@@ -131,7 +130,7 @@ static int put(lua_State *L) {
 }
 
 /* cache:delete(path, options), cache:delete{ prefix = } -> the number of removed cache entries. Raises an error if
- * another process keeps them on disk. */
+ * entries on disk could not be removed. */
 static int delete(lua_State *L) {
   static const char *const known[] = {"prefix", NULL};
   check_cache(L);
@@ -159,7 +158,7 @@ static int delete(lua_State *L) {
   return 1;
 }
 
-/* cache:clear() -> the number of removed cache entries. Raises an error if another process keeps them on disk. */
+/* cache:clear() -> the number of removed cache entries. Raises an error if entries on disk could not be removed. */
 static int clear(lua_State *L) {
   njl_cache *handle = check_cache(L)->handle;
   size_t count = 0;
@@ -169,7 +168,8 @@ static int clear(lua_State *L) {
   return 1;
 }
 
-/* cache:flush() waits until all changes are on disk. Raises an error if an invalidation could not be written. */
+/* cache:flush() waits until all changes are on disk. Raises an error if an invalidation or a removal could not be
+ * written. */
 static int flush(lua_State *L) {
   njl_cache *handle = check_cache(L)->handle;
   njl_reply *error = njl_error_push(L);

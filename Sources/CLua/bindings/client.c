@@ -15,12 +15,11 @@
 #include "njl_clients.h"
 #include "njl_future.h"
 
-/* The first part of a client's userdata. */
 typedef struct client {
   njl_host *host;
   njl_client *handle; /* NULL: closed */
   bool is_shared;     /* owned by the host program, which closes it */
-  bool has_hooks;     /* in its user values */
+  bool has_hooks;     /* before or after functions in the user values */
 } client;
 
 static client *check_client(lua_State *L) {
@@ -37,8 +36,8 @@ njl_client *njl_check_client(lua_State *L) { return check_client(L)->handle; }
 
 bool njl_client_has_hooks(lua_State *L) { return check_client(L)->has_hooks; }
 
-/* Registry key of a weak table from numbers to userdata. Each userdata holds its functions as user values, so that a
- * function that refers to its own client can be collected with it. */
+/* Registry key of a weak table from numbers to userdata. The functions of a client are user values of its userdata, so
+ * a function that refers to its own client is collected together with the client. */
 static char numbers_key;
 
 lua_Integer njl_number(lua_State *L, njl_host *host, int index) {
@@ -262,7 +261,7 @@ static int verb(lua_State *L) {
   njl_bytes method = request.method, target = request.target;
   njl_read_options(L, lua_isnil(L, 3) ? 0 : 3, name, !self->host->is_sandboxed, &request);
   if (request.method.data != method.data) {
-    return luaL_error(L, "%s: the method is %s; use request for others", name, method.data);
+    return luaL_error(L, "%s: the method is %s; use request for other methods", name, method.data);
   }
   if (request.target.data != target.data) {
     return luaL_error(L, "%s: path must be the first argument, not an option", name);
@@ -305,7 +304,7 @@ static int describe(lua_State *L) {
 }
 
 /* Pushes api.cookies: always the same object, or nil if the client has no cookie jar. Pushes nil in a sandbox, because
- * the cookies belong to the host program and grant its logins. */
+ * the cookies belong to the host program. */
 static int push_cookies(lua_State *L) {
   client *self = check_client(L);
   if (lua_getiuservalue(L, 1, NJL_CLIENT_COOKIES) != LUA_TNIL) return 1;

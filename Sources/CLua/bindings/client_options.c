@@ -6,7 +6,7 @@
 #include "json/json.h"
 #include "bindings/bindings.h"
 
-/* Pushes a copy of the options at `index` that can be encoded as JSON. */
+/* Pushes a copy of the options at `index` without those that contain functions. */
 static void push_without_functions(lua_State *L, int index) {
   static const char *const functions[] = {"log", "before", "after", "mock", NULL};
   lua_newtable(L);
@@ -21,8 +21,8 @@ static void push_without_functions(lua_State *L, int index) {
   }
 }
 
-/* Replaces infinite timeouts by 0, which means no limit, because JSON has no infinity. Works on a copy of the
- * options at index 1 and replaces the original by it. */
+/* Replaces infinite timeouts by 0 (no limit), because JSON has no infinity. Does not change the options at index 1 but
+ * replaces them by a copy. */
 static void bound_timeouts(lua_State *L) {
   static const char *const limits[] = {"connect", "idle", "total"};
   lua_pushliteral(L, "timeout");

@@ -10,7 +10,6 @@
 #include "bindings/bindings.h"
 #include "njl_cookies.h"
 
-/* The first part of the userdata. */
 typedef struct cookies {
   njl_cookies *handle; /* owned */
 } cookies;
@@ -114,7 +113,7 @@ static int delete(lua_State *L) {
   bool has_any = false;
   for (int index = 0; known[index] != NULL; index++) {
     lua_pushstring(L, known[index]);
-    if (lua_rawget(L, 2) == LUA_TNIL) continue; /* All three stay on the stack, which keeps their text alive. */
+    if (lua_rawget(L, 2) == LUA_TNIL) continue; /* The values stay on the stack, which keeps their text alive. */
     *places[index] = check_text(L, -1, "delete", known[index]);
     *flags[index] = true;
     has_any = true;
@@ -179,7 +178,8 @@ static int load_text(lua_State *L) {
   njl_bytes text = {0};
   text.data = lua_tolstring(L, 2, &text.length);
   njl_import counts = {0};
-  njl_cookies_load_text(self->handle, text, &counts);
+  njl_reply *error = njl_error_push(L);
+  finish(L, njl_cookies_load_text(self->handle, text, &counts, &error->wait.call), 0);
   return push_counts(L, &counts);
 }
 

@@ -11,11 +11,11 @@
 #include "njl_endpoints.h"
 #include "njl_future.h"
 
-/* The user value of the endpoints object, and those of an endpoint object. */
+/* The user value of the endpoints object, and the user values of an endpoint object. */
 enum { CLIENT = 1 };
 enum { ENDPOINTS = 1, NAME, DESCRIPTION };
 
-/* The first part of the userdata of the endpoints object. An endpoint object has no memory of its own. */
+/* The endpoints object. An endpoint object has only user values. */
 typedef struct endpoints {
   njl_catalog *handle; /* owned */
 } endpoints;
@@ -203,7 +203,7 @@ static void take_body(lua_State *L, const endpoints *self, njl_bytes name, int p
   }
 }
 
-/* Replaces the stack of an endpoint's call, its parameters and options, by its client and the options of
+/* Replaces the endpoint, its parameters and its options on the stack by the client and the options of
  * api:request{ endpoint = "article", arguments = { id = 42 }, ... }. */
 static void become_request(lua_State *L) {
   enum { PARAMETERS = 2, OPTIONS, PARTS, NAMED, REQUEST, VALUES };
@@ -269,15 +269,15 @@ static int loaded(lua_State *L, int status, lua_KContext context) {
   return keep_endpoints(L, self);
 }
 
-/* api:load_openapi(location) -> the endpoints of the client, including those of the document, which replace
- * endpoints of the same name */
+/* api:load_openapi(location) -> the endpoints of the client, including the endpoints of the document, which replace
+ * existing endpoints of the same name */
 int njl_load_openapi(lua_State *L) {
   njl_check_client(L);
   njl_host *host = njl_host_open(L);
   if (lua_type(L, 2) != LUA_TSTRING) {
     return luaL_error(L, "load_openapi: a file path or URL expected, got %s", luaL_typename(L, 2));
   }
-  /* A sandboxed script could load more, and larger, documents than the host allows. */
+  /* A sandboxed script could otherwise load more and larger documents than the host allows. */
   if (host->is_sandboxed) return luaL_error(L, "load_openapi: not available in a sandbox");
   lua_settop(L, 2);
   luaL_checkstack(L, LUA_MINSTACK, NULL);

@@ -26,7 +26,7 @@ static int describe(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_Integer count = (lua_Integer)lua_rawlen(L, 1);
   if (count == 0) {
-    lua_pushliteral(L, "no decisions: the first response was returned");
+    lua_pushliteral(L, "no decisions: the first result was returned");
     return 1;
   }
   luaL_Buffer text;

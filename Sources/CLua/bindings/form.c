@@ -6,7 +6,7 @@
 #include "core/names.h"
 #include "bindings/reading.h"
 
-/* Reads the path on top of the stack. Sandboxed scripts cannot send files. */
+/* Pops the path on top of the stack and returns it. Sandboxed scripts cannot send files. */
 njl_bytes njl_reading_path(njl_reading *r) {
   if (!r->reads_files) luaL_error(r->L, "%s: files are not available in a sandbox", r->function);
   if (lua_type(r->L, -1) != LUA_TSTRING) njl_reading_mismatch(r, "a file path", -1);

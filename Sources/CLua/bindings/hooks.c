@@ -1,5 +1,5 @@
 /* hooks.c - hooks of the script: before and after each call of a client, on redirects, on failed attempts and on
- * progress. They run in the coroutine of the call and may wait. */
+ * progress. Hooks run in the coroutine of the call and may wait. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 
@@ -63,7 +63,7 @@ static int over(lua_State *L, int status, lua_KContext succeeded) {
 static int responded(lua_State *L, int status, lua_KContext context) {
   (void)context;
   lua_KContext succeeded = status == LUA_OK || status == LUA_YIELD;
-  /* An argument error is not the outcome of a call. */
+  /* The after hook is not called for argument errors. */
   bool is_future = njl_test(L, OUTCOME, succeeded ? NJL_RESPONSE : NJL_ERROR) != NULL;
   if (!is_future || lua_getiuservalue(L, 1, NJL_CLIENT_AFTER) == LUA_TNIL) return over(L, LUA_OK, succeeded);
   lua_pushvalue(L, OUTCOME);
@@ -99,7 +99,7 @@ static void set_text(lua_State *L, njl_future *call, njl_field field, const char
   lua_setfield(L, -2, name);
 }
 
-/* Continues to wait for the call after a decision about it. */
+/* Continues to wait for the call after one of its functions has returned. */
 static int set_next(lua_State *L, njl_reply *reply) {
   lua_settop(L, reply->top);
   njl_call_await(reply->wait.host->engine, reply->wait.call, &reply->wait);
@@ -146,7 +146,7 @@ int njl_decide_redirect(lua_State *L, njl_reply *reply) {
 
 /* --- Progress --- */
 
-static int reported(lua_State *L, int status, lua_KContext context) {
+static int after_progress(lua_State *L, int status, lua_KContext context) {
   njl_reply *reply = (njl_reply *)context;
   if (status != LUA_OK && status != LUA_YIELD) { /* The error of the function replaces the response. */
     njl_call_cancel(reply->wait.call);
@@ -169,7 +169,7 @@ int njl_report_progress(lua_State *L, njl_reply *reply, const njl_progress *prog
   njl_set_count(L, progress->sent_total, "sent_total");
   njl_set_count(L, progress->received, "received");
   njl_set_count(L, progress->received_total, "received_total");
-  return reported(L, lua_pcallk(L, 1, 0, 0, (lua_KContext)reply, reported), (lua_KContext)reply);
+  return after_progress(L, lua_pcallk(L, 1, 0, 0, (lua_KContext)reply, after_progress), (lua_KContext)reply);
 }
 
 /* --- Failed attempts --- */

@@ -1,8 +1,9 @@
 /* list.c - paginated lists, created by api:paginate: iteration over items or pages.
  *
  * A list is an object that can be called for the next item, so that a loop can use it directly. All functions that take
- * from a list call njl_list_go. It returns items of the current page, else takes the next page, else waits until the
- * page is loaded. Any number of tasks may take from one list; each item goes to one of them. */
+ * from a list call njl_list_take, which returns items of the current page. After the last item, njl_list_take takes the
+ * next page, or waits until that page is loaded. Any number of tasks may take from one list. Each item goes to one of
+ * these tasks. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <string.h>
@@ -78,8 +79,8 @@ void njl_list_open(lua_State *L, int index, njl_pages *pages) {
 
 /* --- Taking from a list --- */
 
-/* Pushes the item at self->next and then advances. Returns false if a finalizer took from the list meanwhile; the
- * pushed value must then be discarded. */
+/* Pushes the item at self->next and increments self->next. Returns false if a finalizer took from the list meanwhile;
+ * the pushed value must then be discarded. */
 static bool push_item(lua_State *L, list *self) {
   page_box *page = self->page;
   size_t index = self->next;
@@ -141,7 +142,7 @@ void njl_list_end_deciding(lua_State *L, list *self) {
   lua_pop(L, 1);
 }
 
-/* Releases the page immediately, because the collector does not know how large it is. */
+/* Releases the page immediately, because the collector does not count the memory of pages. */
 static void drop_page(lua_State *L, list *self) {
   page_box *box = self->page;
   self->page = NULL;
@@ -156,9 +157,9 @@ static void drop_page(lua_State *L, list *self) {
   if (self->deciding != NULL) njl_list_end_deciding(L, self);
 }
 
-int njl_list_came(lua_State *L, int status, lua_KContext context) {
+int njl_list_page_loaded(lua_State *L, int status, lua_KContext context) {
   (void)status;
-  return njl_list_go(L, ((turn *)context)->taking);
+  return njl_list_take(L, ((turn *)context)->taking);
 }
 
 static int await_page(lua_State *L, list *self, taking taking) {
@@ -181,7 +182,7 @@ static int await_page(lua_State *L, list *self, taking taking) {
   mine->wait.needs_tasks = self->is_hooked;
   mine->wait.caller = caller;
   self->host->calls++;
-  return njl_await(L, &mine->wait, njl_list_came);
+  return njl_await(L, &mine->wait, njl_list_page_loaded);
 }
 
 /* --- Returning items and pages --- */
@@ -208,7 +209,7 @@ static int raise_failure(lua_State *L, list *self, page_box *box) {
   return njl_caller_raise(L, -2);
 }
 
-int njl_list_go(lua_State *L, taking taking) {
+int njl_list_take(lua_State *L, taking taking) {
   for (;;) {
     lua_settop(L, TOP);
     list *self = njl_list_check(L);
@@ -226,7 +227,7 @@ int njl_list_go(lua_State *L, taking taking) {
     size_t count = page == NULL ? 0 : njl_page_count(page->handle);
     if (taking == A_PAGE && page != NULL && count == 0 && !self->is_given) {
       njl_list_push_table(L, self, 0);
-      if (self->page != page || self->is_given) continue; /* A finalizer has taken from it. */
+      if (self->page != page || self->is_given) continue; /* A finalizer has taken from the list. */
       self->is_given = true;
       return 1;
     }
@@ -238,7 +239,7 @@ int njl_list_go(lua_State *L, taking taking) {
         continue;
       case A_PAGE:
         njl_list_push_table(L, self, first);
-        if (self->page != page || self->next != first) continue; /* A finalizer has taken from it. */
+        if (self->page != page || self->next != first) continue; /* A finalizer has taken from the list. */
         self->next = count;
         return 1;
       case MANY:
@@ -267,13 +268,13 @@ int njl_list_go(lua_State *L, taking taking) {
 static int next_item(lua_State *L) {
   njl_list_check(L);
   lua_settop(L, LIST);
-  return njl_list_go(L, AN_ITEM);
+  return njl_list_take(L, AN_ITEM);
 }
 
 static int next_page(lua_State *L) {
   lua_settop(L, 0);
   lua_pushvalue(L, lua_upvalueindex(1));
-  return njl_list_go(L, A_PAGE);
+  return njl_list_take(L, A_PAGE);
 }
 
 /* list:pages() -> an iterator of pages with the fields items, number and response */
@@ -289,7 +290,7 @@ static int take_many(lua_State *L) {
   njl_json_push_array_mark(L);
   lua_setmetatable(L, -2);
   lua_insert(L, RESULT);
-  return njl_list_go(L, MANY);
+  return njl_list_take(L, MANY);
 }
 
 /* list:take(n) -> a list of the next n items, or fewer at the end */
@@ -318,7 +319,7 @@ static int push_text(lua_State *L, njl_text *text, njl_loan *loan) {
   return 1;
 }
 
-/* list:state() -> the position after the last returned item, for resume. Also works in a finalizer while a state
+/* list:state() -> the position after the last returned item, for resume. Also works in a finalizer while the Lua state
  * closes. */
 static int state(lua_State *L) {
   njl_list_check(L);

@@ -9,15 +9,14 @@
 #include "core/wait.h"
 #include "njl_pages.h"
 
-/* User values of a list: its client, the `next` function, the page whose items are being returned, the waits for the
- * function's decision (the weak keys of a table), and the caller of its requests if the client has hooks. A script
- * sees only the function. */
+/* User values of a list: its client, the `next` function, the current page, the waits for the function's decision (the
+ * weak keys of a table), and the caller of its requests if the client has hooks. */
 enum { CLIENT = 1, DECIDE, PAGE, WAITING, CALLER, VALUES = CALLER };
 
 /* A page in a userdata, so that data borrowed from the page stays valid while finalizers run. */
 typedef struct page_box {
-  njl_page *handle; /* NULL: released; when a state closes, boxes are finalized before their lists */
-  /* the number of borrowers; after an error, the count stays above 0 and the page is left to the collector */
+  njl_page *handle; /* NULL: released; when the Lua state closes, boxes are finalized before their lists */
+  /* the number of borrowers; after an error, the count stays above 0 and the collector releases the page */
   int readers;
 } page_box;
 
@@ -31,13 +30,13 @@ typedef struct list {
   size_t next;        /* index of the next item of `page` */
   bool decides;       /* a function decides how the list continues */
   bool is_hooked;     /* tasks make its requests, through the client's hooks */
-  bool is_decided;    /* the decision after `page` was made */
+  bool is_decided;    /* the function has decided how the list continues after `page`, or there is no function */
   bool is_given;      /* `page` was returned by pages(); a page without items is returned once */
-  decision *deciding; /* the function is running for `page`; NULL: it is not */
+  decision *deciding; /* the call of the function for `page` that is running; NULL: none */
 } list;
 
-/* One call of the `next` function, in a userdata whose user value is the list. After the call has ended in any way,
- * another call may decide. */
+/* One call of the `next` function. The user value is the list. After the call has ended, even with an error, another
+ * call may decide. */
 struct decision {
   list *list;
   njl_task *task; /* the calling task; only for comparison */
@@ -58,19 +57,19 @@ typedef struct turn {
 
 /* list.c. All functions expect the list at index LIST of the stack. */
 list *njl_list_check(lua_State *L) NJL_RAISES;
-/* Ends the call of the function and wakes the tasks that wait for its decision. */
+/* Ends the call of the `next` function and wakes the tasks that wait for its decision. */
 void njl_list_end_deciding(lua_State *L, list *self) NJL_RAISES;
-/* Pushes the items of the current page from `first` on, as a table. */
+/* Pushes the current page as { items =, number =, response = }, with the items from `first` on. */
 void njl_list_push_table(lua_State *L, list *self, size_t first) NJL_RAISES;
 /* Takes from the list: returns the results, or waits and continues. */
-int njl_list_go(lua_State *L, taking taking) NJL_YIELDS;
+int njl_list_take(lua_State *L, taking taking) NJL_YIELDS;
 /* Continues after a wait for a page or a decision. */
-int njl_list_came(lua_State *L, int status, lua_KContext context) NJL_YIELDS;
+int njl_list_page_loaded(lua_State *L, int status, lua_KContext context) NJL_YIELDS;
 
 /* list_decision.c */
-/* Waits until the call of the function by another task has ended. */
+/* Waits until another task's call of the `next` function has ended. */
 int njl_list_await_decision(lua_State *L, list *self, taking taking) NJL_YIELDS;
-/* Calls the function for the current page, once per page. */
+/* Calls the `next` function for the current page, once per page. */
 void njl_list_decide(lua_State *L, list *self, taking taking) NJL_YIELDS;
 
 #endif

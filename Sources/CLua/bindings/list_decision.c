@@ -34,7 +34,6 @@ static decision *push_decision(lua_State *L, list *self) {
   return mine;
 }
 
-/* Waits until the call of the function by another task has ended. */
 int njl_list_await_decision(lua_State *L, list *self, taking taking) {
   if (self->deciding->task == self->host->current) {
     return luaL_error(L, "paginate: the next function must not take from its own list");
@@ -52,7 +51,7 @@ int njl_list_await_decision(lua_State *L, list *self, taking taking) {
     lua_rawset(L, -3);
     lua_pop(L, 1);
   }
-  return njl_await(L, &mine->wait, njl_list_came);
+  return njl_await(L, &mine->wait, njl_list_page_loaded);
 }
 
 static int cannot_decide(lua_State *L, int decision_index) {
@@ -70,8 +69,8 @@ static void read_query(lua_State *L, int decision_index, njl_request *request) {
   njl_read_options(L, decision_index, "paginate: next", false, request);
 }
 
-/* Reads the result of the function on top of the stack. Ignores the result if the list has left the page in the
- * meantime. */
+/* Reads the result of the `next` function on top of the stack. Ignores the result if the list no longer is at the page
+ * for which the function was called. */
 static void take_decision(lua_State *L) {
   list *self = njl_list_check(L);
   decision *mine = lua_touserdata(L, TURN);
@@ -106,10 +105,9 @@ static void take_decision(lua_State *L) {
 static int decided(lua_State *L, int status, lua_KContext taking) {
   (void)status;
   take_decision(L);
-  return njl_list_go(L, (enum taking)taking);
+  return njl_list_take(L, (enum taking)taking);
 }
 
-/* Calls the function for the page, once per page. */
 void njl_list_decide(lua_State *L, list *self, taking taking) {
   decision *mine = push_decision(L, self);
   lua_replace(L, TURN);

@@ -1,5 +1,5 @@
-/* loan.c - owns objects created by Swift while a function that may raise uses them. The collector releases them at the
- * latest. */
+/* loan.c - owns objects created by Swift while a function that may raise uses them. If the function raises, the
+ * collector releases the objects. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 

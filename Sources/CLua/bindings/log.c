@@ -60,7 +60,7 @@ void njl_write_log(lua_State *L, njl_host *host) {
   if (host->is_logging || !lua_checkstack(L, LUA_MINSTACK)) return;
   host->is_logging = true;
   host->running = L;
-  host->yields = false; /* Its waits block. */
+  host->yields = false; /* Waits of log functions block. */
   while (host->engine != NULL && njl_engine_next_line(host->engine, &line)) {
     lua_pushcfunction(L, write_line);
     lua_pushlightuserdata(L, &line);

@@ -1,8 +1,8 @@
-/* login.c - a client's tokens: token functions and login_required functions of the script, set_token, log_out and
+/* login.c - a client's tokens: token functions and on_login_required functions of the script, set_token, log_out and
  * log_in. Also runs the functions of mocks.
  *
- * Each function call runs in a task without a parent, because all waiting calls share the token: cancelling one of the
- * calls must not cancel the function for the others. */
+ * Each function call runs in a child of the root task. All waiting calls share the token: cancelling one of the calls
+ * must not cancel the function for the others. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -29,15 +29,15 @@
 
 /* --- Decision requests --- */
 
-/* Makes the request fail with the message on top of the stack. */
+/* Makes the decision request fail with the message on top of the stack. */
 static void fail(lua_State *L, njl_callback *callback) {
   njl_bytes message;
   message.data = lua_tolstring(L, -1, &message.length);
   njl_callback_fail(callback, message);
 }
 
-/* Handles the two results of the function, or its error. The task owns the token request. The request fails if the task
- * ends without a response. */
+/* Handles the two results of the provider function, or its error. The task owns the decision request, which fails if
+ * the task ends without a response. */
 static int provided(lua_State *L, int status, lua_KContext context) {
   njl_callback *callback = ((njl_task *)context)->callback;
   if (status != LUA_OK && status != LUA_YIELD) {
@@ -79,7 +79,7 @@ typedef struct arrival {
   njl_callback *handle; /* NULL: the task owns it */
   int64_t client;
   njl_callback_kind kind;
-  njl_task *task; /* the task that was spawned for it */
+  njl_task *task; /* the spawned task */
 } arrival;
 
 /* Spawns the task for the arrival at index 1. */

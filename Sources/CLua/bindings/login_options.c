@@ -30,8 +30,8 @@ static void set_text(lua_State *L, int table, const char *name, const char *text
   lua_rawset(L, table);
 }
 
-/* Describes a token function as a login in the option schema, because its tokens are stored and refreshed like those
- * of a login. The client never sends that login's request. */
+/* Describes a token function as a login in the option schema, because its tokens are stored and refreshed like the
+ * tokens of a login. The client never sends a login request. */
 static void describe_provided(lua_State *L, int auth, const char *prefix) {
   static const char *const known[] = {"type", "access_token", "expires_in", "skew", "refresh_timeout", "refresh_limit",
                                       NULL};

@@ -1,7 +1,7 @@
 /* mock.c - nightjar.mock{...}: responses in place of servers, optionally from functions of the script.
  *
- * When a request arrives for the route of a function, the function runs in a task of its own, on the thread that
- * runs the script. It may wait. */
+ * When a request arrives for a route with a function, the function runs in its own task, on the thread that runs the
+ * script. The function may wait. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 

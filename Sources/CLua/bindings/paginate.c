@@ -17,7 +17,7 @@ static const char *const list_options[] = {"style",  "items",  "next",          
                                            "total_timeout", NULL};
 enum { NEXT = 2, RESUME = 16, TOTAL_TIMEOUT };
 
-/* The options of a call that are useful for a list: those that apply to each request and to complete responses. */
+/* The options of a call that a list supports. They apply to each of its requests. */
 static const char *const call_options[] = {
     "query", "headers", "params", "method", "json", "form", "timeout", "expect", "redirect", "cookies", "auth", "retry",
     "idempotency_key", "decompress", "max_body", "compress", "schema", "coalesce", "allow_body_on_get", "cache",
@@ -48,7 +48,7 @@ static int unknown_option(lua_State *L, const char *name) {
 }
 
 /* Splits the options at `options` into two new tables on the stack, for the list and for its calls. The `next`
- * function goes to the list at `object`, other options to `start`. */
+ * function goes to the list at `object`; `resume` and `total_timeout` go to `start`. */
 static void part_options(lua_State *L, int options, int object, beginning *start) {
   lua_newtable(L);
   lua_newtable(L);
@@ -131,7 +131,7 @@ int njl_paginate(lua_State *L) {
   njl_pages *pages = njl_pages_new(host->engine, njl_check_client(L), &request, options, start.state, start.seconds,
                                    caller, &error->wait.call);
   if (pages == NULL) {
-    lua_settop(L, 8); /* the error */
+    lua_settop(L, 8); /* The error is at index 8. */
     return lua_error(L);
   }
   njl_list_open(L, 4, pages);

@@ -1,5 +1,4 @@
-/* refresh.c - background revalidation of stale responses that the script already has: res:refreshed(), and the
- * option on_refresh. */
+/* refresh.c - the background revalidation of stale responses: res:refreshed() and the option on_refresh. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 
@@ -60,7 +59,7 @@ int njl_refreshed(lua_State *L) {
 
 /* --- on_refresh --- */
 
-static int reported(lua_State *L, int status, lua_KContext context) {
+static int after_on_refresh(lua_State *L, int status, lua_KContext context) {
   (void)L, (void)status, (void)context;
   return 0;
 }
@@ -72,14 +71,14 @@ static int report(lua_State *L, int status, lua_KContext context) {
   lua_pushvalue(L, 1);
   int count = push_fresh(L, 2);
   if (count == 1 && lua_isnil(L, -1)) return 0;
-  lua_callk(L, count, 0, 0, reported);
+  lua_callk(L, count, 0, 0, after_on_refresh);
   return 0;
 }
 
 static int watch(lua_State *L) { return await_fresh(L, lua_touserdata(L, 2), report); }
 
-/* Starts a task that belongs to the script as a whole. As a child of the calling task, it would delay the end of that
- * task until the revalidation has ended. */
+/* Starts a child of the script's main task. A child of the calling task would delay the end of the calling task until
+ * the revalidation has ended. */
 void njl_watch_refresh(lua_State *L, int index) {
   njl_reply *reply = lua_touserdata(L, index);
   njl_host *host = reply->wait.host;

@@ -84,7 +84,7 @@ static int take_status(njl_reading *r) {
   int is_integer;
   lua_Integer status = lua_tointegerx(r->L, -1, &is_integer);
   if (!is_integer || status < 100 || status > 999) {
-    luaL_error(r->L, "%s: expect must be a status from 100 to 999 or a list of them", r->function);
+    luaL_error(r->L, "%s: expect must be a status from 100 to 999 or a list of statuses", r->function);
   }
   lua_pop(r->L, 1);
   return (int)status;

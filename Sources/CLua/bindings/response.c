@@ -197,8 +197,8 @@ static bool is_named(const njl_bytes *name, const char *wanted, size_t length) {
   return true;
 }
 
-/* res.headers[name]. Joins the field lines of the same name as one list (RFC 9110 section 5.3), except for Set-Cookie:
- * returns its first line. pairs() returns each line. */
+/* res.headers[name]. Joins the field lines of the same name as one list (RFC 9110 section 5.3). For Set-Cookie, returns
+ * only the first line. pairs() returns each line. */
 static int headers_index(lua_State *L) {
   njl_response response;
   njl_future *future = check_headers(L, &response);

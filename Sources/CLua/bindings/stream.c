@@ -22,15 +22,14 @@ static int chunk_came(lua_State *L, int status, lua_KContext context) {
   return next_chunk(L);
 }
 
-/* Waits with the wait at index 1. The wait is created on first use and then belongs to the iterator. */
 static int await_chunk(lua_State *L, njl_wait *wait) {
   wait->state = NJL_PENDING;
   wait->host->calls++;
   return njl_await(L, wait, chunk_came);
 }
 
-/* Returns the next part, or nil at the end, for the iterator of res:chunks(). The upvalues are the response, and its
- * wait or nil. */
+/* Returns the next part, or nil at the end, for the iterator of res:chunks(). The upvalues are the response, and a
+ * reusable wait, which is nil until its first use. */
 static int next_chunk(lua_State *L) {
   njl_reply *reply = lua_touserdata(L, lua_upvalueindex(1));
   njl_future *future = reply->wait.call;

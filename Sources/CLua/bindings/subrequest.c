@@ -1,9 +1,8 @@
-/* subrequest.c - runs the calls that paginated lists and document loads make, if their client has hooks, so that the
- * hooks see them like the script's own calls.
+/* subrequest.c - runs the calls of paginated lists and document loads through the hooks of their client.
  *
  * If a client has before or after hooks, its lists and document loads do not send their requests directly but create
- * subrequests. Each subrequest runs in a task of its own without a parent: a page may have several consumers, and
- * cancelling one of them must not cancel the page for the others. */
+ * subrequests. Each subrequest runs in a child of the root task. Several tasks may wait for a page: cancelling one of
+ * these tasks must not cancel the page for the others. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <string.h>
@@ -21,7 +20,7 @@
  * the errors that hooks raised, by number. */
 enum { CLIENT = 1, OPTIONS, RAISED, VALUES = RAISED };
 
-/* The number of hook errors kept for waiting consumers. A document load never has more than six calls in flight. */
+/* The number of hook errors kept for njl_caller_raise. A document load has at most six calls in flight. */
 enum { MOST_RAISED = 8 };
 
 typedef struct caller {
@@ -84,7 +83,7 @@ int njl_caller_raise(lua_State *L, int index) {
   return lua_error(L);
 }
 
-/* Makes the value on top of the stack the error of the subrequest. */
+/* Makes the subrequest fail with the error value on top of the stack. */
 static void fail(lua_State *L, njl_subrequest *subrequest) {
   int value = lua_gettop(L), number = 0;
   if (njl_push_numbered(L, (lua_Integer)njl_subrequest_caller(subrequest))) {

@@ -4,8 +4,9 @@
  * down to the loop. When the loop resumes the task, each resumer resumes the next coroutine, up to the generator. So
  * a script's own coroutines can do I/O.
  *
- * The token stays on the stack of each coroutine that passed it, and of the task's own. While the token is on a
- * coroutine's stack, a script can neither resume nor close the coroutine, because the wait belongs to the task. */
+ * The token stays on the stack of each coroutine that passed it, and on the stack of the task's coroutine. While the
+ * token is on a coroutine's stack, a script can neither resume nor close the coroutine: the wait belongs to the task.
+ */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <lua5.4/lualib.h>
@@ -71,7 +72,7 @@ static int finish_wrap(lua_State *L, bool succeeded, int results) {
 
 static const char NJL_GUARD[] = "nightjar.guard";
 
-/* A to-be-closed value at index 2 while a token passes. Its user value is the coroutine. */
+/* A to-be-closed value at index 2 of a resumer while the resumed coroutine waits. Its user value is that coroutine. */
 typedef struct guard {
   njl_host *host;
   bool is_armed;
@@ -124,11 +125,11 @@ static int go(lua_State *L, int arguments, lua_KContext context) {
     lua_xmove(L, co, arguments);
     lua_State *outer = host->running;
     bool outer_yields = host->yields;
-    /* Waits in the coroutine may yield through here only if this code may yield. */
+    /* Waits in the coroutine may yield through this function only if the function itself may yield. */
     bool yields = outer_yields && L == outer && lua_isyieldable(L);
     host->running = co;
     host->yields = yields;
-    /* After `running` was set, so that a signal in between is not lost. */
+    /* This call must follow the assignment to `running`. Otherwise a signal between the two would be lost. */
     njl_charge(host, lua_status(co) == LUA_OK ? NJL_START_CHARGE : 0);
     int status = LUA_OK;
     if (!njl_is_stopped(host)) status = lua_resume(co, L, arguments, &results);
@@ -218,7 +219,7 @@ static int co_close(lua_State *L) {
   return 2;
 }
 
-/* Raises in the coroutine of a task: the loop resumes it only for the token. */
+/* Raises an error in the coroutine of a task: no script code resumes it. */
 static int co_yield(lua_State *L) {
   njl_task *task = njl_host_of(L)->current;
   if (L == task->thread) return luaL_error(L, "attempt to yield from outside a coroutine");

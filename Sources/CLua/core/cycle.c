@@ -1,16 +1,15 @@
 /* cycle.c - detects circular waits that involve the pages of a list or the load of a document.
  *
- * For the loop, a page or a document is a call in flight like any other. If its client has before or after hooks,
- * the call is made by a task: a subrequest (subrequest.c). If a hook of that subrequest waits for a task that in turn
- * waits for the page, neither can ever finish, and the loop does not notice. So before the loop sleeps, it examines
- * the subrequests whose hooks wait, the tasks for which they wait, the tasks for which those wait, and so on. If none
- * of these can continue, the hook's wait ends with an error.
+ * For the loop, a page or a document is a call in flight. If the client has before or after hooks, a task makes this
+ * call: a subrequest (subrequest.c). If a hook of the subrequest waits for a task that waits for the page, neither
+ * task can ever finish, and the loop does not notice. Before the loop sleeps, it therefore searches all subrequests
+ * with a waiting hook. The search follows the waits from task to task. If the search finds no task that can continue,
+ * the hook's wait ends with an error.
  *
- * The search ignores actions from outside of the cycle that could still end it, such as closing the list; taking
- * from a list in its own hook is rejected immediately for the same reason. In all other cases of doubt, the search
- * lets the tasks wait. A task can continue if it is ready, or waits for a deadline or for a call of its own. A task
- * that waits at a gate (channels, require) or for the function that decides how a list continues can continue as
- * long as any task of the state can. */
+ * The search ignores actions from outside of the cycle that could end it, such as closing the list. In all other
+ * cases of doubt, the tasks continue to wait. A task can continue if it is ready, waits for a deadline, or waits for
+ * its own call. A task may also wait at a gate (channels, require), or for the function that decides how a list
+ * continues. Such a task can continue as long as any task of the state can. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <stdio.h>
@@ -71,7 +70,7 @@ static bool add_children(search *search, njl_task *task, const njl_wait *group) 
   return has_children;
 }
 
-/* Adds the tasks of which one must continue before `task` can. Returns true if `task` can continue without them. */
+/* Returns true if `task` can continue without another task. Otherwise adds the tasks that it waits for. */
 static bool can_continue(search *search, njl_task *task) {
   if (task->state == NJL_ENDING) return !add_children(search, task, NULL);
   if (!is_waiting(task)) return true;
@@ -114,7 +113,8 @@ static const char *name_next(const njl_task *task, bool is_last) {
   return is_last ? "the page or document that the hook was called for" : "a page or document";
 }
 
-/* Writes the cycle from the origin to itself as a message. `sought_by` links it backwards. */
+/* Writes the message, which lists the tasks of the cycle from the origin on. `sought_by` leads from the last task of
+ * the cycle back to the origin. */
 static void describe(search *search) {
   njl_host *host = search->host;
   char *text = host->cycle;

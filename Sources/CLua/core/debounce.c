@@ -1,6 +1,6 @@
 /* debounce.c - debounced and throttled functions.
  *
- *   debounce   runs once no call has arrived for the given time, with the arguments of the last call
+ *   debounce   runs when no call has arrived for the given time, with the arguments of the last call
  *   throttle   runs immediately, then at most once per period; a call in between runs at the end of the period
  *
  * Each run is a task, a child of the task that called last. A task therefore does not end before the runs that it
@@ -45,7 +45,7 @@ static bool is_pending(const limiter *self) {
   return self->pending != NULL && !self->pending->is_cancelled && self->pending->state != NJL_ENDED;
 }
 
-/* Marks the object at index 1 as having nothing pending. */
+/* Forgets the pending run of the object at index 1. */
 static void forget(lua_State *L, limiter *self) {
   self->pending = NULL;
   self->count = 0;
@@ -112,7 +112,8 @@ static void keep_arguments(lua_State *L, limiter *self) {
   self->count = count;
 }
 
-/* Spawns a child of the current task that makes the stored call when it is due. */
+/* Spawns a child of the current task that makes the stored call at `due`. Keeps the pending task if it already is a
+ * child of the current task. */
 static void put_off(lua_State *L, limiter *self) {
   if (is_pending(self)) {
     if (self->pending->parent == self->host->current) return;
@@ -155,7 +156,7 @@ static int cancel(lua_State *L) {
   return 0;
 }
 
-/* f:flush() -> the task of the pending call, which runs now; nil if nothing was pending. */
+/* f:flush() -> a new task that makes the pending call without further delay; nil if no call was pending. */
 static int flush(lua_State *L) {
   limiter *self = check_limiter(L);
   lua_settop(L, 1);
@@ -164,7 +165,7 @@ static int flush(lua_State *L) {
     return 1;
   }
   njl_task *pending = self->pending;
-  lua_getiuservalue(L, 1, PENDING); /* Stays on the stack, because finalizers may release the task. */
+  lua_getiuservalue(L, 1, PENDING); /* Keeps the pending task alive while finalizers run. */
   int count = push_call(L, self);
   njl_task_spawn(L, self->host, count);
   njl_task_cancel(pending);

@@ -1,4 +1,4 @@
-/* epoll.c - Linux's epoll for Swift: Descriptors.swift. */
+/* epoll.c - Linux's epoll, for Descriptors.swift. */
 #include <errno.h>
 #include <sys/epoll.h>
 
@@ -6,8 +6,8 @@
 
 int njl_epoll_new(void) { return epoll_create1(EPOLL_CLOEXEC); }
 
-/* EPOLL_CTL_MOD fails with ENOENT for a new descriptor, and for one that was closed and opened again under the same
- * number. Such a descriptor is added. */
+/* EPOLL_CTL_MOD fails with ENOENT if the descriptor is new, or was closed and opened again under the same number. The
+ * descriptor is then added. */
 int njl_epoll_watch(int epoll, int descriptor, bool reads, bool writes) {
   struct epoll_event event = {.events = (reads ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u), .data.fd = descriptor};
   if (epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event) == 0) return 0;

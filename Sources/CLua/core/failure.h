@@ -34,12 +34,12 @@ njl_reply *njl_error_push(lua_State *L) NJL_RAISES; /* pushes an error object wi
 void njl_push_failure(lua_State *L, njl_kind kind, int phase, const char *message) NJL_RAISES;
 /* Pushes the text of the field, or nil if the outcome has none. Returns 1. */
 int njl_push_field(lua_State *L, njl_future *future, njl_field field) NJL_RAISES;
-/* Pushes the message of the error at `index`. Leaves out the URL of an error object, because the URL belongs to another
- * call than the call that fails with the message. */
+/* Pushes the message of the error at `index`, without the URL of an error object. The message becomes the error of
+ * another call, which has a different URL. */
 void njl_push_message(lua_State *L, int index) NJL_RAISES;
 int njl_raise(lua_State *L, njl_kind kind, int phase, const char *format, ...) NJL_RAISES;
 #define NJL_BATCH_PREFIX "request %I of the batch: "
-/* Adds to the error on top of the stack the number of the request in its batch. */
+/* Adds the number of the request in its batch to the error on top of the stack. */
 void njl_number_error(lua_State *L, lua_Integer place) NJL_RAISES;
 int njl_try(lua_State *L) NJL_RAISES;
 

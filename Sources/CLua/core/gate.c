@@ -1,11 +1,10 @@
 /* gate.c - gates: waits that Lua code ends. Channels and other synchronization objects in modules/lua/ use gates.
  *
  *   gate = gate()                creates a closed gate, a userdata
- *   gate:wait(moment or nil)     waits for open, closes the gate and returns true; returns false at `moment`
+ *   gate:wait(moment or nil)     waits until the gate is open, closes it and returns true; returns false at `moment`
  *   gate:open()                  ends the current wait, or the next one; opening an open gate does nothing
  *
- * This file also has the other functions that this Lua code needs: the clock of waits, and errors of the host's
- * kinds. */
+ * This file also contains the other functions that this Lua code needs: now, sleep_until and raise. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 

@@ -1,8 +1,8 @@
-/* group.c - functions that run concurrently: all, race, map, timeout.
+/* group.c - runs functions concurrently: all, race, map, timeout.
  *
- * Each is a loop in the calling coroutine: start children up to the limit, wait until one has ended, store its
- * result, repeat. The first failure (unless errors are collected) or the first end in a race cancels the other
- * children. The loop returns when all children have ended, so nothing continues to run after the call. */
+ * Each function is a loop in the calling coroutine: start children up to the limit, wait until a child has ended,
+ * store its result, repeat. The first failure (unless errors are collected) or the first end in a race cancels the
+ * other children. The loop returns when all children have ended, so nothing continues to run after the call. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 
@@ -50,11 +50,11 @@ enum { ITEMS = 1, FUNCTION, OPTIONS, GROUP, CHILDREN, RESULTS, ERRORS, TOP = ERR
 typedef enum mode { ALL, RACE, MAP, TIMEOUT } mode;
 
 typedef struct group {
-  njl_wait wait; /* ends when a child has ended that the loop must handle */
-  njl_task *parent; /* the parent of the children while any of them has not ended */
+  njl_wait wait; /* ends when the loop must handle ended children */
+  njl_task *parent; /* of the children; valid until all of them have ended */
   mode mode;
   lua_Integer total, started, ended, limit;
-  njl_task *finished; /* children that have ended but have not been collected, linked by next_ready */
+  njl_task *finished; /* ended children that have not been collected, linked by next_ready */
   njl_task *decisive; /* the first child that failed, or the winner of a race */
   bool has_expired;
   bool collects_errors; /* stores errors by index and continues */
@@ -268,8 +268,8 @@ int njl_run_map(lua_State *L, const njl_group_options *options) {
 }
 
 /* nightjar.map(list, f, {concurrency = 6, collect_errors = false}) -> a list of the first results of f(item, index).
- * With collect_errors, map continues after a failure: the list has nil at the index of the failed item and its length
- * in `n`, and the second result is a table of errors by index. */
+ * With collect_errors, map continues after a failure. The list then has nil at the index of each failed item, and its
+ * field `n` is the number of items. The second result is a table of errors by index. */
 int njl_map(lua_State *L) {
   luaL_checktype(L, ITEMS, LUA_TTABLE);
   njl_check_callable(L, FUNCTION, "function");

@@ -1,4 +1,4 @@
-/* group.h - functions that run concurrently. */
+/* group.h - runs functions concurrently: all, race, map, timeout. */
 #ifndef NJL_GROUP_H
 #define NJL_GROUP_H
 
@@ -17,7 +17,8 @@ typedef struct njl_group_options {
   bool numbers_errors; /* each error carries the index of its request */
 } njl_group_options;
 #define NJL_CONCURRENCY 6 /* the maximum number of HTTP/1.1 connections that browsers open to one host */
-/* Reads the option whose name and value are on top of the stack. Raises an error if it is unknown or invalid. */
+/* Reads the option whose name and value are on top of the stack. Raises an error if the option is unknown or
+ * invalid. */
 void njl_read_group_option(lua_State *L, const char *function, njl_group_options *options) NJL_RAISES;
 /* Runs map for the list at index 1 and the function at index 2. The stack contains nothing else, except for options
  * at index 3. */

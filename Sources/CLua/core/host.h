@@ -22,10 +22,9 @@
 typedef struct njl_clock njl_clock;
 
 /* Limits on the depth of the C stack, in bytes below the base. Lua limits nested C calls to 200 (each of 300 bytes
- * to 2 KiB), but resets their count when a coroutine is closed, so the host measures the stack itself. Up to
- * NJL_DEEP, a blocking wait runs other tasks; beyond it, a blocking wait runs no other tasks. Beyond NJL_DEEPEST, no
- * coroutine is closed within another call. A host thread needs a stack of 512 KiB for this depth and Lua's own
- * calls. */
+ * to 2 KiB), but resets their count when a coroutine is closed, so the host measures the stack itself. Beyond
+ * NJL_DEEP, a blocking wait runs no other tasks, and fails if it needs them. Beyond NJL_DEEPEST, scripts cannot close
+ * coroutines. A host thread needs a stack of 512 KiB for this depth and Lua's own calls. */
 #define NJL_DEEP (64 * 1024)
 #define NJL_DEEPEST (128 * 1024)
 
@@ -33,9 +32,9 @@ struct njl_host {
   njl_engine *engine;
   njl_client *client; /* the host program's client, owned; NULL: none */
   bool is_sandboxed;  /* scripts cannot create clients */
-  /* the Lua thread that is running, as far as the host resumed it; a signal handler reads it */
+  /* the running Lua thread, if the host started or resumed it; read by a signal handler */
   lua_State *volatile running;
-  /* the running code may yield to the loop, because every function between them passes the token on */
+  /* the running code may yield to the loop: every coroutine below it was resumed by the host and passes the token on */
   bool yields;
   njl_task *current; /* never NULL */
   njl_task *first_ready, *last_ready;
@@ -44,7 +43,7 @@ struct njl_host {
   njl_wait *timers;    /* root of the heap */
   njl_clock *clock;    /* the virtual clock of the timers; NULL: real time */
   size_t calls;        /* in flight */
-  size_t listeners;    /* number of clients and subrequest.c callers numbered so far */
+  size_t listeners;    /* the last number that njl_number returned */
   size_t subrequests;  /* number of tasks that make calls for subrequest.c */
   /* Functions that each turn of the loop calls. The named file sets its function on first use; NULL: not set yet. */
   void (*ask_logins)(lua_State *L, njl_host *host); /* login.c; set with the first listener */
@@ -54,23 +53,23 @@ struct njl_host {
   uint64_t searches; /* number of searches of cycle.c so far */
   char cycle[256]; /* the message of the last search that found a cycle */
   int nested; /* nesting depth of runs, blocking waits and closers on the C stack */
-  uintptr_t base; /* the position on the C stack at which the outermost of them began */
+  uintptr_t base; /* the address on the C stack at which the outermost of these began */
   bool is_logging; /* a log function is running; later log lines wait for it */
-  njl_task root; /* stands for code outside of all coroutines of the host */
-  /* the main task of a run in an own state; NULL: no run is in progress, or the state is a stock one */
+  njl_task root; /* the current task while no task of the host is running */
+  /* the main task of njl_script_run; NULL: no run is in progress, or a stock interpreter runs the state */
   njl_task *script;
   njl_moment limit;                         /* when the run in progress is stopped; NJL_NEVER: no limit */
   uint64_t instructions, most_instructions; /* executed in the run in progress, and the limit; 0: no limit */
   uint64_t burst, longest_burst;            /* executed since the last wait, and the limit; 0: no limit */
   uint64_t unchecked;                       /* steps of C functions not yet added to `instructions` and `burst` */
-  uint64_t closing;                         /* instructions left for closers after the host was stopped */
+  uint64_t closing;                         /* instructions granted to closers since the host was stopped */
   atomic_bool is_stopped;                   /* interrupted or over a limit; every wait ends */
   _Atomic(const char *) stop_reason;        /* for the error message; a static string */
   bool is_session;                          /* session.c */
   atomic_bool is_interrupted;               /* Ctrl-C was typed and has not been handled */
   bool was_interrupted;                     /* the program has not been notified of Ctrl-C yet */
   bool attends;                             /* Ctrl-C ends the wait of the session's program */
-  bool follows;                             /* reports the progress of calls in the foreground */
+  bool follows;                             /* the session shows the progress of the foreground's calls */
   njl_task *foreground;                     /* the task of the evaluation, anchored by the registry; NULL: none */
 };
 

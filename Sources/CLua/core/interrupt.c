@@ -1,6 +1,6 @@
 /* interrupt.c - Ctrl-C in a session. The first Ctrl-C ends the evaluation in the foreground. If there is no evaluation,
- * or if the evaluation does not end, Ctrl-C ends the task whose code is running. If no such task is running, Ctrl-C
- * ends the wait of the program that reads the terminal. */
+ * or if the evaluation does not end, Ctrl-C ends the task whose code is running. If there is neither an evaluation nor
+ * a running task, Ctrl-C ends the wait of the program that reads the terminal. */
 #include <stdatomic.h>
 
 #include "core/interrupt.h"

@@ -15,7 +15,7 @@ bool njl_is_followed(const njl_host *host);
  * task has joined the child. */
 void njl_session_task_failed(njl_host *host, const njl_task *parent);
 
-/* Catches the next Ctrl-C, as njl_script_catch_interrupt does. Called when a Ctrl-C has been handled. */
+/* Installs the signal handler again. Called for each Ctrl-C in a session, because the signal resets the handler. */
 void njl_script_catch_again(void);
 
 #endif

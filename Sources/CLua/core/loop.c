@@ -61,7 +61,7 @@ static bool expire_timers(njl_host *host) {
   return is_due;
 }
 
-/* Collects the calls that have ended. If `is_idle`, waits for the first one. */
+/* Collects the calls that have ended. If `is_idle`, waits until one has ended or a deadline passes. */
 static void poll(njl_host *host, bool is_idle) {
   enum { BATCH = 64 };
   njl_wait *ended[BATCH];

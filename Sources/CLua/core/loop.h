@@ -14,7 +14,8 @@ bool njl_turn(lua_State *L, njl_host *host, size_t most) NJL_RAISES;
 /* Runs the loop until the task has ended. Needs LUA_MINSTACK free slots. */
 void njl_run(lua_State *L, njl_host *host, njl_task *task) NJL_RAISES;
 
-/* Returns whether all tasks wait and some of them wait for the virtual clock, which nothing advances. */
+/* Called after njl_turn has returned false. Returns whether some tasks wait for the virtual clock, which no task
+ * advances. */
 bool njl_is_deadlocked(const njl_host *host);
 int njl_raise_deadlock(lua_State *L, bool stands_still) NJL_RAISES;
 

@@ -3,7 +3,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "core/blocks.h"
 #include "core/host.h"
 #include "core/memory.h"
 #include "core/state.h"
@@ -11,7 +10,7 @@
 
 struct njl_budget {
   size_t limit;
-  atomic_size_t inside;  /* bytes counted by the allocator; stored by the thread that runs the script */
+  atomic_size_t inside;  /* bytes counted by use(), on the thread that runs the script */
   atomic_size_t outside; /* bytes counted by njl_budget_take */
   atomic_int owners;
 };
@@ -69,15 +68,8 @@ static bool has_room(const njl_script *script, size_t bytes) {
   return options->failures != 0 && script->allocations - options->allocations > options->failures;
 }
 
-/* Returns the limit of the block pool in bytes: about as much as a young collection frees, and little compared with
- * the memory limit. */
-size_t njl_most_kept(size_t limit) {
-  enum { MOST = 256 * 1024 };
-  return limit == 0 || limit / 16 > MOST ? MOST : limit / 16;
-}
-
-/* Returns whether a finalizer may allocate beyond the limit. Lua does not call a finalizer again if it runs out of
- * memory, so its call or response would never be released. The host's finalizers need a few hundred bytes. */
+/* Returns whether a finalizer may allocate beyond the limit. Lua does not repeat a finalizer that ran out of memory, so
+ * its call or response would never be released. The host's finalizers need a few hundred bytes. */
 static bool has_reserve(const njl_script *script, size_t bytes) {
   enum { RESERVE = 64 * 1024 };
   size_t limit = script->options.memory != 0 ? script->options.memory : SIZE_MAX - RESERVE;
@@ -85,8 +77,9 @@ static bool has_reserve(const njl_script *script, size_t bytes) {
          script->memory <= limit + RESERVE - bytes;
 }
 
-/* Checks the limits after large and failed allocations. The time of an instruction that allocates grows with the
- * allocation, and a failed allocation has run a full collection, but the hook counts only instructions. */
+/* Makes the next instruction check the limits after large and failed allocations. The hook counts only instructions,
+ * but an instruction takes long if it makes a large allocation, or if Lua runs a full collection after an allocation
+ * failed. */
 static void note(njl_script *script, size_t bytes, bool failed) {
   script->unseen += failed ? LARGE_BLOCK : bytes;
   if (bytes < LARGE_BLOCK && !failed && script->unseen < 4 * LARGE_BLOCK) return;
@@ -103,7 +96,12 @@ void *njl_allocate(void *context, void *block, size_t old_size, size_t size) {
     note(script, size - old_size, !fits);
     if (!fits) return NULL;
   }
-  void *moved = njl_blocks_resize(&script->blocks, block, old_size, size);
+  void *moved = NULL;
+  if (size > 0) {
+    moved = realloc(block, size);
+  } else {
+    free(block);
+  }
   if (moved == NULL && size > 0) return size <= old_size ? block : NULL;
   use(script, script->memory + size - old_size);
   if (old_size >= LARGE_BLOCK) script->large -= old_size;

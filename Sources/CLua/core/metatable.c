@@ -33,13 +33,13 @@ const char NJL_PIPE[] = "nightjar.pipe";
 const char NJL_PROCESS[] = "nightjar.child";
 const char NJL_RESOURCE[] = "nightjar.resource";
 
-/* Metatables are in the registry twice: under the address of the name for the host, because that lookup takes a
- * third of the time of a lookup by name; and under the name, for debuggers. */
+/* Each metatable is in the registry twice. The host looks it up by the address of its name, which takes a third of the
+ * time of a lookup by name. Debuggers find it by name. */
 static int push(lua_State *L, const char *type) { return lua_rawgetp(L, LUA_REGISTRYINDEX, type); }
 
-/* Pushes the metatable of a type. Returns true if it is new. A new metatable is registered only by keep(), so that a
- * metatable that is incomplete because memory ran out is never used. Scripts cannot get the metatable: its finalizers
- * rely on their arguments, and a change would affect all objects of the type. */
+/* Pushes the metatable of a type. Returns true if it is new. keep() registers it when it is complete: if memory runs
+ * out before, the incomplete metatable is never used. `__metatable` hides it from scripts, because a change would
+ * affect all objects of the type, and its finalizers rely on their arguments. */
 static bool begin(lua_State *L, const char *type, const luaL_Reg *meta) {
   if (push(L, type) == LUA_TTABLE) return false;
   lua_pop(L, 1);

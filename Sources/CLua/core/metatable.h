@@ -20,7 +20,7 @@ void *njl_check(lua_State *L, int index, const char *type) NJL_RAISES; /* like n
 /* pushes the metatable of the type, which the first call creates with `meta` */
 void njl_push_metatable(lua_State *L, const char *type, const luaL_Reg *meta) NJL_RAISES;
 /* Creates the metatable of a type, once. Reading an unknown field calls `unknown`, which raises. If `unknown` is NULL,
- * the field is nil. */
+ * unknown fields are nil. */
 void njl_add_type(lua_State *L, const char *type, const luaL_Reg *meta, const luaL_Reg *methods,
                   lua_CFunction unknown) NJL_RAISES;
 /* Makes the table on top of the stack weak: "k", "v" or "kv". */

@@ -10,7 +10,8 @@
 
 /* Returns the position of the string at `index` among the names, or -1. A name with an embedded NUL never matches. */
 int njl_find_name(lua_State *L, int index, const char *const names[]) NJL_RAISES;
-/* Returns the position among `known` of the option whose name is at `index`. Raises an error if it is unknown. */
+/* Returns the position in `known` of the option name at `index`. Raises an error if the option is unknown; the message
+ * shows `prefix` before the name. */
 int njl_check_option(lua_State *L, int index, const char *function, const char *prefix,
                      const char *const known[]) NJL_RAISES;
 /* Raises an error if the table at `table` has a name that is not among `known`. */
@@ -18,7 +19,8 @@ void njl_check_options(lua_State *L, int table, const char *function, const char
                        const char *const known[]) NJL_RAISES;
 int njl_unknown_option(lua_State *L, const char *function, const char *prefix, const char *name,
                        const char *const known[]) NJL_RAISES; /* raises */
-/* Returns the number of edits (insert, delete or replace a letter, swap two neighbours) that turn `a` into `b`. */
+/* Returns the number of edits (insert, delete or replace a byte, swap two neighbours) that turn `a` into `b`. Returns
+ * 32 if a string has more than 32 bytes. */
 size_t njl_edits(const char *a, size_t a_length, const char *b);
 int njl_unknown_field(lua_State *L, const char *noun, const char *name,
                       const char *const names[]) NJL_RAISES; /* raises */

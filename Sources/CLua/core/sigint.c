@@ -1,7 +1,7 @@
-/* sigint.c - Ctrl-C ends the run in progress. Only for the command: a library leaves signals to its host.
+/* sigint.c - Ctrl-C ends the run in progress. Used only by the command; the library leaves signals to its host.
  *
- * A signal handler may neither lock nor signal a condition variable. It makes the interpreter raise an error at its
- * next instruction, and posts a semaphore for a thread that wakes the interpreter if it waits. */
+ * A signal handler may neither lock a mutex nor signal a condition variable. This handler makes the interpreter raise
+ * an error at its next instruction. It also posts a semaphore for a thread that wakes the interpreter from a wait. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>

@@ -3,7 +3,6 @@
 #ifndef NJL_STATE_H
 #define NJL_STATE_H
 
-#include "core/blocks.h"
 #include "core/host.h"
 #include "njl_script.h"
 
@@ -17,7 +16,6 @@ struct njl_script {
   lua_State *L;
   njl_host *host;
   njl_script_options options;
-  njl_blocks blocks;    /* pooled, not in use */
   size_t memory;        /* in use */
   njl_budget *budget;   /* memory in use outside of Lua; NULL: no limit */
   size_t large;         /* bytes of `memory` in blocks of LARGE_BLOCK bytes and more */
@@ -31,13 +29,12 @@ struct njl_script {
 /* Bytes. One instruction that copies, compares or searches a block of this size takes about 0.1 ms. */
 #define LARGE_BLOCK ((size_t)1 << 20)
 
-/* Bytes whose copying counts as one instruction. */
+/* Copying this many bytes counts as one instruction. */
 enum { BYTES_PER_STEP = 64 };
 
 /* memory.c */
 bool njl_open_budget(njl_script *script); /* false: out of memory */
 void *njl_allocate(void *script, void *block, size_t old_size, size_t size); /* a lua_Alloc */
-size_t njl_most_kept(size_t limit);
 
 /* stopping.c */
 void njl_watch(njl_script *script, lua_State *L); /* calls the hook every HOOK_STEP instructions */

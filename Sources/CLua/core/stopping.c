@@ -3,8 +3,9 @@
  * A count hook checks the limits. A coroutine that can yield is ended by a yield, which no pcall catches. The loop then
  * closes its task, and its <close> variables run with the hook on. Inside a C function that cannot yield, the hook
  * raises an error. Lua then keeps hooks off in that coroutine until a pcall has caught the error. Therefore message
- * handlers of the script are not called (bounded.c), and a coroutine that failed with the error is never closed. Each C
- * function of a sandbox that can take more than a few microseconds calls njl_spend. */
+ * handlers of the script are not called (bounded.c), and a coroutine that failed with the error is never closed.
+ *
+ * Each C function of a sandbox that can take more than a few microseconds calls njl_spend. */
 #include <limits.h>
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
@@ -43,7 +44,7 @@ void njl_charge(njl_host *host, uint64_t instructions) {
 
 static njl_script *script_of(lua_State *L) { return *(njl_script **)lua_getextraspace(L); }
 
-/* Returns the number of instructions until the next check. It is smaller if large blocks exist, because one
+/* Returns the number of instructions until the next check. The number is smaller if large blocks exist, because one
  * instruction may copy, compare or search a whole block. */
 static int hook_step(const njl_script *script) {
   if (!script->options.is_sandboxed || script->large == 0) return HOOK_STEP;
@@ -104,7 +105,7 @@ void njl_arm_stopped(njl_host *host, lua_State *L) {
 
 void njl_disarm(lua_State *L) { lua_sethook(L, NULL, 0, 0); }
 
-/* Does nothing. As the hook of a coroutine, it marks that the coroutine failed because the host was stopped. */
+/* Does nothing. A coroutine with this hook failed while the host was stopped. */
 static void no_hook(lua_State *L, lua_Debug *record) { (void)L, (void)record; }
 
 void njl_abandon(lua_State *L) { lua_sethook(L, no_hook, LUA_MASKCOUNT, INT_MAX); }

@@ -10,19 +10,20 @@
 
 /* stops the host; callable from any thread and from signal handlers; `reason` is a static string */
 void njl_stop(njl_host *host, const char *reason);
-/* Counts instructions and stops the host when they exceed a limit. */
+/* Counts instructions. Stops the host if they exceed a limit, or if the run has exceeded its time limit. */
 void njl_charge(njl_host *host, uint64_t instructions);
-/* Instructions charged for starting a coroutine. The hook is called only every 1000 instructions, so short
- * coroutines would otherwise count nothing. */
+/* Instructions charged for starting a coroutine. The hook is called only every 1000 instructions, so the instructions
+ * of short coroutines would otherwise not be counted. */
 #define NJL_START_CHARGE 100
 
-/* Ends the code that runs in `L` because the host was stopped, by a yield or by an error, and again at each further
- * instruction of this coroutine. Returns only in a hook. */
+/* Ends the code that runs in `L` with a yield or an error, because the host is stopped or the task was interrupted. If
+ * the code catches the error, its next instruction raises the error again. Returns only in a hook. */
 int njl_raise_stopped(lua_State *L, njl_host *host) NJL_YIELDS;
 /* Limits the instructions of the closers that `L` still runs. */
 void njl_arm_stopped(njl_host *host, lua_State *L);
-void njl_disarm(lua_State *L); /* The closers that `L` still runs are not limited. */
-/* Marks a coroutine that failed while the host was stopped. Its closers never run, because hooks may be off in it. */
+void njl_disarm(lua_State *L); /* removes that limit */
+/* Marks a coroutine that failed while the host was stopped. Its closers never run: Lua may have turned off its hooks,
+ * so no limit would apply to them. */
 void njl_abandon(lua_State *L);
 bool njl_is_abandoned(lua_State *L);
 /* Counts the work of a C function as `steps` instructions. Ends the running code if a limit is exceeded or the host

@@ -1,8 +1,8 @@
 /* task.c - task objects: spawn, join, cancel.
  *
- * Concurrency is structured: a task is a child of the task that spawned it and ends before it. A task has ended when
- * its function has returned and its children have ended. When a task fails or is cancelled, its children are
- * cancelled. */
+ * Concurrency is structured: a task is a child of the task that spawned it and ends before its parent. A task has
+ * ended when its function has returned and its children have ended. When a task fails or is cancelled, its children
+ * are cancelled. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 
@@ -227,8 +227,8 @@ static int collect(lua_State *L) {
   njl_task_drop_subrequests(task);
   if (task->state != NJL_ENDED || task->status <= LUA_OK || task->is_observed) return 0;
   task->is_observed = true;
-  njl_task_push_error(L, 1); /* Converts a number to a string here, on a stack that may raise. */
-  const char *message = lua_tostring(L, -1);
+  njl_task_push_error(L, 1);
+  const char *message = lua_tostring(L, -1); /* May raise for a number, which is safe in a finalizer. */
   lua_warning(L, "nightjar: a task failed and was never joined: ", 1);
   lua_warning(L, message != NULL ? message : "(error object is not a string)", 0);
   return 0;

@@ -31,11 +31,11 @@ struct njl_task {
   njl_wait *joiners; /* waits for the end of this task */
   njl_wait *group; /* notified when the task ends, see group.c */
   lua_Integer place; /* index in the group */
-  njl_callback *callback; /* the decision request that it responds to (login.c); released when the task ends */
-  njl_subrequest *subrequest; /* the subrequest whose call it makes (subrequest.c); released when the task ends */
+  njl_callback *callback; /* the decision request that the task handles (login.c); released when the task ends */
+  njl_subrequest *subrequest; /* the subrequest that the task handles (subrequest.c); released when the task ends */
   njl_state_of_task state;
-  int status;    /* LUA_OK, the error that ended it, or NJL_WAS_CANCELLED */
-  int results;   /* before the first resume, the number of arguments on the thread; after the end, of results */
+  int status;    /* a Lua status, or NJL_WAS_CANCELLED */
+  int results;   /* the number of results; before the first resume, of the arguments on the thread */
   bool is_ready; /* in the ready list */
   bool is_cancelled;
   bool is_closing;  /* its <close> variables are being closed; they may wait although the task is cancelled */
@@ -54,17 +54,16 @@ enum { NJL_TASK_THREAD = 1, NJL_TASK_GROUP, NJL_TASK_TRACEBACK, NJL_TASK_RESULT,
 /* Creates a child of the current task from the function and the arguments on top of the stack and replaces them by
  * the task's userdata. The task starts in a later turn of the loop, never immediately. */
 njl_task *njl_task_spawn(lua_State *L, njl_host *host, int arguments) NJL_RAISES;
-/* Calls `begin` with the light userdata `arrival`. `begin` spawns a child of the root task for the arrival and takes
- * ownership of the arrival. If memory runs out, `begin` does not take ownership, and releasing the arrival makes it
- * fail. */
+/* Calls `begin` with the light userdata `arrival`, a decision request or a subrequest. `begin` spawns a child of the
+ * root task and takes ownership. If memory runs out, the caller still owns the arrival and must release it. */
 void njl_task_begin(lua_State *L, njl_host *host, lua_CFunction begin, void *arrival);
 void njl_task_cancel(njl_task *task);                    /* cancels the task and all its descendants */
 void njl_task_leave(njl_task *task);                     /* removes the task from its parent's list */
-/* detaches the task from its parent, so that it belongs to the script as a whole */
+/* makes the task a child of the script's main task, or of the root if no main task is running */
 void njl_task_leave_to_script(njl_task *task);
 /* releases the decision request and the subrequest, which fail if they are still pending */
 void njl_task_drop_subrequests(njl_task *task);
-/* In both functions, `index` is the stack index of the task's userdata. */
+/* In the next two functions, `index` is the stack index of the task's userdata. */
 /* returns the number of results; the task must have ended without an error */
 int njl_task_push_results(lua_State *L, int index) NJL_RAISES;
 void njl_task_push_error(lua_State *L, int index) NJL_RAISES;  /* the task must have ended with an error */

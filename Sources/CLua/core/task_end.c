@@ -11,7 +11,7 @@
 /* Releases the anchor of a failed task whose error was not observed, so that only the script keeps the task alive.
  * Stores the task's userdata, which holds the error, on the dead thread, where push_ended finds it. */
 static void skip_undecided(lua_State *L, njl_task *task) {
-  bool is_dead = task->results > 0; /* Otherwise the script could even resume the thread. */
+  bool is_dead = task->results > 0; /* Without results, the script may still be able to resume the thread. */
   if (is_dead && lua_checkstack(task->thread, 1) && njl_push_anchored(L, task)) lua_xmove(L, task->thread, 1);
   njl_release_anchor(L, task);
 }
@@ -27,11 +27,11 @@ static bool push_ended(lua_State *L, njl_task *task) {
   return true;
 }
 
-/* Makes the first child error that was not observed the error of the parent. */
+/* Passes the first unobserved error of a child to the parent, unless the parent failed itself. */
 static void adopt_failure(lua_State *L, njl_task *parent) {
   njl_task *child = parent->failed;
   if (parent->status != LUA_OK) return;
-  if (child == NULL) { /* Other failed children may exist while the script keeps them alive. */
+  if (child == NULL) { /* The script may keep other failed children alive. */
     child = parent->first_child;
     while (child != NULL && (child->status <= LUA_OK || child->is_observed)) child = child->next;
     if (child == NULL) return;
@@ -72,9 +72,8 @@ static void end(lua_State *L, njl_task *task) {
     if (task->group != NULL) njl_group_child_ended(task->group, task);
     njl_task *parent = task->parent;
     parent->unended--;
-    /* A parent keeps its first failed child until the error is observed or the parent ends. Only the script keeps
-     * further failed children, so that they do not accumulate in a long-lived parent. The root keeps no failed
-     * child. */
+    /* A parent keeps its first failed child until the error is observed or the parent ends. It does not keep further
+     * failed children, which would accumulate in a long-lived parent. The root keeps no failed child. */
     if (task->status <= LUA_OK || task->is_observed || parent->thread == NULL) {
       njl_task_leave(task);
       njl_release_anchor(L, task);

@@ -13,7 +13,7 @@
 #include "core/traceback.h"
 #include "core/wait.h"
 
-/* Moves the results of the task at index 1 from its thread into a list. Used for several results. */
+/* Moves the results of the task at index 1 from its thread into a list. Called only for several results. */
 static int pack_results(lua_State *L) {
   njl_task *task = lua_touserdata(L, 1);
   lua_createtable(L, task->results, 0);
@@ -53,8 +53,8 @@ static void take_results(lua_State *L, njl_task *task, int count) {
 
 /* --- Running --- */
 
-/* Returns whether the thread of a suspended task is in the state in which the loop left it. Only a script that saved
- * coroutine.resume or coroutine.close before nightjar was loaded can change that state; the thread may even be
+/* Returns whether the thread of a new or suspended task is in the state in which the loop left it. Only a script that
+ * saved coroutine.resume or coroutine.close before nightjar was loaded can change that state; the thread may even be
  * running. */
 static bool is_intact(const njl_task *task) {
   lua_State *thread = task->thread;

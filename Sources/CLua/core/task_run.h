@@ -7,7 +7,7 @@
 #include "core/annotations.h"
 #include "core/task.h"
 
-/* Runs the task until it waits or ends. Ends it if it was cancelled. Does nothing if it is neither new nor
+/* Runs the task until it waits or ends. Ends a cancelled task. Does nothing if the task is neither new nor
  * suspended. */
 void njl_task_step(lua_State *L, njl_task *task) NJL_RAISES;
 

@@ -17,11 +17,10 @@ void njl_push_reported(lua_State *L) {
   njl_make_weak(L, "v");
 }
 
-/* The length in bytes from which the traceback of a joined task is left out. Lua shortens the traceback of one task to
- * 22 lines. */
+/* In bytes. Longer tracebacks of joined tasks are left out. Lua shortens the traceback of one task to 22 lines. */
 #define LONGEST_TRACEBACK (16 * 1024)
 
-/* Pushes the task's traceback. If its error came from a task that it joined, that task's traceback comes first. */
+/* Pushes the task's traceback. If its error came from a joined task, the traceback of the joined task comes first. */
 static void push_traceback(lua_State *L, const njl_task *task) {
   static const char title[] = "stack traceback:";
   luaL_traceback(L, task->thread, NULL, 0);

@@ -17,9 +17,9 @@ typedef enum njl_state_of_wait {
   NJL_STUCK,     /* the wait could never end, see cycle.c */
 } njl_state_of_wait;
 
-/* A wait of a coroutine: for a call, for a deadline, for the end of one task, or for the end of some tasks of a
- * group. It is the first part of a userdata that is on the stack of the waiting C function and whose finalizer calls
- * njl_wait_drop. */
+/* A wait of a coroutine for a call, a deadline, the end of a task, the end of some children of a group, or a gate. The
+ * wait is the first member of a userdata that stays on the stack of the waiting C function. If the wait can have a
+ * call, the finalizer of the userdata calls njl_wait_drop. */
 struct njl_wait {
   njl_host *host;
   njl_task *task;     /* made ready when the wait ends; NULL after that */
@@ -30,14 +30,14 @@ struct njl_wait {
   njl_future *call; /* owned; in flight while pending */
   njl_task *target; /* the wait ends when this task ends */
   njl_wait *next_joiner; /* of the same target */
-  bool needs_tasks; /* the wait cannot end before some task has run */
+  bool needs_tasks; /* only another task can end the wait */
   lua_Integer caller; /* the caller (subrequest.c) whose calls this call depends on; 0: none */
   lua_Integer waiter; /* the number of the waiting task; only this task may continue */
 };
 
 void njl_wait_init(njl_wait *wait, njl_host *host);
 njl_wait *njl_wait_push(lua_State *L, njl_host *host) NJL_RAISES;                    /* pushes a wait as a userdata */
-njl_wait *njl_wait_push_sized(lua_State *L, njl_host *host, size_t size) NJL_RAISES; /* a wait, then zeros */
+njl_wait *njl_wait_push_sized(lua_State *L, njl_host *host, size_t size) NJL_RAISES; /* then zeros up to `size` */
 void njl_wait_end(njl_wait *wait, njl_state_of_wait state);
 void njl_wait_drop(njl_wait *wait);
 /* Suspends the calling C function until `wait` is over, then continues in `k` with the wait as its context. Must be
@@ -46,16 +46,16 @@ void njl_wait_drop(njl_wait *wait);
 int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) NJL_YIELDS;
 /* Suspends the calling C function until the descriptor is readable (or writable) or broken, then continues in `k`
  * with the wait as its context. The wait's state is NJL_DONE, or NJL_EXPIRED if the deadline passed first. Must be
- * the last call. `k` must begin with njl_check_work, which raises the error of the wait (after a fork, every such
- * wait fails). The caller that closes a descriptor must end its waits first. */
+ * the last call. `k` must begin with njl_check_work, which raises the error of the wait: after a fork, all of these
+ * waits fail. End the waits for a descriptor before closing it. */
 int njl_await_descriptor(lua_State *L, njl_host *host, int descriptor, bool writes, njl_moment deadline,
                          lua_KFunction k) NJL_YIELDS;
 /* pushes the wait of njl_await_descriptor without waiting */
 njl_wait *njl_descriptor_wait_push(lua_State *L, njl_host *host, int descriptor, bool writes) NJL_RAISES;
 void njl_check_work(lua_State *L, njl_wait *wait) NJL_RAISES;
 bool njl_is_token(lua_State *L, int index);
-/* Returns whether the coroutine is suspended in a wait. If so, its token stays on its stack until the loop resumes
- * it. */
+/* Returns whether the coroutine is suspended in a wait. The token stays on the coroutine's stack until the loop
+ * resumes the coroutine. */
 bool njl_is_waiting(lua_State *co);
 void njl_push_token(lua_State *L);
 

@@ -10,14 +10,15 @@ typedef struct njl_cache njl_cache;
 njl_cache *njl_client_cache(const njl_client *client);
 void njl_cache_release(njl_cache *cache);
 
-/* Removes the cache entries of the request's URL, or with `is_prefix` of all URLs that begin with it. Sets `*count`
- * to their number. Returns false and sets `*error` on failure. */
+/* Removes the cache entries of the request's URL, or with `is_prefix` of all URLs that begin with that URL. Sets
+ * `*count` to the number of removed entries. Returns false and sets `*error` on failure. */
 bool njl_client_remove_cached(njl_client *client, const njl_request *request, bool is_prefix, size_t *count,
                               njl_future **error);
-/* Removes all cache entries. Returns false and sets `*error` if entries on disk could not be removed. */
+/* Removes all cache entries and sets `*count` to their number. Returns false and sets `*error` if entries on disk could
+ * not be removed. */
 bool njl_cache_clear(njl_cache *cache, size_t *count, njl_future **error);
-/* Waits until all pending changes are written to disk. Returns false and sets `*error` if a change could not be
- * written. */
+/* Waits until all pending changes are written to disk. Returns false and sets `*error` if an invalidation or a removal
+ * could not be written. */
 bool njl_cache_flush(njl_cache *cache, njl_future **error);
 
 typedef struct njl_cache_statistics {

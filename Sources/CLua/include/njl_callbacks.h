@@ -14,8 +14,8 @@ typedef enum njl_callback_kind {
   NJL_MOCK_REQUEST, /* a mock's function must return a response; `*client` is then the number of the mock */
 } njl_callback_kind;
 
-/* Returns the oldest decision request that has arrived, owned by the caller. A request that is released without a
- * response fails. Returns NULL if there is none. */
+/* Returns the oldest decision request that has arrived, owned by the caller, and sets `*client` to the number of its
+ * listener. A request that is released without a response fails. Returns NULL if no request has arrived. */
 njl_callback *njl_engine_next_callback(njl_engine *engine, int64_t *client, njl_callback_kind *kind);
 /* Responds with a token that is valid for `lifetime` seconds; negative: unknown. The request fails if the token is
  * invalid. */

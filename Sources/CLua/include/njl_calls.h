@@ -21,8 +21,8 @@ void njl_call_end_body(njl_future *call);
  * empty `url` follows the redirect to its own target. A poll reports the wait when a decision is needed. */
 int njl_call_redirect_status(const njl_future *call);
 void njl_call_redirect(njl_future *call, bool follows, njl_bytes url);
-/* Returns true once for each attempt, which needs the body from its start. Parts provided for an earlier attempt are
- * discarded. Only for bodies that can be produced again. */
+/* Returns true once for each attempt: produce the body from its start. Parts that belong to an earlier attempt are
+ * discarded. Only for requests with `restarts_body`. */
 bool njl_call_restarts_body(njl_future *call);
 
 /* A failed attempt and the client's decision about it. */
@@ -31,8 +31,8 @@ typedef struct njl_attempt {
   bool again;
   double after; /* seconds until the next attempt, if `again` */
 } njl_attempt;
-/* Returns the failed attempt that awaits a decision; false if there is none. Respond with njl_call_retry. A poll
- * reports the wait when a decision is needed. */
+/* Sets `*attempt` to the failed attempt that awaits a decision. Returns false if there is none. Respond with
+ * njl_call_retry. A poll reports the wait when a decision is needed. */
 bool njl_call_attempt(const njl_future *call, njl_attempt *attempt);
 /* Returns the error of the attempt that awaits a decision, owned by the caller. */
 njl_future *njl_call_attempt_error(const njl_future *call);
@@ -40,8 +40,8 @@ njl_future *njl_call_attempt_error(const njl_future *call);
 typedef struct njl_progress {
   int64_t sent, sent_total, received, received_total;
 } njl_progress;
-/* Sets `*progress` to the call's progress. Returns false if the progress has not changed since it was last returned. A
- * poll reports the wait when the progress has changed. */
+/* Sets `*progress` to the call's progress. Returns false if the progress has not changed since the last call of this
+ * function. A poll reports the wait when the progress has changed. */
 bool njl_call_progress(njl_future *call, njl_progress *progress);
 typedef enum njl_retry {
   NJL_RETRY_DEFAULT,
@@ -51,8 +51,8 @@ typedef enum njl_retry {
 /* Decides about the failed attempt. `after` is the delay in seconds before the next attempt. */
 void njl_call_retry(njl_future *call, njl_retry retry, double after);
 /* Returns the background revalidation of the stale response that this call returned: a new outcome, owned by the
- * caller, that njl_call_await waits for. It may end with neither response nor error. Returns NULL if nothing is
- * revalidated. */
+ * caller. Use njl_call_await to wait for it. The outcome may end with neither response nor error. Returns NULL if
+ * nothing is revalidated. */
 njl_future *njl_call_refresh(njl_engine *engine, njl_future *call);
 /* Cancels the call unless it has ended. No later poll reports its wait. */
 void njl_call_abandon(njl_future *call);

@@ -5,13 +5,13 @@
 #include "njl_mocks.h"
 #include "njl_types.h"
 
-/* Selects the events of a client that `engine` receives in addition to the ends of the client's calls, and the number
- * under which these events arrive. */
+/* The events of a client that `engine` receives in addition to the ends of the client's calls. The events arrive under
+ * `number`. */
 typedef struct njl_listener {
   int64_t number;
   int level;             /* receives log lines up to this level; 0: none */
-  /* The names of the security schemes whose tokens come from a function (see njl_engine_next_callback). `data` is
-   * NULL for the client's only scheme. `options` only describes these schemes. */
+  /* The names of the security schemes with a token function (see njl_engine_next_callback). `data` is NULL for the
+   * client's only scheme. All other options of these schemes are in `options`. */
   const njl_bytes *provided;
   size_t provided_count;
   bool reports_logins;  /* receives a notification when an interactive login is required */

@@ -31,7 +31,7 @@ typedef struct njl_import {
   size_t stored, skipped;
 } njl_import;
 bool njl_cookies_import(njl_cookies *cookies, njl_bytes path, njl_import *counts, njl_future **error);
-void njl_cookies_load_text(njl_cookies *cookies, njl_bytes text, njl_import *counts);
+bool njl_cookies_load_text(njl_cookies *cookies, njl_bytes text, njl_import *counts, njl_future **error);
 
 njl_text *njl_cookies_text(const njl_cookies *cookies); /* owned by the caller */
 

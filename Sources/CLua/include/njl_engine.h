@@ -4,17 +4,17 @@
 
 #include "njl_types.h"
 
-/* Makes the library leave the process's signal dispositions unchanged. For host processes that rely on their
- * dispositions. */
+/* Preserves the process's disposition of SIGPIPE, which SwiftNIO otherwise ignores. For stock interpreters that load
+ * the library. */
 void njl_keep_signals(void);
 
 /* Returns NULL if out of memory. */
 njl_engine *njl_engine_new(void);
 /* Cancels the calls in flight, waits until they have ended and discards them. */
 void njl_engine_free(njl_engine *engine);
-/* Handles pending events. Waits up to `timeout` seconds for the first one (negative: no limit). Writes the waits whose
- * calls have ended to `ended`, at most `capacity`, and returns their number. If the number equals `capacity`, more
- * calls may have ended. */
+/* Handles pending events. Waits up to `timeout` seconds for the first event (negative: no limit). Writes the waits of
+ * ended calls to `ended`, at most `capacity`, and returns their number. If the number equals `capacity`, more calls may
+ * have ended. */
 size_t njl_engine_poll(njl_engine *engine, double timeout, njl_wait **ended, size_t capacity);
 /* Makes the current or the next poll return. Callable from any thread. */
 void njl_engine_wake(njl_engine *engine);

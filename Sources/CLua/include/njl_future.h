@@ -79,7 +79,7 @@ bool njl_future_response(const njl_future *future, njl_response *response);
 bool njl_future_timing(const njl_future *future, njl_timing *timing);
 /* Returns false if the outcome is not an error. */
 bool njl_future_failure(const njl_future *future, njl_failure *failure);
-/* Returns the response of an error as an outcome of its own, or NULL if there was none. */
+/* Returns the response of an error as a new outcome, owned by the caller, or NULL if there was none. */
 njl_future *njl_future_error_response(const njl_future *future);
 /* Returns the error of an attempt before the final error of an outcome, owned by the caller. `index` 0: first attempt.
  * Returns NULL if `index` is too large. */

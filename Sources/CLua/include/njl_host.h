@@ -1,11 +1,11 @@
 /* njl_host.h - the functions that Swift provides to the Lua host.
  *
- * A Lua error is a longjmp, which must never cross a Swift frame. All use of Lua is therefore in C (this module),
- * and the client is reached through these plain functions. They take and return C values, never use a lua_State and
- * never raise. They must be called on the thread that runs the Lua state, unless their comment says otherwise.
+ * A Lua error is a longjmp, which must never cross a Swift frame. All code that uses Lua is therefore in this C module
+ * and calls the client through the functions below. They take and return C values, never use a lua_State and never
+ * raise. They must be called on the thread that runs the Lua state, unless their comment says otherwise.
  *
- * "Owned by the caller" means that the caller must release the returned object. Where a function has a parameter
- * `error`, it sets `*error` to an outcome owned by the caller if it fails. */
+ * "Owned by the caller" means that the caller must release the returned object. A function with a parameter `error`
+ * sets `*error` to an outcome owned by the caller if it fails. */
 #ifndef NJL_HOST_H
 #define NJL_HOST_H
 

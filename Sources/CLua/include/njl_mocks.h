@@ -7,7 +7,7 @@
 typedef struct njl_mock njl_mock;
 
 /* Creates a mock. `routes` is a JSON object of the schema of nj_config_set_mock, in which the response of a route
- * may also be {"function": NUMBER}. `number` is the number under which the requests for such functions arrive.
+ * may also be {"function": NUMBER}. `number` is the number under which the requests for these functions arrive.
  * Returns NULL and sets `*error` on failure. */
 njl_mock *njl_mock_new(njl_bytes routes, njl_engine *engine, int64_t number, njl_future **error);
 void njl_mock_release(njl_mock *mock);

@@ -13,7 +13,7 @@ typedef struct njl_page njl_page;
 
 /* Creates a list. `options` is a JSON object of the schema of nj_pagination_merge_json. The list continues at the
  * position `state`, or starts at the beginning if `state` has no `data`. `seconds` limits the time for the whole list;
- * negative: no limit apart from those of each call. `caller` is the number under which subrequests arrive; 0: the
+ * negative: only each call has a limit. `caller` is the number under which subrequests arrive; 0: the
  * client sends its requests itself. Returns NULL and sets `*error` on failure. */
 njl_pages *njl_pages_new(njl_engine *engine, njl_client *client, const njl_request *request, njl_bytes options,
                          njl_bytes state, double seconds, int64_t caller, njl_future **error);
@@ -48,8 +48,8 @@ bool njl_pages_begin(njl_pages *pages, njl_bytes state, njl_future **error);
 /* Returns the position after `consumed` items of the page taken last, or the start of the list if no page was taken.
  * Owned by the caller. */
 njl_text *njl_pages_state(const njl_pages *pages, size_t consumed);
-/* Returns a description of how the pagination style of the list was detected; empty if the style was set. Owned by the
- * caller. */
+/* Returns a description of how the list's pagination style was detected, owned by the caller. The text is empty if the
+ * style was set. */
 njl_text *njl_pages_explanation(const njl_pages *pages);
 
 int64_t njl_page_number(const njl_page *page);

@@ -29,7 +29,7 @@ typedef enum njl_implied_type { NJL_TYPE_UNKNOWN, NJL_TYPE_JSON, NJL_TYPE_FORM }
 typedef struct njl_request {
   njl_bytes method;
   njl_bytes target;
-  bool is_bare; /* only method and target are set, and the script only waits for the end of the call */
+  bool is_bare; /* only method and target are set, and the script waits only for the end of the call */
   const njl_pair *query;
   size_t query_count;
   const njl_pair *params; /* for the template in the target */
@@ -62,7 +62,7 @@ typedef struct njl_request {
   njl_bytes arguments; /* the endpoint's arguments, a JSON object; empty: none */
   njl_bytes value; /* in place of `body`: JSON that is encoded as the endpoint requires; `data` NULL: none */
   const struct njl_catalog *catalog; /* the catalog that contains the endpoint */
-  /* the subrequest that the request is made for; its URL is used unless path, params or query set another */
+  /* the subrequest that the request is made for; the subrequest's URL is used unless the hooks changed the path */
   njl_subrequest *subrequest;
   njl_bytes rare; /* further options, a JSON object of the schema of nj_request_merge_json; empty: none */
 } njl_request;

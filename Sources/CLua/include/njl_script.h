@@ -38,8 +38,8 @@ typedef enum njl_run_status {
   NJL_FAILED, /* the message contains the reason */
 } njl_run_status;
 
-/* Runs a chunk until it and its tasks have ended, with the arguments set by njl_script_set_arguments. On NJL_FAILED,
- * `*message` is a text to free with njl_script_free_text; NULL: out of memory. */
+/* Runs a chunk until the chunk and its tasks have ended. On NJL_FAILED, `*message` is a text to free with
+ * njl_script_free_text; NULL: out of memory. */
 njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes text, const char *name, char **message);
 /* Returns the integer that the program of the last run returned; 0 if it returned none. */
 int njl_script_exit_status(const njl_script *script);

@@ -18,13 +18,16 @@ typedef struct njl_session_state {
 
 /* Sets `*state`. Returns false if nothing has changed since the last call. */
 bool njl_session_progress(njl_engine *engine, njl_session_state *state);
-/* Stops including the calls in flight in the progress. Later calls are included. */
+/* Excludes the calls in flight from the progress. Later calls are included again. */
 void njl_session_pause_tracking(njl_engine *engine);
-/* Returns the exchanges of some steps as cassettes without secrets. `requested` is a JSON object: {"steps": [1, 2],
- * "secrets": ["moonlight"], "names": ["tenant"]}. The result is a JSON object, owned by the caller: - "cassettes":
- * [{"text", "exchanges"}] - "names": [[secret, its replacement, whether all texts are searched for the secret]] -
- * "active": the steps that sent requests - "losses": [[step, the reason why the step cannot be replayed]] Returns NULL
- * and sets `*error` on failure. */
+/* Returns the exchanges of some steps as cassettes without secrets. Returns NULL and sets `*error` on failure.
+ * `requested` is a JSON object: {"steps": [1, 2], "secrets": ["moonlight"], "names": ["tenant"]}. The result is a JSON
+ * object, owned by the caller, with these members:
+ *
+ *   "cassettes"   [{"text", "exchanges"}]
+ *   "names"       [[secret, its replacement, whether all texts are searched for the secret]]
+ *   "active"      the steps that sent requests
+ *   "losses"      [[step, the reason why the step cannot be replayed]] */
 njl_text *njl_session_cassettes(njl_engine *engine, njl_bytes requested, njl_future **error);
 
 #endif

@@ -4,13 +4,13 @@
 
 #include "njl_types.h"
 
-/* Returns the oldest subrequest that was not started, and the number of its caller. The receiver owns it until
- * njl_subrequest_end. Returns NULL if there is none. */
+/* Returns the oldest subrequest that was not started, and sets `*caller` to the number of its caller. The subrequest
+ * must be ended with njl_subrequest_end. Returns NULL if there is none. */
 njl_subrequest *njl_engine_next_subrequest(njl_engine *engine, int64_t *caller);
 /* Returns a task whose call is no longer needed, once for each task. Returns NULL if there is none. */
 njl_task *njl_engine_next_cancelled(njl_engine *engine);
-/* Returns the subrequest's part of the request in the form of api:request: a JSON object with method, path, headers and
- * optionally max_body. Owned by the caller. Returns NULL if out of memory. */
+/* Returns the subrequest as the options of api:request: a JSON object with method, path, headers and optionally
+ * max_body. Owned by the caller. Returns NULL if out of memory. */
 njl_text *njl_subrequest_request(const njl_subrequest *subrequest);
 int64_t njl_subrequest_caller(const njl_subrequest *subrequest);
 /* Records `task` as the one that makes the call, until njl_subrequest_end. */

@@ -4,10 +4,10 @@
 
 #include "njl_types.h"
 
-/* Waits until the descriptor is readable (or writable) without blocking, or is broken; a poll then reports `wait`. A
+/* Starts waiting until the descriptor is readable (or writable), or is broken. A poll then reports `wait`. A
  * descriptor that does not support polling, such as a regular file, is always ready. The descriptor is neither
  * changed nor owned: end the wait before closing it. Returns an outcome, owned by the caller and abandoned like a
- * call, or NULL with `*error`. */
+ * call. Returns NULL and sets `*error` if the wait could not start. */
 njl_future *njl_descriptor_await(njl_engine *engine, int descriptor, bool writes, njl_wait *wait, njl_future **error);
 
 /* An open file, or a temporary file or folder that is removed on release. Owned by the caller. */

@@ -6,8 +6,8 @@
  *   objects   tables; the last member of a repeated name wins
  *
  * When a table is encoded, it becomes an array if it has the metatable of nightjar.array or if its keys are 1 to n with
- * n > 0. All keys of any other table must be strings. An integral float below 2^53 is written without a fraction,
- * because 10/2 is a float and servers expect 5. */
+ * n > 0. All keys of any other table must be strings. An integral float with a magnitude below 2^53 is written without
+ * a fraction: 10/2 is a float in Lua, but servers expect 5. */
 #ifndef NJL_JSON_H
 #define NJL_JSON_H
 
@@ -17,7 +17,7 @@
 
 #include "core/annotations.h"
 
-/* Pushes the table nightjar.json with decode and encode. Must be called before the functions below. */
+/* Pushes the table nightjar.json. Must be called before the functions below. */
 void njl_json_open(lua_State *L) NJL_RAISES;
 /* Pushes nightjar.null. */
 void njl_json_push_null(lua_State *L);

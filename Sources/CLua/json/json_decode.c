@@ -12,8 +12,8 @@
 #include "json/json.h"
 #include "njl_future.h"
 
-/* Registry key of the parser. A decoder removes the parser from the registry while it uses it: building tables may
- * run finalizers, and a finalizer that decodes must not overwrite the tape that is being read. */
+/* Registry key of the parser. njl_json_decode removes the parser from the registry during its work: building tables
+ * may run finalizers, and a finalizer that decodes must not overwrite the tape that is being read. */
 static const char parser_key = 0;
 
 static const char PARSER[] = "nightjar.json.parser";
@@ -95,9 +95,9 @@ static void push_string(lua_State *L, const njs_document *document, uint64_t wor
 }
 
 /* A cache of member names, with a slot selected by the length and some bytes of the name. The objects of a list have
- * the same names, and interning each of them in Lua would take a tenth of the decoding time. */
+ * the same names; interning each name in Lua again would take a tenth of the decoding time. */
 typedef struct names {
-  int slots; /* the stack index of the first slot; 0: no cache, because the document has too few names */
+  int slots; /* the stack index of the first slot; 0: no cache, as for small documents */
   const uint8_t *at[NJL_JSON_NAMES]; /* the result of string_at for the name in the slot; NULL: free */
 } names;
 

@@ -14,7 +14,7 @@
 /* Registry key of the scratch buffers. */
 static const char scratch_key = 0;
 
-/* The maximum size in bytes of a text buffer that is kept for the next call. */
+/* In bytes. Each call first reduces larger buffers of earlier calls to this size. */
 static const size_t kept = 1 << 20;
 
 static void resize(lua_State *L, njl_json_buffer *buffer, size_t capacity) {
@@ -69,7 +69,7 @@ static int compare_names(const void *a, const void *b) {
   return order != 0 ? order : (x->length > y->length) - (x->length < y->length);
 }
 
-/* Sorts the names. Most tables are small, and insertion sort is faster than qsort for them. */
+/* Sorts the names. Most tables are small, and for small tables insertion sort is faster than qsort. */
 static void sort(njl_json_name *names, size_t count) {
   if (count > 16) return qsort(names, count, sizeof *names, compare_names);
   for (size_t i = 1; i < count; i++) {
@@ -117,7 +117,7 @@ static lua_Integer check_array(njl_json_writer *w, int slot) {
   return count;
 }
 
-/* Pushes the names of the table on top, sorted. */
+/* Pushes the sorted names of the table on top. Returns their number. */
 static lua_Integer collect_names(njl_json_writer *w, int slot) {
   lua_State *L = w->L;
   size_t first = w->s->names.count;
@@ -213,7 +213,8 @@ static void end_table(njl_json_writer *w, njl_json_frame *f) {
   lua_settop(w->L, f->slot - 1);
 }
 
-/* Writes the value on top and pops it. For a table, writes only the opening bracket. */
+/* Writes the value on top and pops it. If the value is a table, writes only the opening bracket and keeps the table on
+ * the stack. */
 static void put_value(njl_json_writer *w) {
   lua_State *L = w->L;
   size_t length;

@@ -18,7 +18,7 @@ static bool is_identifier(const char *text, size_t length) {
   return true;
 }
 
-/* A text outside of Lua: creating a Lua string may run a finalizer, which could encode and take the scratch buffers. */
+/* A text outside of Lua: creating a Lua string may run a finalizer, which could overwrite the scratch buffers. */
 typedef struct sentence {
   char bytes[4096];
   size_t length; /* without the NUL */

@@ -1,7 +1,7 @@
 /* writer.h - the state of the JSON encoder: json_encode.c, json_scalars.c and json_path.c.
  *
  * No collectable object is created before the text is complete. So no finalizer runs, and neither the tables nor
- * their strings can change meanwhile. Memory comes from the state's allocator, so its limit applies. */
+ * their strings can change meanwhile. Memory comes from the Lua state's allocator, so the memory limit applies. */
 #ifndef NJL_JSON_WRITER_H
 #define NJL_JSON_WRITER_H
 
@@ -14,7 +14,7 @@
 #include "core/annotations.h"
 #include "json/json.h"
 
-/* A growing array. Each state has one of each kind, which all calls reuse and the finalizer of its owner frees. */
+/* A growing array. All calls in a Lua state reuse the same buffers, which are freed when the state closes. */
 typedef struct njl_json_buffer {
   char *items;
   size_t count, capacity; /* in bytes */
@@ -32,7 +32,7 @@ typedef struct njl_json_frame {
   int slot;
   bool is_array;
   lua_Integer done, count; /* members written, and in total; the total is unknown for an unsorted object */
-  size_t first_name;       /* for a sorted object: offset of its names in bytes */
+  size_t first_name;       /* for a sorted object: offset in bytes of its names in the buffer */
 } njl_json_frame;
 
 typedef struct njl_json_scratch {

@@ -1,5 +1,5 @@
-/* child.c - a child process: its handle, which is readable after its end, its status, and killing it. Waits only for
- * processes that this Lua host started; other children belong to the host program. */
+/* child.c - a child process: its handle, its status and its end. Waits only for processes that this Lua host started;
+ * other children belong to the host program. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -68,7 +68,7 @@ static void reap_later(pid_t id) {
 
 typedef struct watch {
   pid_t id;
-  int handle; /* the thread's own */
+  int handle; /* the thread's duplicate; owned */
 } watch;
 
 /* Waits for the end of the child without reaping it. */

@@ -10,7 +10,7 @@
 typedef struct njl_child {
   njl_host *host;
   pid_t id;
-  pid_t owner; /* process that started the child; a forked copy of it must not touch the child */
+  pid_t owner; /* the process that started the child; a fork of that process must not touch the child */
   int handle;  /* becomes readable when the child has ended; -1: not started */
   bool is_system_handle; /* a pidfd, which also sends signals; otherwise an eventfd that a thread signals */
   bool is_over, is_known;

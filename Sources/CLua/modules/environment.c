@@ -38,7 +38,7 @@ int njl_is_secret(lua_State *L) {
   return 1;
 }
 
-/* redact(text) -> the text with the secrets in URLs, JSON and assignments, and tokens, masked */
+/* redact(text) -> the text with masked tokens and masked secrets in URLs, JSON and assignments */
 int njl_redact(lua_State *L) {
   njl_bytes text;
   text.data = luaL_checklstring(L, 1, &text.length);

@@ -1,7 +1,6 @@
-/* exit.c - os.exit of the host's own states. Lua's os.exit ends the process immediately and finalizes nothing unless
- * asked to, so temporary files would remain and child processes would continue to run. This os.exit first removes
- * temporary files and ends child processes, as the end of a script does. No other code of the script runs: neither
- * finalizers nor <close> variables. */
+/* exit.c - os.exit of the host's own states. Without `close`, Lua's os.exit ends the process without finalizers, so
+ * temporary files would remain and child processes would continue to run. This os.exit first removes temporary files
+ * and ends child processes, as the end of a script does. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <lua5.4/lualib.h>

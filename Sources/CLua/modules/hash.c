@@ -20,7 +20,8 @@ typedef struct running {
   njl_hash *hash; /* owned; NULL: finished */
 } running;
 
-/* The maximum that BoringSSL allocates for one hash: an HMAC has three contexts of 200 bytes and more. */
+/* The maximum number of bytes that BoringSSL allocates for one hash. An HMAC has three contexts of more than 200
+ * bytes. */
 enum { COST = 1024 };
 
 static void push_hex(lua_State *L, const uint8_t *bytes, size_t length) {

@@ -54,7 +54,7 @@ int luaopen_nightjar(lua_State *L) {
       {NULL, NULL},
   };
   luaL_checkversion(L);
-  /* The process is a stock interpreter: the library must not change its signal dispositions. */
+  /* A stock interpreter loads the library, which must not change the disposition of SIGPIPE. */
   if (!njl_host_is_open(L)) njl_keep_signals();
   njl_host *host = njl_host_open(L);
   njl_open_coroutine(L);

@@ -2,9 +2,10 @@
  *
  * A module is either a C function that creates its table, or a Lua text in modules/lua/NAME.lua that returns its table.
  * The text is called with the table nightjar and a table of C functions: those of natives.c, which all modules share,
- * and those of the module. A long text has private parts, which scripts cannot require (njl_add_part). A script can do
- * everything that a module can, including those C functions, so a module that is safe in a sandbox has no access to
- * files, processes, the environment or Lua's internals. */
+ * and those of the module. A long text has private parts, which scripts cannot require (njl_add_part).
+ *
+ * Scripts can reach the C functions of the modules that they load. Modules that are safe in a sandbox therefore have no
+ * access to files, processes, the environment or Lua's internals. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "modules/modules.h"
 #include "njl_timestamps.h"
 
-/* now() -> seconds, to the microsecond, which is the resolution of a double at present times */
+/* now() -> seconds, rounded down to the microsecond */
 static int now(lua_State *L) {
   struct timespec time = {0};
   clock_gettime(CLOCK_REALTIME, &time);

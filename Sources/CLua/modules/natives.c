@@ -1,5 +1,5 @@
-/* natives.c - the C functions of all modules written in Lua: errors and option tables in the same form as in the C
- * modules. */
+/* natives.c - the C functions that all modules written in Lua share: errors and option tables in the same form as in
+ * the C modules. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <stdint.h>
@@ -49,8 +49,8 @@ static int fail(lua_State *L) {
   return njl_raise(L, kinds[kind], 0, "%s", luaL_checkstring(L, 2));
 }
 
-/* Replaces the name at `best` by the name at `index` if the latter needs fewer than `*least` edits to become `name` and
- * is similar enough. A name that begins with `name` counts as similar. */
+/* Replaces the name at `best` by the name at `index` if `name` is similar to it and differs from it by fewer than
+ * `*least` edits. A name that begins with `name` counts as similar. */
 static void keep_nearest(lua_State *L, int index, const char *name, size_t length, size_t *least, int best) {
   if (lua_type(L, index) != LUA_TSTRING) return;
   const char *known = lua_tostring(L, index);
@@ -61,7 +61,7 @@ static void keep_nearest(lua_State *L, int index, const char *name, size_t lengt
   lua_replace(L, best);
 }
 
-/* nearest(name, names) -> the most similar name in the list; nil if none is similar */
+/* nearest(name, names) -> the most similar name in the list; nil if no name is similar */
 static int nearest(lua_State *L) {
   size_t length, least = SIZE_MAX;
   const char *name = luaL_checklstring(L, 1, &length);

@@ -4,9 +4,8 @@
  *   pipe:write(bytes)    writes all bytes; true, or false if the reading end is closed
  *   pipe:close()         also called by <close> and by the collector; waits in progress end with an error
  *
- * The pipes of child processes are set to non-blocking mode. Standard input is shared with other processes, which a
- * change of its mode would affect, so its mode is kept: it is polled before each read and, where the system supports
- * it, read with RWF_NOWAIT. */
+ * The pipes of child processes are set to non-blocking mode. Standard input is shared with other processes, so its mode
+ * is not changed. Instead, it is polled before each read, and read with RWF_NOWAIT if the system supports this flag. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* preadv2 */
 #endif
@@ -34,7 +33,7 @@
 /* User values: the waits for reading and for writing. */
 enum { READER = 1, WRITER, VALUES = WRITER };
 
-/* The most bytes of one read: the capacity of a Linux pipe. */
+/* The maximum number of bytes of one read: the capacity of a Linux pipe. */
 enum { MOST_AT_ONCE = 64 * 1024 };
 
 /* The number of reads or writes in a row after which a task lets other tasks run. */
@@ -45,7 +44,8 @@ typedef struct pipe_end {
   int descriptor; /* -1: closed */
   bool is_ours;
   bool is_file; /* always ready */
-  /* the first read waits until data arrives; without this wait, a named pipe without a writer would be at its end */
+  /* the first read waits until data arrives; without this wait, a named pipe without a writer would seem to be at its
+   * end */
   bool awaits;
   int in_a_row;
 } pipe_end;

@@ -1,10 +1,10 @@
-/* process.c - child processes as objects of Lua: start, wait, end.
+/* process.c - the C part of nightjar.process: starts child processes, waits for them and ends them.
  *
  *   child, input, output, errors = spawn(arguments, environment, folder, input, output, errors)
  *
  * `arguments` is a list that starts with the program's name or path. `environment` is a list of "NAME=value", or nil
- * for the current one. `input`, `output` and `errors` are "pipe" (the other end is returned), "null", "inherit" or,
- * for errors only, "output".
+ * for the current environment. `input`, `output` and `errors` are "pipe" (the other end is returned), "null", "inherit"
+ * or, for errors only, "output".
  *
  *   child:wait() -> the exit status; or nil and the number of the signal that ended the child; or nil and nil if the
  *                   status is unknown
@@ -37,7 +37,7 @@
 
 extern char **environ;
 
-/* Registry key of a table whose weak keys are the processes of the state, including ended ones. */
+/* Registry key of a table whose weak keys are the processes of the state, including ended processes. */
 static const char children_key = 0;
 
 static njl_child *check_child(lua_State *L) { return njl_check(L, 1, NJL_PROCESS); }
@@ -167,8 +167,8 @@ static int set_actions(posix_spawn_file_actions_t *actions, const int ends[3], c
   return code;
 }
 
-/* Makes the child start with all signals unblocked and with the default action of SIGPIPE, because SwiftNIO may have
- * set SIGPIPE to be ignored. */
+/* Makes the child start with all signals unblocked and with the default action of SIGPIPE, which SwiftNIO may have
+ * changed. */
 static int set_signals(posix_spawnattr_t *attributes) {
   sigset_t none, reset;
   sigemptyset(&none);

@@ -16,7 +16,7 @@ static const char source[] = {
 };
 #pragma clang diagnostic pop
 
-/* task(level) -> an identity and the number of the running task (level 0), of its parent (level 1) and so on; nil if
+/* task(level) -> an identifier and the number of the running task (level 0), of its parent (level 1) and so on; nil if
  * there are fewer ancestors */
 static int task(lua_State *L) {
   lua_Integer level = luaL_checkinteger(L, 1);

@@ -1,6 +1,5 @@
-/* script_log.c - the C part of nightjar.log: the destination of its lines. A script that a host program runs with
- * its own client writes to that client's log. A sandboxed script has no other destination. All other scripts write
- * to standard error. */
+/* script_log.c - the C part of nightjar.log: writes its lines to the log of the host program's client. If there is no
+ * client, or the client has no log, lines go to standard error. The lines of a sandboxed script are then discarded. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* url.c - the C part of nightjar.url: http and https URLs in the client's form. */
+/* url.c - the C part of nightjar.url: http and https URLs as the client sends and displays them. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 

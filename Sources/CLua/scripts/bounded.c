@@ -1,8 +1,7 @@
 /* bounded.c - functions of the base and utf8 libraries for sandboxed scripts.
  *
  * The hook counts instructions, and a call of a C function is one instruction, however long it takes. These functions
- * count their work themselves. They behave like Lua's own functions, and call Lua's functions where the work of these
- * is bounded. */
+ * therefore count their work themselves. They behave like Lua's own functions. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <lua5.4/lualib.h>
@@ -23,15 +22,15 @@ void njl_bound(lua_State *L, njl_host *host, const char *name, lua_CFunction fun
 
 int njl_call_replaced(lua_State *L) { return lua_tocfunction(L, lua_upvalueindex(2))(L); }
 
-/* Calls a function whose work grows with the string at index 1. */
+/* Calls the replaced function, whose work grows with the length of the string at index 1. */
 static int call_linear(lua_State *L) {
   size_t length = lua_type(L, 1) == LUA_TSTRING ? (size_t)lua_rawlen(L, 1) : 0;
   njl_spend(L, njl_host_of(L), length / BYTES_PER_STEP);
   return njl_call_replaced(L);
 }
 
-/* Calls a function whose work seldom grows with the string at index 1. For a long string, converts the time of the call
- * into instructions. */
+/* Calls the replaced function, whose work seldom grows with the length of the string at index 1. For a long string,
+ * converts the time of the call into instructions. */
 static int call_local(lua_State *L) {
   enum { LONG = 64 * 1024, NANOSECONDS_PER_STEP = 4 };
   if (lua_type(L, 1) != LUA_TSTRING || (size_t)lua_rawlen(L, 1) < LONG) return njl_call_replaced(L);
@@ -54,7 +53,7 @@ static int codes(lua_State *L) {
 
 /* --- xpcall --- */
 
-/* Calls the script's handler, upvalue 2, with the hook on. Does not call it if the host was stopped. */
+/* Calls the script's handler, upvalue 2, unless the host was stopped. */
 static int handle(lua_State *L) {
   if (atomic_load(&njl_host_of(L)->is_stopped)) return 1;
   lua_settop(L, 1);

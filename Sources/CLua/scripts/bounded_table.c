@@ -1,6 +1,6 @@
 /* bounded_table.c - the table library for sandboxed scripts. Each element counts as one instruction, because a __len
- * can return any number of elements and a sort may compare with a C function. Otherwise the functions behave as
- * Lua's manual describes. */
+ * metamethod can return any length and a sort may compare with a C function. Otherwise the functions behave as Lua's
+ * manual describes. */
 #include <limits.h>
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
@@ -147,7 +147,7 @@ static int unpack(lua_State *L) {
 
 /* --- Sorting --- */
 
-/* Compares by the C function in upvalue 2, or by < if it is nil. */
+/* Compares with the C function in upvalue 2, or with < if the upvalue is nil. */
 static int compare(lua_State *L) {
   njl_spend(L, njl_host_of(L), 1);
   lua_settop(L, 2);

@@ -6,7 +6,7 @@
 #include "modules/modules.h"
 #include "scripts/scripts.h"
 
-/* Rejects __gc: hooks are off in finalizers, so a loop in one could not be stopped. */
+/* Rejects __gc: hooks are off in finalizers, so a loop in a finalizer could not be stopped. */
 static int set_metatable(lua_State *L) {
   if (lua_istable(L, 2)) {
     lua_pushliteral(L, "__gc");
@@ -21,8 +21,8 @@ static int set_metatable(lua_State *L) {
   return lua_gettop(L);
 }
 
-/* Supports require "nightjar" and require "nightjar.csv", so that the same script works in a sandbox and outside of
- * it. */
+/* Supports require "nightjar" and require "nightjar.NAME", so that a script works both in a sandbox and outside of a
+ * sandbox. */
 static int require(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);

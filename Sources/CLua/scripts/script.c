@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/blocks.h"
 #include "core/coroutine.h"
 #include "core/host.h"
 #include "core/loop.h"
@@ -36,7 +35,7 @@ static int open_state(lua_State *L) {
   script->host = njl_host_open(L);
   script->host->is_sandboxed = script->options.is_sandboxed;
   if (script->options.is_sandboxed) njl_open_sandbox(L, script->host);
-  njl_open_coroutine(L); /* Limits and interrupts check each resume. */
+  njl_open_coroutine(L); /* Each resume then checks limits and interrupts. */
   if (script->options.is_sandboxed) {
     open_library(L, "nightjar", luaopen_nightjar);
   } else {
@@ -54,7 +53,6 @@ njl_script *njl_script_new(const njl_script_options *options) {
   njl_script *script = calloc(1, sizeof *script);
   if (script == NULL) return NULL;
   script->options = *options;
-  script->blocks.most = njl_most_kept(options->memory);
   bool is_limited = options->instructions != 0 || options->burst != 0 || options->seconds > 0;
   if (is_limited) script->options.is_interruptible = true;
   if (njl_open_budget(script)) script->L = lua_newstate(njl_allocate, script);
@@ -75,7 +73,6 @@ njl_script *njl_script_new(const njl_script_options *options) {
 void njl_script_free(njl_script *script) {
   if (script == NULL) return;
   if (script->L != NULL) lua_close(script->L);
-  njl_blocks_free(&script->blocks);
   njl_budget_release(script->budget);
   free(script);
 }
@@ -211,7 +208,7 @@ njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes t
   script->host->is_session = script->host->attends = false;
   script->host->foreground = NULL;
   script->host->script = NULL;
-  script->host->limit = NJL_NEVER; /* Not before: describing an error may run the script's code. */
+  script->host->limit = NJL_NEVER; /* Reset only here: describing an error may run the script's code. */
   lua_settop(L, 0);
   *message = job.message;
   return job.status;

@@ -23,7 +23,8 @@ void njl_bound_tables(lua_State *L, njl_host *host) NJL_RAISES;  /* bounded_tabl
 /* Replaces the function `name` of the table on top by `function`, whose upvalues are the host and the replaced
  * function. */
 void njl_bound(lua_State *L, njl_host *host, const char *name, lua_CFunction function) NJL_RAISES;
-/* Calls the replaced function with the arguments of the running one. The replaced function must have no upvalues. */
+/* Calls the replaced function with the arguments of the running function. The replaced function must have no
+ * upvalues. */
 int njl_call_replaced(lua_State *L);
 
 /* pattern.c. Lua's patterns. Each step counts against the limits. */

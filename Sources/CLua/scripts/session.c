@@ -1,9 +1,9 @@
 /* session.c - interactive sessions: nightjar.command.session, for the command only.
  *
- * Evaluations run one after another in the foreground, each as a task of its own. The tasks that an evaluation spawned
- * continue in the background when it ends, and belong to the session. Ctrl-C ends the evaluation. Without an
- * evaluation, or if the evaluation does not end, Ctrl-C ends the task whose code is running. If no such task is
- * running, Ctrl-C notifies the program, which waits at the terminal. */
+ * Evaluations run one after another in the foreground, each in its own task. When an evaluation ends, the tasks that
+ * it spawned continue in the background and belong to the session. Ctrl-C ends the evaluation. Without an evaluation,
+ * or if the evaluation does not end, Ctrl-C ends the task whose code is running. If there is neither an evaluation nor
+ * a running task, Ctrl-C notifies the program, which waits at the terminal. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <stdatomic.h>

@@ -1,6 +1,8 @@
-/* csecret.h - stores one text in the desktop's Secret Service through libsecret-1, which is loaded on first use and
- * never unloaded, because GLib does not support unloading. Never prompts: locked items are reported. Each call blocks,
- * limited by the bus timeout of 25 seconds for each of its few steps. Callable from any thread. */
+/* csecret.h - stores texts in the desktop's Secret Service, one text for each service and account.
+ *
+ * Uses libsecret-1, which is loaded on first use and never unloaded, because GLib does not support unloading. Never
+ * prompts: locked items are reported. Each call blocks and consists of a few steps on the bus, each with a timeout of
+ * 25 seconds. Callable from any thread. */
 #ifndef CSECRET_H
 #define CSECRET_H
 

@@ -51,8 +51,8 @@ typedef struct njs_failure {
 njs_parser *njs_parser_new(void);
 void njs_parser_free(njs_parser *parser);
 
-/* The memory that a parser uses for each byte of the longest text parsed: tape 8, strings 5/3, positions 4, and
- * during parsing one or two copies. */
+/* The memory, in bytes, that a parser uses for each byte of the longest text parsed: tape 8, strings 5/3, positions 4,
+ * and during parsing one or two copies of the text. */
 #define NJS_MEMORY_FOR_A_BYTE 16
 
 /* Releases the parser's memory if it exceeds what a text of `kept` bytes needs; borrowed data then becomes invalid.
@@ -72,8 +72,8 @@ typedef struct njs_findings {
 } njs_findings;
 
 /* Checks the grammar of RFC 8259 byte by byte: slower than parsing, but it determines the position of an error. Also
- * called by njs_parse for invalid texts. `on_long_integer`, which may be NULL, is called with the end offset of each
- * integer that `long_integers` counts. */
+ * called by njs_parse for texts that simdjson rejects. `on_long_integer` may be NULL. It is called with the end offset
+ * of each integer that `long_integers` counts. */
 njs_status njs_validate(const char *bytes, size_t length, njs_failure *failure, njs_findings *findings,
                         void (*on_long_integer)(void *context, size_t end), void *context);
 

@@ -33,7 +33,7 @@ public enum Authentication: Sendable, CustomStringConvertible, CustomReflectable
 }
 
 /// A login whose token is refreshed before it expires and after a 401 response. One refresh serves all calls of the
-/// client, and all clients and processes that share its store.
+/// client, and all clients and processes that share the store.
 public struct TokenLogin: Sendable, CustomStringConvertible, CustomReflectable {
     /// The source of new tokens.
     public enum Source: Sendable {
@@ -46,13 +46,13 @@ public struct TokenLogin: Sendable, CustomStringConvertible, CustomReflectable {
     }
 
     public var source: Source
-    /// The initial token, used if the store has none. If its expiry is unknown, the first 401 response starts a
+    /// The initial token, used if the store has no token. If its expiry is unknown, the first 401 response starts a
     /// refresh.
     public var token: Token?
     /// The credential store. Nil keeps the token in the memory of this client.
     public var store: (any TokenStore)?
     public var refresh = TokenRefresh.Settings()
-    /// Called once each time the login ends and the user must log in again.
+    /// Called once each time the login ends.
     public var onLoginRequired: LoginHook?
 
     public init(_ source: Source, token: Token? = nil, store: (any TokenStore)? = nil) {
@@ -79,7 +79,7 @@ public struct OAuth2: Sendable, CustomStringConvertible, CustomReflectable {
         case authorizationCode
     }
 
-    /// An absolute URL, or one relative to the base URL.
+    /// An absolute URL, or a URL relative to the base URL.
     public var tokenURL: String
     public var client = OAuthRequest.ClientAuthentication.unnamed
     public var grant = Grant.refreshToken
@@ -88,7 +88,7 @@ public struct OAuth2: Sendable, CustomStringConvertible, CustomReflectable {
     public var deviceURL: String?
     /// The authorization endpoint, for ``Grant/authorizationCode``.
     public var authorizeURL: String?
-    /// The expected issuer, compared if the server sends one. RFC 9207.
+    /// The expected issuer. Compared if the server sends its issuer. RFC 9207.
     public var issuer: String?
 
     public init(tokenURL: String) { self.tokenURL = tokenURL }
@@ -104,7 +104,7 @@ public final class TokenProvider: Sendable {
 
     /// - Parameters:
     ///   - runsOnLoop: If true, the callback runs on the client's loop thread and must not block. If false, it runs on
-    ///     the first polled queue of the calls that wait for the token.
+    ///     the queue of a call that waits for the token: the first of these queues that is polled.
     ///   - provide: Responds to the request, at once or later.
     public init(runsOnLoop: Bool = true, _ provide: @escaping @Sendable (TokenRequest) -> Void) {
         self.runsOnLoop = runsOnLoop
@@ -114,7 +114,7 @@ public final class TokenProvider: Sendable {
 
 /// The client's request for one token, passed to a ``TokenProvider``.
 public final class TokenRequest: Sendable {
-    /// Whether the server rejected the last token. False if the token expired.
+    /// Whether the server rejected the last token. False if the token expired or there was no token.
     public let wasRejected: Bool
     private let submit: @Sendable (Result<Token, NightjarError>) -> Void
     private let forkGeneration = Fork.generation

@@ -2,8 +2,8 @@ import NightjarCrypto
 import NightjarHTTP
 
 extension ConfiguredToken {
-    /// Identifies the configured token by a digest, so that the token is not used again after it was replaced in the
-    /// store.
+    /// Identifies the configured token by a digest. The store records the digest, so that a replaced token is not used
+    /// again.
     init(_ token: Token) {
         let text = "nightjar configured token\0\(token.access)\0\(token.refresh ?? "")"
         self.init(

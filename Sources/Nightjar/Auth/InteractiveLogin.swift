@@ -23,7 +23,7 @@ final class InteractiveLogin: ClientOperation, @unchecked Sendable {
 
     /// The callbacks of a login.
     struct Handlers {
-        /// Where the callbacks run, as for a call.
+        /// The queue of the callbacks; nil: the loop.
         let queue: CompletionQueue?
         let prompt: @Sendable (LoginPrompt) -> Void
         let finished: @Sendable (Result<Void, NightjarError>) -> Void
@@ -137,7 +137,7 @@ final class InteractiveLogin: ClientOperation, @unchecked Sendable {
                 clientID: server.client.id, scope: server.scope, port: listener.port,
                 random: SecureRandom.bytes(AuthorizationCode.randomByteCount), proof: proof, issuer: server.issuer)
             browser = flow
-            show(.browser(url: try flow.page(at: try issuer.address(of: server.authorizeURL ?? ""))))
+            show(.browser(url: try flow.authorizationURL(at: try issuer.address(of: server.authorizeURL ?? ""))))
         } catch {
             end(.failure(error))
         }
@@ -206,7 +206,7 @@ final class InteractiveLogin: ClientOperation, @unchecked Sendable {
         loop.post(.run { [self] in if !isCancelled { self.prompt(prompt) } }, to: queue)
     }
 
-    /// Saves the token before it is used.
+    /// Replaces the client's token. Ends the login when the token has been saved.
     private func setToken(_ token: Token) {
         guard token.authorization != nil else {
             return end(

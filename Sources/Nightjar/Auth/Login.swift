@@ -2,7 +2,7 @@ import NightjarHTTP
 
 /// One login of a client.
 struct Login: Sendable {
-    /// The security scheme's name. Nil if the client has only one login.
+    /// The security scheme's name. Nil if the client's credentials have no scheme names.
     let scheme: String?
     let auth: Authentication
 
@@ -13,7 +13,7 @@ struct Login: Sendable {
 }
 
 extension Authentication {
-    /// Whether the credentials that are sent change while the client lives.
+    /// Whether the field that carries the credentials changes during the client's lifetime.
     var changes: Bool {
         switch self {
         case .digest, .login: true
@@ -30,8 +30,8 @@ extension Authentication {
         }
     }
 
-    /// The field that every authenticated request carries while the client lives. Nil if its value changes, or if the
-    /// credentials are not sent in a field.
+    /// The field that every authenticated request carries. Nil if the value changes during the client's lifetime, or if
+    /// the credentials are not sent in a field.
     func field() throws(NightjarError) -> (name: String, value: String)? {
         switch self {
         case .bearer(let token):

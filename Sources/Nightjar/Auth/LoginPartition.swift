@@ -2,11 +2,11 @@ import NightjarHTTP
 
 /// The cache partition of the login in use.
 struct LoginPartition {
-    /// Nil: there is no login, or its token has no lineage.
+    /// Nil if there is no login, or if its token has no lineage.
     private(set) var current: CachePartition?
     /// The last partition in use, also after a logout.
     private var last: CachePartition?
-    /// The number of times a token of another login came into use.
+    /// The number of times that calls started to use the token of another login.
     private(set) var changes: UInt64 = 0
 
     /// Records that calls use `token` from now on.

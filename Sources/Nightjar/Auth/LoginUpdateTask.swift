@@ -1,11 +1,11 @@
 import NightjarHTTP
 import NightjarStorage
 
-/// Carries out one ``LoginUpdate``. Runs on the loop; reads and writes the store on a worker thread, and sends the
-/// token request.
+/// Carries out one ``LoginUpdate``: reads and writes the store on a worker thread, and sends the token request. Used on
+/// the loop.
 ///
-/// Timeouts and cancellations of callers do not apply. Cancelling between the token request and the save would lose
-/// the login.
+/// Timeouts and cancellations of callers do not apply, because cancelling between the token request and the save would
+/// lose the login.
 final class LoginUpdateTask: @unchecked Sendable {
     typealias Completion = (LoginUpdateTask, LoginUpdate.Outcome, NightjarError?) -> Void
 
@@ -19,7 +19,7 @@ final class LoginUpdateTask: @unchecked Sendable {
     private var completion: Completion
     private var lock: (any TokenLock)?
     private var lockTries = 0
-    /// The last failure, for messages.
+    /// The last failure, for the error message.
     private var error: NightjarError?
     private var random = SystemRandomNumberGenerator()
 
@@ -48,7 +48,7 @@ final class LoginUpdateTask: @unchecked Sendable {
     /// replaces this update.
     func abandon() { decisions.abandon() }
 
-    /// Discards the outcome. Work in progress on a worker finishes, and the lock is released.
+    /// Discards the outcome. Work in progress on a worker thread finishes, and the lock is released.
     func leave() { completion = { _, _, _ in } }
 
     func perform(_ action: LoginUpdate.Action) {
@@ -79,7 +79,7 @@ final class LoginUpdateTask: @unchecked Sendable {
     }
 
     /// Takes the lock for a token request. The lock is polled, so that no thread of this process blocks while another
-    /// process waits for its server.
+    /// process holds the lock.
     private func takeLock() {
         run({ store throws(NightjarError) in try store.tryLock() }) { [self] result in
             switch result {
@@ -97,7 +97,7 @@ final class LoginUpdateTask: @unchecked Sendable {
     private func takeLockLater() {
         lockTries += 1
         guard !decisions.isAbandoned else { return perform(decisions.lockFailed(.network)) }
-        guard lockTries < LoginUpdateTask.mostLockTries else {
+        guard lockTries < LoginUpdateTask.maximumLockTries else {
             error = NightjarError(
                 .timeout,
                 "another process has held the lock of the token \(store.name) for more than two "
@@ -114,7 +114,7 @@ final class LoginUpdateTask: @unchecked Sendable {
             case .success(true): perform(decisions.saved(at: WallClock.now(), using: &random))
             case .success(false): perform(decisions.conflicted(afterFailure: tries > 1))
             case .failure(let error):
-                guard isCritical, tries < LoginUpdateTask.mostSaveTries else {
+                guard isCritical, tries < LoginUpdateTask.maximumSaveTries else {
                     self.error = error
                     return perform(decisions.saveFailed())
                 }
@@ -180,7 +180,7 @@ final class LoginUpdateTask: @unchecked Sendable {
                 exchanged(.refused)
             }
         } catch {
-            // The old token may have been redeemed, so the recorded intent is kept.
+            // The old token may have been redeemed, so the intent that is recorded in the store is kept.
             self.error = error
             exchanged(.unknown(.refused))
         }
@@ -194,11 +194,11 @@ final class LoginUpdateTask: @unchecked Sendable {
 
     /// The interval between two attempts to take the lock.
     private static let lockInterval = Duration.milliseconds(20)
-    /// Two minutes: longer than any token request of the process that holds the lock.
-    private static let mostLockTries = 6000
-    /// The timeout of one exchange. A later response is lost, and the recorded intent is kept.
+    /// Two minutes: longer than a token request of the process that holds the lock.
+    private static let maximumLockTries = 6000
+    /// The timeout of one token request. A later response is lost.
     private static let exchangeLimit = Duration.seconds(60)
-    private static let mostSaveTries = 5
+    private static let maximumSaveTries = 5
     /// The wait before a save is retried, multiplied by the number of failed saves.
     private static let saveInterval = Duration.milliseconds(100)
 }

@@ -1,8 +1,8 @@
 import NightjarHTTP
 import NightjarStorage
 
-/// A client's pending token refreshes, logins and logouts, in the order of ``LoginUpdateQueue``. They continue after
-/// the calls that waited for them have ended.
+/// A client's pending token refreshes, logins and logouts, in the order of ``LoginUpdateQueue``. An update continues
+/// after the calls that waited for it have ended.
 struct PendingLoginUpdates {
     private var updates: [LoginUpdateQueue.ID: LoginUpdateTask] = [:]
     private var queue = LoginUpdateQueue()
@@ -14,8 +14,8 @@ struct PendingLoginUpdates {
         updates[id] = make(id)
     }
 
-    /// Returns the next update that may begin, or nil. The update may end as soon as it begins, so call this method
-    /// again afterwards.
+    /// Returns the next update that may begin, or nil. Call this method again after the update has started, because the
+    /// update may end at once.
     mutating func next() -> LoginUpdateTask? { queue.next().flatMap { updates[$0] } }
 
     mutating func remove(_ update: LoginUpdateTask) {

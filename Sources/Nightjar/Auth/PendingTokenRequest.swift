@@ -1,9 +1,9 @@
 import NightjarHTTP
 
-/// A request for a token that waits for the token provider.
+/// A request for a token that the token provider has not responded to.
 ///
-/// The request is posted to the queues of all calls that wait for the token, because any queue may be polled late or
-/// never, and any call may be cancelled. The first queue that is polled calls the provider.
+/// The request is posted to the queues of all calls that wait for the token. A queue may be polled late or never, and a
+/// call may be cancelled. The first queue that is polled calls the provider.
 struct PendingTokenRequest {
     /// The refresh that needs the token.
     let refresh: TokenRefresh.Refresh
@@ -52,8 +52,9 @@ struct PendingTokenRequest {
         case .success(let token) where token.authorization != nil: return (.refreshed(token), nil)
         case .success:
             let message = "the token provider returned a token with a character that is not allowed in a header"
-            return (.failed(.refused), NightjarError(.invalidArgument, message))
-        case .failure(let error): return (.failed(error.kind == .unauthorized ? .invalidGrant : .refused), error)
+            return (.failed(.providerFailed), NightjarError(.invalidArgument, message))
+        case .failure(let error):
+            return (.failed(error.kind == .unauthorized ? .invalidGrant : .providerFailed), error)
         }
     }
 }

@@ -1,15 +1,14 @@
 import NightjarHTTP
 
-/// The credentials of a client that has several, keyed by security scheme name. Selects the credentials of each
-/// request.
+/// A client's credentials, keyed by security scheme name. Selects the credentials of each request.
 ///
-/// Immutable, and created with the client. A client with one login has no instance.
+/// Immutable, and created with the client. A client whose credentials have no scheme names has no instance.
 final class SchemeCredentials: Sendable {
     /// The credentials of one request.
     struct Choice {
         fileprivate var credentials: [Credential] = []
 
-        /// The number of the client's login whose token is sent.
+        /// The number of the client's login whose credentials are sent; nil: none.
         var login: Int? { credentials.lazy.compactMap(\.login).first }
     }
 
@@ -53,7 +52,7 @@ final class SchemeCredentials: Sendable {
         try SchemeCredentials.checkStores(logins)
     }
 
-    /// Two logins in one store would each use the other's token.
+    /// Rejects logins that share a store, because each login would use the other's token.
     private static func checkStores(_ logins: [Login]) throws(NightjarError) {
         var owners = ExactDictionary<String>()
         for login in logins {
@@ -75,7 +74,9 @@ final class SchemeCredentials: Sendable {
 
     // MARK: Choosing
 
-    /// - Throws: `invalid_request`, which names the schemes, if no alternative has complete credentials.
+    /// Returns the credentials of a request.
+    ///
+    /// - Throws: `invalid_request` with the names of the schemes if no alternative has complete credentials.
     func choice(for request: borrowing Request) throws(NightjarError) -> Choice {
         guard request.usesAuth else { return Choice() }
         if !request.schemes.isEmpty { return try choice(of: request.schemes) }
@@ -96,7 +97,7 @@ final class SchemeCredentials: Sendable {
         throw NightjarError(
             .invalidRequest,
             "authentication is required \(SecurityRequirement.text(ways)), and the client has credentials for "
-                + "\(list); set them in the option auth.schemes")
+                + "\(list); set the required credentials in the option auth.schemes")
     }
 
     /// The credentials that the caller listed.
@@ -121,7 +122,8 @@ final class SchemeCredentials: Sendable {
         NightjarError(
             .invalidRequest,
             "authentication is required \(SecurityRequirement.text([SecurityRequirement(schemes.map { .init($0) })])), "
-                + "but more than one of them uses the header \"Authorization\", which a request can have only once")
+                + "but more than one of these schemes uses the header \"Authorization\", which a request can have only once"
+        )
     }
 
     private var list: String {
@@ -135,7 +137,7 @@ final class SchemeCredentials: Sendable {
 }
 
 extension SchemeCredentials.Choice {
-    /// Adds the credentials that do not change. The caller has checked the origin.
+    /// Adds the credentials that do not change. The caller must have checked the origin.
     ///
     /// A field or parameter that the request already has is kept.
     func attached(to request: PreparedRequest) throws(NightjarError) -> PreparedRequest {

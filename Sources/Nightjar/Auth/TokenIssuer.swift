@@ -1,9 +1,10 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTransport
 
-/// Creates token requests and reads their responses. The requests carry no other credentials.
+/// Creates token requests. The requests carry no other credentials of the client.
 struct TokenIssuer: Sendable {
-    /// Indirect because each refresh copies it and its payload is large.
+    /// Indirect, because each refresh copies the value and its payload is large.
     indirect enum Source: Sendable {
         case oauth2(OAuth2)
         case call(LoginCall, RefreshCall?)
@@ -13,7 +14,7 @@ struct TokenIssuer: Sendable {
     private let template: RequestTemplate
 
     /// - Parameter template: A template without credentials.
-    /// - Throws: `invalid_url` or `invalid_argument` if its requests are invalid.
+    /// - Throws: `invalid_url` or `invalid_argument` if a token request would be invalid.
     init(_ source: Source, _ template: RequestTemplate) throws(NightjarError) {
         self.source = source
         self.template = template
@@ -42,7 +43,7 @@ struct TokenIssuer: Sendable {
         }
     }
 
-    /// Whether a token can be refreshed without user interaction. Nil means no token.
+    /// Whether a new token can be obtained without user interaction. Nil means no token.
     func canRefreshLogin(_ token: Token?) -> Bool {
         switch source {
         case .oauth2(let server): token?.refresh != nil || server.grant == .clientCredentials
@@ -50,6 +51,8 @@ struct TokenIssuer: Sendable {
         }
     }
 
+    /// Returns the request that obtains a new token.
+    ///
     /// - Parameter key: The idempotency key.
     /// - Returns: Nil if a new token needs an interactive login.
     func exchange(of token: Token?, key: IdempotencyKey) throws(NightjarError) -> Exchange? {
@@ -110,12 +113,13 @@ enum TokenResponseFormat {
 
     /// Reads a token response.
     ///
-    /// A lifetime of 0 has no meaning in RFC 6749 section 5.1. Servers send it for tokens that never expire and for
-    /// tokens in their last second. The token is then used until the server rejects it, and a warning is logged.
+    /// A lifetime of 0 has no meaning in RFC 6749 section 5.1. Servers send a lifetime of 0 for tokens that never
+    /// expire and for tokens in their last second. The token is then used until the server rejects it, and a warning is
+    /// logged.
     ///
     /// - Parameter sent: The time when the exchange began.
-    /// - Throws: An error if the status is 429 or at least 500, regardless of the body, because the response may come
-    ///   from a gateway. An error if the body cannot be read.
+    /// - Throws: If the status is 429 or at least 500, regardless of the body, because the response may come from a
+    ///   gateway. Also if the body cannot be read.
     func read(
         _ response: Response, replacing old: Token?, sent: Timestamp, for loop: ClientLoop?
     ) throws(NightjarError) -> TokenResponse {

@@ -11,8 +11,8 @@ extension TokenManager {
         var random = SystemRandomNumberGenerator()
         let keeping = session.setToken(token, using: &random)
         updates.overtake()
-        if let token = session.token { show(token) }
-        // It is not a failure if a later login or logout replaces this login.
+        if let token = session.token { use(token) }
+        // Replacement of this login by a later login or logout is not a failure.
         begin(keeping, overtaken: { completion(nil) }) { [self] outcome, error, _ in
             guard case .unsaved = outcome else { return completion(nil) }
             let error =
@@ -23,10 +23,10 @@ extension TokenManager {
             loop.note(.error, "the login is used but not saved: \(error.message)")
             completion(error)
         }
-        perform(machine.signedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now()))
+        perform(machine.loggedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now()))
     }
 
-    /// Obtains a token without a waiting call, unless the store has a valid one.
+    /// Obtains a token as for a call. If the store has a valid token, uses that token.
     func refreshNow(then completion: @escaping (Result<Void, NightjarError>) -> Void) {
         guard let issuer else {
             return completion(
@@ -45,8 +45,8 @@ extension TokenManager {
             if case .unsaved = outcome, let error {
                 loop.note(.error, "the login is used but not saved: \(error.message)")
             }
-            show(token)
-            perform(machine.signedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now()))
+            use(token)
+            perform(machine.loggedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now()))
             completion(.success(()))
         }
     }
@@ -61,17 +61,17 @@ extension TokenManager {
         let ending = session.logOut()
         updates.overtake()
         forget()
-        // It is not a failure if a later login or logout replaces this logout.
+        // Replacement of this logout by a later login or logout is not a failure.
         begin(ending, overtaken: { completion(nil) }) { [self] outcome, error, _ in
             guard outcome != .ended else { return flush(cache, then: completion) }
             let reason = error?.message ?? "the token \(store.name) was changed by other processes too often"
-            loop.note(.error, "saving the logout failed; it is repeated with the next call: \(reason)")
+            loop.note(.error, "saving the logout failed and will be retried with the next call: \(reason)")
             let failure = NightjarError(
                 .storage, "this client is logged out, but its store still has the login: \(reason); log out again",
                 code: error?.code ?? 0)
             flush(cache) { _ in completion(failure) }
         }
-        perform(machine.signedOut())
+        perform(machine.loggedOut())
     }
 
     private func flush(_ cache: (any LoginResponses)?, then completion: @escaping (NightjarError?) -> Void) {

@@ -12,10 +12,10 @@ final class TokenManager: @unchecked Sendable {
     let responses: (any LoginResponses)?
     unowned let loop: ClientLoop
     var machine: TokenRefresh
-    /// Holds the token of the machine's version.
+    /// Holds the token that belongs to the version of ``machine``.
     var session: TokenSession
     private var field = TokenField()
-    /// The cache partition of this login. It does not change when the token is refreshed.
+    /// The cache partition of this login, which a token refresh does not change.
     var partition: CachePartition? { partitions.current }
     private var partitions = LoginPartition()
     private var waiting: [TokenRefresh.Call: Call] = [:]
@@ -26,15 +26,15 @@ final class TokenManager: @unchecked Sendable {
     private var wasRejected = false
     /// Why the last refresh was started.
     private var refreshCause = Decision.TokenCause.expired
-    /// Increases whenever calls may be sent for another user than before.
+    /// Increases whenever later calls may belong to another user.
     var logins: UInt64 { session.changes &+ partitions.changes }
     private var handlerTarget = LoginHandlerTarget()
     /// The number of refreshes started so far.
     private var refreshes = 0
     var updates = PendingLoginUpdates()
     /// When the store was last checked for a login made by another process.
-    private var lastLook: NIODeadline?
-    /// The pending decision request to the token provider.
+    private var lastStoreCheck: NIODeadline?
+    /// The request that the token provider has not responded to.
     private var pendingRequest: PendingTokenRequest?
     /// The last call that needed a token.
     private weak var lastCaller: Call?
@@ -57,10 +57,10 @@ final class TokenManager: @unchecked Sendable {
             let stored = StoredLogin(token: token, generation: 1, configured: ConfiguredToken(token).identity)
             _ = try? store.save(stored, replacing: nil)
             hold(token)
-            _ = machine.signedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now())
+            _ = machine.loggedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now())
         } else {
             // The first call loads the store's token, as if the token had expired.
-            _ = machine.signedIn(expiry: .epoch, canRefresh: true, at: now())
+            _ = machine.loggedIn(expiry: .epoch, canRefresh: true, at: now())
         }
     }
 
@@ -69,7 +69,7 @@ final class TokenManager: @unchecked Sendable {
         let number: TokenRefresh.Call
         var version: TokenRefresh.Version?
         var waitsSince: NIODeadline?
-        /// Whether the call itself received a 401 response and waits for another token.
+        /// Whether the call received a 401 response and waits for another token.
         var wasRefused = false
         /// Whether the response in progress rejects the token.
         var isRefused = false
@@ -79,34 +79,34 @@ final class TokenManager: @unchecked Sendable {
 
     // MARK: Calls
 
-    /// Attaches a valid token to a call that is about to be sent, or lets the call wait for one.
+    /// Attaches a valid token to a call that is about to be sent, or lets the call wait for a valid token.
     func requestToken(_ call: Call) -> Verdict {
-        if let version = machine.versionAtHand(at: WallClock.now()) {
+        if let version = machine.usableVersion(at: WallClock.now()) {
             return attach(version, call)
         }
         follow(call)
-        lookForLogin()
+        checkStoreForLogin()
         return perform(machine.requestToken(progress(of: call).number, at: now()), caller: call)
     }
 
     /// Attaches the current token to a call, even if the token has expired.
     ///
     /// - Returns: Nil if there is no token.
-    func attachHeld(_ call: Call) -> Verdict? {
+    func attachCurrentToken(_ call: Call) -> Verdict? {
         guard let version = machine.version, field.isPresent else { return nil }
         return attach(version, call)
     }
 
     /// Checks whether another process has logged in again.
-    private func lookForLogin() {
+    private func checkStoreForLogin() {
         guard machine.version == nil, updates.isEmpty, login.store != nil, issuer != nil else { return }
         let now = NIODeadline.now()
-        if let lastLook, now - lastLook < TokenManager.lookInterval { return }
-        lastLook = now
-        _ = machine.signedIn(expiry: .epoch, canRefresh: true, at: self.now())
+        if let lastStoreCheck, now - lastStoreCheck < TokenManager.storeCheckInterval { return }
+        lastStoreCheck = now
+        _ = machine.loggedIn(expiry: .epoch, canRefresh: true, at: self.now())
     }
 
-    /// Whether the call was sent with a token or waits for one.
+    /// Whether the call was sent with a token or waits for a token.
     func concerns(_ call: Call) -> Bool { call.states[states] != nil }
 
     /// Records whether the response in progress rejects the call's token.
@@ -127,7 +127,7 @@ final class TokenManager: @unchecked Sendable {
         return verdict
     }
 
-    /// Handles a 401 response to a call that cannot be repeated. The token is refreshed for later calls.
+    /// Handles a 401 response to a call that cannot be repeated. Refreshes the token for later calls.
     func refusedPermanently(_ call: Call) {
         guard let progress = call.states[states], let version = progress.version else { return }
         perform(refusal(of: progress, version, call))
@@ -242,7 +242,7 @@ final class TokenManager: @unchecked Sendable {
     }
 
     private func verdict(_ reason: TokenRefresh.Reason) -> Verdict {
-        // The response contains the server's own error description.
+        // The caller receives the 401 response, which contains the server's error description.
         if reason == .unauthorized { return .proceed }
         let error = reason.error
         guard case .refreshFailed = reason, let failure else { return .fail(error) }
@@ -270,7 +270,7 @@ final class TokenManager: @unchecked Sendable {
 
     /// Queues a refresh, login or logout, and starts the queued updates that may begin.
     ///
-    /// - Parameter completion: Not called if a later login or logout replaced this one.
+    /// - Parameter overtaken: Called instead of `completion` if a later login or logout replaced this update.
     func begin(
         _ decisions: LoginUpdate, _ issuer: TokenIssuer? = nil, overtaken: @escaping () -> Void = {},
         completion: @escaping (LoginUpdate.Outcome, NightjarError?, _ wasExchanged: Bool) -> Void
@@ -299,15 +299,15 @@ final class TokenManager: @unchecked Sendable {
         }
     }
 
-    /// Called when the client closes. Returns whether cancelling the work in progress would lose a token; other work is
-    /// abandoned.
+    /// Called while the client is being closed. Abandons work that can be repeated. Returns whether cancelling the
+    /// remaining work would lose a token.
     func mustFinish() -> Bool { updates.mustFinish() }
 
     /// Called when the loop ends.
     func shutDown() {
         for purpose in updates.leave() {
             let change = purpose == .logOut ? "logout" : "login"
-            loop.note(.error, "the client was closed before its \(change) reached the token \(store.name)")
+            loop.note(.error, "the client was closed before its \(change) was saved in the token \(store.name)")
         }
         pendingRequest?.withdraw()
     }
@@ -339,19 +339,19 @@ final class TokenManager: @unchecked Sendable {
         let before = machine.version
         let actions = machine.succeeded(
             refresh, expiry: token.expiry, canRefresh: canRefreshLogin(token), wasExchanged: wasExchanged, at: now())
-        // The machine may have changed to another login, or to none.
-        if machine.version != before, let token = session.take(outcome) { show(token) }
+        // The machine may meanwhile have another login, or no login.
+        if machine.version != before, let token = session.take(outcome) { use(token) }
         perform(actions)
     }
 
-    /// Uses a token that does not come from the store.
+    /// Uses the configured token, which does not come from the store.
     private func hold(_ token: Token) {
         session.hold(token)
-        show(token)
+        use(token)
     }
 
     /// Makes later requests carry this token.
-    func show(_ token: Token) {
+    func use(_ token: Token) {
         field.set(token)
         if partitions.use(token) { responses?.loginChanged() }
         failure = nil
@@ -392,7 +392,7 @@ final class TokenManager: @unchecked Sendable {
         handlerTarget.notify(.run(hook.call), onLoop: hook.runsOnLoop, loop)
     }
 
-    private static let lookInterval = TimeAmount.seconds(1)
+    private static let storeCheckInterval = TimeAmount.seconds(1)
 
     func now() -> TokenRefresh.Moment {
         TokenRefresh.Moment(wall: WallClock.now(), steady: NIODeadline.now().uptimeNanoseconds)

@@ -2,7 +2,7 @@ import NightjarHTTP
 
 /// The tokens of a client's logins, by login number. Used on the loop.
 final class TokenSessions: LoopComponent, @unchecked Sendable {
-    /// Nil for a login without a token.
+    /// An element is nil for a login without a token.
     private var managers: [TokenManager?] = []
 
     /// Adds a login. Numbers start at 0. Called before the first call.
@@ -14,7 +14,7 @@ final class TokenSessions: LoopComponent, @unchecked Sendable {
         managers.append(login.map { TokenManager($0, issuer: issuer, responses: responses, on: loop) })
     }
 
-    /// The token of a login, or nil if it has none.
+    /// The token of a login, or nil if the login has no token.
     subscript(login: Int?) -> TokenManager? {
         guard let login, managers.indices.contains(login) else { return nil }
         return managers[login]

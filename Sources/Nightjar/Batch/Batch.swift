@@ -33,10 +33,10 @@ package final class Batch: Cancellable {
         state = Mutex(State(schedule: schedule))
     }
 
-    /// Cancels the calls in progress and starts no further calls. The callback of each request and that of the batch
-    /// still run. Later calls of this method have no effect.
+    /// Cancels the calls in progress and starts no further calls. All callbacks still run. Cancelling again has no
+    /// effect.
     package func cancel() {
-        // In the child of a fork, the lock may be held by a thread that exists only in the parent.
+        // In a forked child, a thread that exists only in the parent may hold the lock.
         guard !client.isOfParent else { return }
         let tasks = state.withLock { $0.schedule.cancel() ? Array($0.tasks.values) : [] }
         for task in tasks { task.cancel() }

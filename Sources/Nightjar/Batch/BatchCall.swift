@@ -4,7 +4,7 @@ import NightjarHTTP
 package struct BatchCall: Sendable {
     /// The request, or the error with which the call fails when the batch starts it.
     package var request: Result<Request, NightjarError>
-    /// Further callbacks of the call, or nil. Their ``TaskHandlers/finished`` runs immediately before
+    /// Further callbacks of the call, or nil. ``TaskHandlers/finished`` runs immediately before
     /// ``BatchHandlers/ended``.
     package var handlers: TaskHandlers?
 
@@ -16,7 +16,7 @@ package struct BatchCall: Sendable {
     }
 }
 
-/// The callbacks of a batch. They run one at a time, where the callbacks of its calls run.
+/// The callbacks of a batch. They run one at a time, where the callbacks of the batch's calls run.
 package struct BatchHandlers: Sendable {
     /// Called once for each request as it ends, with the request's index and its task. The task is nil if the call
     /// could not be started. Calls that were not started because the batch ended fail with `cancelled`.

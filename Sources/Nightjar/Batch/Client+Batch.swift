@@ -2,7 +2,7 @@ import NightjarHTTP
 import Synchronization
 
 extension Client {
-    /// The default of the maximum number of calls of a batch that are in progress at the same time.
+    /// The default maximum number of concurrent calls of a batch.
     public static let defaultBatchConcurrency = BatchSchedule.usualConcurrency
 
     /// Sends requests with bounded concurrency and returns the responses in the order of the requests.
@@ -21,7 +21,7 @@ extension Client {
     }
 
     /// Sends requests with bounded concurrency and returns one result for each request. A failure does not affect other
-    /// requests. If the Swift task is cancelled, calls in progress fail with `cancelled`.
+    /// requests. If the Swift task is cancelled, the remaining requests fail with `cancelled`.
     ///
     /// - Throws: Only `invalid_argument`, if the concurrency is below 1.
     public func collect(
@@ -49,7 +49,7 @@ extension Client {
     /// Starts a batch without blocking.
     ///
     /// - Parameters:
-    ///   - calls: The calls. Each request is validated when its call starts. An invalid request fails like any other
+    ///   - calls: The calls. Each request is validated when its call starts. An invalid request counts as a failed
     ///     call.
     ///   - concurrency: The maximum number of calls in progress, at least 1.
     ///   - collectsErrors: If true, a failure does not affect other calls. If false, the first failure ends the batch.

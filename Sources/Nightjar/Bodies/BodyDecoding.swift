@@ -8,7 +8,7 @@ final class BodyDecoding {
     /// The trailers received after the body. They are delivered when the whole body is decoded.
     var trailers: Headers?
 
-    /// Nil if there are no codings, or if one is not supported.
+    /// Nil if there are no codings, or if a coding is not supported.
     init?(_ codings: [String], _ limits: DecodingLimits) throws(NightjarError) {
         guard let stack = try CodingStack(contentEncoding: codings, limits: limits) else { return nil }
         self.stack = stack

@@ -10,7 +10,7 @@ final class ContentFile: @unchecked Sendable {
     let length: Int
     private let descriptor: Int32
 
-    /// - Throws: `invalid_request` with the file's path, if the file cannot be opened or is not a regular file.
+    /// - Throws: `invalid_request` with the file's path if the file cannot be opened or is not a regular file.
     init(_ path: String) throws(NightjarError) {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw NightjarError(
@@ -58,9 +58,9 @@ final class ContentFile: @unchecked Sendable {
         return buffer
     }
 
-    /// Returns ``length`` unless the file reports 0 but has content, as files of virtual file systems such as /proc do.
+    /// Returns ``length``. Files of virtual file systems such as /proc have content but report a length of 0.
     ///
-    /// - Throws: `invalid_request` if the length is unknown.
+    /// - Throws: `invalid_request` if the file has content but reports a length of 0.
     func knownLength() throws(NightjarError) -> Int {
         guard length == 0, try read(0..<1).readableBytes > 0 else { return length }
         throw NightjarError(

@@ -2,11 +2,11 @@ import NIOCore
 import NightjarCoding
 import NightjarHTTP
 
-/// The body of one attempt if it is read from files, compressed, or both.
+/// The body of one attempt, if the body is read from files, compressed while it is sent, or both.
 ///
 /// Methods block and are called by one thread at a time. The loop requests a part on a worker thread, and requests the
-/// next part when this part has arrived. An upload holds at most one part; the connection's buffer is bounded by its
-/// watermark (512 KiB).
+/// next part when the part has arrived. An upload holds at most one part. A watermark (512 KiB) bounds the connection's
+/// buffer.
 final class Upload: @unchecked Sendable {
     /// Nil if the caller provides the content.
     private var pieces: BodyPieces?

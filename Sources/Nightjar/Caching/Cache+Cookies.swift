@@ -1,11 +1,11 @@
 import NightjarHTTP
 import NightjarStorage
 
-// Responses to requests whose cookies were set by a stored response: see ``CookieChange``.
+// Requests with cookies that a stored response has set: see ``CookieChange``.
 
 extension Cache {
-    /// If a reusable response sets cookies, lets requests with the new cookies use the cache entries of the previous
-    /// cookies.
+    /// If a reusable response sets cookies, lets requests with the new cookies use the entries that were stored for the
+    /// previous cookies.
     func noteCookies(_ head: ResponseHead, _ freshness: @autoclosure () -> Freshness, _ progress: Progress) {
         guard loginCookies != .all, head.headers.firstIndex(of: "Set-Cookie") != nil, freshness().isExplicitlyReusable
         else { return }
@@ -28,7 +28,7 @@ extension Cache {
         return next.cacheFacts(loginCookies).key(login: progress.login).partition
     }
 
-    /// Returns the response that set this request's cookies, if it needs no revalidation.
+    /// Returns the response that set this request's cookies, if the response needs no revalidation.
     func serveByOrigin(of progress: Progress, _ call: Call) -> Verdict? {
         guard let key = storage.successors.origin(of: progress.key, call.request.url.origin), storage.isCurrent else {
             return nil

@@ -10,7 +10,7 @@ extension Cache {
     ) -> Verdict {
         let entry = progress.entries[hit.index]
         let stored = updated ?? entry.response
-        // A response that replaces a failure counts as the caller's own, even if the call waited for another call
+        // A response that replaces a failure is not reported as shared, even if the call waited for another call
         // before.
         progress.source = hit.source(isShared: progress.hasWaited && hit.because != .staleIfError)
         var status = CacheStatus(hit)
@@ -59,7 +59,7 @@ extension Cache {
                     head, trailers, .memory(content), count: content.readableBytes, from: progress.source,
                     readBy: call.loop.workers))
         }
-        // The stored response replaces the received one.
+        // The stored response replaces the received response, if there was one.
         call.receivedBytes = 0
         var record = CallRecord()
         record.attempts = call.attempts
@@ -89,7 +89,7 @@ extension Cache {
         return .wait
     }
 
-    /// Restarts a call whose cache entry cannot be read. Fails the call if its policy does not allow a request.
+    /// Restarts a call that cannot read its cache entry. Fails the call if its policy does not allow a request.
     func refetch(_ progress: Progress, _ call: Call) -> Verdict {
         guard !progress.cacheRequest.isCacheOnly else {
             return .fail(
@@ -108,7 +108,7 @@ extension Cache {
 }
 
 extension CacheHit {
-    /// Whether the hit is a complete response that remains fresh for some time.
+    /// Whether the hit is a complete response that has not yet expired.
     fileprivate var isPlain: Bool { because == .fresh && form == .whole && timeToLive > 0 }
 }
 

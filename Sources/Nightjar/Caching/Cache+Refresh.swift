@@ -1,18 +1,18 @@
 import NightjarHTTP
 
-// Entries that are stored without a call that waits for them.
+// Background revalidation, the responses of a login, and responses that the program inserts.
 
 extension Cache: LoginResponses {
-    /// Revalidates a cache entry in the background. If the entry is a redirect, the result is not reported to the
-    /// caller, because it is not the response that the caller receives.
+    /// Revalidates a cache entry in the background. If the entry is a redirect, the result is not reported, because the
+    /// caller receives the response to the redirected request.
     func refresh(_ fetch: CacheFetch, _ stored: StoredResponse, _ progress: Progress, _ call: Call) {
-        guard call.request.method == .get, refreshing.count < Cache.mostRefreshed,
+        guard call.request.method == .get, refreshing.count < Cache.maximumRefreshed,
             refreshing.insert(progress.key).inserted
         else { return }
         do throws(NightjarError) {
             var plain = progress.plain
             for name in fetch.removes { plain = try plain.setting(name, nil) }
-            // The call's policy also applies to the new response, so that it is stored like the old one.
+            // The call's policy also applies to the new response, so that the cache stores it like the old response.
             let cacheRequest = plain.cacheFacts(loginCookies).cacheRequest(
                 progress.cacheRequest.policy, acceptsDecoded: call.options.decompresses)
             let subject = Subject(
@@ -30,11 +30,11 @@ extension Cache: LoginResponses {
         }
     }
 
-    /// Removes the responses of a login that has ended. Responses still in flight are stored for that login only; the
-    /// next login has another partition.
+    /// Removes the responses of a login that has ended. A response still in flight is stored in the partition of that
+    /// login, which the next login does not use.
     func forget(_ partition: CachePartition) { storage.remove(partition) }
 
-    /// Called when the client's calls begin to use another login's token, or none.
+    /// Called when the client's calls begin to use another login's token, or no token.
     func loginChanged() { fresh?.login.add(1, ordering: .releasing) }
 
     func flush(on loop: ClientLoop, then completion: @escaping (NightjarError?) -> Void) {
@@ -87,9 +87,8 @@ extension Cache: LoginResponses {
             return .fail(
                 NightjarError(
                     .tooLarge,
-                    "the response was not stored: its body of \(size) bytes is larger than an eighth of the cache "
-                        + "(and 1 MiB in "
-                        + "memory), or the disk has no room; raise the cache's limits"))
+                    "storing the response failed: its body of \(size) bytes is larger than an eighth of the memory cache or "
+                        + "than 1 MiB, and the disk cache is disabled or has no room; raise the cache's limits"))
         }
         var record = CallRecord()
         record.attempts = 0
@@ -103,5 +102,5 @@ extension Cache: LoginResponses {
     }
 
     /// The maximum number of background revalidations in progress in one client.
-    private static let mostRefreshed = 64
+    private static let maximumRefreshed = 64
 }

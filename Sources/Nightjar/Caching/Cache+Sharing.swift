@@ -8,8 +8,8 @@ extension Cache {
     func release(
         _ progress: Progress, _ released: [SharedFetches.Member], looking: Bool
     ) {
-        if progress.leads { members[progress.member] = nil }
-        progress.leads = false
+        if progress.isLeader { members[progress.member] = nil }
+        progress.isLeader = false
         for member in released {
             guard let call = members.removeValue(forKey: member), let waiter = call.states[states],
                 waiter.member == member,
@@ -24,7 +24,7 @@ extension Cache {
             // If the memory cache is outdated, `look` searches the disk and applies the changes of other processes.
             waiter.entries = storage.isCurrent ? storage.memory.find(waiter.key).map { .memory($0) } : []
             waiter.hasQueriedDisk = false
-            call.resume(look(waiter, call))
+            call.resume(decide(waiter, call))
         }
     }
 
@@ -35,22 +35,22 @@ extension Cache {
         guard let progress = call.states[states].take() else { return }
         if progress.isRefresh { refreshing.remove(progress.key) }
         progress.fill?.discard()
-        if progress.isQueued || progress.leads { leaveQueue(progress) }
+        if progress.isQueued || progress.isLeader { leaveQueue(progress) }
     }
 
     func leaveQueue(_ progress: Progress) {
         progress.isQueued = false
-        progress.leads = false
+        progress.isLeader = false
         progress.hasWaited = true
         members[progress.member] = nil
         guard let next = fetches.left(progress.key, progress.member), let call = members[next],
             let successor = call.states[states]
         else { return }
         successor.isQueued = false
-        successor.leads = true
+        successor.isLeader = true
         call.resume(send(successor, call))
     }
 
-    /// How long a call waits for another call's response. A slow server or a slow reader delays only one call.
+    /// How long a call waits for another call's response before it sends a request.
     static let gracePeriod = Duration.seconds(5)
 }

@@ -1,7 +1,7 @@
 import NightjarHTTP
 import NightjarStorage
 
-/// Responses of the server that are stored, or that update or invalidate entries.
+/// Storing responses of the server, and updating or invalidating entries because of them.
 extension Cache {
     /// Records that the response in progress will be stored, and adds Cache-Status to its head.
     func willStore(_ stored: StoredResponse, _ head: inout ResponseHead, _ progress: Progress) {
@@ -29,19 +29,19 @@ extension Cache {
             progress.entries.map(\.response), with: head, received: progress.received)
     }
 
-    /// Handles a response that is not stored. It may invalidate a cache entry.
+    /// Handles a response that is not stored. The response may invalidate a cache entry.
     func refuse(_ refusal: Storability.Refusal, _ head: ResponseHead, _ progress: Progress, _ call: Call) {
         progress.reading = .nothing
         call.decide(.cache(.notStored(refusal), key: call.request.url))
-        // A reload has not searched the disk, which may contain entries that are not in `progress.entries`.
+        // A reload does not search the disk, which may contain entries that are not in `progress.entries`.
         let mayBeStored = !progress.entries.isEmpty || storage.isPersistent && !progress.hasQueriedDisk
         if mayBeStored, progress.cacheRequest.isSuperseding(head) {
             storage.remove(progress.key) { [cacheRequest = progress.cacheRequest] in
                 cacheRequest.isSuperseded($0, by: head)
             }
         }
-        // Calls that waited for this response are sent.
-        if progress.leads {
+        // The requests of calls that waited for this response are sent.
+        if progress.isLeader {
             release(progress, fetches.notStorable(progress.key, by: progress.member), looking: false)
         }
     }

@@ -1,20 +1,20 @@
 import NightjarHTTP
 import NightjarStorage
 
-/// Responds from the cache, revalidates stale entries and stores responses (RFC 9111). `CacheRequest` decides.
+/// Responds from the cache, revalidates stale entries and stores responses (RFC 9111), as decided by `CacheRequest`.
 ///
 ///     look ──hit────▶ respond
 ///      ├──validate──▶ conditional request ──304──▶ update, respond
 ///      │                                 └──else──▶ as for fetch
 ///      └──fetch──▶ wait or send ──▶ store while the caller receives it
 ///
-/// Of concurrent calls with the same key, one sends a request. The others wait for the entry that it stores.
+/// If concurrent calls have the same key, one call sends a request. The others wait for its cache entry.
 final class Cache: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .streamed, .responded, .failed, .expired, .ended] }
     let states = CallStateKey<Progress>()
     private let unstorable = CallStateKey<Unstorable>()
     let storage: CacheStorage
-    /// The fresh responses that callers' threads can use without the loop. Nil if outer stages may change the response.
+    /// The fresh responses that callers' threads can use without the loop; nil: callers' threads use none.
     let fresh: FreshResponses?
     var fetches = SharedFetches()
     /// The calls that wait for another call, or for which other calls wait.
@@ -24,13 +24,13 @@ final class Cache: Stage, @unchecked Sendable {
     var refreshing: Set<CacheKey> = []
     let loginCookies: LoginCookies
     let posts = CallStateKey<Post>()
-    /// Whether a POST has made the cache read the index on disk. Set before the read, so that a failing disk delays
-    /// only one call.
+    /// Whether the cache has read the index on disk because of a POST. Set before the read, so that a failing disk
+    /// delays only one call.
     var hasReadIndex = false
 
-    /// The state of a call whose response is not expected to be stored; see ``Cache/outgoing(_:)``.
+    /// The state of a call whose response is not expected to be stored.
     private final class Unstorable: CallState {
-        /// The position in the cache's change log when the request was sent.
+        /// The cache changes that were known when the request was sent.
         let began: CacheMoment
 
         init(_ began: CacheMoment) { self.began = began }
@@ -68,7 +68,7 @@ final class Cache: Stage, @unchecked Sendable {
             return .proceed
         }
         let key = storage.successors.resolve(facts.key(login: call.loginPartition), call.request.url.origin)
-        if expectsNothing(key, cacheRequest, call) {
+        if skipsLookup(key, cacheRequest, call) {
             call.states[unstorable] = Unstorable(storage.moment)
             return .proceed
         }
@@ -80,13 +80,13 @@ final class Cache: Stage, @unchecked Sendable {
             entries: isCurrent ? storage.memory.find(key).map { .memory($0) } : [], in: storage)
         call.states[states] = progress
         // The lookup on disk reads the changes of other processes.
-        if !isCurrent, lookOnDisk(progress, call) { return .wait }
+        if !isCurrent, lookUpOnDisk(progress, call) { return .wait }
         return begin(progress, call)
     }
 
-    /// Whether nothing is stored for the request and its last response could not be stored. If so, the cache only
+    /// Whether nothing is stored for the request, and the last response to it could not be stored. The cache then only
     /// checks the head of the response, which costs a fifth of a lookup.
-    private func expectsNothing(_ key: CacheKey, _ cacheRequest: CacheRequest, _ call: Call) -> Bool {
+    private func skipsLookup(_ key: CacheKey, _ cacheRequest: CacheRequest, _ call: Call) -> Bool {
         fetches.isKnownNotStorable(key) && cacheRequest.isPlainLookup && !storage.isPersistent
             && call.options.insertion == nil
             && storage.memory.find(key).isEmpty && storage.successors.origin(of: key, call.request.url.origin) == nil
@@ -94,7 +94,7 @@ final class Cache: Stage, @unchecked Sendable {
 
     private func begin(_ progress: Progress, _ call: Call) -> Verdict {
         if let insertion = call.options.insertion { return insertResponse(insertion, progress, call) }
-        return look(progress, call)
+        return decide(progress, call)
     }
 
     func newMember() -> SharedFetches.Member {
@@ -102,7 +102,7 @@ final class Cache: Stage, @unchecked Sendable {
         return lastMember
     }
 
-    func look(_ progress: Progress, _ call: Call) -> Verdict {
+    func decide(_ progress: Progress, _ call: Call) -> Verdict {
         let decision = progress.cacheRequest.decide(among: progress.entries.map(\.response), at: WallClock.now())
         if progress.entries.isEmpty, let verdict = serveByOrigin(of: progress, call) { return verdict }
         switch decision {
@@ -112,7 +112,7 @@ final class Cache: Stage, @unchecked Sendable {
             return serve(hit, progress, call)
         case .validate, .fetch, .refuse: break
         }
-        if !progress.hasQueriedDisk, progress.cacheRequest.policy != .reload, lookOnDisk(progress, call) {
+        if !progress.hasQueriedDisk, progress.cacheRequest.policy != .reload, lookUpOnDisk(progress, call) {
             return .wait
         }
         switch decision {
@@ -128,8 +128,10 @@ final class Cache: Stage, @unchecked Sendable {
         }
     }
 
-    /// - Returns: False if there is no disk cache.
-    private func lookOnDisk(_ progress: Progress, _ call: Call) -> Bool {
+    /// Searches the disk, and resumes the call with the result.
+    ///
+    /// - Returns: False if there is no disk cache or its thread cannot be started.
+    private func lookUpOnDisk(_ progress: Progress, _ call: Call) -> Bool {
         guard storage.isPersistent else { return false }
         progress.hasQueriedDisk = true
         let continuation = OnLoop { [weak self, weak call] (found: (entries: [CachedEntry], isCurrent: Bool)) in
@@ -144,19 +146,19 @@ final class Cache: Stage, @unchecked Sendable {
 
     private func forward(_ fetch: CacheFetch, _ progress: Progress, _ call: Call) -> Verdict {
         progress.fetch = fetch
-        // A plain miss is reported later, together with whether its response was stored.
+        // A plain miss is reported later, when it is known whether its response is stored.
         if fetch.validating != nil || fetch.because != .uriMiss {
             call.decide(
                 .cache(.forwarded(fetch.because, isConditional: fetch.validating != nil), key: call.request.url))
         }
         guard isShareable(fetch, progress), !progress.hasWaited else { return send(progress, call) }
         switch fetches.join(progress.key, progress.member) {
-        case .isIndependent: return send(progress, call)
-        case .leads:
-            progress.leads = true
+        case .independent: return send(progress, call)
+        case .leader:
+            progress.isLeader = true
             members[progress.member] = call
             return send(progress, call)
-        case .waits:
+        case .waiter:
             progress.isQueued = true
             members[progress.member] = call
             let leaving = OnLoop { [weak self, weak call] (_: Void) in
@@ -169,7 +171,7 @@ final class Cache: Stage, @unchecked Sendable {
         }
     }
 
-    /// Whether two calls can share the response: it must be a complete response that may be stored.
+    /// Whether two calls can share the response. The response must be complete and storable.
     private func isShareable(_ fetch: CacheFetch, _ progress: Progress) -> Bool {
         guard progress.cacheRequest.mayBeStored, !progress.cacheRequest.requestsRange,
             progress.cacheRequest.policy != .reload
@@ -299,12 +301,13 @@ final class Cache: Stage, @unchecked Sendable {
         return .proceed
     }
 
-    /// Handles a timeout by responding with a stale entry if the entry may replace a failure. RFC 5861 section 4.
+    /// Handles the expiry of the total timeout: responds with a stale entry if the entry may replace a failure. RFC
+    /// 5861 section 4.
     override func expired(_ error: NightjarError, _ call: Call) -> Verdict {
         guard let progress = call.states[states] ?? resumeShared(call) else { return .proceed }
         if case .replay = progress.reading { return .proceed }
         guard let index = progress.fallback, index < progress.entries.count else { return .proceed }
-        // While the call waits for an outer stage, that stage may still return its verdict.
+        // If the call waits for an outer stage, that stage decides.
         guard progress.isPromoted || progress.isQueued || call.isExchanging(below: call.reachedStage) else {
             return .proceed
         }
@@ -345,8 +348,8 @@ final class Cache: Stage, @unchecked Sendable {
 }
 
 extension NightjarError {
-    /// Whether the server or the connection failed. Errors of the caller and failed certificate verification do not
-    /// count.
+    /// Whether the server or the connection failed. False for errors of the caller and for failed certificate
+    /// verification.
     fileprivate var isOfServer: Bool {
         switch kind {
         case .timeout, .offline, .dns, .connect, .connectionLost, .protocol, .server, .rateLimited: true

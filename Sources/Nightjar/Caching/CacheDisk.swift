@@ -13,7 +13,7 @@ final class CacheDisk: Sendable {
     private let disk: DiskCache
     private let thread = ThreadPool(1, name: "nightjar-cache")
     private let forkGeneration = Fork.generation
-    /// False if the thread could not be started for the last work. The failure is logged once.
+    /// False if the thread could not be started for the last work. Used to log the failure once.
     private let hasThread = Atomic<Bool>(true)
     /// Whether a job that writes pending changes is queued.
     private let isFlushing = Atomic<Bool>(false)
@@ -30,14 +30,15 @@ final class CacheDisk: Sendable {
         disk = DiskCache(folder: folder, maximumBytes: maximumBytes)
     }
 
-    /// The child of a fork does not have the thread.
+    /// In a forked child, the thread does not exist.
     deinit { if !Fork.hasForked(since: forkGeneration) { thread.close() } }
 
     // MARK: Work
 
     /// Runs `work` on the thread.
     ///
-    /// - Parameter mustRun: If the thread cannot be started, `work` runs later, when the thread starts.
+    /// - Parameter mustRun: Whether to keep `work` if the thread cannot be started. The work then runs when the thread
+    ///   starts later.
     /// - Returns: False in the child of a fork, which must not use its parent's files, and if the thread cannot be
     ///   started.
     @discardableResult
@@ -65,11 +66,10 @@ final class CacheDisk: Sendable {
         }
     }
 
-    /// Queues another attempt to write changes that another process has blocked, until they are written.
+    /// Queues another attempt to write pending changes. Repeats this while another process locks the index.
     private func scheduleFlush() {
         guard disk.hasPendingChanges, !isFlushing.exchange(true, ordering: .relaxed) else { return }
-        // Cannot fail: this code runs on the pool's thread, so no thread has to start. The queued work does not retain
-        // this object.
+        // Cannot fail, because the pool's only thread runs this code. The queued work does not retain this object.
         try? thread.submit { [weak self] in
             guard let self else { return }
             let result = disk.settle(within: 0.1)
@@ -146,8 +146,8 @@ final class CacheDisk: Sendable {
         return result.withLock { $0 }
     }
 
-    /// Reserves room for `count` bytes in the write queue. Returns false if the queue is full. After a write for which
-    /// this method returned true, call ``connected(_:)``.
+    /// Reserves room for `count` bytes in the write queue. Returns false if the queue is full. If the result is true,
+    /// call ``connected(_:)`` after the write.
     func hasRoom(for count: Int) -> Bool {
         let waiting = backlog.add(count, ordering: .relaxed).newValue
         // A body larger than the limit is accepted if the queue is empty, because the body is already in memory.
@@ -165,7 +165,7 @@ final class CacheDisk: Sendable {
 
     // MARK: Logging
 
-    /// Registers a listener for log messages until ``unlisten(_:)``. It is called on any thread.
+    /// Registers a listener for log messages until ``unlisten(_:)``. The listener is called on any thread.
     func listen(_ listener: @escaping @Sendable (LogLevel, String) -> Void) -> Int {
         listeners.withLock { listeners in
             let number = (listeners.keys.max() ?? 0) + 1

@@ -4,14 +4,14 @@ import NightjarStorage
 
 /// Stores the body of a streamed response while the caller receives it. Used on the loop.
 ///
-/// Small bodies are also stored in memory. Larger bodies are never held completely in memory.
+/// Small bodies are also stored in memory. Larger bodies are stored on disk only.
 final class CacheFill {
     private let storage: CacheStorage
     private let writing: Writing?
     /// The body so far. Nil if the body is too large for memory.
     private var kept: ByteBuffer? = ByteBuffer()
     private(set) var count = 0
-    /// Whether no more parts are stored: neither memory nor disk can store the body, or the body is complete.
+    /// Whether further parts are ignored: the body is complete, or can be stored neither in memory nor on disk.
     private(set) var isAbandoned = false
 
     /// The disk writer, used only on the disk's thread.
@@ -51,7 +51,7 @@ final class CacheFill {
 
     /// Stores the entry after the last part.
     ///
-    /// - Parameter moment: When the request was sent.
+    /// - Parameter moment: The cache changes that were known when the request was sent.
     func complete(_ key: CacheKey, _ response: StoredResponse, shown: String, since moment: CacheMoment) {
         guard !isAbandoned else { return }
         if let kept { storage.storeInMemory(key, response, kept, since: moment) }

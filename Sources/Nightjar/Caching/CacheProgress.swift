@@ -3,7 +3,7 @@ import NightjarHTTP
 import NightjarStorage
 
 extension Cache {
-    /// The request of a call, as the cache sees it.
+    /// The facts about a call's request that the cache uses.
     struct Subject {
         let cacheRequest: CacheRequest
         let key: CacheKey
@@ -35,11 +35,11 @@ extension Cache {
         /// The entries found so far.
         var entries: [CachedEntry]
         var hasQueriedDisk = false
-        /// The request to the server, if one is needed.
+        /// The request to the server; nil if no request is needed.
         var fetch: CacheFetch?
         var isQueued = false
-        var leads = false
-        /// Whether the call has waited for another call. It does not wait again.
+        var isLeader = false
+        /// Whether the call has waited for another call. A call waits at most once.
         var hasWaited = false
         /// Whether the request to send has already been decided.
         var isDecided = false
@@ -72,7 +72,7 @@ extension Cache {
             self.storage = storage
         }
 
-        /// A copy of this state for a call that neither waits for other calls nor sends a request for them.
+        /// A copy of this state for a call that continues without other calls.
         var copy: Progress {
             // Member 0 is in no wait queue.
             let subject = Subject(cacheRequest: cacheRequest, key: key, login: login, plain: plain)
@@ -105,7 +105,7 @@ extension Cache {
         }
     }
 
-    /// The role of the response in progress for the cache.
+    /// How the cache uses the response in progress.
     enum Reading {
         /// The cache does not use the response.
         case nothing

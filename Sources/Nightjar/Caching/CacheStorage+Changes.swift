@@ -4,7 +4,7 @@ import NightjarHTTP
 import NightjarStorage
 import Synchronization
 
-// Late stores, and changes by other clients and processes.
+// Stores, invalidations and removals, and changes by other clients and processes.
 
 extension CacheStorage {
     /// The changes that are known now, for a request that is about to be sent.
@@ -49,7 +49,8 @@ extension CacheStorage {
         return isRun ? nil : isInMemory
     }
 
-    /// - Returns: The entry, already invalidated if the resource was written to after `moment`; nil if none was stored.
+    /// - Returns: The entry, already invalidated if the resource was written to after `moment`; nil if no entry was
+    ///   stored.
     @discardableResult
     func storeInMemory(
         _ key: CacheKey, _ response: StoredResponse, _ body: ByteBuffer, since moment: CacheMoment
@@ -69,7 +70,7 @@ extension CacheStorage {
         }
         let entry = memory.store(key, response, body: body)
         guard writes.verdict(key.url, since: moment) > before else { return entry }
-        // Another thread changed the resource during the store, and this change may not have reached the new entry.
+        // Another thread changed the resource during the store. The new entry may not reflect this change.
         memory.invalidate(key)
         return nil
     }
@@ -164,8 +165,8 @@ extension CacheStorage {
 
     // MARK: Changes by others
 
-    /// Whether memory entries may be used without reading the disk, where other processes and other caches of the same
-    /// folder may have changed entries. Any thread; always true without a disk.
+    /// Whether memory entries may be used without reading the changes on disk. Other processes and other caches of the
+    /// same folder may have changed entries. Always true without a disk. Any thread.
     var isCurrent: Bool {
         guard let disk else { return true }
         switch age {
@@ -211,7 +212,7 @@ extension CacheStorage {
         return true
     }
 
-    /// Nanoseconds of a monotonic clock that may lag by some milliseconds.
+    /// Nanoseconds of a monotonic clock that may lag by a few milliseconds.
     private static var coarseNow: Int64 {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC_COARSE, &now)
@@ -223,7 +224,7 @@ extension CacheStorage {
     /// Looks up the entries of a key on disk. Small entries are copied to memory.
     ///
     /// - Parameter deliver: Receives the entries, and whether memory entries may be used, too.
-    /// - Returns: False if there is no disk cache. Nothing is delivered then.
+    /// - Returns: False if there is no disk cache or its thread cannot be started. `deliver` is then not called.
     func findOnDisk(
         _ key: CacheKey, on gate: LoopGate, then deliver: @escaping @Sendable ([CachedEntry], Bool) -> Void
     ) -> Bool {
@@ -231,7 +232,7 @@ extension CacheStorage {
         return disk.run(
             { [self] cache in
                 let isCurrent = age == .current || catchUp(cache)
-                // Read before the lookup, because the entries found may lack changes that are made during the lookup.
+                // Read before the lookup, because the lookup may miss changes that are made meanwhile.
                 let moment = writes.momentInIndex
                 let entries = cache.find(key).map { entry in
                     promote(entry, cache, since: moment).map { CachedEntry.memory($0) } ?? .disk(entry)

@@ -6,11 +6,11 @@ import Synchronization
 
 /// An HTTP cache (RFC 9111) in memory and, with a folder, on disk. Several clients can share it. Any thread.
 ///
-/// The cache is private: a response to a request with one credential is never returned to a request with another
-/// credential or none.
+/// The cache is private: a response to a request with a credential is never returned to a request with another
+/// credential or without credentials.
 ///
 /// Entries on disk outlive the process. Other processes can use the same folder at the same time. A disk that is full,
-/// slow, damaged or read-only causes misses, never failed calls, and is reported to the clients' logs.
+/// slow, damaged or read-only causes misses, but no failed calls. The clients log the problem.
 public final class CacheStorage: Sendable {
     /// The settings of a cache that is opened later.
     public struct Settings: Sendable, Equatable {
@@ -40,16 +40,16 @@ public final class CacheStorage: Sendable {
     let successors = PartitionSuccessors()
     private let forkGeneration = Fork.generation
 
-    /// Whether the cache belongs to the parent of this forked process. Its locks may be held by threads that do not
-    /// exist in the child.
+    /// Whether the cache belongs to the parent of this forked process. Threads that do not exist in the child may hold
+    /// its locks.
     public var isOfParent: Bool { Fork.hasForked(since: forkGeneration) }
 
     static let forked = NightjarError(
-        .forked, "this cache belongs to the parent process; create a new one after fork")
+        .forked, "this cache belongs to the parent process; create a new one after the fork")
 
-    /// Creates a cache. Does not access the disk.
+    /// Creates a cache without accessing the disk.
     ///
-    /// - Throws: `invalid_argument` if a folder is needed and none is known.
+    /// - Throws: `invalid_argument` if a folder is needed but not known, or set without a disk limit.
     public convenience init(_ settings: Settings = Settings()) throws(NightjarError) {
         try self.init(settings, gracePeriod: CacheDisk.gracePeriod)
     }
@@ -84,7 +84,7 @@ public final class CacheStorage: Sendable {
 
     // MARK: Manual removal
     //
-    // In the child of a fork these functions remove nothing and report nothing.
+    // In a forked child, these methods remove nothing and report nothing.
     //
     // A response whose request was sent before a removal is not stored after the removal. Other processes and other
     // caches of the folder stop using removed entries within one second.
@@ -103,7 +103,7 @@ public final class CacheStorage: Sendable {
     }
 
     /// Removes all responses whose URL begins with `prefix`, compared byte by byte, for example
-    /// `https://api.example/v1/`. On disk, secrets in queries are masked; only the text before them is compared.
+    /// `https://api.example/v1/`. URLs on disk have masked secrets, so `prefix` must end before the first secret.
     ///
     /// - Returns: The number of removed entries.
     /// - Throws: As ``remove(url:)``.
@@ -127,18 +127,18 @@ public final class CacheStorage: Sendable {
 
     /// Waits until all pending entries and changes are on disk. Has no effect without a folder.
     ///
-    /// A response that the disk cannot store is not an error. The reason is logged by the clients.
+    /// A response that the disk cannot store is not an error. The clients log the reason.
     ///
     /// - Throws: `storage` if an invalidation or a removal cannot be written, or if another process locks the index for
     ///   5 seconds. Other processes may then return responses that are no longer valid. The change is repeated while
     ///   the cache is open.
     public func flush() throws(NightjarError) { try disk?.flush() }
 
-    /// Counts since the cache was created, and its current size.
+    /// Counts since the cache was created, and the current size of the cache.
     public struct Statistics: Sendable, Equatable {
         /// Calls that received a cached response without a request to the server.
         public var hits = 0
-        /// The part of ``hits`` whose entry was stale.
+        /// The number of ``hits`` with a stale entry.
         public var stale = 0
         /// Calls that needed a response from the server.
         public var misses = 0
@@ -161,7 +161,7 @@ public final class CacheStorage: Sendable {
         return statistics
     }
 
-    /// The statistics without the disk, which may block.
+    /// The statistics of the memory cache only. Never blocks for the disk.
     public var memoryStatistics: Statistics {
         guard !isOfParent else { return Statistics() }
         let inMemory = memory.statistics

@@ -2,12 +2,13 @@ import NIOCore
 import NightjarHTTP
 
 extension Call {
-    /// Starts a background call that repeats the rest of this call, beginning below the current stage.
+    /// Starts a background call that repeats the rest of this call, beginning with the current stage.
     ///
     /// - Parameters:
-    ///   - isReported: Whether the caller's `refreshed` callback is called. It is called at most once per task.
+    ///   - isReported: Whether the caller's `refreshed` callback is called. The callback is called at most once per
+    ///     task.
     ///   - prepare: Runs before the new call begins.
-    /// - Returns: False if the call cannot begin.
+    /// - Returns: False if the queue of the callback is closed.
     func refresh(_ request: PreparedRequest, isReported: Bool, prepare: (Call) -> Void) -> Bool {
         let expected = options.expectedStatuses
         let caller = task
@@ -25,7 +26,8 @@ extension Call {
         if refreshed == nil { handlers.body = { _, _ in } }
         let queue = refreshed == nil ? nil : caller.handlers.refreshQueue ?? caller.queue
         let task = ClientTask(
-            request, options.ofSharedExchange, handlers: handlers, queue: queue, client: loop, hold: caller.hold)
+            request, options.ofSharedExchange, handlers: handlers, queue: queue, client: loop,
+            reservation: caller.reservation)
         if let queue, !queue.register(task) { return false }
         if isReported { caller.isRefreshing = true }
         let call = Call(task, on: loop, chain: chain, below: reachedStage - 1)
@@ -40,6 +42,6 @@ extension Call {
         return true
     }
 
-    /// The timeout of a background call if the caller set none.
+    /// The timeout of a background call if the caller's total timeout is unlimited.
     private static let longestRefresh = Duration.seconds(300)
 }

@@ -4,19 +4,18 @@ import NightjarHTTP
 import NightjarStorage
 import Synchronization
 
-/// Memory cache entries that the threads of callers can return without the client's loop. Switching to the loop costs
-/// ten times as much as such a response.
+/// Memory cache entries that callers' threads can return without the client's loop. Switching to the loop costs ten
+/// times as much as returning an entry.
 ///
-/// The loop has already returned each of these responses to an identical request, after applying all rules. Within the
-/// same second of the clock, and while the entry is in the cache, the loop would return the same response again. At
-/// most 256 responses are kept.
+/// The loop has already returned each of these responses to an identical request. Within the same second of the clock,
+/// and while the entry is in the cache, the loop would return the same response again. At most 256 responses are kept.
 final class FreshResponses: Sendable {
     private struct Candidate {
         let request: PreparedRequest
         let options: Options
         let response: Response
         let entry: MemoryCache.Entry
-        /// The second of the realtime clock.
+        /// The second of the realtime clock in which the loop returned the response.
         let second: Int
     }
 
@@ -36,8 +35,10 @@ final class FreshResponses: Sendable {
 
     private let storage: CacheStorage
     private let state = Mutex(State())
-    /// Incremented at each login and logout.
+    /// Incremented when the client's calls begin to use another login's token, or no token.
     let login = Atomic<UInt64>(1)
+    /// The number of requested login changes that the loop has not made yet.
+    private let pendingLoginChanges = Atomic<Int>(0)
 
     init(_ storage: CacheStorage) { self.storage = storage }
 
@@ -45,6 +46,7 @@ final class FreshResponses: Sendable {
     ///
     /// - Returns: Nil if the loop must handle the call.
     func find(_ request: PreparedRequest, _ options: Options, maximumBody: Int) -> Response? {
+        guard options.account == nil || pendingLoginChanges.load(ordering: .acquiring) == 0 else { return nil }
         let place = FreshResponses.place(of: request)
         let found = state.withLock { state -> (Response, MemoryCache.Entry)? in
             guard let candidate = state.candidates[place], candidate.second == FreshResponses.second,
@@ -65,7 +67,7 @@ final class FreshResponses: Sendable {
     /// Records that the loop returned `response` from `entry`.
     func keep(_ response: Response, for request: PreparedRequest, _ options: Options, of entry: MemoryCache.Entry) {
         let second = FreshResponses.second
-        // The loop, whose clock is precise, handles an entry that expires within this second.
+        // The clock of this class is too coarse for an entry that expires within this second.
         guard let end = entry.response.freshness.freshUntil,
             end.seconds > Int64(second) + 1
                 || end.seconds == Int64(second) + 1 && end.nanoseconds >= FreshResponses.clockResolution
@@ -81,6 +83,12 @@ final class FreshResponses: Sendable {
         }
         withExtendedLifetime(previous) {}
     }
+
+    /// Prevents responses to calls with a login until ``loginChangeEnded()``. Any thread.
+    func loginChangeBegan() { pendingLoginChanges.add(1, ordering: .sequentiallyConsistent) }
+
+    /// Called after the loop has made the change.
+    func loginChangeEnded() { pendingLoginChanges.subtract(1, ordering: .sequentiallyConsistent) }
 
     /// Discards all responses when the client closes, because calls of a closed client fail.
     func close() {
@@ -99,7 +107,7 @@ final class FreshResponses: Sendable {
         Int(request.fingerprint % UInt64(count))
     }
 
-    /// The maximum lag of the coarse clock in nanoseconds: some kernel ticks.
+    /// The maximum lag of the coarse clock in nanoseconds: a few kernel ticks.
     private static let clockResolution: Int32 = 50_000_000
 
     private static var second: Int {
@@ -110,7 +118,7 @@ final class FreshResponses: Sendable {
 }
 
 extension CallOptions {
-    /// Whether the options accept any response.
+    /// Whether the options add no requirements to the response, and insert no response.
     var acceptsAnyResponse: Bool { expectedStatuses.isEmpty && schema == nil && contract == nil && insertion == nil }
 }
 

@@ -2,9 +2,9 @@ import DequeModule
 import NightjarHTTP
 import Synchronization
 
-/// Maps cache partitions to earlier partitions whose entries they share, because a reusable response replaced cookies
-/// of its request: see ``CookieChange``. Kept in memory only: after a restart, responses for a replaced cookie are
-/// requested again. Any thread.
+/// Maps a cache partition to an earlier partition whose entries it shares. A mapping is added when a reusable response
+/// replaces cookies of its request: see ``CookieChange``. Mappings are kept in memory only: after a restart, responses
+/// for a replaced cookie are requested again. Any thread.
 final class PartitionSuccessors: Sendable {
     /// A partition of one origin. Cookies of other origins may have the same values.
     private struct Successor: Hashable {
@@ -28,8 +28,8 @@ final class PartitionSuccessors: Sendable {
         return CacheKey(url: key.url, partition: ancestor)
     }
 
-    /// Returns the key of the response that set the cookies of `key`, which was sent to a request without these
-    /// cookies. Nil if there is none.
+    /// Returns the key of the response that set the cookies of `key`. The request for that response did not carry the
+    /// cookies. Nil if no stored response set the cookies.
     func origin(of key: CacheKey, _ origin: Origin) -> CacheKey? {
         ancestor(origin, key.partition, url: key.url).map { CacheKey(url: key.url, partition: $0) }
     }
@@ -47,7 +47,7 @@ final class PartitionSuccessors: Sendable {
         table.withLock { table in
             guard table.ancestors.updateValue(ancestor, forKey: successor) == nil else { return }
             table.order.append(successor)
-            if table.order.count > PartitionSuccessors.most, let oldest = table.order.popFirst() {
+            if table.order.count > PartitionSuccessors.maximum, let oldest = table.order.popFirst() {
                 table.ancestors[oldest] = nil
             }
         }
@@ -55,5 +55,5 @@ final class PartitionSuccessors: Sendable {
 
     /// The maximum number of successors, each of about 200 bytes. A client whose cookie changes with each response
     /// needs only the last few.
-    private static let most = 4096
+    private static let maximum = 4096
 }

@@ -1,8 +1,8 @@
 import NightjarStorage
 import Synchronization
 
-/// Changes made by this cache object and changes by others that it has read. A response that was requested before a
-/// change and arrives after it may be outdated. Any thread.
+/// Records the changes by this cache object, and the changes by others that the object has read. A response that was
+/// requested before a change and arrives after the change may be outdated. Any thread.
 ///
 /// A writer records its change before it changes an entry. A store checks for changes before and after it adds an
 /// entry. Therefore either the writer finds the new entry, or the store finds the change.
@@ -28,7 +28,7 @@ final class RecentWrites: Sendable {
 
     /// - Parameters:
     ///   - url: Nil if the change affects more than one URL.
-    ///   - isWritten: True if there is no index, so that ``wrote(_:)`` is not called.
+    ///   - isWritten: True if there is no index. ``wrote(_:)`` is then not called.
     /// - Returns: The ticket of the change.
     func note(_ effect: ChangeEffect, _ url: String?, isWritten: Bool) -> UInt64 {
         let name = url.map { CacheChange.name(ofURL: $0) }

@@ -3,8 +3,8 @@ import NightjarHTTP
 import NightjarStorage
 import NightjarTransport
 
-/// Delivers a cache entry to a call like an exchange with a server. A large body is read from disk in parts, as the
-/// call consumes it. Used on the loop.
+/// Delivers a cache entry to a call like an exchange with a server. A body on disk is read in parts, as the call
+/// consumes them. Used on the loop.
 final class StoredExchange: ReplayedExchange, @unchecked Sendable {
     let source: ResponseSource
     private let head: ResponseHead

@@ -36,7 +36,7 @@ extension Call: ExchangeReceiver {
         if collectsBody {
             do throws(NightjarError) {
                 if let announced = head.contentLength, announced > 0 {
-                    try content.reserve(announced, maximum: options.maximumBody, from: &loop.bodyBuffers)
+                    try content.reserve(announced, maximum: options.maximumBody)
                 }
             } catch {
                 return ascend(error.mayHaveBeenProcessed, from: entryStage)
@@ -81,7 +81,7 @@ extension Call: ExchangeReceiver {
         guard state == .receiving else { return }
         guard collectsBody else { return stream(body) }
         do throws(NightjarError) {
-            try content.append(body, maximum: options.maximumBody, countedBy: task.hold)
+            try content.append(body, maximum: options.maximumBody, countedBy: task.reservation)
         } catch {
             ascend(error.mayHaveBeenProcessed, from: entryStage)
         }
@@ -115,7 +115,8 @@ extension Call: ExchangeReceiver {
         record.source = source
         record.redirects = redirects
         record.decisions = decisions
-        let response = Response(head, content.take(), trailers: trailers, record, sent: request, hold: task.hold)
+        let response = Response(
+            head, content.take(), trailers: trailers, record, sent: request, reservation: task.reservation)
         completed = (response, decisions.count)
         ascend(response, from: entryStage)
     }
@@ -123,7 +124,8 @@ extension Call: ExchangeReceiver {
     func exchangeFailed(_ error: NightjarError) {
         exchange = nil
         feed?.attemptEnded()
-        // Begins with the stage that replays the stored response, because this stage can send a request instead.
+        // The stage that replays a stored response also receives the error, because this stage can send a request
+        // instead.
         ascend(error, from: entryStage + 1)
     }
 

@@ -5,15 +5,16 @@ extension Call {
     /// The queue on which the callbacks of this call run, or nil for the loop. For a shared exchange, the queue of the
     /// first call that waits for it.
     var eventQueue: CompletionQueue? { (waiters?().first ?? self).task.queue }
-    /// The queues of all calls that wait for this one.
+    /// The queues of all calls that wait for this shared exchange. For another call, only the queue of this call.
     var eventQueues: [CompletionQueue?] { waiters.map { $0().map(\.task.queue) } ?? [task.queue] }
 
     /// Creates an internal call that performs the rest of this call, beginning below the current stage. The internal
-    /// call has no total timeout; the calls that wait for it end it. Start it with ``begin()``.
+    /// call has no total timeout; the calls that wait for its response end it. Start the internal call with
+    /// ``begin()``.
     func branch(completion: @escaping (Result<Response, NightjarError>) -> Void) -> Call {
         let task = ClientTask(
             request, options.ofSharedExchange, handlers: TaskHandlers { _, _ in }, queue: nil, client: loop,
-            hold: task.hold)
+            reservation: task.reservation)
         let call = Call(task, on: loop, chain: chain, below: reachedStage, completion: completion)
         call.branchedFrom = self
         call.limits.idle = limits.idle

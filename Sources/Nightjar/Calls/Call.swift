@@ -11,8 +11,8 @@ import NightjarTransport
 ///
 /// Carries out the stages' verdicts and decides nothing itself. Ends exactly once.
 ///
-/// The client also makes internal calls: a token refresh, which uses a chain of its own, and an exchange that several
-/// calls share, which begins below the stage that coalesced them.
+/// The client also makes internal calls: token requests, which have a separate chain, and shared exchanges, which begin
+/// below the stage that coalesced their calls.
 final class Call: @unchecked Sendable {
     enum State {
         /// Between attempts, or in the stages.
@@ -45,8 +45,8 @@ final class Call: @unchecked Sendable {
     var redirects: [VisitedURL] = []
     /// The errors of the attempts that were followed by another attempt.
     var failures: [NightjarError] = []
-    /// The cache partition of the login whose token the request carries. Nil if it carries none, or if the token has no
-    /// partition.
+    /// The cache partition of the login whose token the request carries. Nil if the request carries no token, or if the
+    /// token has no partition.
     var loginPartition: CachePartition?
     /// Reports progress to the caller. Nil: the caller does not observe progress.
     private(set) var progressWatch: ProgressWatch?
@@ -58,7 +58,7 @@ final class Call: @unchecked Sendable {
     /// callback.
     var refreshes: Call?
     /// Posts the completion of the background revalidation, which must follow the completion of this call.
-    private var afterwards: (() -> Void)?
+    private var postRefreshCompletion: (() -> Void)?
     /// The calls that wait for this shared exchange.
     var waiters: (() -> [Call])?
     /// Whether a redirect has led to another origin. Credentials are then never sent again, not even to the first
@@ -66,17 +66,17 @@ final class Call: @unchecked Sendable {
     var credentialsAreDropped = false
     /// The decisions so far, which explain the course of the call.
     private(set) var decisions: [Decision] = []
-    /// The response of the last exchange, and the number of decisions that it contains.
+    /// The response of the last exchange, and the number of decisions that the response contains.
     var completed: (response: Response, decisions: Int)?
     /// The stage whose verdict the call waits for, and the response or error that was passed to this stage. Nil if the
     /// call does not wait for a stage.
     private var suspension: (stage: Int, responding: Response?, failing: NightjarError?)?
     /// The decision that the call waits for from its caller, or nil.
     private var pendingDecision: DecisionRequest?
-    /// The position of the stage that is running.
+    /// The position of the last stage whose ``Stage/outgoing(_:)`` or ``Stage/expired(_:_:)`` was called.
     var reachedStage = -1
     /// A verdict that arrived before its stage returned `wait`.
-    private var early: Verdict?
+    private var earlyVerdict: Verdict?
     /// The index of this call in the loop's list.
     var place = 0
     /// The number of exchanges started so far.
@@ -113,7 +113,7 @@ final class Call: @unchecked Sendable {
     var collectsBody: Bool
     /// Whether part of the response has been delivered to the caller.
     var responseWasDelivered = false
-    /// Whether the total timeout has expired and the stages have been asked for a response instead.
+    /// Whether the total timeout has expired and ``Stage/expired(_:_:)`` of all stages has been called.
     var hasExpired = false
 
     var options: CallOptions { task.options }
@@ -129,12 +129,12 @@ final class Call: @unchecked Sendable {
     var isReplaying: Bool { entryStage < chain.bottom }
     /// Whether this is an internal call of the client.
     var isInner: Bool { completion != nil }
-    /// Whether the cookie jar applies to this call. It does not if the caller sets the Cookie field.
+    /// Whether the cookie jar applies to this call. False if the caller sets the Cookie field.
     private(set) lazy var usesCookies =
         options.usesCookies && (!task.request.ownCookies.isEmpty || !task.request.hasField("Cookie"))
 
     /// - Parameters:
-    ///   - chain: The chain, or nil for the chain in the task's options, or else the client's.
+    ///   - chain: The chain of the call. Nil: the chain in the task's options, or else the client's.
     ///   - above: The call passes only the stages below this position.
     ///   - completion: Receives the result of an internal call.
     init(
@@ -165,7 +165,7 @@ final class Call: @unchecked Sendable {
         // Closing the client ends all calls. The end of one call may resume others, which must not begin.
         guard !loop.isClosing || isInner && branchedFrom == nil else { return }
         state = .preparing
-        early = nil
+        earlyVerdict = nil
         if let refusal = options.confinement?.refusal(of: request.url) { return ascend(refusal, from: first) }
         for link in chain.outgoing where link.position >= first {
             reachedStage = link.position
@@ -220,7 +220,7 @@ final class Call: @unchecked Sendable {
         case .wait:
             endAttempt()
             suspension = (stage, suspension?.responding, suspension?.failing)
-            if let verdict = early.take() { resume(verdict) }
+            if let verdict = earlyVerdict.take() { resume(verdict) }
         }
     }
 
@@ -228,7 +228,7 @@ final class Call: @unchecked Sendable {
     /// error to the next stage. The verdict may arrive before the stage has returned `wait`.
     func resume(_ verdict: Verdict) {
         guard let suspended = suspension else {
-            if state != .finished { early = verdict }
+            if state != .finished { earlyVerdict = verdict }
             return
         }
         suspension = nil
@@ -242,7 +242,7 @@ final class Call: @unchecked Sendable {
         }
     }
 
-    /// Carries out a verdict at once. Ends the current attempt, and any wait for a stage or a decision.
+    /// Carries out a verdict at once. Ends the current attempt and any wait for a stage or a decision.
     func interrupt(with verdict: Verdict, from stage: Int) {
         endAttempt()
         suspension = nil
@@ -264,7 +264,7 @@ final class Call: @unchecked Sendable {
     /// Discards the response of the ended exchange.
     private func discardResponse() {
         head = nil
-        content.discard(countedBy: task.hold)
+        content.discard(countedBy: task.reservation)
         collectsBody = task.handlers.body == nil
         decoding = nil
     }
@@ -290,7 +290,7 @@ final class Call: @unchecked Sendable {
     // MARK: Up
 
     func ascend(_ response: Response, from below: Int) {
-        early = nil
+        earlyVerdict = nil
         for link in chain.responded where link.position < below && link.position > above {
             switch link.withStage({ $0.responded(response, self) }) {
             case .proceed: continue
@@ -304,7 +304,7 @@ final class Call: @unchecked Sendable {
     }
 
     func ascend(_ error: NightjarError, from below: Int) {
-        early = nil
+        earlyVerdict = nil
         for link in chain.failed where link.position < below && link.position > above {
             switch link.withStage({ $0.failed(error, self) }) {
             case .proceed: continue
@@ -330,7 +330,7 @@ final class Call: @unchecked Sendable {
         state = .finished
         suspension = nil
         pendingDecision = nil
-        early = nil
+        earlyVerdict = nil
         let finalResult = explained(result)
         for link in chain.ended where link.position > above { link.withStage { $0.ended(finalResult, self) } }
         loop.forget(self)
@@ -341,12 +341,12 @@ final class Call: @unchecked Sendable {
         if let completion { return completion(finalResult) }
         if let call = refreshes.take(), call.state != .finished {
             let (loop, task) = (loop, task)
-            call.afterwards = { loop.post(.finished(task, finalResult), to: task.queue) }
+            call.postRefreshCompletion = { loop.post(.finished(task, finalResult), to: task.queue) }
             return
         }
         if case .failure = finalResult { task.isRefreshing = false }
         loop.post(.finished(task, finalResult), to: task.queue)
-        afterwards.take()?()
+        postRefreshCompletion.take()?()
     }
 
     private func explained(_ result: Result<Response, NightjarError>) -> Result<Response, NightjarError> {
@@ -370,7 +370,7 @@ final class Call: @unchecked Sendable {
             Decision(what, attempt: attempts, moment: .nanoseconds((loop.clock.now - started).nanoseconds)))
     }
 
-    /// Posts a decision request to the caller. The current stage continues with the verdict of `request`.
+    /// Posts a decision request to the caller. The current stage then continues with the verdict of `request`.
     func request(_ request: DecisionRequest) -> Verdict {
         pendingDecision = request
         loop.post(.decision(task, request), to: task.queue)

@@ -4,7 +4,7 @@ import NightjarHTTP
 public final class CallHooks: Sendable {
     /// Runs before the request is sent. May change the headers, or fail the call by throwing an error.
     let before: (@Sendable (inout HookedRequest) throws(NightjarError) -> Void)?
-    /// Receives the result, immediately before the caller does.
+    /// Receives the result before the caller does.
     let after: (@Sendable (Result<Response, NightjarError>) -> Void)?
     let runOnLoop: Bool
 
@@ -39,7 +39,7 @@ public struct HookedRequest: Sendable {
 
     public var method: Method { prepared.method }
     public var url: RequestURL { prepared.url }
-    /// All header fields, including Host and the framing fields. Cookies are added later.
+    /// All header fields, including Host and the framing fields. Cookies and the tokens of logins are added later.
     public var headers: Headers { prepared.fields }
 
     /// Replaces all header fields named `name`. A nil value removes them.

@@ -25,17 +25,16 @@ struct CallSettings: Sendable {
     /// A response of the program to store in the cache instead of sending a request.
     var insertion: CacheInsertion?
     var limitGroup: String?
-    /// The number of the client's login whose token is sent, or nil.
+    /// The number of the client's login whose credentials are sent, or nil.
     var login: Int?
     var hooks: CallHooks?
     /// The restrictions of the call, or nil.
     var confinement: Confinement?
 }
 
-/// The settings of a call, which calls with equal settings share.
+/// The immutable settings of a call. Repeated calls share one instance.
 final class CallOptions: Sendable {
     private let settings: CallSettings
-    /// The timeouts in the loop's units.
     let limits: Limits
     /// The stages that the call passes. Nil: the client's.
     let chain: Chain?
@@ -48,10 +47,10 @@ final class CallOptions: Sendable {
         limits = Limits(
             total: timeouts.total.map { .nanoseconds($0.nanosecondsClamped) },
             idle: timeouts.idle.map { .nanoseconds($0.nanosecondsClamped) })
-        chain = (settings.confinement?.space as? any ChainOwner)?.chain
+        chain = (settings.confinement?.sandboxState as? any ChainOwner)?.chain
     }
 
-    /// Durations; nil: unlimited.
+    /// The timeouts in the loop's units; nil: unlimited.
     struct Limits: Sendable {
         let total: TimeAmount?
         let idle: TimeAmount?

@@ -1,19 +1,19 @@
 /// The state that a stage keeps for one call.
 ///
-/// Stages live as long as their client. A state is stored and found by its ``CallStateKey``.
+/// A stage serves all calls of its client, so it stores the state of each call in the call, under a ``CallStateKey``.
 class CallState {
     fileprivate var key: ObjectIdentifier?
     fileprivate var next: CallState? {
         didSet { following = next.map(Unmanaged.passUnretained) }
     }
-    /// The same as ``next``, without reference counting, which makes a search five times as fast.
+    /// A copy of ``next`` without reference counting, which makes a search five times as fast.
     fileprivate private(set) var following: Unmanaged<CallState>?
 }
 
 /// Identifies one kind of state in all calls. A stage creates its keys once.
 final class CallStateKey<State: CallState>: Sendable {}
 
-/// The states of one call: a linked list, because most calls have at most two.
+/// The states of one call: a linked list, because most calls have at most two states.
 struct CallStates {
     private var first: CallState?
 

@@ -6,16 +6,16 @@ import Synchronization
 
 /// State that lives on a client's loop and may have work that must finish before the loop ends.
 protocol LoopComponent: AnyObject {
-    /// Called when the client is closed. Abandons work that can be lost. Returns whether work that must not be lost is
-    /// in progress.
+    /// Called while the client is being closed, possibly several times. Abandons work that can be lost. Returns whether
+    /// work that must not be lost is in progress.
     func mustFinish() -> Bool
     /// Called once, when the loop ends.
     func shutDown()
 }
 
-/// The event loop of one client. Callers submit messages, the loop carries them out and posts events.
+/// The event loop of one client. Callers submit messages. The loop carries them out and posts events.
 ///
-/// Members other than `submit`, `recycle` and `stop` are used on the loop only.
+/// Members are used on the loop only, except those marked "Any thread".
 final class ClientLoop: @unchecked Sendable {
     enum Message {
         case start(ClientTask)
@@ -26,7 +26,7 @@ final class ClientLoop: @unchecked Sendable {
         case rewound(ClientTask)
         /// A log line.
         indirect case note(LogLevel, String)
-        /// The caller's decision that a ``DecisionRequest`` asked for.
+        /// The caller's response to a ``DecisionRequest``.
         indirect case decided(ClientTask, any Sendable)
         /// A closure to run on the loop.
         case run(@Sendable () -> Void)
@@ -40,18 +40,17 @@ final class ClientLoop: @unchecked Sendable {
     /// Whether the loop belongs to the parent of this forked process.
     var isOfParent: Bool { Fork.hasForked(since: forkGeneration) }
     private let monitor = Monitor()
-    /// The number of threads that are about to wake the loop. The loop must not stop before they have.
+    /// The number of threads that are about to wake the loop. The loop must not stop before they have woken it.
     private let wakingThreads = Atomic<Int>(0)
     // Under the monitor's lock:
     private var inbox: [Message] = []
-    private var recycledResponses = ResponseRecycler()
     private var isScheduled = false
     private var isClosed = false
     private var isShutDown = false
 
     // On the loop:
     let chain: Chain
-    /// The chain of internal calls, without authentication and redirects.
+    /// The chain of token requests, without authentication and redirects.
     private let innerChain: Chain
     private let innerTimeouts: Timeouts
     /// Set before the first call.
@@ -67,8 +66,6 @@ final class ClientLoop: @unchecked Sendable {
     /// Threads for processor-intensive work, so that file operations do not wait for it.
     let checkers: WorkerThreads
     private var spareInbox: [Message] = []
-    private var previouslyRecycled: [Response] = []
-    var bodyBuffers = BodyBufferPool()
     private var calls: [Call] = []
     /// Callbacks of pending work other than calls. Called when the client is closed.
     private var listeners: [ObjectIdentifier: () -> Void] = [:]
@@ -77,11 +74,12 @@ final class ClientLoop: @unchecked Sendable {
     private var outboxQueue: CompletionQueue?
     var eventCoalescer = EventCoalescer()
     private var alarm = Alarm()
-    /// The client's timers, by number. They are cancelled when the client is closed, because the loop outlives it.
+    /// The client's timers, by number. They are cancelled when the client is closed, because the event loop outlives
+    /// the client.
     private var timers: [Int: Scheduled<Void>] = [:]
     private var lastTimer = 0
 
-    /// - Parameter innerTimeouts: The timeouts of internal calls.
+    /// - Parameter innerTimeouts: The timeouts of token requests.
     init(
         thread: LoopThread, transport: any HTTPTransport, chain: Chain, innerChain: Chain,
         innerTimeouts: Timeouts, log: LogSink?
@@ -100,7 +98,7 @@ final class ClientLoop: @unchecked Sendable {
 
     var isOnLoop: Bool { thread.loop.inEventLoop }
     var eventLoop: any EventLoop { thread.loop }
-    /// For threads whose work may end after the client.
+    /// Passes the results of threads whose work may end after the client.
     let gate: LoopGate
     /// Used on the loop.
     let clock: LoopClock
@@ -130,9 +128,6 @@ final class ClientLoop: @unchecked Sendable {
         return true
     }
 
-    /// Takes over a response without an owner, so that the loop can free it and reuse its memory.
-    func recycle(_ response: Response) { monitor.withLock { recycledResponses.take(response) } }
-
     /// Whether a component has work in progress that must not be lost. Abandons other work.
     private var mustFinish: Bool {
         var mustNot = false
@@ -140,8 +135,8 @@ final class ClientLoop: @unchecked Sendable {
         return mustNot
     }
 
-    /// Ends every call and the thread. Later messages are rejected. A token refresh in progress is awaited, because the
-    /// old token may already have been redeemed.
+    /// Ends every call and the thread. Later messages are rejected. Waits for a token refresh in progress, because the
+    /// refresh token may already have been redeemed.
     ///
     /// On the loop, this method returns at once: it may run inside a call, and the token refresh needs this thread.
     func stop() {
@@ -162,14 +157,11 @@ final class ClientLoop: @unchecked Sendable {
 
     private func drainInbox() {
         var batch: [Message] = []
-        swap(&batch, &spareInbox)  // Otherwise both variables share storage, and the next append copies it.
+        swap(&batch, &spareInbox)  // Otherwise both variables would share storage, which the next append would copy.
         monitor.withLock {
             swap(&batch, &inbox)
             isScheduled = false
-            recycledResponses.handOut(&previouslyRecycled)
         }
-        for response in previouslyRecycled { bodyBuffers.keep(response.body) }
-        previouslyRecycled.removeAll(keepingCapacity: true)
         for index in batch.indices {
             // The cached time becomes stale while a long batch is processed.
             if index % ClientLoop.messagesAMoment == 0 { clock.release() }
@@ -254,7 +246,7 @@ final class ClientLoop: @unchecked Sendable {
         calls.append(call)
     }
 
-    /// Starts an internal call. Its response may have any status.
+    /// Sends a token request as an internal call. The response may have any status.
     ///
     /// - Parameter limit: The total timeout.
     func send(
@@ -294,7 +286,7 @@ final class ClientLoop: @unchecked Sendable {
     /// - Parameter queue: The queue of the event. Nil: the event's callback runs on the loop.
     func post(_ event: consuming QueueEvent, to queue: CompletionQueue?) {
         if outbox.isEmpty { thread.loop.execute { self.flushOutbox() } }
-        // Callbacks that run in `sendEvents` may post events to a queue in turn.
+        // Callbacks that run in `sendEvents` may post more events.
         while !outbox.isEmpty, queue !== outboxQueue { sendEvents() }
         outboxQueue = queue
         outbox.append(event)
@@ -352,7 +344,7 @@ final class ClientLoop: @unchecked Sendable {
 
     /// Ensures that timeouts are checked no later than at `moment`.
     ///
-    /// One timer serves all calls. It costs a call one comparison and fires about once per timeout period.
+    /// One timer serves all calls: each call costs one comparison, and the timer fires about once per timeout period.
     func watch(until moment: NIODeadline) {
         guard alarm.arm(at: moment.uptimeNanoseconds) else { return }
         schedule(at: moment) { self.checkLimits(due: moment) }
@@ -377,11 +369,11 @@ final class ClientLoop: @unchecked Sendable {
     private static let workerCount = 2
     /// Large responses are rare, so more threads would gain little.
     private static let checkerCount = 2
-    /// The maximum response body of an internal call in bytes. Token responses are a few kilobytes long.
+    /// The maximum response body of a token request in bytes. Token responses are a few kilobytes long.
     private static let largestInnerBody = 1 << 20
     /// How long closing a client waits for a token refresh. A later response is lost.
     private static let closeGracePeriod = Duration.seconds(15)
-    /// The number of messages handled with one cached time: some hundred microseconds of work.
+    /// The number of messages handled with one cached time: a few hundred microseconds of work.
     private static let messagesAMoment = 64
     /// The number of array elements kept for reuse.
     private static let largestSpare = 4096

@@ -22,7 +22,7 @@ public class ClientWork: @unchecked Sendable {
 /// the subclass ends it, when its timeout expires, when it is cancelled, or when the client is closed.
 public class ClientOperation: ClientWork, @unchecked Sendable {
     let loop: ClientLoop
-    /// Where the callbacks run; nil: on the loop.
+    /// The queue of the callbacks; nil: the loop.
     let queue: CompletionQueue?
     private let name: String
     private let timeout: Duration?

@@ -2,14 +2,14 @@ import NIOCore
 import NightjarHTTP
 import Synchronization
 
-/// The callbacks of a call. They run where the task's events are delivered: one at a time inside
-/// `CompletionQueue.poll`, in the order of the events.
+/// The callbacks of a call. They run one at a time, in the order of the events: inside `CompletionQueue.poll`, or on
+/// the client's loop thread if the call has no queue.
 public struct TaskHandlers: Sendable {
-    /// Called with the final response head, before the body. Not called for a response that becomes an error, nor after
-    /// a cancel.
+    /// Called with the final response head, before the body. Not called after a cancel, or if the response becomes an
+    /// error.
     public var head: (@Sendable (ClientTask, ResponseHead) -> Void)?
     /// Called with each part of the response body. If set, the response is not collected and its `body` is empty.
-    /// Reading from the network pauses while more than ``ClientTask/window`` bytes are unconsumed.
+    /// Reading from the network pauses when more than ``ClientTask/window`` bytes are unconsumed.
     public var body: (@Sendable (ClientTask, ByteBuffer) -> Void)?
     /// If true, bytes passed to `body` count as consumed only after ``ClientTask/consumed(_:)``.
     public var creditsAreManual = false
@@ -18,8 +18,8 @@ public struct TaskHandlers: Sendable {
     /// Called before another attempt sends the body again. The source must restart from its beginning. If nil, a call
     /// whose body was partly provided is not repeated.
     public var rewindBody: (@Sendable (ClientTask) -> Void)?
-    /// Called with the progress of the current attempt's bodies about ten times a second while data moves, and once
-    /// more before ``finished`` if the call succeeds. Events are skipped while an earlier one is pending.
+    /// Called with the progress of the current attempt's bodies: about ten times a second while data moves, and before
+    /// ``finished`` if the call succeeds. No event is posted while an earlier progress event is pending.
     public var progress: (@Sendable (ClientTask, TransferProgress) -> Void)?
     /// Decides whether a failed attempt is retried. Receives the client's own decision.
     public var retry: (@Sendable (ClientTask, FailedAttempt) -> RetryAction)?
@@ -46,7 +46,7 @@ public enum BodyPart: Sendable {
     case bytes(ByteBuffer)
     case end
     /// The source failed. The call fails with `invalid_request` and this message. The connection is closed, so that the
-    /// server cannot mistake the partial body for a complete one.
+    /// server cannot mistake the partial body for a complete body.
     case failed(String)
     /// No data is available yet; call ``ClientTask/provide(_:)`` later.
     case later
@@ -54,11 +54,11 @@ public enum BodyPart: Sendable {
 
 /// The caller's handle of one call, in progress or finished. Any thread may use it.
 public final class ClientTask: ClientWork, @unchecked Sendable {
-    /// Reading pauses while more than this number of bytes of a streamed response is unconsumed: 256 KiB. Each part
-    /// counts 256 bytes in addition to its content.
+    /// 256 KiB: reading pauses when more bytes of a streamed response are unconsumed, and continues at half of this
+    /// number. Each part counts 256 bytes in addition to its content.
     public static let window = 256 * 1024
 
-    /// The bytes that a part counts in addition to its content. They limit the number of parts of a server that sends
+    /// The bytes that a part counts in addition to its content. They limit the number of queued parts if a server sends
     /// single bytes.
     static let partCost = 256
 
@@ -66,8 +66,8 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
     let options: CallOptions
     let handlers: TaskHandlers
     let queue: CompletionQueue?
-    /// Counts the memory held for the task. Nil: it is not counted.
-    package let hold: MemoryReservation?
+    /// Counts the memory held for the task. Nil: the memory is not counted.
+    package let reservation: MemoryReservation?
     private let client: ClientLoop
 
     /// The call while it runs. Used on the loop only.
@@ -86,9 +86,9 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
 
     init(
         _ request: PreparedRequest, _ options: CallOptions, handlers: consuming TaskHandlers,
-        queue: CompletionQueue?, client: ClientLoop, hold: MemoryReservation? = nil
+        queue: CompletionQueue?, client: ClientLoop, reservation: MemoryReservation? = nil
     ) {
-        self.hold = hold
+        self.reservation = reservation
         self.request = request
         self.options = options
         self.handlers = handlers
@@ -103,7 +103,7 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
 
     /// Converts the head passed to ``TaskHandlers/head`` to a response without a body.
     public func response(_ head: ResponseHead) -> Response {
-        Response(head, ByteBuffer(), trailers: Headers(), CallRecord(), sent: request, hold: hold)
+        Response(head, ByteBuffer(), trailers: Headers(), CallRecord(), sent: request, reservation: reservation)
     }
 
     /// Ends the call with `cancelled`. Has no effect if the call has ended or was cancelled before.
@@ -160,7 +160,7 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
 
     var isCancelled: Bool { wasCancelled.load(ordering: .relaxed) }
 
-    /// Returns whether the last progress event has been delivered, and marks a new one as pending.
+    /// Returns whether the last progress event has been delivered, and marks a new event as pending.
     func progressIsDue() -> Bool { !hasProgress.exchange(true, ordering: .relaxed) }
 
     func markFinished() { hasFinished.store(true, ordering: .releasing) }
@@ -207,8 +207,6 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
         }
         if let hooks = options.hooks, !hooks.runOnLoop { hooks.after?(result) }
         handlers.finished(self, result)
-        guard case .success(var response) = consume result else { return }
-        if isKnownUniquelyReferenced(&response) { client.recycle(response) }
     }
 
     func deliver(_ request: DecisionRequest) {
@@ -231,7 +229,7 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
 }
 
 extension TaskHandlers {
-    /// Whether the caller needs no callback before the end of the call.
+    /// Whether the caller receives the response only when it is complete, and makes no decisions.
     var isForCompleteResponses: Bool {
         body == nil && head == nil && redirect == nil && retry == nil
     }

@@ -9,31 +9,29 @@ struct CollectedBody {
     /// little.
     ///
     /// - Throws: `no_memory`.
-    mutating func reserve(
-        _ announced: Int, maximum: Int, from buffers: inout BodyBufferPool
-    ) throws(NightjarError) {
+    mutating func reserve(_ announced: Int, maximum: Int) throws(NightjarError) {
         let size = min(announced, maximum, CollectedBody.largestReserve) + 1
-        content = buffers.take(size)
         try content.reserve(size, for: CollectedBody.purpose)
     }
 
-    /// - Parameter hold: Counts the collected bytes. Nil: they are not counted.
-    /// - Throws: `too_large` if the body becomes larger than `maximum` or `hold` has no room for it; `no_memory`.
+    /// - Parameter reservation: Counts the collected bytes. Nil: the bytes are not counted.
+    /// - Throws: `too_large` if the body becomes larger than `maximum` or exceeds the memory limit of `hold`;
+    ///   `no_memory`.
     mutating func append(
-        _ part: ByteBuffer, maximum: Int, countedBy hold: MemoryReservation?
+        _ part: ByteBuffer, maximum: Int, countedBy reservation: MemoryReservation?
     ) throws(NightjarError) {
         guard content.readableBytes + part.readableBytes <= maximum else { throw .tooLarge(maximum) }
-        if let hold, !hold.add(part.readableBytes) { throw .noRoom }
+        if let reservation, !reservation.add(part.readableBytes) { throw .noRoom }
         do throws(NightjarError) {
             try content.append(part, for: CollectedBody.purpose)
         } catch {
-            hold?.remove(part.readableBytes)
+            reservation?.remove(part.readableBytes)
             throw error
         }
     }
 
-    mutating func discard(countedBy hold: MemoryReservation?) {
-        hold?.remove(content.readableBytes)
+    mutating func discard(countedBy reservation: MemoryReservation?) {
+        reservation?.remove(content.readableBytes)
         content = ByteBuffer()
     }
 

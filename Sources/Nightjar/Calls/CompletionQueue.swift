@@ -20,7 +20,7 @@ public final class CompletionQueue: @unchecked Sendable {
 
     // Under the monitor's lock:
     private var events: [QueueEvent] = []
-    /// The events that a poll has taken over and did not run. They precede ``events``.
+    /// The events that a poll has taken over but not run. They precede ``events``.
     private var remaining: [QueueEvent] = []
     /// The index of the first event in ``remaining`` that has not been run.
     private var firstRemaining = 0
@@ -30,7 +30,7 @@ public final class CompletionQueue: @unchecked Sendable {
     private var eventDescriptor: Int32 = -1
     private var descriptorIsReadable = false
     private var tasks: [ClientTask] = []
-    /// Batches, paginators' waits and client operations.
+    /// Batches, page requests of paginators, and client operations.
     private var otherWork: [ObjectIdentifier: any Cancellable] = [:]
     private var isClosed = false
 
@@ -53,7 +53,7 @@ public final class CompletionQueue: @unchecked Sendable {
         }
         monitor.lock()
         if isClosed, isIdle {
-            // The events are log lines of clients that are still open. Nothing polls the closed queue.
+            // Nothing polls the closed queue. Open clients may still post log lines and observer events.
             monitor.unlock()
             new.removeAll()
             return false
@@ -69,7 +69,8 @@ public final class CompletionQueue: @unchecked Sendable {
         return true
     }
 
-    /// Called under the lock, so that the descriptor is readable exactly while events are pending.
+    /// Makes the descriptor readable. Called under the lock, so that the descriptor is readable exactly while events
+    /// are pending.
     private func markReadable() {
         guard eventDescriptor >= 0, !descriptorIsReadable else { return }
         eventfd_write(eventDescriptor, 1)
@@ -122,22 +123,22 @@ public final class CompletionQueue: @unchecked Sendable {
     /// Whether nothing is registered. Called under the lock.
     private var isIdle: Bool { tasks.isEmpty && otherWork.isEmpty }
 
-    /// Wakes a thread that closes the queue and waits for an event or for the last registration to end. An operation
-    /// that could not begin ends without an event. Called under the lock.
+    /// Wakes the thread that is closing the queue, if nothing is registered any more. Needed because an operation that
+    /// could not begin ends without an event. Called under the lock.
     private func wakeCloser() {
         if isClosed, blockedPollers > 0, isIdle { monitor.broadcast() }
     }
 
     // MARK: Called by the owner
 
-    /// Runs pending events on this thread, in the order in which they were posted. Waits for the first event if none is
-    /// pending.
+    /// Runs pending events on this thread, in the order in which they were posted. If no event is pending, waits for
+    /// the first event.
     ///
     /// Starts no event after 1,024 events or 10 ms. The other events stay pending: the descriptor stays readable, and
     /// the next `poll` returns without waiting.
     ///
     /// - Parameter timeout: The maximum wait for the first event. Zero does not wait; nil waits without limit.
-    /// - Returns: The number of events run. 0 also inside an event of this queue and in a forked child.
+    /// - Returns: The number of events run. Always 0 inside an event of this queue and in a forked child.
     @discardableResult
     public func poll(timeout: Duration?) -> Int {
         let (count, mustDrain) = runEvents(timeout: timeout)
@@ -205,12 +206,12 @@ public final class CompletionQueue: @unchecked Sendable {
         return (end - first, mustDrain)
     }
 
-    /// Runs events until none is left or the limits of one poll are reached.
+    /// Runs events until no event is left or a limit of the poll is reached.
     ///
     /// - Returns: The index of the first event that was not run.
     private func run(_ batch: inout [QueueEvent], from first: Int) -> Int {
         var index = first
-        let end = min(batch.count, first + CompletionQueue.mostEvents)
+        let end = min(batch.count, first + CompletionQueue.maximumEvents)
         let latest = end - first > 1 ? CompletionQueue.coarseTime() + CompletionQueue.longestRun : .max
         while index < end {
             // The event is moved out, so that its objects are released now and not with the batch.
@@ -229,8 +230,8 @@ public final class CompletionQueue: @unchecked Sendable {
         return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
     }
 
-    /// The maximum number of events that one poll runs. Tests of loaded servers deliver some hundred at once.
-    private static let mostEvents = 1024
+    /// The maximum number of events that one poll runs. In load tests, one poll runs a few hundred.
+    private static let maximumEvents = 1024
     /// The time in nanoseconds after which a poll starts no further event.
     private static let longestRun: Int64 = 10_000_000
 
@@ -240,15 +241,15 @@ public final class CompletionQueue: @unchecked Sendable {
         post(&events)
     }
 
-    /// Queues `body` for the next `poll`. Any thread. Dropped if the queue is closed.
+    /// Queues `body` for the next `poll`. Any thread. Dropped if the queue is closed and nothing is registered.
     public func run(_ body: @escaping @Sendable () -> Void) {
         var events = [QueueEvent.run(body)]
         post(&events)
     }
 
     /// Cancels all registered tasks, batches and operations, and runs their remaining events, including each
-    /// `finished`, on this thread. Inside an event of this queue, this happens when its `poll` ends. Afterwards no task
-    /// can be started on this queue.
+    /// `finished`, on this thread. If an event of this queue calls this method, the running `poll` does this work
+    /// before it returns. Afterwards, no task can be started on this queue.
     public func close() {
         guard !Fork.hasForked(since: forkGeneration) else { return }
         let isPolling = monitor.withLock {
@@ -276,8 +277,8 @@ public final class CompletionQueue: @unchecked Sendable {
         }
     }
 
-    /// A descriptor that is readable while an event is pending; -1 if the system has no descriptor left. The queue owns
-    /// it: watch it, but neither read nor close it.
+    /// A descriptor that is readable while an event is pending. -1 if the system has no descriptor left, and in a
+    /// forked child. The queue owns the descriptor: watch it, but do not read or close it.
     public var descriptor: Int32 {
         guard !Fork.hasForked(since: forkGeneration) else { return -1 }
         return monitor.withLock {
@@ -289,7 +290,7 @@ public final class CompletionQueue: @unchecked Sendable {
         }
     }
 
-    /// The number of events whose array storage is kept between polls.
+    /// The maximum number of events whose array storage is kept between polls.
     private static let largestSpare = 4096
 }
 

@@ -1,11 +1,11 @@
 /// A decision that a call needs from its caller before it continues, for example whether to follow a redirect.
 ///
-/// The caller's callback runs where the task's events are delivered. While the call waits for the decision, its
-/// timeouts run and it can be cancelled.
+/// The caller's callback runs where the task's events are delivered. While the call waits for the decision, its total
+/// timeout runs, and the call can be cancelled.
 class DecisionRequest: @unchecked Sendable {
     /// Calls the caller's callback, on the thread that delivers the task's events.
     ///
-    /// - Returns: The decision, or nil if the caller makes it later with a method of ``ClientTask``.
+    /// - Returns: The decision, or nil if the caller decides later with a method of ``ClientTask``.
     func callHandler(of task: ClientTask) -> (any Sendable)? { nil }
 
     /// Returns the verdict for the caller's decision, on the client's loop. Nil if the decision has another type.

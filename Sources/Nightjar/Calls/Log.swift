@@ -1,13 +1,13 @@
 import Synchronization
 
-/// How much is logged, from least to most.
+/// The log levels. Each level includes the lines of the levels before it.
 public enum LogLevel: Int32, Sendable, Comparable, CaseIterable {
     case off = 0
     case error = 1
     case warning = 2
-    /// One line per call.
+    /// Also one line for each call, and one line for each retry.
     case info = 3
-    /// Also connections and decisions.
+    /// Also the start of each call, and rejected cookies.
     case debug = 4
 
     public var name: String {
@@ -74,7 +74,7 @@ private final class LogBacklog: Sendable {
 
     func admit(_ bytes: Int) -> Bool {
         state.withLock { state in
-            guard state.lines < LogBacklog.mostLines, state.bytes + bytes <= LogBacklog.mostBytes else {
+            guard state.lines < LogBacklog.maximumLines, state.bytes + bytes <= LogBacklog.maximumBytes else {
                 state.dropped += 1
                 return false
             }
@@ -95,6 +95,6 @@ private final class LogBacklog: Sendable {
         }
     }
 
-    private static let mostLines = 1024
-    private static let mostBytes = 1 << 20
+    private static let maximumLines = 1024
+    private static let maximumBytes = 1 << 20
 }

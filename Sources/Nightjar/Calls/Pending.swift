@@ -8,7 +8,7 @@ protocol Cancellable: AnyObject, Sendable {
 
 extension ClientWork: Cancellable {}
 
-/// Work that may be cancelled before its start function has returned it.
+/// Holds work that may be cancelled before its start function has returned.
 final class Pending<Work: Cancellable>: Sendable {
     private let state = Mutex((work: Work?.none, isCancelled: false))
 

@@ -1,7 +1,7 @@
 /// A caller's decision about a redirect.
 public enum RedirectAction: Sendable {
     case follow
-    /// Follow the redirect to another target: an absolute URL, or one relative to the redirecting URL. The origin of
+    /// Follow the redirect to another target: an absolute URL, or a URL relative to the redirecting URL. The origin of
     /// the new target determines which credentials are sent.
     case followTo(String)
     /// Do not follow the redirect. The call returns the redirect response.

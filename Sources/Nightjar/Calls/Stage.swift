@@ -2,11 +2,11 @@ import NIOCore
 import NightjarHTTP
 import NightjarTransport
 
-/// One concern of a call. A stage is synchronous: it sees the request on the way down and the head or the failure on
-/// the way up, and returns a verdict, which `Call` carries out. Lives on the client's loop, one instance for all calls
-/// of the client.
+/// One concern of a call. A stage receives the request on the way down, and the response or the failure on the way up.
+/// The stage returns a verdict at once, and `Call` carries out the verdict. One instance serves all calls of a client,
+/// on the client's loop.
 ///
-/// A class and not a protocol, so that a ``Chain`` can call it without reference counting.
+/// A class and not a protocol, so that a ``Chain`` can call a stage without reference counting.
 class Stage: @unchecked Sendable {
     /// The methods below that this stage overrides. Other methods are not called.
     var hooks: StageHooks { [] }
@@ -19,14 +19,14 @@ class Stage: @unchecked Sendable {
     func streamed(_ content: ByteBuffer, _ call: Call) {}
     /// Called with a failure from below.
     func failed(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
-    /// Called when the total timeout has expired while a stage below, or the transport, was still working. This is the
-    /// last chance to respond. All stages are called from the bottom up, and the verdict of the lowest stage counts. A
-    /// stage in whose queue the call waits must remove the call.
+    /// Called when the total timeout has expired while a stage below, or the transport, was still working. A stage may
+    /// then respond for the last time. All stages are called from the bottom up, and the first verdict other than
+    /// `proceed` counts. A stage must remove a call that waits in its queue.
     func expired(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
     /// Called with a complete response.
     func responded(_ response: Response, _ call: Call) -> Verdict { .proceed }
-    /// Called when another attempt or a stored response replaces an exchange, after its connection has been released.
-    /// Follows ``incoming(_:_:)``, and also ``responded(_:_:)`` or ``failed(_:_:)`` if the exchange had ended.
+    /// Called when another attempt or a stored response replaces an exchange, after the connection has been released.
+    /// The exchange may have ended or may still have been in progress.
     func abandoned(_ call: Call) {}
     /// Called when the call has ended. The result cannot be changed.
     func ended(_ result: Result<Response, NightjarError>, _ call: Call) {}
@@ -35,7 +35,7 @@ class Stage: @unchecked Sendable {
 /// The decision of a stage.
 enum Verdict {
     case proceed
-    /// Ends the call with this response. Stages below are not called.
+    /// Passes this response to the stages above. Stages below are not called.
     case respond(Response)
     /// Starts another attempt from this stage downwards, after a delay.
     case again(after: Duration)
@@ -49,7 +49,7 @@ enum Verdict {
     var isProceed: Bool { if case .proceed = self { true } else { false } }
 }
 
-/// The owner of a chain that calls pass in place of their client's.
+/// Owns a chain that replaces the client's chain for certain calls.
 protocol ChainOwner: AnyObject, Sendable {
     var chain: Chain { get }
 }
@@ -74,7 +74,7 @@ struct StageHooks: OptionSet {
     static let streamed = StageHooks(rawValue: 128)
 }
 
-/// The stages of one client, indexed by method, so that a call only calls the stages that override it.
+/// The stages of one client, grouped by method, so that a call only calls the stages that override the method.
 final class Chain: @unchecked Sendable {
     /// A stage, retained by its chain.
     struct Link {
@@ -87,8 +87,8 @@ final class Chain: @unchecked Sendable {
             self.stage = .passUnretained(stage)
         }
 
-        /// Calls a stage without reference counting. The call retains its chain; counting references to stages would
-        /// cost a call some fifty atomic operations.
+        /// Calls a stage without reference counting. The call retains its chain. Counting references to stages would
+        /// cost about fifty atomic operations per call.
         @inline(__always)
         func withStage<Value>(_ body: (Stage) -> Value) -> Value { stage._withUnsafeGuaranteedRef(body) }
     }

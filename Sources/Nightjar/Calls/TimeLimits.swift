@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The timeouts of one call, as a value: it reads no clock and owns no timer.
+/// The timeouts of one call, as a value without a clock and without timers.
 ///
 ///     total  from the start of the call to its end, with all attempts and waits
 ///     idle   from the last progress, while the call waits for the server on a connection
@@ -20,7 +20,7 @@ struct TimeLimits {
         /// No timeout has expired. The associated value is the time of the next check. Nil: no timeout is running.
         case running(next: NIODeadline?)
         case totalExpired
-        /// The current attempt has timed out. The call may continue with another one.
+        /// The current attempt has timed out. The call may continue with another attempt.
         case idleExpired
     }
 
@@ -57,9 +57,10 @@ struct TimeLimits {
         return .running(next: next(waitsForPeer: waitsForPeer))
     }
 
-    /// Whether bytes have left for the peer since the last check. No event reports when bytes leave the socket, so the
-    /// first check after the idle timeout only records their number, and the next one follows after a quarter of the
-    /// timeout.
+    /// Whether bytes have left for the peer since the last check.
+    ///
+    /// No event reports when bytes leave the socket. Therefore the first check after the idle timeout only records the
+    /// number of unsent bytes. The next check follows after a quarter of the timeout.
     private mutating func uploadHasProgressed(_ now: NIODeadline, _ idle: TimeAmount, _ unsentBytes: Int) -> Bool {
         let before = lastUnsentBytes
         lastUnsentBytes = unsentBytes

@@ -3,10 +3,10 @@ import NightjarHTTP
 
 /// The progress of the bodies of a call's current attempt, for ``TaskHandlers/progress``.
 public struct TransferProgress: Sendable, Equatable {
-    /// Request body bytes sent. While data is in flight the number may be slightly too low, because data in the
-    /// socket's send buffer is counted together with the head and the framing.
+    /// Request body bytes sent. While data is in flight, the number may be slightly too low: unsent bytes of the head
+    /// and the framing are subtracted, too.
     public var sent = 0
-    /// The length of the request body; nil if it is unknown until all of it is sent.
+    /// The length of the request body; nil if the length is not known in advance.
     public var sentTotal: Int?
     /// Response body bytes received, before decoding.
     public var received = 0

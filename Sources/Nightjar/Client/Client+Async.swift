@@ -52,7 +52,7 @@ extension Client {
     }
 }
 
-/// A continuation that is resumed by the first value; later values are ignored.
+/// Resumes a continuation with the first value and ignores later values.
 private final class FirstResult<Value: Sendable>: Sendable {
     private let continuation: Mutex<CheckedContinuation<Value, Never>?>
 

@@ -5,7 +5,7 @@ import NightjarHTTP
 /// entries of the client's calls.
 extension Client {
     /// Returns the cached response to `request`, of any age and status, without a request to the server. Returns nil if
-    /// there is none.
+    /// no response is cached.
     ///
     /// Blocks the thread while the disk is read and while a token refresh is in progress.
     ///
@@ -38,13 +38,13 @@ extension Client {
             })
     }
 
-    /// Stores a response as if a server had just sent it for `request`. `headers` determine how long the response is
+    /// Stores a response as if a server had just sent it for `request`. The headers determine how long the response is
     /// fresh. Without freshness information, a response with a status below 400 is used only by calls that accept stale
     /// responses.
     ///
     /// - Parameters:
     ///   - request: A GET request.
-    ///   - headers: A Date field is not needed.
+    ///   - headers: The fields of the response. A Date field is not needed.
     /// - Throws: `invalid_argument` with the reason if RFC 9111 section 3 forbids storing the response;
     ///   `invalid_request` for a client without a cache.
     public func insert(
@@ -68,7 +68,7 @@ extension Client {
     /// Removes all cached responses for the URL of `request`, in all partitions.
     ///
     /// - Returns: The number of removed entries.
-    /// - Throws: An error for an invalid request; `storage` as ``CacheStorage/remove(url:)``.
+    /// - Throws: An error for an invalid request; `storage`, as described for ``CacheStorage/remove(url:)``.
     @discardableResult
     public func removeCached(_ request: Request) throws(NightjarError) -> Int {
         let cache = try storage()
@@ -85,9 +85,10 @@ extension Client {
         return try cache.remove(prefix: prepare(request, idle: nil).url.cacheAddress)
     }
 
-    /// Whether a call with this request may receive a cached response that is revalidated in the background. A call
-    /// with a `refreshed` callback shares no exchange. Therefore this is false for calls that may be coalesced, unless
-    /// their policy is `offlineFirst`.
+    /// Whether a call with this request may receive a cached response that is revalidated in the background.
+    ///
+    /// A call with a `refreshed` callback shares no exchange. Therefore the result is false for calls that may be
+    /// coalesced, unless their policy is `offlineFirst`.
     public func mayRefresh(_ request: Request) -> Bool {
         guard cache != nil, request.usesCache else { return false }
         return Client.mayRefresh(request.cachePolicy ?? cachePolicy, coalesces: request.coalesces ?? coalesces)

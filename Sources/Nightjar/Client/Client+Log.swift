@@ -2,7 +2,7 @@ import NightjarHTTP
 
 /// Log lines of the program.
 extension Client {
-    /// Writes a line to the client's log if its level is enabled. The caller must not pass secrets.
+    /// Writes a line to the client's log if the log has this level. The caller must not pass secrets.
     public func log(_ level: LogLevel, _ message: String) {
         guard level > .off, let sink = loop.log, sink.level >= level else { return }
         loop.submit(.run { [loop] in loop.note(level, message) })

@@ -3,24 +3,26 @@ import NightjarHTTP
 import NightjarTransport
 import Synchronization
 
-/// The login of a client whose ``Configuration/auth`` is a login.
+/// Logins, and the current state of the limits.
 extension Client {
     /// Replaces the current token with a token that the program has obtained, and saves it in the store.
     ///
     /// - Parameter scheme: The security scheme of the login, if the client has several logins. Nil: the only login.
-    /// - Throws: `invalid_request` if the client has no such login.
+    /// - Throws: `invalid_argument` for a token that cannot be sent; `invalid_request` if no login matches, or if several
+    ///   logins match; `closed`; `forked`.
     public func setToken(_ token: Token, scheme: String? = nil) throws(NightjarError) {
         guard token.authorization != nil else {
             throw NightjarError(
                 .invalidArgument, "the token is empty or contains a character that is not allowed in a header")
         }
         let number = try login(scheme).number
-        try submit(.run { [sessions] in sessions[number]?.setToken(token) })
-        repeated.forget()
+        try changeLogin { () throws(NightjarError) in
+            try submit(.run { [sessions] in sessions[number]?.setToken(token) })
+        }
     }
 
-    /// Logs out: removes the token, also from the store, and the cached responses of this login. From now on calls fail
-    /// with `unauthorized`, in every client of the store and after a restart, until a new login.
+    /// Logs out: removes the token, also from the store, and the cached responses of this login. Until a new login,
+    /// calls fail with `unauthorized`, in every client that uses the store and after a restart.
     ///
     /// The client is logged out when this function returns. `finished` is called when the store and the cache on disk
     /// have been changed. If a change fails, `finished` receives the error `storage`, and another client may still use
@@ -29,7 +31,7 @@ extension Client {
     /// - Parameters:
     ///   - scheme: The security scheme of the login, if the client has several logins. Nil: the only login.
     ///   - queue: Where `finished` is called, as for a call.
-    /// - Throws: `invalid_request` if the client has no such login.
+    /// - Throws: `invalid_request` if no login matches, or if several logins match; `closed`; `forked`.
     /// - Returns: The operation. Cancelling it ends the wait and does not undo the logout.
     @discardableResult
     public func logOut(
@@ -38,9 +40,18 @@ extension Client {
     ) throws(NightjarError) -> ClientOperation {
         let (number, _) = try login(scheme)
         let logout = Logout(sessions[number], on: loop, queue: queue, timeout: Client.logoutLimit, finished: finished)
-        try start(logout)
-        repeated.forget()
+        try changeLogin { () throws(NightjarError) in try start(logout) }
         return logout
+    }
+
+    /// Submits a change of the login to the loop. From now on, this thread receives no cached response of the previous
+    /// login.
+    private func changeLogin(_ submitChange: () throws(NightjarError) -> Void) throws(NightjarError) {
+        fresh?.loginChangeBegan()
+        // The loop carries out messages in the order of their submission.
+        defer { if !loop.submit(.run { [fresh] in fresh?.loginChangeEnded() }) { fresh?.loginChangeEnded() } }
+        try submitChange()
+        repeated.forget()
     }
 
     /// Logs out as ``logOut(scheme:on:finished:)`` does, and blocks this thread until the logout is complete.
@@ -54,7 +65,8 @@ extension Client {
         try wait(on: queue) { outcome.withLock { $0 } }.get()
     }
 
-    /// The timeout of a logout, which waits for a token request in progress and for a store that is in use.
+    /// The timeout of a logout. A logout may wait for a token request in progress and for a store that another process
+    /// uses.
     private static let logoutLimit = Duration.seconds(180)
 
     /// Logs in. If the grant is interactive, the user logs in with a device code or a browser. Otherwise the client
@@ -139,7 +151,7 @@ extension Client {
     }
 }
 
-/// Passes the loop's reply to the waiting thread. The loop carries out every accepted message before it ends.
+/// Passes the loop's reply to the waiting thread. The loop carries out every accepted message before it stops.
 private final class LimitStatesResult: @unchecked Sendable {
     private let monitor = Monitor()
     private var states: [LimitState]?

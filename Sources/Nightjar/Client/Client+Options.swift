@@ -3,7 +3,7 @@ import NightjarHTTP
 extension Client {
     /// Returns the options of a call.
     ///
-    /// - Parameter login: The number of the login whose token the request carries if it uses one; nil: none.
+    /// - Parameter login: The number of the login whose credentials the request may carry; nil: none.
     func options(
         of request: borrowing Request, inserting insertion: CacheInsertion?, login: Int?
     ) -> CallOptions {
@@ -28,26 +28,26 @@ extension Client {
         return CallOptions(settings)
     }
 
-    /// Reserves the memory that a script's call needs from its start.
+    /// Reserves the memory that a script's call needs at its start.
     ///
     /// - Throws: `too_large` if the call exceeds the script's memory limit.
-    func hold(
+    func reserveMemory(
         _ prepared: PreparedRequest, _ options: CallOptions, isStreamed: Bool
     ) throws(NightjarError) -> MemoryReservation? {
         guard let memory = options.confinement?.memory else { return nil }
-        let hold = MemoryReservation(memory)
+        let reservation = MemoryReservation(memory)
         let body =
             switch prepared.body {
             case .bytes, .multipart: prepared.body.length ?? 0
             case .none, .stream, .file: 0
             }
         let window = isStreamed ? ClientTask.window : 0
-        guard hold.add(Client.callCost + 2 * prepared.wireHead.readableBytes + body + window) else {
+        guard reservation.add(Client.callCost + 2 * prepared.wireHead.readableBytes + body + window) else {
             throw NightjarError(
                 .tooLarge,
                 "the request exceeds the script's memory limit; stream its body or make fewer concurrent calls")
         }
-        return hold
+        return reservation
     }
 
     /// The memory that a call needs in addition to its request and its response, in bytes.

@@ -8,15 +8,15 @@ extension Client {
     }
 
     /// Returns the request to send and its options. A repeated request reuses the earlier result.
-    func made(of request: borrowing Request) throws(NightjarError) -> (PreparedRequest, CallOptions) {
+    func preparedCall(of request: borrowing Request) throws(NightjarError) -> (PreparedRequest, CallOptions) {
         let fingerprint = request.fingerprint
         if let fingerprint, let known = repeated.find(request, fingerprint) { return (known.prepared, known.options) }
-        let (prepared, options) = try made(of: request, inserting: nil)
+        let (prepared, options) = try preparedCall(of: request, inserting: nil)
         if let fingerprint { repeated.made(prepared, options, of: request, fingerprint) }
         return (prepared, options)
     }
 
-    func made(
+    func preparedCall(
         of request: borrowing Request, inserting insertion: CacheInsertion?
     ) throws(NightjarError) -> (PreparedRequest, CallOptions) {
         let choice = try choice(for: request)
@@ -31,9 +31,8 @@ extension Client {
         if let scheme = request.schemes.first, request.usesAuth {
             throw NightjarError(
                 .invalidRequest,
-                "the request names the scheme \(quoted(scheme)), but the client's credentials have no scheme "
-                    + "names; set them in "
-                    + "the option auth.schemes")
+                "the request names the scheme \(quoted(scheme)), but the client's credentials have no scheme names; "
+                    + "set the credentials in the option auth.schemes")
         }
         return nil
     }
@@ -68,13 +67,13 @@ extension Client {
         }
         let known = firstOrigin.load()
         let prepared = try PreparedRequest(request, template, known: known?.origin)
-        if known == nil { _ = firstOrigin.storeIfNil(KnownOrigin(prepared.origin)) }
+        if known == nil { _ = firstOrigin.storeIfNil(CachedOrigin(prepared.origin)) }
         return prepared
     }
 }
 
 /// The first origin that a client requested.
-final class KnownOrigin: Sendable {
+final class CachedOrigin: Sendable {
     let origin: Origin
 
     init(_ origin: Origin) { self.origin = origin }

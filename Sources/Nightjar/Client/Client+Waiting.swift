@@ -57,6 +57,8 @@ extension Client {
         guard !isOfParent else { throw Client.forked }
     }
 
+    /// Checks that this thread may block until a call has ended.
+    ///
     /// - Throws: `reentrant` on the client's own thread, which would wait for itself; `forked`.
     func checkMayWait() throws(NightjarError) {
         guard !loop.isOnLoop else {
@@ -70,7 +72,7 @@ extension Client {
 
     /// Runs the events of `queue` on this thread until there is a result.
     ///
-    /// - Throws: `forked` if a callback forked and this process is the child, in which no event arrives.
+    /// - Throws: `forked` in the child process if a callback forked, because no event arrives there.
     @inline(__always)
     func wait<Value>(on queue: CompletionQueue, for response: () -> Value?) throws(NightjarError) -> Value {
         while true {

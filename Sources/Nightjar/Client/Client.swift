@@ -6,7 +6,8 @@ import Synchronization
 
 /// An API client: a connection pool, policies, and the event loop that runs them.
 ///
-/// Any thread may use a client. Clients share nothing; create one for each API or for each core.
+/// Any thread may use a client. A program can create one client for each API or each core: clients share no threads and
+/// no connections.
 public final class Client: Sendable {
     let loop: ClientLoop
     let template: RequestTemplate
@@ -14,7 +15,7 @@ public final class Client: Sendable {
     let anonymousTemplate: RequestTemplate
     /// The API key that is added to the query or the cookies of requests to the base URL's origin.
     let attachedKey: APIKey?
-    /// The credentials that requests choose from. Nil: all requests use the same credentials.
+    /// The client's credentials by security scheme. Nil: all requests use the same credentials.
     let schemes: SchemeCredentials?
     /// The logins whose credentials change during the client's lifetime.
     let logins: [Login]
@@ -44,23 +45,27 @@ public final class Client: Sendable {
     public let mock: Mock?
     /// The cookie jar; nil: none.
     public let cookies: CookieStorage?
-    /// The listener number for log messages of the cookie file.
+    /// Identifies the listener that logs messages of the cookie file.
     private let cookieListener: Int?
-    /// The cache; nil: none.
+    /// The HTTP cache; nil: none.
     public let cache: CacheStorage?
     let cachePolicy: CachePolicy
     let sessions: TokenSessions
     let limit: Limit?
-    private let fresh: FreshResponses?
-    /// The listener number for log messages of the disk cache.
+    let fresh: FreshResponses?
+    /// Identifies the listener that logs messages of the disk cache.
     private let cacheListener: Int?
-    /// The first requested origin. Most absolute targets of a client have this origin, so it is parsed only once.
-    let firstOrigin = AtomicLazyReference<KnownOrigin>()
+    /// The origin of the first request. Most absolute targets of a client have this origin, so it is parsed only once.
+    let firstOrigin = AtomicLazyReference<CachedOrigin>()
     let repeated = RepeatedRequests()
     /// Queues of finished blocking calls, kept for reuse.
     let blockingQueues = Mutex<[CompletionQueue]>([])
 
-    /// - Throws: `invalid_url`, `invalid_request`, `invalid_argument` or `tls` if the configuration is invalid.
+    /// Creates a client and its event loop.
+    ///
+    /// - Throws: `invalid_url`, `invalid_request`, `invalid_argument` or `tls` if the configuration is invalid;
+    ///   `storage` or `decoding` if a configured file cannot be used; `forked` for a jar or a cache of the parent
+    ///   process.
     public convenience init(_ configuration: Configuration = Configuration()) throws(NightjarError) {
         try self.init(configuration, transport: nil)
     }
@@ -69,7 +74,7 @@ public final class Client: Sendable {
     package init(
         _ configuration: Configuration, transport: (@Sendable (any EventLoop) -> any HTTPTransport)?
     ) throws(NightjarError) {
-        var configuration = try configuration.knowingItsEndpoints().knowingItsProviders().knowingItsSecrets
+        var configuration = try configuration.loadingOpenAPI().mergingTokenProviders().withSensitiveKeyNames
         catalog = configuration.catalog
         openAPIFolder = configuration.openAPIFolder
         responseValidation = configuration.responseValidation
@@ -148,8 +153,8 @@ public final class Client: Sendable {
     /// The names of header fields that the configuration marks as sensitive.
     var sensitiveNames: [String] { template.sensitiveNames }
 
-    /// Returns the prepared call for a request that consists of a method and a target only. Nil: the request has not
-    /// been prepared yet.
+    /// Returns the prepared call for a request that consists of a method and a target only. Nil if the request is not
+    /// stored.
     package func repeated(_ method: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer) -> RepeatedRequests.Call?
     {
         Fork.hasForked(since: forkGeneration) ? nil : repeated.find(method, target)
@@ -209,7 +214,8 @@ public final class Client: Sendable {
         if let group = request.limitGroup, !limitGroups.contains(where: { $0.isExactly(group) }) {
             throw unknown(group: group)
         }
-        let (prepared, options) = try insertion == nil ? made(of: request) : made(of: request, inserting: insertion)
+        let (prepared, options) =
+            try insertion == nil ? preparedCall(of: request) : preparedCall(of: request, inserting: insertion)
         return try makeTask(prepared, options, on: queue, handlers)
     }
 
@@ -217,9 +223,12 @@ public final class Client: Sendable {
         _ prepared: PreparedRequest, _ options: CallOptions, on queue: CompletionQueue?,
         _ handlers: consuming TaskHandlers
     ) throws(NightjarError) -> (ClientTask, Response?) {
-        let hold = try hold(prepared, options, isStreamed: handlers.body != nil)
+        let reservation = try reserveMemory(prepared, options, isStreamed: handlers.body != nil)
         let response = queue == nil ? nil : freshResponse(prepared, options, handlers)
-        return (ClientTask(prepared, options, handlers: handlers, queue: queue, client: loop, hold: hold), response)
+        return (
+            ClientTask(prepared, options, handlers: handlers, queue: queue, client: loop, reservation: reservation),
+            response
+        )
     }
 
     private func freshResponse(
@@ -233,30 +242,30 @@ public final class Client: Sendable {
     }
 
     static let forked = NightjarError(
-        .forked, "this client belongs to the parent process; create a new one after fork")
+        .forked, "this client belongs to the parent process; create a new one after the fork")
 
-    /// Closes the client and returns when none of its work runs any more.
+    /// Closes the client. Returns when all of its work has ended.
     ///
-    /// Cancels all calls in flight, so that each completes. Waits up to 15 s for a token refresh in progress, because
-    /// the old token may already have been redeemed. Closes the connections and saves the cookies. Waits up to 5 s for
-    /// another process that locks the disk cache; invalidations that cannot be written are logged.
+    /// Cancels all calls in flight; each call completes. Waits up to 15 s for a token refresh in progress, because the
+    /// refresh token may already have been redeemed. Closes the connections and saves the cookies. Waits up to 5 s for
+    /// another process that locks the disk cache, and logs invalidations that cannot be written.
     ///
-    /// Later calls fail with `closed`. On the client's own thread this method returns at once. In a forked child it
-    /// does nothing, because the threads belong to the parent.
+    /// Later calls fail with `closed`. On the client's own thread, this method does not wait for the token refresh. In
+    /// a forked child, it does nothing, because the threads belong to the parent.
     public func close() {
         guard !Fork.hasForked(since: forkGeneration) else { return }
         fresh?.close()
         loop.stop()
         repeated.forget()
         if let cookieListener { cookies?.unlisten(cookieListener) }
-        // Pending changes are on disk, or logged, when this method returns.
+        // When this method returns, pending changes have been written to disk or logged.
         do throws(NightjarError) {
             try cache?.flush()
         } catch {
             loop.noteAtEnd(.warning, error.message)
         }
         if let cacheListener { cache?.disk?.unlisten(cacheListener) }
-        // An error of the last save cannot be reported to a caller. Call `flush` on the storage to receive it.
+        // The error is ignored, because this method cannot throw. `CookieStorage.flush` reports it.
         try? cookies?.flush()
     }
 }

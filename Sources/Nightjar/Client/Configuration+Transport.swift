@@ -3,7 +3,7 @@ import NightjarHTTP
 import NightjarTransport
 
 extension Configuration {
-    /// Creates the transport: the network, or a replacement.
+    /// Creates the client's transport: the network or its replacement, and the layers above.
     ///
     /// The layers from the bottom up: the network; a session recording, or the cassette that records or replays; the mock;
     /// the network profile. Layers that are not configured are omitted.

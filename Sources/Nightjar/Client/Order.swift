@@ -1,8 +1,10 @@
+import NightjarHTTP
+
 /// The stages of a call, from the caller to the network. Requests pass them downwards and responses upwards.
 ///
-/// Mocks, cassettes and network profiles are not stages. They replace the transport below all stages
-/// (``Configuration/openTransport(_:_:on:base:)``), so that retries, redirects, cache, cookies and authentication apply
-/// to their responses, and so that every exchange is recorded, including those of internal calls.
+/// Mocks, cassettes and network profiles are not stages. They replace or wrap the transport below all stages
+/// (``Configuration/openTransport(_:_:on:base:)``). Retries, redirects, cache, cookies and authentication therefore
+/// apply to their responses, and every exchange is recorded, including those of internal calls.
 enum StageKind: CaseIterable {
     /// The total timeout and the idle timeout.
     case deadline
@@ -10,7 +12,7 @@ enum StageKind: CaseIterable {
     case observe
     /// The program's hooks before and after each call.
     case hooks
-    /// Decides whether a response is a success or an error, and validates its body.
+    /// Decides whether a response is a success or an error. Validates the response body.
     case validate
     /// Identical calls share one exchange.
     case coalesce
@@ -18,7 +20,7 @@ enum StageKind: CaseIterable {
     case retry
     /// Attaches the token. After a 401 response, refreshes the token once for all calls and repeats each call once.
     case authenticate
-    /// Responds to authentication challenges for logins with a password.
+    /// Responds to Digest challenges.
     case challenge
     /// Follows redirects: changes the method, removes credentials across origins, limits the number of redirects.
     case redirect
@@ -44,11 +46,11 @@ enum StageKind: CaseIterable {
         .warnAboutTLS, .trace,  // each exchange
     ]
 
-    /// The stages of internal calls. A token refresh must not wait for a token.
+    /// The stages of token requests, which must not wait for a token.
     static let inner: [StageKind] = [.deadline, .observe, .retry, .decode, .warnAboutTLS, .trace]
 
-    /// Returns the stages for a client of this configuration. Empty if the client does not use the stage, so that
-    /// unused stages cost nothing.
+    /// Returns the stages of this kind for a client with this configuration. Empty if the client does not need this
+    /// kind.
     ///
     /// - Parameter base: The origin of the base URL.
     func stages(for configuration: Configuration, base: Origin?) -> [Stage] {
@@ -97,7 +99,7 @@ enum StageKind: CaseIterable {
 /// The stages of a client's calls, and the stages that the client uses directly.
 struct ClientChain {
     let chain: Chain
-    /// The chain of internal calls.
+    /// The chain of token requests.
     let inner: Chain
     let limit: Limit?
     let cache: Cache?

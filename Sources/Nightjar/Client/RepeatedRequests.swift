@@ -1,11 +1,11 @@
 import NightjarHTTP
 import Synchronization
 
-/// Caches prepared requests, so that a repeated request is validated and serialized only once.
+/// Caches prepared requests, so that a repeated request is not validated and serialized each time.
 ///
 /// A request is stored at its second use and stays until another request replaces it. At most 64 requests of a few KiB
-/// are stored. The whole request is compared, so an entry is never outdated. All entries are removed when a token is
-/// set and at logout, because they may contain secrets.
+/// are stored. A lookup compares the whole request. All entries are removed when a token is set, at logout and when the
+/// client is closed, because they may contain secrets.
 package final class RepeatedRequests: Sendable {
     /// A prepared request.
     package final class Call: Sendable {
@@ -21,7 +21,7 @@ package final class RepeatedRequests: Sendable {
     }
 
     private struct Place {
-        /// The fingerprint of the last request with this slot.
+        /// The fingerprint of the last request for this slot.
         var fingerprint: UInt64 = 0
         var call: Call?
     }

@@ -1,13 +1,13 @@
 import NightjarHTTP
 
-/// Sends the requests of paginators and catalogs in place of the client, for a program that needs its own code around
-/// each call.
+/// Sends the requests of paginators and catalogs in place of the client. A program implements this protocol if it needs
+/// its own code around each call.
 package protocol RequestSender: Sendable {
     /// Sends a request. Runs on the client's loop and must not block.
     ///
     /// - Parameter finished: Must be called once, on any thread.
-    /// - Returns: A closure that cancels the call. It may run on the loop. After it has run, `finished` need not be
-    ///   called.
+    /// - Returns: A closure that cancels the call. The closure may run on the loop. After the closure has run,
+    ///   `finished` need not be called.
     func send(
         _ sent: SentRequest, _ finished: @escaping @Sendable (Result<Response, NightjarError>) -> Void
     ) -> @Sendable () -> Void
@@ -15,12 +15,12 @@ package protocol RequestSender: Sendable {
 
 /// A request of a paginator or a catalog.
 package struct SentRequest: Sendable {
-    /// The request, which nothing changes before it is sent.
+    /// The request to send unchanged.
     package var request: Request
     /// The fields that were set for this request only.
     package var ownFields = Headers()
-    /// False if the request goes to an origin other than that of the first page or the catalog. The sender must then
-    /// add no credentials.
+    /// False if the origin of the request differs from the origin of the first page or the catalog. The sender must
+    /// then add no credentials.
     package var carriesCredentials = true
 
     init(_ request: Request) { self.request = request }

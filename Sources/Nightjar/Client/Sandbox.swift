@@ -1,8 +1,8 @@
 import NightjarHTTP
 
-/// The separate cookies and cache of a sandboxed script's calls, so that the script can neither read nor change those
-/// of its host. All other stages are shared with the host, so the client's limits count the calls of both.
-final class SandboxSpace: ChainOwner {
+/// The cookies and the cache of a sandboxed script. The script cannot read or change its host's cookies and cache. All
+/// other stages are shared with the host, so the client's limits count the calls of both.
+final class SandboxState: ChainOwner {
     let chain: Chain
 
     /// - Parameter cacheBytes: The size of the script's cache in bytes.
@@ -21,9 +21,9 @@ extension Client {
     /// Returns the restrictions for the calls of a sandboxed script.
     ///
     /// - Parameters:
-    ///   - origins: The origins that the script may request in addition to that of the base URL.
+    ///   - origins: The origins that the script may request in addition to the base URL's origin.
     ///   - scope: The path that limits requests to the base URL's origin; nil: the path of the base URL.
-    ///   - memory: Counts the memory held for the calls; nil: it is not counted.
+    ///   - memory: Counts the memory held for the calls; nil: the memory is not counted.
     ///   - cacheBytes: The size of the script's cache in bytes.
     package func sandbox(
         origins: [Origin], scope: PathScope?, memory: (any MemoryAccount)?, cacheBytes: Int
@@ -42,7 +42,7 @@ extension Client {
         }
         return Confinement(
             origins: origins + [baseOrigin].compactMap { $0 }, scopes: scopes, isSandbox: true, memory: memory,
-            space: SandboxSpace(self, cacheBytes: cacheBytes))
+            sandboxState: SandboxState(self, cacheBytes: cacheBytes))
     }
 }
 

@@ -5,8 +5,8 @@ import Synchronization
 
 /// A response whose body is read in parts.
 ///
-/// The call lasts as long as its body can be read. It is cancelled, and its connection is closed, if the last copy of
-/// this value, of ``body`` and of its iterator is released before the end of the body.
+/// The call is cancelled, and its connection is closed, if the iterator of ``body`` is released before the end of the
+/// body. The same happens if all copies of this value and of ``body`` are released and no iterator exists.
 public struct StreamedResponse: Sendable {
     public let head: ResponseHead
     public let body: Body
@@ -38,10 +38,10 @@ public struct StreamedResponse: Sendable {
 
             deinit { reading.cancel() }
 
-            /// Returns the next part, or nil after the last.
+            /// Returns the next part, or nil after the last part.
             ///
-            /// - Throws: The failure of the call, also at each later call; `cancelled`; `reentrant` while another task
-            ///   waits for a part of the same body.
+            /// - Throws: The failure of the call; `cancelled`; `reentrant` while another task waits for a part of the
+            ///   same body.
             public func next() async throws(NightjarError) -> ByteBuffer? { try await reading.next(isolation: nil) }
 
             public func next(isolation actor: isolated (any Actor)?) async throws(NightjarError) -> ByteBuffer? {
@@ -91,7 +91,7 @@ final class StreamedContent: Sendable {
         var end: Result<Response, NightjarError>?
         var reader: Reader?
         var isCancelled = false
-        /// Whether part of the body was discarded. A successful call then does not mean that the body was read.
+        /// Whether part of the body was discarded. The reader then receives `cancelled`, even if the call succeeds.
         var isIncomplete = false
     }
 
@@ -134,7 +134,7 @@ final class StreamedContent: Sendable {
         if let result { reader.resume(returning: result) }
     }
 
-    /// Discards unread parts. The caller of this method also cancels the call, whose end then resumes a waiting reader.
+    /// Discards unread parts. The caller must also cancel the task. The end of the task then resumes a waiting reader.
     func cancel(_ task: ClientTask) {
         state.withLock { state in
             state.isCancelled = true

@@ -1,7 +1,7 @@
 import NightjarCoding
 import NightjarHTTP
 
-/// The credentials of a client's requests, and the only origin to which tokens may be sent.
+/// The credentials of a client's requests, and the only origin that may receive them.
 extension Configuration {
     func template(_ base: RequestURL?) throws(NightjarError) -> RequestTemplate {
         var defaults = headers
@@ -37,7 +37,7 @@ extension Configuration {
         return key
     }
 
-    /// The client's credentials: one element, or one for each scheme.
+    /// The client's credentials: one element, or one element for each scheme.
     private var allAuth: [Authentication] {
         if case .schemes(let schemes) = auth { return schemes.all.map(\.value) }
         return auth.map { [$0] } ?? []
@@ -56,7 +56,7 @@ extension Configuration {
         }
     }
 
-    /// Whether ``auth`` has a login, or may get one when the OpenAPI document that defines its type has been read.
+    /// Whether ``auth`` has a login, or may have one after the OpenAPI document has been read.
     public var mayHaveLogin: Bool { schemeAuth != nil || logins.contains { $0.tokenLogin != nil } }
 
     private func withHooks(_ auth: Authentication) -> Authentication {
@@ -68,7 +68,7 @@ extension Configuration {
     /// Returns the configuration with ``tokenProviders`` merged into ``auth``.
     ///
     /// - Throws: `invalid_argument` if ``auth`` is set and has no schemes.
-    func knowingItsProviders() throws(NightjarError) -> Configuration {
+    func mergingTokenProviders() throws(NightjarError) -> Configuration {
         guard !tokenProviders.isEmpty else { return self }
         var schemes = ExactDictionary<Authentication>()
         switch auth {
@@ -94,13 +94,13 @@ extension Configuration {
     }
 
     /// Returns the configuration with the names of its API keys added to the sensitive headers.
-    var knowingItsSecrets: Configuration {
+    var withSensitiveKeyNames: Configuration {
         var configuration = self
         for case .apiKey(let key) in allAuth { configuration.sensitiveHeaders.append(key.sensitiveName) }
         return configuration
     }
 
-    /// Returns the credentials that requests choose from. Nil: all requests use the same credentials.
+    /// Returns the credentials by security scheme. Nil: all requests use the same credentials.
     func schemeCredentials(_ template: RequestTemplate) throws(NightjarError) -> SchemeCredentials? {
         guard case .schemes(let schemes) = auth else { return nil }
         var inJar: [String] = []

@@ -6,15 +6,15 @@ public struct Configuration: Sendable {
     /// The base of relative targets: an absolute http or https URL, or the socket of a local daemon, as
     /// `unix:/run/docker.sock` or `http+unix://%2Frun%2Fdocker.sock/v1.40`. Nil: every target must be absolute.
     public var baseURL: String?
-    /// Limits requests to the origin of ``baseURL``, including redirects, to this path and the paths below it: "/v1".
-    /// Dot segments and encoded separators in these requests are rejected, because a server may resolve them to another
-    /// path. Nil: any path.
+    /// A path such as `/v1`. Requests to the origin of ``baseURL``, including redirects, must have this path or a path
+    /// below it. Dot segments and encoded separators in the paths are rejected, because a server may resolve them to
+    /// another path. Nil: any path.
     public var pathScope: String?
     /// Sent with every request that does not set a field of the same name.
     public var headers = Headers()
     /// The User-Agent field; nil sends none.
     public var userAgent: String? = "nightjar/\(Version.string)"
-    /// The timeouts of calls that set none. Default: connect 5 s, idle 30 s, total 300 s.
+    /// The timeouts of calls that do not set timeouts. Default: connect 5 s, idle 30 s, total 300 s.
     public var timeouts = Timeouts(connect: .seconds(5), idle: .seconds(30), total: .seconds(300))
     /// The maximum size of a collected response body, in bytes; 64 MiB by default and at most ``largestBody``. A call
     /// with a larger response fails with `too_large`.
@@ -33,20 +33,20 @@ public struct Configuration: Sendable {
     public var onLoginRequired: LoginHook?
     /// Token providers by security scheme name. They replace the token source in ``auth``.
     public var tokenProviders: ExactDictionary<TokenProvider> = [:]
-    /// How often and how soon failed attempts are retried. With one attempt, nothing is retried.
+    /// How often and how soon failed attempts are retried. With a maximum of one attempt, nothing is retried.
     public var retry = RetrySettings()
     /// The retry budget that all calls of the client share.
     public var retryBudget = RetryBudget.Settings()
-    /// Whether the Retry-After field of a response (RFC 9110 section 10.2.3) is respected: retries and redirects wait
-    /// for the time that the field specifies, and other calls to the origin or the resource are held back until then.
-    /// If false, the field is only reported in errors.
+    /// Whether the Retry-After field of a response (RFC 9110 section 10.2.3) is respected. If true, retries and
+    /// redirects wait for the time that the field specifies, and other calls to the origin or the resource are held
+    /// back until then. If false, the field is only reported in errors.
     public var respectsRetryAfter = true
     /// How redirects are handled.
     public var redirect = RedirectSettings()
-    /// Names of headers that carry credentials, in addition to those recognized by their names (Authorization, Cookie,
-    /// X-JWT, Api_Key and so on) and by their values (JSON Web Tokens, long random tokens). Their values are masked
-    /// when requests are displayed and are never sent to another origin. The cache stores the responses to different
-    /// values separately.
+    /// Names of additional headers that carry credentials. Other sensitive headers are recognized by their names
+    /// (Authorization, Cookie, X-JWT, Api_Key and so on) or their values (JSON Web Tokens, long random tokens). Values
+    /// of sensitive headers are masked when requests are displayed and are never sent to another origin. The cache
+    /// stores the responses to different values separately.
     public var sensitiveHeaders: [String] = []
     /// Names of header fields that are also sent to other origins: with redirects, next pages and absolute URLs. By
     /// default, other origins receive only fields that describe the client and its request (Accept, Accept-Language,
@@ -55,11 +55,11 @@ public struct Configuration: Sendable {
     public var forwardedHeaders: [String] = []
     /// ``forwardedHeaders``, validated by `Client.init`.
     var forwardedFields: ForwardedFields { (try? ForwardedFields(forwardedHeaders)) ?? .standard }
-    /// The cookie jar; nil: cookies are neither stored nor sent. Several clients may share one.
+    /// The cookie jar, which several clients may share. Nil: cookies are not stored and not sent.
     public var cookies: CookieStorage?
     /// The cookie file that `Client.init` opens if ``cookies`` is nil.
     public var cookieFile: CookieFileOptions?
-    /// The cache; nil: responses are not cached. Several clients may share one.
+    /// The cache, which several clients may share. Nil: responses are not cached.
     public var cache: CacheStorage?
     /// The settings of the cache that `Client.init` creates if ``cache`` is nil.
     public var cacheSettings: CacheStorage.Settings?
@@ -67,7 +67,7 @@ public struct Configuration: Sendable {
     var freshResponses: FreshResponses?
     /// The tokens of the client that is created from this configuration.
     var sessions = TokenSessions()
-    /// The cache policy of calls that set none.
+    /// The default cache policy of calls.
     public var cachePolicy = CachePolicy.protocol
     /// The cookies that identify a login. The cache stores the responses for different values separately.
     public var loginCookies = LoginCookies.automatic
@@ -75,10 +75,10 @@ public struct Configuration: Sendable {
     public var isEphemeral = false
     /// Whether compressed responses (gzip, deflate, br, zstd) are requested and decompressed.
     public var decompresses = true
-    /// The endpoints of the API. Its first server is the default base URL.
+    /// The endpoints of the API. The catalog's first server is the default base URL.
     public var catalog: Catalog?
     /// The path of an OpenAPI document that `Client.init` reads. The document's endpoints are added to ``catalog``. If
-    /// both have an endpoint of the same name, that of ``catalog`` is used. For a document at a URL, use
+    /// both have an endpoint of the same name, the endpoint of ``catalog`` is used. For a document at a URL, use
     /// ``Client/loadCatalog(from:)``.
     public var openAPI: String?
     /// The folder whose files an OpenAPI document in a file may reference; nil: the folder of the document.
@@ -87,15 +87,15 @@ public struct Configuration: Sendable {
     var schemeAuth: JSONValue?
     /// The action to take if a response does not match its endpoint's description.
     public var responseValidation = ResponseValidation.off
-    /// Receives log lines; nil: none are created.
+    /// Receives log lines; nil: nothing is logged.
     public var log: LogSink?
-    /// Run before and after each call; nil: none.
+    /// The hooks that run before and after each call; nil: none.
     public var hooks: CallHooks?
     /// Observers of each call and each exchange.
     public var observers: [CallObserver] = []
-    /// Responds instead of servers; nil: the network is used. Several clients may share one.
+    /// The mock that responds instead of servers, which several clients may share. Nil: the network is used.
     public var mock: Mock?
-    /// Records the network's exchanges to a file, or replays the file; nil: neither.
+    /// The cassette that records the network's exchanges or replays them; nil: none.
     public var cassette: CassetteOptions?
     /// Records the session's exchanges if neither a mock nor a cassette is set; nil: none.
     package var recording: SessionRecording?
@@ -180,8 +180,8 @@ extension Configuration {
         freshResponses = makeFreshResponses()
     }
 
-    /// Returns the fresh responses that callers' threads can use without the loop. Nil if hooks, observers, cookies or
-    /// a log must process each call, or if Digest authentication changes requests.
+    /// Returns the fresh responses that callers' threads can use without the loop. Nil without a cache, if hooks,
+    /// observers, cookies or a log must process each call, or if Digest authentication changes requests.
     private func makeFreshResponses() -> FreshResponses? {
         guard logins.allSatisfy({ $0.tokenLogin != nil }) else { return nil }
         guard hooks == nil, observers.isEmpty, cookies == nil, log.map({ $0.level < .info }) ?? true else { return nil }

@@ -4,12 +4,12 @@ import Synchronization
 
 /// A cookie jar for one or several clients. Any thread.
 ///
-/// The jar is protected by a lock and does not belong to a client's loop: programs list and change cookies
-/// synchronously, several clients may share a jar, and an uncontended lock costs less than writing the Cookie field.
+/// A lock protects the jar. The jar does not belong to a client's loop, because programs list and change cookies
+/// synchronously, and several clients may share a jar. An uncontended lock costs less than writing the Cookie field.
 ///
 /// With a file, cookies outlive the process. Other processes may use the same file at the same time. A call never waits
-/// for the disk: changes are saved in the background about once a second and when the jar is released, and changes by
-/// other processes are read about once a second. All storages of one process for one file share its cookies, each with
+/// for the disk: a background thread saves changes and reads the changes of other processes about once a second.
+/// Releasing the jar saves the remaining changes. All storages of one process for one file share its cookies, each with
 /// its own policy.
 public final class CookieStorage: Sendable {
     private let jar: LockedJar
@@ -28,11 +28,13 @@ public final class CookieStorage: Sendable {
 
     /// Opens a cookie file, or creates it with access for its owner only.
     ///
-    /// A damaged file is renamed and replaced by a new one. If the disk is full or read-only, cookies are kept in
+    /// A damaged file is renamed and replaced by a new file. If the disk is full or read-only, cookies are kept in
     /// memory and saved later. The clients that use the jar log both conditions.
     ///
     /// - Parameter keepsSession: Whether session cookies are saved.
-    /// - Throws: `storage` if the file is unusable because its folder does not exist or it belongs to another program.
+    /// - Throws: `storage` if the file is unusable because its folder does not exist or it belongs to another program;
+    ///   `invalid_argument` if the file is open with another `keepsSession`; `forked` if the parent process has the
+    ///   file open.
     public init(
         file: String, policy: CookiePolicy = .all, keepsSession: Bool = false
     ) throws(NightjarError) {
@@ -47,7 +49,7 @@ public final class CookieStorage: Sendable {
 
     /// Saves pending changes on this thread. Has no effect without a file.
     ///
-    /// - Throws: `storage` if the disk cannot be written; the save is retried later in any case. `forked`.
+    /// - Throws: `storage` if the file cannot be written; the save is retried later. `forked`.
     public func flush() throws(NightjarError) {
         try checkProcess()
         try sharedFile?.saver.save()
@@ -90,14 +92,15 @@ public final class CookieStorage: Sendable {
 
     // MARK: Logging
 
-    /// Registers a listener for log messages of the file until ``unlisten(_:)``. It is called on any thread.
+    /// Registers a listener for log messages of the file until ``unlisten(_:)``. The listener is called on any thread.
     func listen(_ listener: @escaping @Sendable (LogLevel, String) -> Void) -> Int? { sharedFile?.listen(listener) }
 
     func unlisten(_ number: Int) { sharedFile?.unlisten(number) }
 
     // MARK: Manual access
     //
-    // Nothing is read or changed in the child of a fork: another thread of the parent may have held the jar's lock.
+    // These methods must not use the jar in a forked child, because a thread of the parent may have held the jar's
+    // lock.
 
     /// Whether the jar belongs to the parent of this forked process.
     public var isOfParent: Bool { Fork.hasForked(since: forkGeneration) }
@@ -113,7 +116,7 @@ public final class CookieStorage: Sendable {
     /// All cookies that have not expired, sorted by domain, path and name. Empty in the child of a fork.
     public var all: [Cookie] { isOfParent ? [] : jar.withLock { $0.list(at: CookieStorage.now) } }
 
-    /// Stores a cookie. It replaces a cookie of the same name, domain and path.
+    /// Stores a cookie. Replaces a cookie of the same name, domain and path.
     ///
     /// - Throws: `invalid_argument` with the reason.
     public func add(_ cookie: Cookie) throws(NightjarError) {
@@ -159,15 +162,20 @@ public final class CookieStorage: Sendable {
     public func exportText() -> String { CookiesText.format(all).text }
 
     /// Adds the cookies of a cookies.txt file. Invalid lines are skipped and reported.
+    ///
+    /// - Throws: `forked` in the child of a fork.
     @discardableResult
-    public func importText(_ text: String) -> CookiesText.Report { importText(Array(text.utf8)) }
-
-    @discardableResult
-    public func importText(_ bytes: [UInt8]) -> CookiesText.Report {
-        change { jar in bytes.withUnsafeBytes { CookiesText.read($0, into: &jar, at: CookieStorage.now) } }
+    public func importText(_ text: String) throws(NightjarError) -> CookiesText.Report {
+        try importText(Array(text.utf8))
     }
 
-    /// Seconds since 1970. Cookies expire by the realtime clock.
+    @discardableResult
+    public func importText(_ bytes: [UInt8]) throws(NightjarError) -> CookiesText.Report {
+        try checkProcess()
+        return change { jar in bytes.withUnsafeBytes { CookiesText.read($0, into: &jar, at: CookieStorage.now) } }
+    }
+
+    /// Seconds since 1970. The realtime clock determines when cookies expire.
     static var now: Double {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)

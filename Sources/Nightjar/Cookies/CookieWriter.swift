@@ -5,7 +5,7 @@ import NightjarStorage
 import NightjarTransport
 import Synchronization
 
-/// A cookie jar with a lock, shared by the requests and the saver.
+/// A cookie jar with a lock, shared by requests and the ``CookieWriter``.
 final class LockedJar: Sendable {
     private let jar: Mutex<CookieJar>
 
@@ -17,7 +17,7 @@ final class LockedJar: Sendable {
     ) throws(Failure) -> Result { try jar.withLock(body) }
 }
 
-/// Synchronizes a cookie jar with its file on a thread of its own, so that no call waits for the disk.
+/// Synchronizes a cookie jar with its file on a dedicated thread, so that no call waits for the disk.
 ///
 /// Changes are batched: the file is written about once a second. If writing fails, the jar keeps working and the save
 /// is retried every 5 s.
@@ -37,7 +37,7 @@ final class CookieWriter: Sendable {
         var failureMessage: String?
     }
 
-    /// The work to do. Members are protected by the monitor.
+    /// The work for the thread. The monitor protects the members.
     private final class PendingWork: @unchecked Sendable {
         let monitor = Monitor()
         var hasWork = false
@@ -48,8 +48,8 @@ final class CookieWriter: Sendable {
     /// Loads the file, on this thread.
     ///
     /// - Parameter notes: Receives log messages, on any thread.
-    /// - Throws: An error if the file is unusable because it belongs to another program or its folder does not exist. A
-    ///   disk that is full or read-only is not an error; the save is retried later.
+    /// - Throws: `storage` if the file is unusable because it belongs to another program or its folder does not exist.
+    ///   A full or read-only disk and a locked file are not errors; the save is retried later.
     init(
         _ path: String, keepsSession: Bool, _ jar: LockedJar,
         notes: @escaping @Sendable (LogLevel, String) -> Void
@@ -66,7 +66,7 @@ final class CookieWriter: Sendable {
             saved = jar.take(content)
             messages = file.takeNotes().map { (.warning, $0) }
         } catch {
-            let readable = try? file.loadAsItStands()
+            let readable = try? file.loadWithoutLocks()
             guard readable != nil || error.cause == .full || error.cause == .readOnly || error.cause == .busy else {
                 throw error.failure
             }
@@ -78,10 +78,10 @@ final class CookieWriter: Sendable {
         for (level, text) in messages { notes(level, text) }
     }
 
-    /// Saves pending changes and ends the thread. Called once, by the last owner, never on the saver's own thread.
+    /// Saves pending changes and ends the thread. Called once, by the last owner, but never on that thread.
     func close() {
         guard !isOfParent else {
-            // A forked child must not touch a database that its parent has open, not even to close it.
+            // A forked child must not use or close a database that its parent has open.
             return CookieWriter.abandoned.withLock { $0.append(self) }
         }
         let thread = pendingWork.monitor.withLock { () -> pthread_t? in
@@ -125,7 +125,8 @@ final class CookieWriter: Sendable {
 
     // MARK: The thread
 
-    /// Starts the thread. Returns nil if it cannot be started; the next change then tries again, and ``close()`` saves.
+    /// Starts the thread. Returns nil if the thread cannot be started. The next change then tries again, and
+    /// ``close()`` saves.
     private func start() -> pthread_t? {
         do throws(ThreadFailure) {
             return try startThread("nightjar-cookie") { [self] in run() }
@@ -160,7 +161,7 @@ final class CookieWriter: Sendable {
         }
     }
 
-    /// - Parameter polling: Whether the file is checked for changes by other processes if the jar has no changes.
+    /// - Parameter polling: Whether the file is checked for changes by other processes even if the jar has no changes.
     private func exchange(polling: Bool) throws(DatabaseError) {
         try disk.withLock { disk throws(DatabaseError) in
             let (content, revision) = jar.withLock { ($0.snapshot(), $0.revision) }
@@ -198,14 +199,14 @@ final class CookieWriter: Sendable {
     private static let pause = Duration.seconds(1)
     /// The pause after a failed save.
     private static let retryInterval = Duration.seconds(5)
-    /// The seconds that a save waits for other processes, each of which locks the file for milliseconds.
+    /// The seconds that a save waits for other processes. Each of them locks the file for milliseconds.
     private static let longestWait = 5.0
 }
 
 extension LockedJar {
     /// Merges the content of the file.
     ///
-    /// - Parameter revision: The jar's revision that the file already contains. Nil: the current one.
+    /// - Parameter revision: The jar's revision that the file already contains. Nil: the current revision.
     /// - Returns: The jar's revision that is now in the file. Nil if the jar has changed meanwhile.
     fileprivate func take(_ content: CookieJar.Snapshot, over revision: UInt64? = nil) -> UInt64? {
         withLock { $0.take(content, over: revision, at: CookieStorage.now) }

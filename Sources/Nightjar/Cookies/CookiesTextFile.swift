@@ -9,7 +9,7 @@ extension CookieStorage {
     @discardableResult
     public func importFile(_ path: String) throws(NightjarError) -> CookiesText.Report {
         try checkProcess()
-        return importText(try FileContent.read(path, atMost: CookieStorage.largestFile, isNamedByUser: false))
+        return try importText(try FileContent.read(path, atMost: CookieStorage.largestFile, isNamedByUser: false))
     }
 
     /// Writes the cookies to a file that only its owner can read. The file is replaced atomically.

@@ -1,7 +1,7 @@
 import CPSL
 
-/// Public suffixes: names under which anybody may register a domain, such as com, co.uk and github.io. The list is
-/// Debian's and is updated with the system.
+/// Public suffixes: names under which anybody may register a domain, such as com, co.uk and github.io. The list is part
+/// of the system's libpsl.
 enum PublicSuffix {
     /// - Parameter name: A domain name in lower case, without a trailing dot, with xn-- labels unchanged.
     @Sendable static func contains(_ name: String) -> Bool {

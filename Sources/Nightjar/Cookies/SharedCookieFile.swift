@@ -32,8 +32,8 @@ final class SharedCookieFile: Sendable {
         let lease: FileLease
     }
 
-    /// Whether a file is open. In a forked child, a file of the parent counts as open permanently: SQLite would treat
-    /// the parent's locks as the child's, so the child could damage the file.
+    /// Whether a file is open. A forked child never uses a file that the parent had open. SQLite would treat the
+    /// parent's locks as the child's, so the child could damage the file.
     private final class FileLease: Sendable {
         private let forkGeneration = Fork.generation
         private let isOver = Atomic<Bool>(false)
@@ -106,13 +106,14 @@ final class SharedCookieFile: Sendable {
 
     // MARK: Logging
 
-    /// Registers a listener for log messages until ``unlisten(_:)``. It is called on any thread.
+    /// Registers a listener for log messages until ``unlisten(_:)``. The listener is called on any thread.
     func listen(_ listener: @escaping @Sendable (LogLevel, String) -> Void) -> Int { journal.add(listener) }
 
     func unlisten(_ number: Int) { journal.remove(number) }
 }
 
-/// The log messages of a file, for the clients that use it. Messages are kept until the first listener is registered.
+/// The log messages of a file, for the clients that use the file. Messages are kept until the first listener is
+/// registered.
 private final class CookieJournal: Sendable {
     private struct State {
         var listeners: [Int: @Sendable (LogLevel, String) -> Void] = [:]

@@ -6,8 +6,8 @@ import Synchronization
 extension Client {
     /// Loads an OpenAPI document and the documents it references, from a file or a URL.
     ///
-    /// URLs are requested like other calls of this client: resolved against its base URL, with its credentials for its
-    /// origin, its cache, limits and retries.
+    /// URLs are resolved against the base URL and requested like other calls of this client, with its cache, limits and
+    /// retries. Requests to the base URL's origin carry the client's credentials.
     ///
     /// - Parameter location: The path of a file, an absolute URL, or `url:` followed by a target relative to the base
     ///   URL, for example `url:/openapi.json`.
@@ -34,7 +34,7 @@ extension Client {
     public func loadCatalogBlocking(from location: String) throws(NightjarError) -> Catalog {
         try checkMayWait()
         let queue = CompletionQueue()
-        // Runs the remaining events of calls that were ended by an error.
+        // If an error ends the load, other calls may still have events for the queue.
         defer { queue.close() }
         let outcome = Mutex<Result<Catalog, NightjarError>?>(nil)
         try startLoadingCatalog(from: location, on: queue) { result in outcome.withLock { $0 = result } }
@@ -56,7 +56,7 @@ extension Client {
         try startLoadingCatalog(from: location, on: queue, sender: nil, finished: finished)
     }
 
-    /// - Parameter sender: Requests URLs in place of the client, or nil.
+    /// - Parameter sender: Sends the requests instead of the client; nil: the client sends them.
     package func startLoadingCatalog(
         from location: String, on queue: CompletionQueue?, sender: (any RequestSender)?,
         finished: @escaping @Sendable (Result<Catalog, NightjarError>) -> Void
@@ -76,8 +76,8 @@ extension Client {
 }
 
 extension Catalog {
-    /// The catalog with its first server set for each endpoint that has none, for a client without a base URL.
-    fileprivate var atItsServer: Catalog {
+    /// The catalog for a client without a base URL: endpoints without a server use the first server of the catalog.
+    fileprivate var withServersOfOperations: Catalog {
         guard let server = servers.first else { return self }
         var catalog = self
         for var operation in operations where operation.server == nil {
@@ -89,7 +89,7 @@ extension Catalog {
 }
 
 extension RequestURL {
-    /// The complete URL, including secrets. For requests only: it must not be displayed.
+    /// The complete URL, including secrets. Must not be displayed.
     fileprivate var text: String { origin.description + target }
 }
 
@@ -97,7 +97,7 @@ extension RequestURL {
 final class CatalogFetch: ClientOperation, @unchecked Sendable {
     private weak var client: Client?
     private let first: String
-    /// Requests URLs in place of the client, or nil.
+    /// Sends the requests instead of the client; nil: the client sends them.
     private let sender: (any RequestSender)?
     private var loader: CatalogLoader
     /// Closures that cancel the calls in progress.
@@ -149,11 +149,11 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
         cancels = []
     }
 
-    /// Requests the documents that the loader needs, or ends the operation if it needs none.
+    /// Requests the documents that the loader still needs. If it needs none, creates the catalog.
     private func next() {
         guard !hasEnded else { return }
-        let wanted = loader.wanted
-        guard !wanted.isEmpty else {
+        let missing = loader.missing
+        guard !missing.isEmpty else {
             let loader = loader
             return loop.workers.run(
                 "reading the API description",
@@ -162,10 +162,10 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
                 self?.loaded($0)
             }
         }
-        arrived = wanted.filter { !$0.isURL }.map {
+        arrived = missing.filter { !$0.isURL }.map {
             Document(location: $0, content: .success(.file), isNamedByUser: $0 == first)
         }
-        waiting = wanted.filter(\.isURL).reversed()
+        waiting = missing.filter(\.isURL).reversed()
         cancels = []
         guard !waiting.isEmpty else { return read() }
         for _ in 0..<min(CatalogFetch.concurrency, waiting.count) { fetch() }
@@ -184,7 +184,7 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
             let finished = { @Sendable [weak self] (result: Result<Response, NightjarError>) in
                 let result = result.map { Content.bytes($0.body, from: $0.location.text) }
                 guard isElsewhere else { return self?.fetched(location, result) ?? () }
-                // A closed client rejects the message, but it has already ended this operation.
+                // If the client is closed, the message is rejected, but this operation has already ended.
                 loop.submit(.run { [weak self] in self?.fetched(location, result) })
             }
             if let sender {
@@ -220,8 +220,8 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
         }
     }
 
-    /// Returns whether the error ends the whole load. Such an error does not concern the document, and a later load may
-    /// succeed.
+    /// Returns whether the error ends the whole load. True for an error that is not caused by the document: a later
+    /// load may succeed.
     private static func endsAll(_ error: NightjarError) -> Bool {
         switch error.kind {
         case .cancelled, .closed, .script: true
@@ -273,9 +273,10 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
                     }.get()
                 }
             } catch {
-                // Without the first document nothing can be loaded. For other missing documents the loader reports an
-                // error where they are used.
-                guard loader.wanted.contains(where: { $0.isExactly(document.location) }), error.kind != .tooLarge else {
+                // Nothing can be loaded without the first document. If another document is missing, the loader reports
+                // an error where the document is used.
+                guard loader.missing.contains(where: { $0.isExactly(document.location) }), error.kind != .tooLarge
+                else {
                     throw error
                 }
                 try loader.failed(error, for: document.location)
@@ -287,12 +288,12 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
     private func loaded(_ result: Result<Catalog, NightjarError>) {
         guard !hasEnded else { return }
         if case .success(let loaded) = result {
-            let placed = client?.template.base == nil ? loaded.atItsServer : loaded
+            let placed = client?.template.base == nil ? loaded.withServersOfOperations : loaded
             catalog.catalog.withLock { $0 = placed }
         }
         end(result.map { _ in () })
     }
 
-    /// The maximum number of concurrent requests, as browsers use for an HTTP/1.1 origin.
+    /// The maximum number of concurrent requests, the same as in browsers for an HTTP/1.1 origin.
     private static let concurrency = 6
 }

@@ -1,11 +1,12 @@
 import NIOCore
+import NightjarAPI
 import NightjarHTTP
 
 // Calls of endpoints. Invalid values are rejected before anything is sent.
 
 extension Client {
-    /// Applies `operation` to `request`, as ``Operation/apply(_:to:)`` does, with this client's settings: its own
-    /// Accept field is kept, and responses are validated as configured.
+    /// Applies `operation` to `request`, as ``Operation/apply(_:to:)`` does, with this client's settings. An Accept
+    /// field of the client replaces that of the operation. Responses are validated as configured.
     ///
     /// - Throws: `invalid_request` with the endpoint and the parameter. The request is then unchanged.
     package func apply(

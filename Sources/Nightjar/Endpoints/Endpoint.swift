@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarAPI
 import NightjarHTTP
 
 /// A call with a typed response.
@@ -13,10 +14,10 @@ import NightjarHTTP
 public struct Endpoint<Response>: Sendable {
     /// The called operation.
     package var operation: Operation
-    /// The values of its parameters.
+    /// The values of the operation's parameters.
     public var arguments: Arguments
-    /// The options of the call: headers, query, timeouts, expected statuses. Method, target and body come from the
-    /// operation.
+    /// The options of the call: headers, query, timeouts, expected statuses. The operation determines the method and
+    /// the target, and the arguments contain the body.
     public var request: Request
     /// The position of the value in the response. Empty: the whole body.
     public var pointer: JSONPointer
@@ -49,7 +50,7 @@ public struct Endpoint<Response>: Sendable {
 
 // MARK: Factories
 
-/// Endpoints from a method and a path. Arguments whose names are in braces in the path replace these braces. Other
+/// Endpoints from a method and a path. An argument replaces its name in braces in the path, for example `{id}`. Other
 /// arguments are added to the query. Null arguments are omitted.
 extension Endpoint {
     public static func get(

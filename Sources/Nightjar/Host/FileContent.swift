@@ -4,8 +4,10 @@ import NightjarStorage
 
 /// Reads and writes small files as a whole. Blocks.
 enum FileContent {
-    /// - Parameter isNamedByUser: Whether pipes and devices are read, too, which may block until another process
-    ///   writes. A document could name a device that never ends.
+    /// Reads a whole file.
+    ///
+    /// - Parameter isNamedByUser: Whether the path comes from the user. If true, pipes and devices are read, too, which
+    ///   may block. If false, they are rejected, because a document could name a device that never ends.
     /// - Throws: `storage`, also for a file of more than `maximum` bytes; `no_memory`.
     static func read(
         _ path: String, atMost maximum: Int, isNamedByUser: Bool = true
@@ -42,8 +44,8 @@ enum FileContent {
         return (count, part)
     }
 
-    /// Writes a temporary file and renames it to `path`, so that the old content survives a crash or a full disk. Only
-    /// the owner can read the file.
+    /// Replaces the file atomically, so that the old content survives a crash or a full disk. Only the owner can read
+    /// the file.
     ///
     /// - Throws: `storage`, also for a pipe or a device, which the file would replace.
     static func write(_ content: [UInt8], to path: String) throws(NightjarError) {

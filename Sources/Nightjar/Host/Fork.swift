@@ -2,9 +2,9 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// Distinguishes objects created before a fork from those created after it.
+/// Distinguishes objects that were created before a fork from objects that were created afterwards.
 ///
-/// A forked child has the memory of its parent's clients but not their threads, and their locks in an arbitrary state.
+/// A forked child inherits the memory of its parent's clients, but not their threads. Locks are in an arbitrary state.
 /// Therefore each client and queue records the generation in which it was created. A method of an object from an
 /// earlier generation returns at once instead of waiting for a thread that does not exist.
 package enum Fork {

@@ -1,7 +1,7 @@
 import Glibc
 import NightjarHTTP
 
-/// The realtime clock. It can be set, so it is not used to measure durations.
+/// The realtime clock. It is not used to measure durations, because users can set it.
 enum WallClock {
     static func secondsSince1970() -> Double {
         var now = timespec()

@@ -13,9 +13,10 @@ public struct CassetteOptions: Sendable {
 
     public var file: String
     public var mode: Mode
-    /// Whether the last exchange of a request is replayed repeatedly. Otherwise each exchange is replayed once.
+    /// Whether the last exchange of a request can be replayed any number of times. Otherwise each exchange is replayed
+    /// once.
     public var repeats = false
-    /// Whether replayed responses take as long as the recorded ones.
+    /// Whether replayed responses take as long as the recorded responses.
     public var replaysTiming = false
     public var comparison = CassetteComparison()
     /// Additional secrets to remove.

@@ -1,19 +1,20 @@
 import Glibc
 import NIOCore
 import NightjarHTTP
+import NightjarTesting
 import NightjarTransport
 import Synchronization
 
 /// Records the exchanges of one client to a file, or replays the file.
 ///
-/// Used on the client's loop, except for `Saver`.
+/// Created with the client, and then used on the client's loop. Only `Saver` is also used on worker threads.
 final class CassetteSession: ExchangeRecorder, @unchecked Sendable {
     private let options: CassetteOptions
     private let saver: Saver
     private var player: CassettePlayer
     private var cassette: Cassette
     private var scrubber: SecretScrubber
-    /// All recorded exchanges have been searched for this number of secrets.
+    /// The number of secrets that have been searched for in all recorded exchanges.
     private var searched = 0
     /// The approximate size of the file in bytes; nil: not yet measured.
     private var size: Int?
@@ -32,7 +33,7 @@ final class CassetteSession: ExchangeRecorder, @unchecked Sendable {
     init(_ options: CassetteOptions, sensitive: [String]) throws(NightjarError) {
         var options = options
         options.file = try FilePath.absolute(options.file)
-        options.secrets.further += sensitive
+        options.secrets.additionalNames += sensitive
         self.options = options
         saver = Saver(options.file)
         var loaded = Cassette()
@@ -69,7 +70,7 @@ final class CassetteSession: ExchangeRecorder, @unchecked Sendable {
         }
     }
 
-    /// - Parameter note: Receives log messages.
+    /// Sets the receiver of log messages.
     func listen(_ note: @escaping @Sendable (LogLevel, String) -> Void) { self.note = note }
 
     // MARK: Transport
@@ -105,7 +106,7 @@ final class CassetteSession: ExchangeRecorder, @unchecked Sendable {
         let written = (try? Cassette([scrubbed]).encoded()).map(\.readableBytes)
         let before = size ?? (try? cassette.encoded()).map(\.readableBytes)
         guard let written, let before, before + written <= CassetteSession.capacity,
-            cassette.exchanges.count < Cassette.mostExchanges
+            cassette.exchanges.count < Cassette.maximumExchanges
         else {
             isFull = true
             return note(
@@ -117,7 +118,7 @@ final class CassetteSession: ExchangeRecorder, @unchecked Sendable {
         saveSoon()
     }
 
-    /// Saves after a delay, so that the file is written once for many exchanges, and when the client is closed.
+    /// Saves after a delay, so that the file is written once for many exchanges.
     private func saveSoon() {
         guard !isSaving, let loop else { return }
         isSaving = true
@@ -132,7 +133,7 @@ final class CassetteSession: ExchangeRecorder, @unchecked Sendable {
         }
     }
 
-    /// Returns the cassette, without secrets that were found only after an exchange with them was recorded.
+    /// Returns the cassette. Also removes secrets from exchanges that were recorded before the secrets were known.
     private func searchedCassette() -> Cassette {
         if searched < scrubber.seen.count {
             cassette.exchanges = cassette.exchanges.map { scrubber.scrubSeen($0, from: searched) }
@@ -156,8 +157,8 @@ final class CassetteSession: ExchangeRecorder, @unchecked Sendable {
         report(Result { () throws(NightjarError) in try saver.save(content, revision) })
     }
 
-    /// The file size in bytes up to which exchanges are added. The rest is reserved for replacing secrets that are
-    /// found later, because a placeholder may be longer than its secret.
+    /// The file size in bytes up to which exchanges are added. Replacing secrets later may need the rest, because a
+    /// placeholder may be longer than its secret.
     private static let capacity = Cassette.largestFile / 4 * 3
 
     /// The delay between the first unsaved exchange and the save.

@@ -4,7 +4,7 @@ protocol ExchangeRecorder: AnyObject {
     var largestBody: Int { get }
     /// Called when an exchange begins.
     ///
-    /// - Returns: A mark that is passed to the exchange's end.
+    /// - Returns: A mark that is passed to the method that ends the exchange.
     func begin() -> Int
     /// Called with a finished exchange. Its content is not decoded.
     func add(_ exchange: ObservedExchange, started mark: Int)

@@ -1,20 +1,23 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTesting
 import NightjarTransport
 import Synchronization
 
 /// Responds instead of servers and records the requests.
 ///
 /// A mock replaces the network below all stages of the client: retries, redirects, the cache and authentication apply
-/// to its responses. Any thread may use a mock; several clients may share one.
+/// to its responses. Any thread may use a mock, and several clients may share a mock.
 public final class Mock: Sendable {
     private let table: Mutex<MockTable>
     let respond: (@Sendable (MockRequest) -> Void)?
 
+    /// Creates a mock with these routes.
+    ///
     /// - Parameters:
     ///   - passesUnmatched: Whether calls without a matching route go to the network. Otherwise they fail.
     ///   - respond: Responds for routes with a responder. Runs on the client's loop thread and must not block.
-    /// - Throws: `invalid_argument` for a route without a response.
+    /// - Throws: `invalid_argument` for a route without a response or with an invalid fault.
     public init(
         _ routes: [MockRoute], passesUnmatched: Bool = false, respond: (@Sendable (MockRequest) -> Void)? = nil
     ) throws(NightjarError) {
@@ -33,14 +36,13 @@ public final class Mock: Sendable {
 
     public var routes: [MockRoute] { table.withLock { $0.routes } }
 
-    /// The last 1000 requests in order, including unmatched requests and secrets.
+    /// The last requests in order, at most 1000, including unmatched requests and secrets.
     public var requests: [ArrivedRequest] { calls.map(\.request) }
 
     /// The requests as in ``requests``, each with its route.
     package var calls: [MockTable.Call] { table.withLock { $0.calls } }
 
-    /// Returns the number of uses of the route with this name or pattern (`GET /articles`), or nil if there is no such
-    /// route.
+    /// Returns the number of uses of the route with this name or pattern (`GET /articles`). Nil if no route matches.
     public func uses(of route: String) -> Int? { table.withLock { $0.uses(of: route) } }
 
     /// The number of uses of all routes.
@@ -49,6 +51,8 @@ public final class Mock: Sendable {
     /// Discards the recorded requests and restarts each sequence of responses.
     public func reset() { table.withLock { $0.reset() } }
 
+    /// Checks that the routes were used as required.
+    ///
     /// - Throws: `invalid_request` if a route was not used, or not as often as required, or if a call matched no route.
     public func verify() throws(NightjarError) {
         if let failureMessage = table.withLock({ $0.failureMessage }) { throw failureMessage }
@@ -77,14 +81,15 @@ public final class MockRequest: Sendable {
 
     deinit { respond(.failure(NightjarError(.script, "the function of the mock's route returned no response"))) }
 
-    /// Responds to the request. Calls after the first have no effect.
+    /// Responds to the request. Calls after the first have no effect. The call fails with `invalid_argument` if the
+    /// fault of the response is invalid.
     public func respond(_ response: Result<MockResponse, NightjarError>) {
         deliver.withLock { $0.take() }?(response)
     }
 }
 
 extension Mock {
-    /// Returns the transport that plays the mock. Unmatched requests pass to `network`.
+    /// Returns the transport that plays the mock. Unmatched requests pass to `network` if the mock allows it.
     func transport(over network: any HTTPTransport, on loop: any EventLoop, base: RequestURL?) -> any HTTPTransport {
         let gate = LoopGate(loop)
         let choose = { [self] (request: ArrivedRequest, exchange: MockExchange) -> MockTransport.ExchangePlan in
@@ -94,7 +99,7 @@ extension Mock {
             case .fail(let error): return .refuse(error)
             case .callResponder(let responder, let parameters):
                 guard let respond else {
-                    return .refuse(NightjarError(.script, "the mock has no responder for its route"))
+                    return .refuse(NightjarError(.script, "the mock has no responder for the matched route"))
                 }
                 let weakExchange = Weak(exchange)
                 respond(
@@ -102,7 +107,7 @@ extension Mock {
                         gate.execute {
                             guard let exchange = weakExchange.object else { return }
                             switch response {
-                            case .success(let response): exchange.take(.play(response.script(to: request)))
+                            case .success(let response): exchange.take(.init(response, to: request))
                             case .failure(let error): exchange.take(.refuse(error))
                             }
                         }
@@ -114,7 +119,18 @@ extension Mock {
     }
 }
 
-/// A weak reference, so that a decision request does not retain a cancelled exchange.
+extension MockTransport.ExchangePlan {
+    /// The plan for a response of the program. The responses of routes have been checked by ``MockTable``.
+    fileprivate init(_ response: MockResponse, to request: ArrivedRequest) {
+        if let invalidity = response.fault?.invalidity {
+            self = .refuse(NightjarError(.invalidArgument, "the mock response has an invalid fault: \(invalidity)"))
+        } else {
+            self = .play(response.script(to: request))
+        }
+    }
+}
+
+/// A weak reference, so that a ``MockRequest`` does not retain a cancelled exchange.
 private struct Weak: @unchecked Sendable {
     weak var object: MockExchange?
 

@@ -1,10 +1,11 @@
 import NIOCore
 import NightjarCoding
 import NightjarHTTP
+import NightjarTesting
 import NightjarTransport
 
-/// Plays scripted responses instead of a network, chosen by the complete request. Requests without a script may pass to
-/// the network.
+/// Plays scripted responses instead of using a network. A script is chosen when the request is complete. Requests
+/// without a script may pass to the network.
 ///
 /// Used on the client's loop.
 final class MockTransport: HTTPTransport, @unchecked Sendable {
@@ -15,7 +16,7 @@ final class MockTransport: HTTPTransport, @unchecked Sendable {
         case pass
         /// Fails the request before it is sent.
         case refuse(NightjarError)
-        /// ``MockExchange/take(_:)`` follows later.
+        /// The plan is passed to ``MockExchange/take(_:)`` later.
         case later
     }
 
@@ -48,7 +49,7 @@ final class MockTransport: HTTPTransport, @unchecked Sendable {
     }
 }
 
-/// One exchange: collects the request body, requests a plan and carries it out.
+/// One exchange: collects the request body, requests a plan and carries out the plan.
 ///
 ///     taking ──complete──▶ choosing ──script──▶ playing ──▶ ended
 ///                             └──── pass ───▶ passing ──▶ ended

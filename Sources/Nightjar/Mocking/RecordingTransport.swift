@@ -1,5 +1,6 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTesting
 import NightjarTransport
 
 /// Passes exchanges to the network and reports them to a recorder.
@@ -128,7 +129,7 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
         } else {
             observed.body = nil
         }
-        if observed.pieces.count < RecordingExchange.mostPieces {
+        if observed.pieces.count < RecordingExchange.maximumPieces {
             observed.pieces.append(.init(after: split(), bytes: body.readableBytes))
         }
         receiver?.exchangeReceived(body: body)
@@ -148,7 +149,7 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
 
     func cancel() {
         let exchange = inner
-        // A caller that stops after the head, for example at a redirect, needs no more from a replay.
+        // If the caller stops after the head, for example at a redirect, the recorded part is sufficient for a replay.
         if observed.head != nil {
             observed.isTruncated = true
             _ = end()
@@ -181,6 +182,6 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
     var unsentBytes: Int { inner?.unsentBytes ?? 0 }
     var sentBytes: Int { inner?.sentBytes ?? 0 }
 
-    /// The maximum number of pieces of one body. The rest is replayed with the last piece.
-    private static let mostPieces = 10_000
+    /// The maximum number of recorded pieces of one body. The rest of the body is replayed with the last piece.
+    private static let maximumPieces = 10_000
 }

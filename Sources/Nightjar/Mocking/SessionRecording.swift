@@ -1,11 +1,13 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTesting
 import Synchronization
 
-/// Records the exchanges of an interactive session by step. The exchanges of all clients are kept in memory, so that
-/// successful steps can be saved as cassettes later.
+/// Records the exchanges of an interactive session by step. The exchanges of all clients are kept in memory. Successful
+/// steps can be saved as cassettes later.
 ///
-/// The memory is bounded. Secrets are kept until ``cassettes(of:secrets:)`` removes them. Any thread.
+/// The memory is bounded. The recording contains secrets; ``cassettes(of:secrets:literals:)`` returns cassettes without
+/// secrets. Any thread.
 package final class SessionRecording: Sendable {
     private struct Entry {
         let client: Int
@@ -30,12 +32,12 @@ package final class SessionRecording: Sendable {
         var inFlight: [Int: Int] = [:]
         /// The first reason why a step cannot be replayed.
         var losses: [Int: String] = [:]
-        /// The first step that was not recorded completely because the memory limit was reached.
+        /// The first step that was not recorded completely because a limit was reached.
         var firstLost: Int?
 
         mutating func lose(_ step: Int, _ reason: @autoclosure () -> String) {
             guard losses[step] == nil else { return }
-            guard losses.count < SessionRecording.mostLosses else { return discardRemainder(from: step) }
+            guard losses.count < SessionRecording.maximumLosses else { return discardRemainder(from: step) }
             losses[step] = reason()
         }
 
@@ -59,7 +61,7 @@ package final class SessionRecording: Sendable {
     /// Returns the recorder of a client that is created in the current step.
     func recorder(sensitive: [String], isEphemeral: Bool) -> any ExchangeRecorder {
         let place = state.withLock { state in
-            guard state.clients.count < SessionRecording.mostClients else {
+            guard state.clients.count < SessionRecording.maximumClients else {
                 state.discardRemainder(from: state.step)
                 return state.clients.count - 1
             }
@@ -99,7 +101,8 @@ package final class SessionRecording: Sendable {
                 return state.lose(
                     step, "\(exchange.name) has a body that is larger than \(SessionRecording.largestBody >> 20) MiB")
             }
-            guard state.size + size <= SessionRecording.mostBytes, state.entries.count < SessionRecording.mostExchanges
+            guard state.size + size <= SessionRecording.maximumBytes,
+                state.entries.count < SessionRecording.maximumExchanges
             else { return state.discardRemainder(from: step) }
             state.size += size
             state.entries.append(Entry(client: client, step: step, exchange: exchange))
@@ -117,7 +120,7 @@ package final class SessionRecording: Sendable {
 
     /// The part of a session that can be replayed.
     package struct Saved: Sendable {
-        /// One cassette for each client that was created in one of the steps, in their order.
+        /// One cassette for each client that was created in one of the steps, in the order of creation.
         package var cassettes: [Cassette] = []
         /// The steps that sent requests, including those that cannot be replayed, in order.
         package var active: [Int] = []
@@ -128,6 +131,8 @@ package final class SessionRecording: Sendable {
     }
 
     /// Returns the exchanges of these steps as cassettes without secrets.
+    ///
+    /// - Parameter literals: Texts that are replaced as secrets, too.
     package func cassettes(of steps: Set<Int>, secrets: CassetteSecrets, literals: [String]) -> Saved {
         let state = state.withLock { $0 }
         var saved = Saved()
@@ -137,7 +142,7 @@ package final class SessionRecording: Sendable {
             losses[step] = "one of its calls has not finished"
         }
         if let first = state.firstLost {
-            let room = SessionRecording.mostBytes >> 20
+            let room = SessionRecording.maximumBytes >> 20
             for step in steps where step >= first && losses[step] == nil {
                 losses[step] = "the recording of this session is full (\(room) MiB); start another session"
             }
@@ -151,11 +156,11 @@ package final class SessionRecording: Sendable {
             }
         }
         var secrets = secrets
-        secrets.further += state.clients.flatMap(\.sensitive)
+        secrets.additionalNames += state.clients.flatMap(\.sensitive)
         var scrubber = SecretScrubber(secrets, .names(after: 0))
         for literal in literals where !literal.isEmpty { _ = scrubber.name(of: literal) }
         for index in recorded.indices { recorded[index].exchange = scrubber.scrub(recorded[index].exchange) }
-        // A later exchange may reveal that an earlier one contains a secret.
+        // A later exchange may reveal that an earlier exchange contains a secret.
         for index in recorded.indices { recorded[index].exchange = scrubber.scrubSeen(recorded[index].exchange) }
         let short = literals.filter {
             (SessionRecording.shortestWord..<SecretScrubber.shortest).contains($0.utf8.count)
@@ -182,14 +187,14 @@ package final class SessionRecording: Sendable {
     /// The maximum size of a recorded body in bytes. Bodies of interactive sessions are usually smaller.
     static let largestBody = 4 << 20
     /// The maximum size of all bodies in bytes, excluding calls in flight.
-    private static let mostBytes = 32 << 20
+    private static let maximumBytes = 32 << 20
     /// The minimum size of a typed secret in bytes. Shorter values are not treated as secrets.
     private static let shortestWord = 3
-    private static let mostExchanges = 10_000
-    /// The maximum number of clients. Each client has a thread, so no interactive session creates as many.
-    private static let mostClients = 10_000
-    /// The maximum number of steps with an individual reason.
-    fileprivate static let mostLosses = 10_000
+    private static let maximumExchanges = 10_000
+    /// The maximum number of clients. Each client has a thread, so interactive sessions create far fewer.
+    private static let maximumClients = 10_000
+    /// The maximum number of elements of `losses`.
+    fileprivate static let maximumLosses = 10_000
 }
 
 extension ObservedExchange {

@@ -1,6 +1,7 @@
 import DequeModule
 import NIOCore
 import NightjarHTTP
+import NightjarTesting
 import NightjarTransport
 
 /// Degrades a network or a mock according to a profile.
@@ -28,7 +29,7 @@ final class ThrottledTransport: HTTPTransport, @unchecked Sendable {
     func shutDown() { network.shutDown() }
 }
 
-/// One exchange, whose events are delivered with a delay.
+/// An exchange that delivers its events with a delay.
 final class ThrottledExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     private let request: PreparedRequest
     private let connectTimeout: Duration?
@@ -48,7 +49,7 @@ final class ThrottledExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     private var received = 0
     private var timer: Scheduled<Void>?
     private var isDelivering = false
-    /// The time at which the last part of the request has been sent.
+    /// The time when the last part of the request leaves.
     private var sentBy = NIODeadline.uptimeNanoseconds(0)
 
     init(
@@ -134,7 +135,7 @@ final class ThrottledExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
 
     func exchangeReceived(body: ByteBuffer) {
         var rest = body
-        // A response part that has arrived at once is delivered in pieces, about ten a second on a slow network.
+        // A large part is delivered in pieces, about ten a second on a slow network.
         let piece = max((transport.link.profile.down ?? Int.max) / 10, ThrottledExchange.smallestPiece)
         while rest.readableBytes > 0, !isOver, let part = rest.readSlice(length: min(piece, rest.readableBytes)) {
             if case .receiving(let limit)? = plan.breaks, received + part.readableBytes > limit { return breakOff() }
@@ -159,7 +160,7 @@ final class ThrottledExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     }
 
     func exchangeNeedsBody(maximum: Int) {
-        // Each part of the body is requested when the part before it has been sent.
+        // A part of the body is requested when the previous part has left.
         at(max(sentBy, .now())) { $0.receiver?.exchangeNeedsBody(maximum: min(maximum, ThrottledExchange.bodyPart)) }
     }
 
@@ -266,9 +267,9 @@ final class ThrottledExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
 
     // MARK: Bounds
 
-    /// The size of a status line and its overhead in bytes.
+    /// The assumed size of a head without its fields, in bytes.
     private static let headSize = 64
-    /// The payload of one Internet packet in bytes.
+    /// The payload of a full TCP segment on Ethernet, in bytes.
     private static let smallestPiece = 1460
     private static let maximumInTransit = 256 * 1024
     private static let bodyPart = 16 * 1024

@@ -1,11 +1,12 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTransport
 
-/// Observes the calls of a client for traces, archives and metrics.
+/// Receives the events of a client's calls, for traces, archives and metrics.
 ///
 /// Events are not redacted. ``RequestRecord``, ``CurlCommand`` and ``HARWriter`` mask secrets.
 public final class CallObserver: Sendable {
-    /// Where ``observe`` runs. Nil: on the client's loop thread, where it must not block.
+    /// The queue of ``observe``. Nil: ``observe`` runs on the client's loop thread and must not block.
     let queue: CompletionQueue?
     let observe: @Sendable (CallEvent) -> Void
 
@@ -20,7 +21,7 @@ public final class CallObserver: Sendable {
 /// An event of a call. Each call begins once, has any number of exchanges, and ends once.
 public enum CallEvent: Sendable {
     case began(CallReport)
-    /// An exchange has ended, with or without a response. Each redirect and each attempt is an exchange of its own.
+    /// An exchange has ended, with or without a response. Each redirect and each attempt is a separate exchange.
     case exchanged(ExchangeReport)
     case ended(CallReport, Result<Response, NightjarError>)
 }
@@ -47,7 +48,7 @@ public final class CallReport: Sendable {
 public final class ExchangeReport: Sendable {
     /// The durations of the phases; nil if a phase did not occur or is unknown.
     public struct Phases: Sendable, Equatable {
-        /// The time spent waiting for a connection, excluding the time to open it.
+        /// The time spent waiting for a connection, without the time to open the connection.
         public var blocked = Duration.zero
         public var dns: Duration?
         /// The time to open the connection, without name resolution and TLS.
@@ -80,8 +81,8 @@ public final class ExchangeReport: Sendable {
     public let phases: Phases
     public let connection: ConnectionRecord?
     public let isReused: Bool
-    /// Why the response is missing, incomplete or rejected. An unexpected status is not an error here; it ends the
-    /// call.
+    /// Why the response is missing, incomplete or rejected. An unexpected status is not reported here, only as the
+    /// error of the call.
     public let error: NightjarError?
 
     /// An exchange in progress.
@@ -97,7 +98,7 @@ public final class ExchangeReport: Sendable {
     ///
     /// - Parameters:
     ///   - report: The report of the caller's call, which may share the exchange of `call`.
-    ///   - body: Nil if it was streamed, is not complete or must not be shown.
+    ///   - body: Nil if the body was streamed, is not complete or must not be reported.
     init(
         _ exchange: Exchange, of report: CallReport, on call: Call, body: ByteBuffer?, error: NightjarError?
     ) {

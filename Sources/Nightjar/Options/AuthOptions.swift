@@ -40,7 +40,7 @@ extension Authentication {
         }
         guard case .object(let members) = schemes, !members.isEmpty else {
             throw .mismatch(
-                "\(path).schemes", expected: "a table of credentials by the names of security schemes", schemes)
+                "\(path).schemes", expected: "a table of credentials by security scheme name", schemes)
         }
         var read = ExactDictionary<Authentication>()
         for member in members {
@@ -97,7 +97,7 @@ extension Optional {
     }
 }
 
-/// Returns an option `type` that ignores its value, because the type has already been read.
+/// Returns an option `type` without effect, because the type has already been read.
 private func typeOption<Target>() -> Option<Target> {
     Option(name: "type") { _, _, _ throws(NightjarError) in }
 }
@@ -177,7 +177,7 @@ private struct TokenChoice {
         },
     ])
 
-    /// - Parameter source: The source of new tokens.
+    /// - Parameter account: The default account in the store.
     func login(_ source: TokenLogin.Source, account: String) throws(NightjarError) -> TokenLogin {
         var login = TokenLogin(source)
         // Without an access token, the refresh token is used as if the access token had expired.

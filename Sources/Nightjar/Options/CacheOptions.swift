@@ -3,8 +3,8 @@ import NightjarHTTP
 // The cache options of clients and calls.
 
 extension Configuration {
-    /// Reads the option `cache`. `true` enables a memory cache of 20 MB. A table `{memory=, disk=, path=, policy=,
-    /// login_cookies=}` sets sizes in bytes; `false` for `memory` or `disk` disables that part.
+    /// Reads the option `cache`: `true` for a memory cache of 20 MiB, `false` for none, or a table `{memory=, disk=,
+    /// path=, policy=, login_cookies=}`. `memory` and `disk` are sizes in bytes, or `false` to disable that part.
     mutating func readCache(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
         case .bool(false), .null: (cache, cacheSettings) = (nil, nil)

@@ -38,7 +38,7 @@ extension CassetteOptions {
             try ignored.apply(value, at: path, to: &options.comparison)
         },
         Option(name: "secrets") { value, path, options throws(NightjarError) in
-            options.secrets.further = try value.texts(path)
+            options.secrets.additionalNames = try value.texts(path)
         },
         Option(name: "secret_values") { value, path, options throws(NightjarError) in
             options.secrets.values = try value.texts(path)

@@ -1,23 +1,22 @@
+import NightjarAPI
 import NightjarHTTP
 
 // Derives the client's option `auth` from the API's security schemes.
 
 extension Catalog {
     /// Returns the option `auth` of a client, built from the caller's credentials (`{token=}`, `{user=, password=}`,
-    /// `{key=}`, `{client_id=, client_secret=}`, ...) and the security scheme that uses them. Options that already have
-    /// a type, or are not a table, are returned unchanged. In `{schemes = {name = {...}, ...}}`, each member is
-    /// converted.
+    /// `{key=}`, `{client_id=, client_secret=}`, ...) and the security scheme that uses them. Options that have a type,
+    /// or are not a table, are returned unchanged. In `{schemes = {name = {...}, ...}}`, each member is converted.
     ///
-    /// An OAuth 2.0 login requests all scopes that the endpoints name for its scheme (RFC 6749 section 3.3), except
-    /// those that its flow does not offer if the flow lists its scopes. A given `scope`, even an empty one, replaces
-    /// these scopes.
+    /// An OAuth 2.0 login requests all scopes that the endpoints name for its scheme (RFC 6749 section 3.3). If the
+    /// flow lists scopes, other scopes are omitted. A `scope` in `given`, even if it is empty, replaces these scopes.
     ///
     /// - Parameters:
     ///   - scheme: The name of the scheme. Nil: `given.scheme`, or else the scheme that accepts the given credentials.
     ///   - base: The base URL of the client. Nil: the first server of the API.
-    /// - Throws: `invalid_argument`, which lists the schemes, if no scheme or more than one matches, and for an
-    ///   unsupported scheme. Also if the description sends secrets to another origin than the API's, unless `given` has
-    ///   a `token_url`.
+    /// - Throws: `invalid_argument` with a list of the schemes if no scheme or more than one scheme matches;
+    ///   `invalid_argument` for an unsupported scheme, and if the description sends secrets to an origin other than the
+    ///   API's and `given` has no `token_url`.
     public func authOptions(
         scheme: String? = nil, base: String? = nil, _ given: JSONValue
     ) throws(NightjarError) -> JSONValue {
@@ -161,7 +160,7 @@ extension SecurityScheme {
         return members
     }
 
-    /// Returns the scopes to request. Scopes that the flow does not offer are omitted, because a server rejects unknown
+    /// Returns the scopes to request. Scopes that the flow does not list are omitted, because a server rejects unknown
     /// scopes.
     private func scope(_ scopes: [String], of offered: [String]) throws(NightjarError) -> String? {
         let offered = Set(offered)
@@ -187,8 +186,7 @@ extension SecurityScheme {
             throw NightjarError(
                 .invalidArgument,
                 "the security scheme \(quoted(name)) sends its secrets to \(quoted(origin.description)), which is "
-                    + "another origin than "
-                    + "the API's (\(quoted(api.description))); set token_url if this is intended")
+                    + "not the API's origin (\(quoted(api.description))); set token_url if this is intended")
         }
         guard origin.isTLS || origin.isThisMachine else {
             throw NightjarError(

@@ -45,21 +45,22 @@ extension Catalog {
     }
 }
 
-/// Checks the files that a document references: they must be in or below its own folder, or a folder that the caller
-/// names. A document often comes from an untrusted source, and a schema or an error message could reveal other files of
-/// the user.
+/// Checks that a document references only files below one folder: the folder that the caller names, or else the folder
+/// of the document. A document often comes from an untrusted source. A schema or an error message could reveal other
+/// files of the user.
 enum ReferredFiles {
     /// - Parameters:
     ///   - file: An absolute path.
     ///   - document: The absolute path of the document that the user named.
-    ///   - folder: Nil: the document's folder.
-    /// - Throws: `invalid_argument` if the file is outside the folder; `storage` if the file does not exist.
+    ///   - folder: The folder that the caller named; nil: the document's folder.
+    /// - Throws: `invalid_argument` if the file is outside of the folder, or if the folder does not exist; `storage` if
+    ///   the file does not exist.
     static func check(_ file: String, of document: String, folder: String?) throws(NightjarError) {
         guard let root = resolved(folder ?? parent(of: document)) else {
             throw NightjarError(.invalidArgument, "the document folder \(quoted(folder ?? document)) does not exist")
         }
         let inside = root == "/" ? root : root + "/"
-        // The path as written is compared first, so that the error does not reveal whether a file outside the folder
+        // The unresolved path is compared first, so that the error does not reveal whether a file outside of the folder
         // exists.
         let written = folder ?? parent(of: document)
         let isWritten = file.utf8.starts(with: (written.hasSuffix("/") ? written : written + "/").utf8)

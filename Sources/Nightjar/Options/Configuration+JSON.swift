@@ -4,14 +4,14 @@ extension Configuration {
     /// Applies the options of a JSON object; other settings are kept. Lua's option tables and C's
     /// `nj_config_merge_json` accept the same options.
     ///
-    /// - Throws: `decoding` if the text is not JSON; `invalid_argument` for an unknown name or a wrong type. The
-    ///   configuration is then unchanged.
+    /// - Throws: `decoding` if the text is not JSON; `invalid_argument` for an unknown name or a wrong type; `storage`
+    ///   for a file that cannot be read. The configuration is then unchanged.
     public mutating func merge(json: UnsafeRawBufferPointer) throws(NightjarError) {
-        self = try Configuration.options.applied(JSONValue(parsing: json), to: self).knowingItsAuth()
+        self = try Configuration.options.applied(JSONValue(parsing: json), to: self).resolvingSchemeAuth()
     }
 
     public mutating func merge(json: String) throws(NightjarError) {
-        self = try Configuration.options.applied(JSONValue(parsing: json), to: self).knowingItsAuth()
+        self = try Configuration.options.applied(JSONValue(parsing: json), to: self).resolvingSchemeAuth()
     }
 
     private static let options = OptionTable<Configuration>(

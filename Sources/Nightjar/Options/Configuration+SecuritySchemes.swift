@@ -8,7 +8,7 @@ extension Configuration {
     public mutating func setAuth(json: UnsafeRawBufferPointer) throws(NightjarError) {
         var changed = self
         try changed.readAuth(try JSONValue(parsing: json), "auth")
-        self = try changed.knowingItsAuth()
+        self = try changed.resolvingSchemeAuth()
     }
 
     /// Reads the option `auth`. A value without a type is stored in ``schemeAuth`` until the catalog determines the
@@ -27,7 +27,7 @@ extension Configuration {
     /// first.
     ///
     /// - Throws: `invalid_argument` for an `auth` without a type if no catalog determines the type.
-    func knowingItsAuth() throws(NightjarError) -> Configuration {
+    func resolvingSchemeAuth() throws(NightjarError) -> Configuration {
         guard let schemeAuth, openAPI == nil else { return self }
         var configuration = self
         if let catalog, !catalog.security.isEmpty {
@@ -39,9 +39,9 @@ extension Configuration {
         return configuration
     }
 
-    /// Returns the configuration with the catalog of its OpenAPI document, and with the catalog's base URL and
-    /// authentication if none are set.
-    func knowingItsEndpoints() throws(NightjarError) -> Configuration {
+    /// Returns the configuration with the catalog of its OpenAPI document. If the base URL or the type of
+    /// authentication is not set, the catalog determines it.
+    func loadingOpenAPI() throws(NightjarError) -> Configuration {
         var configuration = self
         if let openAPI {
             var catalog = try Catalog(openAPI: openAPI, folder: openAPIFolder)
@@ -52,6 +52,6 @@ extension Configuration {
         if configuration.baseURL == nil, let server = configuration.catalog?.servers.first {
             configuration.baseURL = server
         }
-        return try configuration.knowingItsAuth()
+        return try configuration.resolvingSchemeAuth()
     }
 }

@@ -1,11 +1,12 @@
+import NightjarAPI
 import NightjarHTTP
 
 // Endpoints as option tables: `endpoints` of a client in Lua, and C's `nj_catalog_add_json`.
 
 extension Operation {
     /// Reads `{path=, method=, parameters=, body=, response=, ...}`. A parameter is a type name, or a table of JSON
-    /// Schema keywords and of `in`, `required`, `default`, `style`, `explode`, `allow_reserved`. A parameter whose name
-    /// is in braces in the path belongs to the path; others belong to the query.
+    /// Schema keywords, `in`, `required`, `default`, `style`, `explode`, `allow_reserved` and so on. By default, a
+    /// parameter whose name is in braces in the path belongs to the path; others belong to the query.
     ///
     /// - Throws: `invalid_argument` for an unknown name (with the nearest known name), a wrong type, an invalid schema,
     ///   or a missing path.
@@ -157,7 +158,8 @@ extension JSONSchema {
 
 extension RequestContent {
     /// Reads a JSON Schema or a type name for a required body, or `{schema=, content_type=, required=,
-    /// documentation=}`. The content type is one type or a list; default: JSON. `true` means an optional JSON body.
+    /// documentation=}`. The content type is a media type or a list of media types; default: JSON. `true` means an
+    /// optional JSON body.
     fileprivate init?(option value: JSONValue, _ path: String) throws(NightjarError) {
         var choice = BodyChoice()
         switch value {

@@ -24,8 +24,8 @@ extension LimitSettings {
         },
     ])
 
-    /// Reads the option `rate_limit`. `true` follows the rate limit fields of responses. A table
-    /// `{requests=, per=, burst=}` sets a rate in addition.
+    /// Reads the option `rate_limit`. `true` follows the rate limit fields of responses. A table `{requests=, per=,
+    /// burst=}` also sets a rate.
     private mutating func readRate(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
         case .bool(let flag): (rate, adaptsToServer) = (nil, flag)

@@ -1,10 +1,13 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTesting
 
 // Mocks as JSON: `[route, ...]`, or `{routes = [route, ...], passthrough = false}`. Lua's `nightjar.mock`, the client
 // option `mock` and C's `nj_config_set_mock` accept this form.
 
 extension Mock {
+    /// Creates a mock from its JSON form.
+    ///
     /// - Throws: `decoding` if the text is not JSON; `invalid_argument` for an unknown name or a wrong type; `storage`
     ///   for a file that cannot be read.
     public convenience init(json: String) throws(NightjarError) {
@@ -15,7 +18,9 @@ extension Mock {
         self.init(try MockTable(option: value, path))
     }
 
-    /// - Parameter respond: Responds for routes whose response is `{function = NUMBER}`.
+    /// Creates a mock from its JSON form, with a responder.
+    ///
+    /// - Parameter respond: Called for routes whose response is `{function = NUMBER}`.
     public convenience init(
         json: UnsafeRawBufferPointer, respond: @escaping @Sendable (MockRequest) -> Void
     ) throws(NightjarError) {
@@ -213,15 +218,8 @@ extension MockFault {
             return
         }
         try MockFault.options.apply(value, at: path, to: &self)
-        if after != nil, isBeforeSending {
-            throw NightjarError(
-                .invalidArgument,
-                "option \(quoted(path)): \(quoted(kind.rawValue)) occurs before the body, so "
-                    + "after cannot be set")
-        }
+        if let invalidity { throw NightjarError(.invalidArgument, "option \(quoted(path)): \(invalidity)") }
     }
-
-    private var isBeforeSending: Bool { ![.timeout, .hang, .connectionLost, .malformed].contains(kind) }
 
     private static let options = OptionTable<MockFault>([
         Option(name: "kind") { value, path, fault throws(NightjarError) in fault.kind = try Kind(option: value, path) },
@@ -260,8 +258,8 @@ extension Headers {
 }
 
 extension JSONValue {
-    /// Reads `{name = expected, ...}`. An expected value is a string, a number or a list of them; true means any value,
-    /// and false means that the item must be absent.
+    /// Reads `{name = expected, ...}`. An expected value is a string, a number, or a list of strings and numbers. True
+    /// means any value, and false means that the item must be absent.
     fileprivate func wantedItems(_ path: String) throws(NightjarError) -> [(
         name: String, expected: RequestPattern.ExpectedValue
     )] {
@@ -286,7 +284,8 @@ extension JSONValue {
             return .values(texts)
         default:
             guard let text = itemText else {
-                throw .mismatch(path, expected: "a string, a number, a list of them, true or false", self)
+                throw .mismatch(
+                    path, expected: "a string, a number, a list of strings and numbers, true or false", self)
             }
             return .value(text)
         }

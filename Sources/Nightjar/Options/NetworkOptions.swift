@@ -2,7 +2,7 @@ import NightjarHTTP
 
 extension NetworkProfile {
     /// Reads a profile name, or `{profile=, latency=, jitter=, down=, up=, loss=, offline=, seed=}`. Explicit values
-    /// override those of the profile.
+    /// override the values of the profile.
     init(option value: JSONValue, _ path: String) throws(NightjarError) {
         self.init()
         guard case .object = value else {
@@ -14,6 +14,8 @@ extension NetworkProfile {
         try NetworkProfile.options.apply(value, at: path, to: &self)
     }
 
+    /// Creates the predefined profile of this name.
+    ///
     /// - Throws: `invalid_argument` for an unknown name.
     public init(_ name: String) throws(NightjarError) {
         self = try NetworkProfile.named(option: .string(name), "network")

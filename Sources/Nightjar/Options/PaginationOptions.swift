@@ -1,9 +1,9 @@
 import NightjarHTTP
 
 extension Pagination {
-    /// Reads the pagination options of Lua, C and endpoints: the name of a style, `true` to detect it, or `{style=,
-    /// items=, next=, key=, param=, size_param=, size=, first=, header=, request_header=, more=, total=, prefetch=,
-    /// max_pages=, max_items=, allow_origins=}`. Items, next, key, more and total are JSON Pointers (RFC 6901).
+    /// Reads the name of a style, `true` to detect the style, or a table `{style=, items=, next=, key=, param=,
+    /// size_param=, size=, first=, header=, request_header=, more=, total=, prefetch=, max_pages=, max_items=,
+    /// allow_origins=}`. Items, next, key, more and total are JSON Pointers (RFC 6901).
     ///
     /// - Throws: `invalid_argument` for an unknown name (with the nearest known name) or a wrong type.
     public init(options value: JSONValue) throws(NightjarError) { try self.init(value, "") }

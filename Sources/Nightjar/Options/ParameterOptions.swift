@@ -1,6 +1,7 @@
+import NightjarAPI
 import NightjarHTTP
 
-/// The options of an endpoint's parameter, which include JSON Schema keywords.
+/// The options of an endpoint's parameter, including JSON Schema keywords.
 struct ParameterChoice {
     private var place: Parameter.Place?
     private var isRequired: Bool?
@@ -64,7 +65,7 @@ struct ParameterChoice {
         return parameter
     }
 
-    /// JSON Schema 2020-12 keywords that are passed to the schema unchanged.
+    /// The keywords of JSON Schema 2020-12, and `nullable` of OpenAPI 3.0, that are passed to the schema unchanged.
     private static let schemaWords = [
         "type", "format", "enum", "const", "nullable", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
         "multipleOf", "minLength", "maxLength", "pattern", "items", "prefixItems", "contains", "minItems", "maxItems",

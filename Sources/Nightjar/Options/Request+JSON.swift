@@ -1,8 +1,8 @@
 import NightjarHTTP
 
 extension Request {
-    /// Applies the options of a JSON object; other settings are kept. The options of a call in Lua, except query,
-    /// headers and body, and C's `nj_request_merge_json` have this form.
+    /// Applies the options of a JSON object; other settings are kept. C's `nj_request_merge_json` and the options of a
+    /// call in Lua use this form. In Lua, query, headers and body are read separately.
     ///
     /// - Throws: `decoding` if the text is not JSON; `invalid_argument` for an unknown name or a wrong type. The
     ///   request is then unchanged.

@@ -34,7 +34,8 @@ extension RetryChanges {
 }
 
 extension Configuration {
-    /// Reads the retry options of a client: those of a call, and `{budget = {reserve=, successes_per_retry=}}`.
+    /// Reads the retry options of a client: the same as for a call, and in addition `{budget = {reserve=,
+    /// successes_per_retry=}}`.
     mutating func readRetry(_ value: JSONValue, _ path: String) throws(NightjarError) {
         var choice = ClientRetryChoice(budget: retryBudget)
         if case .object = value {

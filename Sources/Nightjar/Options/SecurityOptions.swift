@@ -3,14 +3,14 @@ import NightjarHTTP
 // The choice of credentials for a call of a client with several security schemes.
 
 extension SecurityRequirement {
-    /// Reads the name of a scheme, or a list of alternatives. An alternative is a name, or an object of scope lists by
-    /// scheme name. The schemes of one object are required together, as in OpenAPI.
+    /// Reads the name of a scheme, or a list of alternatives. An alternative is a scheme name, or an object that maps
+    /// scheme names to lists of scopes. The schemes of one object are required together, as in OpenAPI.
     static func read(_ value: JSONValue, _ path: String) throws(NightjarError) -> [SecurityRequirement] {
         if case .string(let name) = value { return [SecurityRequirement(name)] }
         // An empty Lua table can be an empty object or an empty list.
         guard value != .object([]) else { return [] }
         guard case .array(let elements) = value else {
-            throw .mismatch(path, expected: "the name of a security scheme or a list of them", value)
+            throw .mismatch(path, expected: "a security scheme name or a list of alternatives", value)
         }
         var ways: [SecurityRequirement] = []
         for (index, element) in elements.enumerated() {
@@ -25,7 +25,7 @@ extension SecurityRequirement {
                     way.schemes.append(Use(member.name, scopes: scopes))
                 }
                 ways.append(way)
-            default: throw .mismatch(path, expected: "a name, or a table of lists of scopes by name", element)
+            default: throw .mismatch(path, expected: "a scheme name, or a table of scope lists by scheme name", element)
             }
         }
         return ways
@@ -33,15 +33,16 @@ extension SecurityRequirement {
 }
 
 extension Request {
-    /// Reads the option `auth` of a call. `false` sends no credentials. A name or a list of names sends the credentials
-    /// of these schemes together.
+    /// Reads the option `auth` of a call. `false` sends no credentials. A scheme name or a list of scheme names sends
+    /// the credentials of these schemes.
     mutating func readAuth(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
         case .bool(let flag): (usesAuth, schemes) = (flag, [])
         case .string(let name): (usesAuth, schemes) = (true, [name])
         case .array: (usesAuth, schemes) = (true, try value.texts(path))
         default:
-            throw .mismatch(path, expected: "true, false, or the name of a security scheme or a list of them", value)
+            throw .mismatch(
+                path, expected: "true, false, a security scheme name or a list of security scheme names", value)
         }
     }
 }

@@ -1,8 +1,8 @@
 import NightjarHTTP
 import NightjarStorage
 
-/// The credential store: `"memory"`, `"file:PATH"`, `"sqlite:PATH"`, `"keyring:SERVICE"`, or a table `{file= | sqlite=
-/// | keyring=, account=, key_file= | key_env=}`.
+/// The option `store` of a login: `"memory"`, `"file:PATH"`, `"sqlite:PATH"`, `"keyring:SERVICE"`, or a table `{file= |
+/// sqlite= | keyring=, account=, key_file= | key_env=}`.
 struct StoreChoice {
     private enum Place {
         case memory
@@ -60,7 +60,7 @@ struct StoreChoice {
 
     /// Returns the credential store. Nil: the token is kept in the client's memory.
     ///
-    /// - Parameter standard: The default account, for stores that hold several logins.
+    /// - Parameter standard: The account, if the option `account` is not set. Used by stores that hold several logins.
     func open(account standard: String) throws(NightjarError) -> (any TokenStore)? {
         switch place {
         case .memory:

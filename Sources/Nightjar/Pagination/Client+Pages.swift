@@ -152,7 +152,7 @@ public struct ItemSequence<Item>: AsyncSequence, Sendable {
     }
 }
 
-/// The position of the next item within its page.
+/// The current page, and the index of the next item.
 struct ItemCursor {
     private var page: Page?
     private var index = 0

@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarAPI
 import NightjarHTTP
 
 /// One page of a list: the response, and the positions of the items in its body. Immutable: any thread may read it.
@@ -14,7 +15,7 @@ public final class Page: Sendable {
 
     /// The number of the page, starting at 1. Pages without items count.
     public var number: Int { loadedPage.number }
-    /// The number of items on this page, without those that were returned before.
+    /// The number of items on this page, without items that were returned before.
     public var count: Int { loadedPage.items.count }
     /// The byte ranges of the items in the response body.
     public var items: [Range<Int>] { loadedPage.items }
@@ -54,7 +55,7 @@ public final class Page: Sendable {
     /// is the position at the end of the page.
     ///
     /// Within a page, the position is a number of elements: the page is loaded again and these elements are skipped. If
-    /// the server has deleted items before the position, the same number of items is missed. If it has inserted items,
-    /// the same number is repeated. This cannot happen for a position at the end of a page.
+    /// the server has deleted n items of the page before the position, n items are missed. If the server has inserted n
+    /// items there, n items are repeated. A position at the end of a page is that of the next page.
     public func state(consumed: Int) -> String { loadedPage.state(consumed: consumed) }
 }

@@ -1,18 +1,19 @@
 import NIOCore
+import NightjarAPI
 import NightjarHTTP
 import Synchronization
 
 /// Carries out the actions of a ``PageTraversal``: loads pages, waits if the server requests it, and delivers results.
 ///
-/// Members other than `submit` and the members for any thread are used on the client's loop only.
+/// Members are used on the client's loop only, except those marked "Any thread".
 final class PageLoader: @unchecked Sendable {
     private let client: Client
     private let loop: ClientLoop
     private let request: Request
     private let timeout: Duration?
-    /// Sends the requests of pages in place of the client, or nil.
+    /// Sends the requests instead of the client; nil: the client sends them.
     private let sender: (any RequestSender)?
-    /// The position after the last page returned, and how the list was detected. Any thread.
+    /// The position after the last page returned, and how the pagination was detected. Any thread.
     private let snapshot: Mutex<Snapshot>
 
     private struct Snapshot: Sendable {
@@ -28,13 +29,13 @@ final class PageLoader: @unchecked Sendable {
     private var abandon: (@Sendable () -> Void)?
     /// The queue for the client's callbacks during loads (hooks, token providers); nil: the loop.
     private var callbacks: CompletionQueue?
-    /// The number of the load or wait in flight. Results of earlier ones are ignored.
+    /// The number of the load or wait in flight. Results of earlier loads and waits are ignored.
     private var generation = 0
     private var deadline: NIODeadline?
     private var isPastDeadline = false
     /// The number of traversals started so far. Timeouts and pending results belong to one traversal.
     private var traversals = 0
-    /// The total time for which the page in flight was delayed at the server's request.
+    /// The total wait that the server has requested for the page in flight.
     private var waited = Duration.zero
     /// The error of the caller's last ``Paginator/setNext(_:)``, or nil.
     private var decisionError: NightjarError?
@@ -71,7 +72,7 @@ final class PageLoader: @unchecked Sendable {
         loop.submit(.run { body(self) })
     }
 
-    /// - Throws: `forked`; `closed` if the queue is closed. The request is then never completed.
+    /// - Throws: `forked`; `closed` if the queue is closed. The waiter is then never completed.
     func begin(_ waiter: PageWaiter) throws(NightjarError) {
         guard !Fork.hasForked(since: client.forkGeneration) else { throw Client.forked }
         if let queue = waiter.queue, !queue.register(waiter) { throw NightjarError(.closed, "the queue is closed") }
@@ -102,7 +103,7 @@ final class PageLoader: @unchecked Sendable {
         waiter.complete(.failure(PageLoader.cancelled))
     }
 
-    /// Ends the load in flight. All waiting requests fail. The position is kept.
+    /// Ends the load in flight. All waiters fail. The position is kept.
     func cancel(_ error: NightjarError = PageLoader.cancelled) {
         let waiting = waiters
         waiters = []
@@ -163,7 +164,7 @@ final class PageLoader: @unchecked Sendable {
 
     private func next() -> PageWaiter? { waiters.isEmpty ? nil : waiters.removeFirst() }
 
-    /// Responses of pages that are still to be returned, by page number.
+    /// Responses whose pages have not been returned yet, by page number.
     private var arrived: [Int: Response] = [:]
 
     // MARK: Loading
@@ -194,7 +195,7 @@ final class PageLoader: @unchecked Sendable {
         } catch {
             // Submitted, so that the failure is not handled inside the function that started the load.
             guard !submit({ $0.loaded(.failure(error), of: target, current) }), !loop.isClosing else { return }
-            // The client is closing, but the loop has not handled that yet.
+            // The client is being closed, but the loop has not handled the close message yet.
             loop.addCloseListener(self) { [weak self] in self?.cancel(PageLoader.closed) }
         }
     }
@@ -214,7 +215,7 @@ final class PageLoader: @unchecked Sendable {
             snapshot.withLock { $0.explanation = explanation }
             perform(actions)
             if !traversal.holds(place) { arrived[place] = nil }
-            // Pages for other waiters are no longer loaded.
+            // A closing client loads no pages for other waiters.
             if loop.isClosing { cancel(PageLoader.closed) }
         case .failure(let error):
             guard !loop.isClosing else { return cancel(error) }
@@ -252,7 +253,7 @@ final class PageLoader: @unchecked Sendable {
     // MARK: Waiting
 
     /// Returns the wait that the server requested for the page, beyond the client's own retries. Nil if the response
-    /// requested none, or if the wait would be too long.
+    /// requested no wait, or if the wait would be too long.
     private func pause(after error: NightjarError) -> Duration? {
         guard request.respectsRetryAfter ?? client.respectsRetryAfter,
             error.kind == .rateLimited || error.status == 503, let requested = error.retryAfter

@@ -22,7 +22,7 @@ final class PageWaiter: Cancellable {
     /// Ends the wait with `cancelled`. Has no effect if the result has been delivered or `cancel` was called before.
     func cancel() {
         guard !wasCancelled.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        // If the loop rejects the message because the client is closed, the result is delivered by this thread.
+        // If the loop rejects the message because the client is closed, this thread completes the wait.
         if !loader.submit({ $0.withdraw(self) }) { complete(.failure(PageLoader.cancelled)) }
     }
 
@@ -45,7 +45,7 @@ final class PageWaiter: Cancellable {
         queue.post(&events)
     }
 
-    /// Delivers the result on this thread, because neither the queue nor the loop can.
+    /// Delivers the result on this thread, because the queue and the loop cannot deliver it.
     func completeInline(_ error: NightjarError) {
         guard !isDone.exchange(true, ordering: .acquiringAndReleasing) else { return }
         queue?.forget(self)

@@ -3,8 +3,8 @@ import NightjarHTTP
 /// Reads a list page by page on demand, and loads following pages in advance.
 ///
 /// Any thread may use a paginator. One load runs at a time. A page that fails is loaded again when the next page is
-/// requested, and the list continues with this page. If the server requests a delay (429 or 503 with Retry-After)
-/// beyond the client's retries, the paginator waits within `timeout`, or for up to an hour if there is no timeout.
+/// requested, and the list continues with this page. A server may request a delay (429 or 503 with Retry-After) beyond
+/// the client's retries. The paginator then waits within `timeout`, or for up to an hour if there is no timeout.
 /// Releasing the paginator cancels the load in flight.
 public final class Paginator: Sendable {
     private let loader: PageLoader
@@ -13,13 +13,15 @@ public final class Paginator: Sendable {
     /// Whether the paginator belongs to the parent of this forked process.
     package var isOfParent: Bool { client.isOfParent }
 
+    /// Creates a paginator without sending a request.
+    ///
     /// - Parameters:
     ///   - request: The request for the first page; its options apply to each page. Nothing is sent before the first
     ///     page is requested.
     ///   - state: The position to resume from, from ``state`` or ``Page/state(consumed:)`` of a paginator with the same
     ///     request and options.
-    ///   - timeout: The timeout of the whole list, from the first requested page. It includes the program's own time
-    ///     between pages. Nil: only each call has a timeout.
+    ///   - timeout: The timeout of the whole list, from the first requested page. The time that the program spends
+    ///     between pages also counts. Nil: only each call has a timeout.
     /// - Throws: `invalid_argument` for invalid options and for the state of another list; `invalid_url` or
     ///   `invalid_request` for an invalid request.
     public convenience init(
@@ -29,7 +31,7 @@ public final class Paginator: Sendable {
         try self.init(client, request, pagination, resuming: state, timeout: timeout, sender: nil)
     }
 
-    /// - Parameter sender: Sends the requests of pages in place of the client, or nil.
+    /// - Parameter sender: Sends the requests instead of the client; nil: the client sends them.
     package init(
         _ client: Client, _ request: Request, _ pagination: Pagination, resuming state: String?, timeout: Duration?,
         sender: (any RequestSender)?
@@ -43,9 +45,9 @@ public final class Paginator: Sendable {
     /// Requests the next page. Requests are completed in order. A page may have no items.
     ///
     /// - Parameters:
-    ///   - queue: Where `finished` runs, inside its poll. Nil: on the client's loop thread, where it must not block. If
-    ///     neither runs any more (a forked process, a closed queue or client), it runs on this thread before this
-    ///     method returns.
+    ///   - queue: The queue in whose `poll` `finished` runs. Nil: `finished` runs on the client's loop thread and must
+    ///     not block. In three cases, `finished` runs on this thread before this method returns: in a forked child; if
+    ///     the queue is closed; if `queue` is nil and the client is closed.
     ///   - finished: Called once, with nil after the last page.
     public func nextPage(
         on queue: CompletionQueue?, _ finished: @escaping @Sendable (Result<Page?, NightjarError>) -> Void
@@ -66,12 +68,14 @@ public final class Paginator: Sendable {
         do throws(NightjarError) { try loader.begin(waiter) } catch { waiter.completeInline(error) }
     }
 
-    /// Returns the next page and blocks the thread; nil after the last page.
+    /// Blocks the thread and returns the next page, or nil after the last page.
     ///
     /// - Throws: `reentrant` on the client's own thread.
     public func nextPageBlocking() throws(NightjarError) -> Page? { try nextPageBlocking(on: CompletionQueue()) }
 
-    /// - Parameter queue: A queue used only by this thread. It is polled while the thread waits.
+    /// Like ``nextPageBlocking()``, with an existing queue.
+    ///
+    /// - Parameter queue: A queue used only by this thread, which polls the queue while it waits.
     public func nextPageBlocking(on queue: CompletionQueue) throws(NightjarError) -> Page? {
         try client.checkMayWait()
         let outcome = Outcome()
@@ -99,18 +103,18 @@ public final class Paginator: Sendable {
     /// waits until the queue is polled. Nil, the default: hooks and token providers run on the loop.
     public func deliverCallbacks(on queue: CompletionQueue?) { loader.submit { $0.deliverCallbacks(on: queue) } }
 
-    /// Sets the next page for the style `custom`. An error is thrown when the next page is requested.
+    /// Sets the next page for the style `custom`. If `next` is invalid, the next request for a page fails.
     public func setNext(_ next: NextPage) { loader.submit { $0.setNext(next) } }
 
-    /// Restarts with the first page. Detected settings and prefetched pages are discarded. Pending requests get the
-    /// first page.
+    /// Restarts with the first page. Detected settings and prefetched pages are discarded. Pending requests continue
+    /// with the first page.
     public func refresh() { loader.submit { $0.refresh() } }
 
     /// Cancels the load in flight. Pending requests fail with `cancelled`. The position is kept: a later request loads
     /// the same page again.
     public func cancel() { loader.submit { $0.cancel() } }
 
-    /// The position after the last page returned, as a text for a later run. It contains no secrets.
+    /// The position after the last page returned, as a text without secrets for a later run.
     public var state: String { loader.state }
 
     /// How the list's pagination was detected, as one sentence. Empty if nothing was detected, and before the first

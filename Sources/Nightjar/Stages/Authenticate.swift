@@ -20,7 +20,9 @@ final class Authenticate: Stage, @unchecked Sendable {
         else { return .proceed }
         // A cached response may be sufficient even if no new token can be obtained. If the request is sent to the
         // server, the server rejects the expired token.
-        if call.options.cache?.ignoresAge == true, !manager.concerns(call), let verdict = manager.attachHeld(call) {
+        if call.options.cache?.ignoresAge == true, !manager.concerns(call),
+            let verdict = manager.attachCurrentToken(call)
+        {
             return verdict
         }
         return manager.requestToken(call)
@@ -40,7 +42,7 @@ final class Authenticate: Stage, @unchecked Sendable {
         return verdict
     }
 
-    /// Handles a 401 response whose body failed like a complete one, because the rest of its body is not needed.
+    /// Treats a 401 response as complete if its body failed, because the rest of the body is not needed.
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict { refused(call) ?? .proceed }
 
     private func refused(_ call: Call) -> Verdict? {

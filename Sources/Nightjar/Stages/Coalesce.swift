@@ -1,19 +1,19 @@
 import NIOCore
 import NightjarHTTP
 
-/// Lets identical concurrent calls share one exchange and one body in memory. It is not a cache: completed responses
-/// are forgotten.
+/// Lets identical concurrent calls share one exchange and one body in memory. This stage is not a cache: completed
+/// responses are not kept.
 ///
 /// Calls are identical if they are safe, have no body, have byte-identical heads including credentials, and have
-/// equivalent options. The exchange is an internal call that belongs to none of them: a call can leave at any time, and
-/// the last one to leave cancels the exchange.
+/// equivalent options. The exchange is an internal call. A waiting call can leave at any time, and the last call that
+/// leaves cancels the exchange.
 ///
 /// No further calls join an exchange
 /// - after one of its calls has timed out, because the server may never respond;
-/// - after a write to its origin has ended, or after the writer has received the head of its response: the response of
-///   the exchange may show the state before that write. RFC 9111 section 4.4 invalidates stored responses for the same
-///   reason but names single URLs. A write to a member also changes its collection, and another exchange costs little,
-///   so the rule applies to all exchanges of the origin.
+/// - after a write to its origin has ended, or after the response head of the write has been delivered. The response of
+///   the exchange may show the state before the write. RFC 9111 section 4.4 invalidates stored responses of single URLs
+///   for the same reason. This stage retires all exchanges of the origin, because a write to a member also changes its
+///   collection, and another exchange costs little.
 final class Coalesce: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .expired, .ended] }
     private let sessions: TokenSessions
@@ -25,7 +25,7 @@ final class Coalesce: Stage, @unchecked Sendable {
     private struct Key: Hashable {
         let request: PreparedRequest
         let options: CallOptions
-        /// The login and its generation, because the token is not yet in the head.
+        /// The generation of the login, because the request does not carry the token yet.
         let login: UInt64
 
         static func == (a: Key, b: Key) -> Bool {
@@ -66,7 +66,7 @@ final class Coalesce: Stage, @unchecked Sendable {
         }
     }
 
-    /// The place of one call among those that wait for an exchange.
+    /// The place of one call in the list of calls that wait for an exchange.
     private final class Place: CallState {
         let shared: Shared
         let index: Int
@@ -115,8 +115,8 @@ final class Coalesce: Stage, @unchecked Sendable {
         if let exchange = shared.exchange { sessions[call.options.login]?.joined(call, exchange) }
     }
 
-    /// Retires exchanges when a caller receives the head of its write's response before the body: the caller may then
-    /// already read the state that it has written.
+    /// Retires exchanges when the response head of a write is delivered before the body. From then on, the caller may
+    /// read the state that it has written.
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
         if !exchanges.isEmpty, !call.task.handlers.isForCompleteResponses { retireBefore(call) }
         return .proceed
@@ -184,7 +184,7 @@ final class Coalesce: Stage, @unchecked Sendable {
         case .failure(let error): verdict = .fail(error)
         }
         for index in waiters.indices {
-            // Moved out, so that each call is released after its turn and not after the last one.
+            // Moved out, so that each call is released directly after it has been resumed.
             guard let waiter = waiters[index].take() else { continue }
             waiter.states[places] = nil
             waiter.sharedExchange = nil
@@ -214,7 +214,7 @@ extension CallOptions {
             && other.insertion == nil
             && timeouts.connect == other.timeouts.connect && timeouts.idle == other.timeouts.idle
             && respectsRetryAfter == other.respectsRetryAfter
-            // One call may accept a status that another one retries.
+            // One call may accept a status that another call retries.
             && expectedStatuses == other.expectedStatuses && confinement === other.confinement
     }
 }

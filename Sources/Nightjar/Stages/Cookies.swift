@@ -2,8 +2,8 @@ import NightjarHTTP
 
 /// Stores and sends cookies (RFC 6265bis), separately for each redirect.
 ///
-/// A call whose caller sets the Cookie field is not changed and stores no cookies. Cookies of the request itself, of an
-/// endpoint or an API key, are sent in addition to the jar's.
+/// If the caller sets the Cookie field, the call is not changed and stores no cookies. Cookies that an endpoint or an
+/// API key adds to the request are sent in addition to those of the jar.
 final class Cookies: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming] }
     private let storage: CookieStorage
@@ -27,7 +27,7 @@ final class Cookies: Stage, @unchecked Sendable {
     }
 
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
-        // Cookies of a cached response were stored when it was received.
+        // Cookies of a cached response were stored when the response was received.
         guard call.usesCookies, !call.isReplaying, head.headers.firstIndex(of: "Set-Cookie") != nil else {
             return .proceed
         }

@@ -1,7 +1,7 @@
 import NIOCore
 import NightjarHTTP
 
-/// The timeouts of a call: total for all attempts, idle while data should move.
+/// Starts the timeouts of a call: total for all attempts, idle while the call waits for the server.
 final class Deadline: Stage, @unchecked Sendable {
     override var hooks: StageHooks { .outgoing }
 

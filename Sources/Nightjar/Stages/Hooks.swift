@@ -1,7 +1,6 @@
 import NightjarHTTP
 
-/// Runs the program's hooks before and after each call. The hook that runs before the call may change or reject the
-/// request.
+/// Runs the program's hooks before and after each call. The hook before the call may change or reject the request.
 final class Hooks: Stage, @unchecked Sendable {
     override var hooks: StageHooks {
         var hooks: StageHooks = []

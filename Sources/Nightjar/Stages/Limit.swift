@@ -6,7 +6,7 @@ import NightjarHTTP
 /// `LimitGate`. A pause that a response requests (429 or 503 with Retry-After) holds back the calls of the origin or of
 /// the resource: see ``PauseScope``.
 ///
-/// Without limits and without requested pauses there is no gate, and the stage costs nothing.
+/// Without limits and requested pauses, there is no gate, and the stage costs almost nothing.
 final class Limit: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .responded, .failed, .abandoned, .expired, .ended] }
     private let progressKey = CallStateKey<Progress>()
@@ -15,16 +15,16 @@ final class Limit: Stage, @unchecked Sendable {
     private let longestWait: Duration
     /// The calls for resources whose servers requested a pause.
     private let pauses: PausedCalls
-    /// Whether no limits are configured. Gates may exist all the same, for servers that requested a pause.
+    /// Whether no limits are configured. Even then, gates exist for servers that requested a pause.
     private let isUnlimited: Bool
     private var gates: [Scope: Gate] = [:]
     /// The last used gate. Most calls of a client go to one origin.
     private var last: Gate?
-    /// The number of gates at which unused ones are removed next.
+    /// The number of gates at which unused gates are removed next.
     private var nextSweep = Limit.gateLowWatermark
     private var lastID: LimitGate.ID = 0
 
-    /// - Parameter longestWait: Calls that would have to wait longer, as requested by a server, fail at once.
+    /// - Parameter longestWait: If a server requests a longer pause, calls fail at once.
     init(_ settings: LimitSettings, groups: ExactDictionary<LimitSettings>, longestWait: Duration) {
         self.settings = settings
         self.groups = groups
@@ -51,12 +51,12 @@ final class Limit: Stage, @unchecked Sendable {
         let origin: Origin?
         var machine: LimitGate
         var waiting: [LimitGate.ID: Call] = [:]
-        /// Releases that are still to be carried out.
+        /// Releases that have not been carried out yet.
         var due = Deque<LimitGate.Release>()
         var isReleasing = false
         /// When the gate's timer fires.
         var alarm: UInt64?
-        /// Whether the gate exists only because a server requested a pause.
+        /// Whether the gate has no limits and exists only for a pause that a server requested.
         let isForServer: Bool
 
         init(_ scope: Scope, _ settings: LimitGate.Settings, isForServer: Bool) {
@@ -83,7 +83,7 @@ final class Limit: Stage, @unchecked Sendable {
             self.id = id
         }
 
-        /// The result for the circuit breaker if the exchange is not read to its end.
+        /// The result for the circuit breaker if the response is not read to its end.
         var ending: CircuitBreaker.Ending {
             hasTimedOut ? .failed : status.map(Limit.ending) ?? .inconclusive
         }
@@ -188,7 +188,7 @@ final class Limit: Stage, @unchecked Sendable {
             perform(releases, gate, call.loop)
         } else {
             gate.waiting[progress.id] = nil
-            perform(gate.machine.refreshFailed(progress.id, now: now), gate, call.loop)
+            perform(gate.machine.removeWaiter(progress.id, now: now), gate, call.loop)
         }
         // A gate that exists only for a requested pause is not needed after the pause.
         if gate.isForServer, gate.machine.isIdle(now: now) { forget(gate) }
@@ -200,7 +200,7 @@ final class Limit: Stage, @unchecked Sendable {
         call.options.limitGroup.map { .group(ExactText($0)) } ?? .origin(call.request.origin)
     }
 
-    /// Returns the gate of a call. Nil if the call has no limits and its server requested no pause.
+    /// Returns the gate of a call. Nil if the call has no limits and its origin is not paused.
     private func gate(for call: Call) -> Gate? {
         if let last, call.options.limitGroup == nil, last.origin == call.request.origin { return last }
         let scope = scope(of: call)
@@ -225,11 +225,11 @@ final class Limit: Stage, @unchecked Sendable {
         }
     }
 
-    /// Removes the gates whose state equals that of new ones.
+    /// Removes idle gates, which have the same state as new gates.
     private func sweep() {
         let now = NIODeadline.now().uptimeNanoseconds
         for gate in gates.values where gate.machine.isIdle(now: now) { forget(gate) }
-        // If too many gates have long pauses, those without calls are removed. Their pauses are then forgotten.
+        // If too many gates have long pauses, the gates without calls are removed. Their pauses are then forgotten.
         if gates.count >= Limit.maximumGates {
             for gate in gates.values where gate.machine.inFlight == 0 && gate.machine.queued == 0 { forget(gate) }
         }
@@ -281,10 +281,10 @@ final class Limit: Stage, @unchecked Sendable {
         let now = loop.clock.now.uptimeNanoseconds
         let wait = Duration.nanoseconds(Int64(clamping: deadline > now ? deadline - now : 0))
         let scope = gate.scope
-        loop.after(wait) { [self] in rang(scope, deadline, loop) }
+        loop.after(wait) { [self] in timerFired(scope, deadline, loop) }
     }
 
-    private func rang(_ scope: Scope, _ deadline: UInt64, _ loop: ClientLoop) {
+    private func timerFired(_ scope: Scope, _ deadline: UInt64, _ loop: ClientLoop) {
         guard let gate = gates[scope], gate.alarm == deadline else { return }
         gate.alarm = nil
         perform(gate.machine.timerFired(now: loop.clock.now.uptimeNanoseconds), gate, loop)
@@ -302,7 +302,7 @@ final class Limit: Stage, @unchecked Sendable {
         }.sorted { $0.name < $1.name } + pauses.states(now: now)
     }
 
-    /// The number of gates below which unused ones are not removed.
+    /// The number of gates below which unused gates are not removed.
     private static let gateLowWatermark = 256
     private static let maximumGates = 4096
 }
@@ -318,12 +318,12 @@ extension LimitGate {
     }
 }
 
-extension LimitGate.Hold {
+extension LimitGate.BlockingLimit {
     fileprivate var name: String {
         switch self {
         case .concurrency: "the concurrency limit"
-        case .rate(.ownRate): "the rate limit"
-        case .rate(.serverCount): "the server's rate limit"
+        case .rate(.configuredRate): "the rate limit"
+        case .rate(.serverQuota): "the server's rate limit"
         case .rate(.serverPause): "the pause requested by the server (Retry-After)"
         case .probe: "the probe of the circuit"
         }

@@ -4,7 +4,7 @@ import NightjarHTTP
 public struct LimitSettings: Sendable, Equatable {
     /// Nil: unlimited.
     public var rate: RateLimiter.Rate?
-    /// Whether the rate limit fields of responses delay calls before the server rejects any. Retry-After does not
+    /// Whether the rate limit fields of responses delay calls before the server rejects a call. Retry-After does not
     /// depend on this setting.
     public var adaptsToServer = false
     /// The maximum number of concurrent exchanges. Nil: limited by the number of connections.

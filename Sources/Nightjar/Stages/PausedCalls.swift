@@ -32,7 +32,7 @@ final class PausedCalls: @unchecked Sendable {
     }
 
     /// - Parameters:
-    ///   - longestWait: Calls that would have to wait longer fail at once.
+    ///   - longestWait: If a pause lasts longer, calls fail at once.
     ///   - maximumCount: The maximum number of calls that wait for one resource. Further calls fail at once.
     init(longestWait: Duration, maximumCount: Int) {
         self.longestWait = longestWait
@@ -73,7 +73,7 @@ final class PausedCalls: @unchecked Sendable {
         return .wait
     }
 
-    /// Called when a call has ended or another of its attempts begins.
+    /// Called when a call has ended or begins another attempt.
     func leave(_ call: Call) {
         guard let place = call.states[places].take() else { return }
         _ = remove(place.resource, place.id)
@@ -101,7 +101,7 @@ final class PausedCalls: @unchecked Sendable {
 
     private func release(_ held: Held) {
         let call = held.call
-        // The call may have left because of calls resumed before it.
+        // A call that was resumed before may have ended this call.
         guard call.states[places]?.id == held.id else { return }
         call.states[places] = nil
         let wait = Duration.nanoseconds((call.loop.clock.now - held.since).nanoseconds)

@@ -1,11 +1,11 @@
 import NIOCore
 import NightjarHTTP
 
-/// Follows redirects (RFC 9110 section 15.4). `RedirectPolicy` decides the next request and its fields; the caller
-/// decides if ``TaskHandlers/redirect`` is set.
+/// Follows redirects (RFC 9110 section 15.4). `RedirectPolicy` proposes the next request. If ``TaskHandlers/redirect``
+/// is set, the caller decides whether this request is sent.
 ///
-/// The body of a redirect response is read if it is short, so that the connection can be reused, and whenever the
-/// caller decides about the redirect.
+/// The body of a redirect response is read if the body is short, so that the connection can be reused. The body is also
+/// read if the caller decides about the redirect.
 final class Redirect: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.incoming, .responded, .failed] }
     private let states = CallStateKey<Progress>()
@@ -18,7 +18,7 @@ final class Redirect: Stage, @unchecked Sendable {
     /// - Parameters:
     ///   - keepsCookies: Whether the client has a cookie jar; see ``RedirectSettings/keepsCookies``.
     ///   - longestWait: See ``RedirectSettings/longestWait``.
-    ///   - sensitive: Names of fields that are sent to no other origin.
+    ///   - sensitive: Names of fields that are never sent to another origin.
     ///   - forwarded: The fields that are also sent to another origin.
     init(
         _ settings: RedirectSettings, keepsCookies: Bool, longestWait: Duration, sensitive: [String],
@@ -42,7 +42,7 @@ final class Redirect: Stage, @unchecked Sendable {
 
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
         let known = call.states[states]
-        // The previous attempt may have failed after it received a head.
+        // The previous attempt may have failed after it received the head of a redirect response.
         known?.proposed = nil
         guard 301...308 ~= head.status else { return .proceed }
         let progress = known ?? begin(call)
@@ -76,7 +76,7 @@ final class Redirect: Stage, @unchecked Sendable {
         return requestDecision(proposed, progress, response, call)
     }
 
-    /// Handles a redirect response whose body failed like a complete one, because the rest of its body is not needed.
+    /// Treats a redirect response as complete if its body failed, because the rest of the body is not needed.
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict {
         guard let progress = call.states[states], error.kind == .connectionLost || error.kind == .protocol,
             let proposed = progress.proposed.take()
@@ -115,7 +115,7 @@ final class Redirect: Stage, @unchecked Sendable {
         case .stop:
             progress.policy.declined()
             call.redirects = progress.policy.history
-            // Without a complete response, the failure is passed on.
+            // If the response is not complete, its failure is passed to the stages above.
             return response.map { .respond(call.settle($0)) } ?? .proceed
         case .refuse(let message):
             let why = message.map { ": \($0)" } ?? ""
@@ -156,7 +156,7 @@ final class Redirect: Stage, @unchecked Sendable {
             phase: .total, requestMayHaveBeenProcessed: true, retryAfter: proposed.wait)
     }
 
-    /// The maximum number of body bytes that are read to reuse the connection. Opening a connection costs less than
-    /// reading more.
+    /// The maximum number of body bytes that are read to reuse the connection. Reading more costs more than opening a
+    /// connection.
     private static let largestDrained = 64 * 1024
 }

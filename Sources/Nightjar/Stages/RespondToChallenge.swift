@@ -1,8 +1,8 @@
 import NightjarCrypto
 import NightjarHTTP
 
-/// Responds to Digest challenges of the client's origin (RFC 7616), as computed by `DigestAuthentication`. A known
-/// nonce is sent preemptively, so that only the first call is sent twice.
+/// Responds to Digest challenges of the client's origin (RFC 7616), as computed by `DigestAuthentication`. Later
+/// requests use the known nonce without a challenge, so usually only the first call is sent twice.
 final class RespondToChallenge: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .responded, .failed] }
     private let states = CallStateKey<Progress>()
@@ -76,7 +76,7 @@ final class RespondToChallenge: Stage, @unchecked Sendable {
         }
     }
 
-    /// Handles a 401 response whose body failed like a complete one, because the rest of its body is not needed.
+    /// Treats a 401 response as complete if its body failed, because the rest of the body is not needed.
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict { refused(call) ?? .proceed }
 
     private func refused(_ call: Call) -> Verdict? {

@@ -3,7 +3,7 @@ import NightjarHTTP
 
 /// Retries transient failures, as decided by `RetryPolicy`, or by the caller if ``TaskHandlers/retry`` is set.
 ///
-/// Only attempts that were sent are retried. A rejection by a stage below is a decision and not a failure.
+/// Only attempts that reached the transport are retried. A rejection by a stage below is final.
 final class Retry: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.responded, .failed, .ended] }
     private let states = CallStateKey<Progress>()
@@ -48,7 +48,7 @@ final class Retry: Stage, @unchecked Sendable {
         return evaluate(error, .init(error), call)
     }
 
-    /// Refunds a charged retry that has not started: the call may end while its caller decides or before the retry
+    /// Refunds a charged retry that has not started. The call may end while its caller decides or before the retry
     /// begins.
     override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
         guard let progress = call.states[states], progress.isPending, call.attempts == progress.evaluated else {
@@ -80,7 +80,7 @@ final class Retry: Stage, @unchecked Sendable {
         let failedAttempt = FailedAttempt(
             error: error.of(call.request, attempts: call.attempts), attempt: call.attempts, verdict: verdict)
         call.wasRejectedByLimit = !outcome.mayHaveBeenProcessed
-        // A partly delivered response is never followed by another one, regardless of the caller's decision.
+        // A partly delivered response is never followed by another response, regardless of the caller's decision.
         guard let handler = call.task.handlers.retry, !call.responseWasDelivered else {
             return act(failedAttempt, .asDecided, call)
         }
@@ -119,14 +119,15 @@ final class Retry: Stage, @unchecked Sendable {
         case (.stop, .again):
             call.decide(.notRetried(cause: cause, because: "not retried: the retry callback rejected the retry"))
         case (.asDecided, .stop(let reason)), (.stop, .stop(let reason)), (.later, .stop(let reason)):
-            // A failure that is not transient needs no explanation.
+            // No decision is recorded for a failure that is not transient.
             if reason != .notTransient { call.decide(.notRetried(cause: cause, because: reason.description)) }
         case (.later, .again): return .wait
         }
         return .proceed
     }
 
-    /// A sandboxed script cannot retry a call that its host's client would not retry, nor retry it sooner.
+    /// A sandboxed script cannot force a retry that the client has rejected, and cannot retry sooner than the client
+    /// has decided.
     private func bounded(_ action: RetryAction, _ failedAttempt: FailedAttempt, _ call: Call) -> RetryAction {
         guard case .again(let wait) = action, call.options.confinement?.isSandbox == true else { return action }
         guard case .again(let decided) = failedAttempt.verdict else { return .asDecided }

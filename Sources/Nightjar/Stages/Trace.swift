@@ -2,7 +2,8 @@ import NIOCore
 import NightjarHTTP
 import Synchronization
 
-/// Reports calls and exchanges to observers. It is the lowest stage, so it sees what is sent and received.
+/// Reports calls and exchanges to observers. This stage is the lowest, so that it reports requests as sent and
+/// responses as received.
 final class Trace: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .responded, .failed, .ended] }
     private let states = CallStateKey<Progress>()
@@ -54,7 +55,9 @@ final class Trace: Stage, @unchecked Sendable {
         if case .failure(let failure) = result { error = failure }
         end(progress, call, error: error)
         // Each call that shares an exchange reports its own end.
-        if call.branchedFrom == nil { emit(.ended(progress.report, result), call) }
+        if call.branchedFrom == nil {
+            emit(.ended(progress.report, call.fetchesTokens ? result.map(\.withoutBody) : result), call)
+        }
     }
 
     private func progress(of call: Call) -> Progress {
@@ -99,7 +102,7 @@ extension ExchangeReport.Phases {
             return
         }
         let opening = [timing.dns, timing.connect, timing.tls].reduce(Duration.zero) { $0 + ($1 ?? .zero) }
-        // A connection that was opened for another call may have started before this exchange.
+        // The connection may have been opened for another call, before this exchange began.
         if opening <= sent - start { (dns, connect, tls) = (timing.dns, timing.connect, timing.tls) }
         blocked = sent - start - (dns ?? .zero) - (connect ?? .zero) - (tls ?? .zero)
         guard let head = timing.firstByte, head >= sent else {
@@ -112,6 +115,6 @@ extension ExchangeReport.Phases {
 }
 
 extension Call {
-    /// Whether this is an internal call for a token. Its request and response are secret as a whole.
+    /// Whether this is a token request, which is reported without bodies.
     fileprivate var fetchesTokens: Bool { isInner && branchedFrom == nil }
 }

@@ -1,10 +1,11 @@
+import NightjarAPI
 import NightjarHTTP
 
-/// Decides for every response whether its status is a success or an error, and validates its body
-/// against the caller's schema and the endpoint's description. Large bodies are validated on a worker thread.
+/// Decides whether the status of a response is a success or an error. Validates the body against the caller's schema
+/// and the endpoint's description. Large bodies are validated on a worker thread.
 final class Validate: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.incoming, .responded] }
-    /// The setting for calls whose endpoint has none.
+    /// The setting for endpoints that do not have their own.
     private let validation: ResponseValidation
     /// The deprecated endpoints that have been logged.
     private var warned: Set<String> = []
@@ -12,7 +13,7 @@ final class Validate: Stage, @unchecked Sendable {
     init(_ validation: ResponseValidation) { self.validation = validation }
 
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
-        // The body of an error belongs to the error, even if the caller streams.
+        // The body of an error response is collected for the error, even if the caller streams.
         if !call.options.expectedStatuses.expects(head.status) { call.collectsBody = true }
         return .proceed
     }
@@ -55,7 +56,7 @@ final class Validate: Stage, @unchecked Sendable {
             call.decide(.mismatched(problem: error.message))
             call.note(.warning, "\(call.request.method) \(call.request.url.redacted): \(error.message)")
         }
-        return problems.wanted.map(Verdict.fail) ?? .proceed
+        return problems.requested.map(Verdict.fail) ?? .proceed
     }
 
     /// Logs a warning once for each endpoint.
@@ -66,6 +67,6 @@ final class Validate: Stage, @unchecked Sendable {
         call.note(.warning, "endpoint \(quoted(contract.endpoint)) is deprecated")
     }
 
-    /// The maximum number of remembered names, more than any known API has deprecated endpoints.
+    /// The maximum number of warnings. No known API has as many deprecated endpoints.
     private static let maximumWarnings = 10_000
 }

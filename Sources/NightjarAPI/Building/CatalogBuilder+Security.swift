@@ -7,13 +7,13 @@ extension CatalogBuilder {
     /// - Throws: `too_large` if the API has more than ``maximumParts`` parts.
     mutating func security(_ security: DocumentPlace?) throws(NightjarError) -> [SecurityRequirement]? {
         guard let security, security.node.isArray else { return nil }
-        if let ways = securityLists[security.key] { return ways }
-        var ways: [SecurityRequirement] = []
-        for way in security.node.elements.prefix(CatalogBuilder.maximumWays) {
+        if let alternatives = securityLists[security.key] { return alternatives }
+        var alternatives: [SecurityRequirement] = []
+        for alternative in security.node.elements.prefix(CatalogBuilder.maximumAlternatives) {
             var requirement = SecurityRequirement()
-            for (key, scopes) in way.members {
+            for (key, scopes) in alternative.members {
                 try countPart()
-                let place = DocumentPlace(document: security.document, node: way)
+                let place = DocumentPlace(document: security.document, node: alternative)
                 var use = SecurityRequirement.Use(texts.name(key, of: place))
                 for scope in scopes.elements {
                     try countPart()
@@ -22,15 +22,15 @@ extension CatalogBuilder {
                 }
                 requirement.schemes.append(use)
             }
-            ways.append(requirement)
+            alternatives.append(requirement)
         }
-        securityLists[security.key] = ways
-        return ways
+        securityLists[security.key] = alternatives
+        return alternatives
     }
 
     /// The maximum number of security requirements that are read for one operation. Real descriptions have at most
     /// three.
-    private static let maximumWays = 100
+    private static let maximumAlternatives = 100
 
     /// Reads the security schemes. A scheme with several OAuth flows is added once for each flow, in order of
     /// preference. OpenAPI 3.1 section 4.8.27.

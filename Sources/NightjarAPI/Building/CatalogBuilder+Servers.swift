@@ -29,7 +29,7 @@ extension CatalogBuilder {
                 } else {
                     note(
                         context,
-                        "\(quoted(url)) is relative but the description was read from a file; set the client's base URL"
+                        "\(quoted(url)) is relative, but the description was read from a file; set the base URL"
                     )
                 }
             } catch {

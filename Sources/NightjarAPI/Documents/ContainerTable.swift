@@ -3,22 +3,22 @@ final class ContainerTable: Sendable {
     /// The node indices of all containers, in document order.
     private let indices: [UInt32]
     /// For each container, the position of its parent in ``indices``. The root container is its own parent.
-    private let around: [UInt32]
+    private let parents: [UInt32]
 
     init(_ tree: DocumentTree) {
         var indices: [UInt32] = []
-        var around: [UInt32] = []
+        var parents: [UInt32] = []
         var open: [(position: UInt32, end: UInt32)] = []
         for (number, node) in tree.nodes.enumerated() where node.kind == .array || node.kind == .object {
             let index = UInt32(truncatingIfNeeded: number)
             while let last = open.last, last.end <= index { open.removeLast() }
             let position = UInt32(truncatingIfNeeded: indices.count)
             indices.append(index)
-            around.append(open.last?.position ?? 0)
+            parents.append(open.last?.position ?? 0)
             open.append((position, node.first))
         }
         self.indices = indices
-        self.around = around
+        self.parents = parents
     }
 
     /// Returns the containers that enclose a node, from the innermost to the root.
@@ -34,7 +34,7 @@ final class ContainerTable: Sendable {
             looks += 1
             if tree.end(of: indices[at]) > index { containers.append(indices[at]) }
             guard at > 0 else { return containers }
-            at = Int(around[at])
+            at = Int(parents[at])
         }
     }
 }

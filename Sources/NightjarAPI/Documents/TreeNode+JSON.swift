@@ -49,7 +49,7 @@ extension TreeNode {
         while true {
             limit -= 1 + node.textLength / TreeNode.bytesOfValue
             guard limit >= 0 else {
-                throw failure("the value expands to too many values; use fewer aliases (*)")
+                throw failure("the value is too large, including its aliases (*); make it smaller")
             }
             var value: JSONValue
             if node.isObject || node.isArray {

@@ -55,10 +55,10 @@ struct BoundArguments {
         } else if let near = nearestName(to: name, among: known) {
             hint = "did you mean \(quoted(near))?"
         } else if known.isEmpty {
-            hint = "it has none"
+            hint = "it takes no parameters"
         } else {
             let shown = known.prefix(maximumNames).map { quoted($0) }.joined(separator: ", ")
-            hint = "it has \(shown)" + (known.count > maximumNames ? ", ..." : "")
+            hint = "its parameters are \(shown)" + (known.count > maximumNames ? ", ..." : "")
         }
         return NightjarError(
             .invalidRequest, "endpoint \(quoted(operation.name)) has no parameter \(quoted(name)); \(hint)")

@@ -20,7 +20,7 @@ extension Operation {
         if method == .get || method == .head { request.allowsBodyOnGet = true }
     }
 
-    private func taken() throws(NightjarError) -> RequestContent {
+    private func acceptedContent() throws(NightjarError) -> RequestContent {
         guard let content else { throw failure("it accepts no body") }
         return content
     }
@@ -28,12 +28,12 @@ extension Operation {
     // MARK: A value
 
     private func setBody(_ value: JSONValue, of request: inout Request) throws(NightjarError) {
-        let content = try taken()
+        let content = try acceptedContent()
         let requested = request.headers["Content-Type"].flatMap(MediaType.init)
         let choices = content.choices.filter { choice in requested.map { choice.includes($0) } ?? true }
         if let requested, choices.isEmpty { throw unacceptedMediaType(requested.essence, content) }
         for choice in choices {
-            guard let way = choice.way(requested), way.takes(value) else { continue }
+            guard let way = choice.bodyText(requested), way.takes(value) else { continue }
             try check(value, choice)
             request.body = try wrapped { () throws(NightjarError) in try way.body(of: value, choice) }
             if requested == nil, let type = way.contentType(choice) { try request.headers.set("Content-Type", type) }
@@ -72,7 +72,7 @@ extension Operation {
             if let content, content.isRequired { throw failure("it requires a body; it accepts \(content.types)") }
             return
         }
-        let content = try taken()
+        let content = try acceptedContent()
         if case .multipart = request.body { return try checkForm(content, &request) }
         let choice: RequestContent.Choice?
         if let type = request.headers["Content-Type"] {
@@ -150,7 +150,7 @@ extension RequestContent.Choice {
     /// Returns the serialization for this type. Returns nil if the type is invalid.
     ///
     /// - Parameter requested: the Content-Type of the request, which this type includes.
-    fileprivate func way(_ requested: MediaType?) -> BodyText? {
+    fileprivate func bodyText(_ requested: MediaType?) -> BodyText? {
         guard let type = requested ?? MediaType(mediaType) else { return nil }
         if type.isJSON || type.type == "*" || type.essence == "application/*" { return .json }
         if type.essence == FormEncoding.contentType { return .form }

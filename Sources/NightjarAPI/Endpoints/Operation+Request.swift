@@ -69,11 +69,11 @@ extension Operation {
         } catch {
             throw failure("the value of parameter \(quoted(error.name)) \(error.problem)")
         }
-        return behindServer(path) + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
+        return appendedToServer(path) + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
     }
 
     /// Returns the path, appended to the URL of the operation's server if the operation has one.
-    private func behindServer(_ path: String) -> String {
+    private func appendedToServer(_ path: String) -> String {
         guard var base = server else { return path }
         while base.utf8.last == UInt8(ascii: "/") { base.removeLast() }
         return path.utf8.first == UInt8(ascii: "/") ? base + path : "\(base)/\(path)"
@@ -90,7 +90,8 @@ extension Operation {
                 let text = try about(parameter) { () throws(NightjarError) in try parameter.fieldValue(value) }
                 guard FieldSyntax.isToken(parameter.name.utf8), FieldSyntax.isValue(text.utf8) else {
                     throw failure(
-                        "parameter \(quoted(parameter.name)) contains a character that is not allowed in a header field"
+                        "the name or value of parameter \(quoted(parameter.name)) contains a character that is not "
+                            + "allowed in a header field"
                     )
                 }
                 try request.headers.set(parameter.name, text)

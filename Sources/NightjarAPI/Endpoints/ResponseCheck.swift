@@ -8,12 +8,12 @@ package struct ResponseCheck: Sendable {
         /// The mismatch with the endpoint's description, as ``ResponseContract/check(_:)`` throws it.
         package var described: NightjarError?
         /// The mismatch with the caller's schema, as ``Response/check(_:)`` throws it.
-        package var wanted: NightjarError?
+        package var requested: NightjarError?
     }
 
     private let response: Response
     private let described: (contract: ResponseContract, schema: DeferredSchema)?
-    private let wanted: JSONSchema?
+    private let requested: JSONSchema?
     private let isEither: Bool
     /// The parsed body.
     private var document: Result<JSONValue, NightjarError>?
@@ -21,12 +21,12 @@ package struct ResponseCheck: Sendable {
     /// - Parameter isEither: true if one mismatch is enough. The caller's schema is then not checked after a mismatch
     ///   with the endpoint's description.
     /// - Returns: nil if there is nothing to check.
-    package init?(_ response: Response, by contract: ResponseContract?, and wanted: JSONSchema?, isEither: Bool) {
+    package init?(_ response: Response, by contract: ResponseContract?, and requested: JSONSchema?, isEither: Bool) {
         self.response = response
-        self.wanted = wanted
+        self.requested = requested
         self.isEither = isEither
         described = contract.flatMap { contract in contract.schema(for: response).map { (contract, $0) } }
-        guard described != nil || wanted != nil else { return nil }
+        guard described != nil || requested != nil else { return nil }
     }
 
     /// Completes the check if it is short.
@@ -41,11 +41,11 @@ package struct ResponseCheck: Sendable {
 
     /// Completes the check, which may take several seconds.
     ///
-    /// - Parameter isWanted: called repeatedly during the check. If it returns false, the check stops, and the result
+    /// - Parameter isNeeded: called repeatedly during the check. If it returns false, the check stops, and the result
     ///   must be discarded.
-    package mutating func whole(while isWanted: @escaping @Sendable () -> Bool) -> Problems {
-        guard isWanted() else { return Problems() }
-        return problems(JSONSchema.CheckBudget(isWanted: isWanted)) ?? Problems()
+    package mutating func whole(while isNeeded: @escaping @Sendable () -> Bool) -> Problems {
+        guard isNeeded() else { return Problems() }
+        return problems(JSONSchema.CheckBudget(isNeeded: isNeeded)) ?? Problems()
     }
 
     private mutating func problems(_ budget: JSONSchema.CheckBudget) -> Problems? {
@@ -58,7 +58,7 @@ package struct ResponseCheck: Sendable {
                 problems.described = try contract.problem(of: response, document, schema, budget)
                 if problems.described != nil, isEither { return problems }
             }
-            if let wanted { problems.wanted = try problem(document, wanted, budget) }
+            if let requested { problems.requested = try problem(document, requested, budget) }
             return problems
         } catch {
             return nil

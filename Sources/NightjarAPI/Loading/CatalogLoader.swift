@@ -13,10 +13,10 @@ package struct CatalogLoader: Sendable {
     private var requestCount = 1
 
     /// - Parameter location: an absolute file path, or an absolute URL.
-    package init(_ location: String) { wanted = [location] }
+    package init(_ location: String) { missing = [location] }
 
     /// The absolute paths and URLs of the documents that are still needed. When empty, ``catalog()`` can be called.
-    package private(set) var wanted: [String]
+    package private(set) var missing: [String]
 
     /// The maximum number of documents of one description. The largest known description (DigitalOcean) has 2,900.
     package static let maximumDocuments = 10_000
@@ -27,15 +27,15 @@ package struct CatalogLoader: Sendable {
     /// that refer to them.
     ///
     /// - Parameters:
-    ///   - location: one of ``wanted``.
+    ///   - location: one of ``missing``.
     ///   - base: the final location after redirects, against which references are resolved. The default is `location`.
     /// - Throws: `decoding` with line and column if the first document is neither JSON nor YAML, `invalid_argument` if
-    ///   the first document is not an OpenAPI 3 description or `location` is not in ``wanted``, `invalid_url`,
+    ///   the first document is not an OpenAPI 3 description or `location` is not in ``missing``, `invalid_url`,
     ///   `too_large`.
     package mutating func received(
         _ document: UnsafeRawBufferPointer, for location: String, from base: String? = nil
     ) throws(NightjarError) {
-        guard let place = wanted.firstIndex(where: { $0.isExactly(location) }) else {
+        guard let place = missing.firstIndex(where: { $0.isExactly(location) }) else {
             throw NightjarError(.invalidArgument, "the document \(quoted(location)) was not requested")
         }
         let location = try DocumentLocation(location)
@@ -52,12 +52,12 @@ package struct CatalogLoader: Sendable {
             tree = try DocumentTree.reading(document, name: base.name)
         } catch {
             guard !set.documents.isEmpty else { throw error }
-            wanted.remove(at: place)
+            missing.remove(at: place)
             set.fail(error, at: location)
             return
         }
         if set.documents.isEmpty { try CatalogBuilder.checkVersion(tree) }
-        wanted.remove(at: place)
+        missing.remove(at: place)
         set.add(tree, at: location, base: base)
         let further = traversal.received(set.documents.count - 1, at: location, in: set)
         requestCount += further.count
@@ -66,16 +66,16 @@ package struct CatalogLoader: Sendable {
                 .tooLarge,
                 "\(set.documents[0].name) refers to more than \(CatalogLoader.maximumDocuments) documents")
         }
-        wanted += further.map(\.text)
+        missing += further.map(\.text)
     }
 
     /// Reports that a document could not be loaded. The parts that refer to it are skipped, with a note.
     ///
     /// - Throws: `error` if the first document could not be loaded.
     package mutating func failed(_ error: NightjarError, for location: String) throws(NightjarError) {
-        guard let place = wanted.firstIndex(where: { $0.isExactly(location) }) else { return }
+        guard let place = missing.firstIndex(where: { $0.isExactly(location) }) else { return }
         guard !set.documents.isEmpty else { throw error }
-        wanted.remove(at: place)
+        missing.remove(at: place)
         set.fail(error, at: try DocumentLocation(location))
     }
 
@@ -83,10 +83,10 @@ package struct CatalogLoader: Sendable {
     ///
     /// - Throws: `invalid_argument` if documents are missing, `too_large` if the description has too many parts.
     package func catalog() throws(NightjarError) -> Catalog {
-        guard wanted.isEmpty else {
-            let verb = wanted.count == 1 ? "has" : "have"
+        guard missing.isEmpty else {
+            let verb = missing.count == 1 ? "has" : "have"
             throw NightjarError(
-                .invalidArgument, "\(counted(wanted.count, "document")) \(verb) not been received yet")
+                .invalidArgument, "\(counted(missing.count, "document")) \(verb) not been received yet")
         }
         var builder = CatalogBuilder(set)
         return try builder.catalog()
@@ -101,8 +101,8 @@ package struct CatalogLoader: Sendable {
         _ location: String, read: (String) throws(NightjarError) -> [UInt8]
     ) throws(NightjarError) -> Catalog {
         var loader = CatalogLoader(location)
-        while !loader.wanted.isEmpty {
-            for location in loader.wanted {
+        while !loader.missing.isEmpty {
+            for location in loader.missing {
                 let bytes: [UInt8]
                 do throws(NightjarError) {
                     bytes = try read(location)

@@ -21,7 +21,7 @@ struct PageHistory: Sendable {
     /// The number of non-empty pages.
     private(set) var filledPages = 0
     /// The number of consecutive non-empty pages, up to the latest page, that repeat earlier pages.
-    private(set) var knownInARow = 0
+    private(set) var consecutiveKnownPages = 0
     /// The fingerprint of the last loaded page.
     private var previous: FingerprintSet.Fingerprint?
     /// The number of elements of the largest page so far.
@@ -47,7 +47,7 @@ struct PageHistory: Sendable {
     }
 
     /// Returns the indices of the elements to deliver: all elements from index `skip` with new keys.
-    func unmet(_ keys: [FingerprintSet.Fingerprint], from skip: Int) -> [Int] {
+    func newIndices(_ keys: [FingerprintSet.Fingerprint], from skip: Int) -> [Int] {
         var onPage = FingerprintSet()
         return keys.indices.filter { onPage.insert(keys[$0]) && $0 >= skip && !known.contains(keys[$0]) }
     }
@@ -63,7 +63,7 @@ struct PageHistory: Sendable {
         if count > 0 {
             _ = pages.insert(print.whole)
             filledPages += 1
-            knownInARow = isKnown ? knownInARow + 1 : 0
+            consecutiveKnownPages = isKnown ? consecutiveKnownPages + 1 : 0
         }
         emptyPages = kept == 0 ? emptyPages + 1 : 0
     }

@@ -21,7 +21,7 @@ struct PageReading {
     func elements() throws(NightjarError) -> [Range<Int>] {
         guard response.document != nil else { return [] }
         let list = response.find(plan.items)
-        if isEmptied(list) { return [] }
+        if isEmptyList(list) { return [] }
         guard let list, let elements = response.ranges.elements(of: list, limit: PageReading.maximumElements + 1) else {
             let pointer = plan.items.tokens.isEmpty ? "at its root" : "at \(quoted(plan.items.description))"
             throw NightjarError(
@@ -39,7 +39,7 @@ struct PageReading {
 
     /// Returns true if the server wrote an empty list as null (as Go does) or omitted the list (as proto3's JSON does).
     /// A location that was guessed from the first response contains an array there.
-    private func isEmptied(_ list: Range<Int>?) -> Bool {
+    private func isEmptyList(_ list: Range<Int>?) -> Bool {
         guard let list else {
             return [plan.next, plan.more, plan.total].contains { $0.flatMap(response.find) != nil }
         }
@@ -47,7 +47,7 @@ struct PageReading {
     }
 
     /// Returns the fingerprints of the items' keys, if there is a key, and of all items together.
-    func prints(
+    func fingerprints(
         _ elements: [Range<Int>]
     ) throws(NightjarError) -> (keys: [FingerprintSet.Fingerprint], whole: FingerprintSet.Fingerprint) {
         var keys: [FingerprintSet.Fingerprint] = []
@@ -172,7 +172,7 @@ struct PageReading {
             let (offset, overflow) = currentOffset.addingReportingOverflow(count)
             if let total = try total(), more != true, offset >= total { return .end }
             return overflow ? try end(more, "a number for the next page") : .position(.offset(offset))
-        case .cursor: return try behindCursor(elements, more)
+        case .cursor: return try afterCursor(elements, more)
         case .next:
             guard let pointer = plan.next else { return try absent(count, more, "a URL of the next page") }
             switch try response.seek(pointer, "the URL of the next page") {
@@ -203,7 +203,7 @@ struct PageReading {
 
     /// Returns the position after this page, although the list ends by the counts in the response. Returns nil if the
     /// style does not count positions, or if the response has a flag for more items.
-    func beyond(_ elements: [Range<Int>]) throws(NightjarError) -> Next? {
+    func positionBeyondTotal(_ elements: [Range<Int>]) throws(NightjarError) -> Next? {
         guard try moreFollows() == nil else { return nil }
         let (start, step) = plan.style == .page ? (currentPage, 1) : (currentOffset, elements.count)
         let (number, overflow) = start.addingReportingOverflow(step)
@@ -211,7 +211,7 @@ struct PageReading {
         return .position(plan.style == .page ? .page(number) : .offset(number))
     }
 
-    private func behindCursor(_ elements: [Range<Int>], _ more: Bool?) throws(NightjarError) -> Next {
+    private func afterCursor(_ elements: [Range<Int>], _ more: Bool?) throws(NightjarError) -> Next {
         if let pointer = plan.lastItem {
             guard let last = elements.last else { return try end(more, "an item to continue after") }
             guard more == true else { return try absent(elements.count, more, "a flag for more items") }

@@ -26,18 +26,18 @@ extension PageTraversal {
         }
         let reading = PageReading(options: options, plan: plan, response: response, place: place, first: first)
         let elements = try reading.elements()
-        let print = try reading.prints(elements)
+        let print = try reading.fingerprints(elements)
         let overlap = history.overlap(print.whole, of: elements.count, countsPlaces: reading.countsPlaces)
         let step = try step(from: reading, elements, overlap, at: url)
         let kept =
             if overlap.isTail { [Int]() } else if options.key != nil {
-                history.unmet(print.keys, from: place.skip)
+                history.newIndices(print.keys, from: place.skip)
             } else {
                 Array(min(place.skip, elements.count)..<elements.count)
             }
         try checkBounds(kept.count, ends: step.next == .end)
         history.note(print, of: elements.count, kept: kept.count, isKnown: overlap.isKnown)
-        isBeyond = step.requestsBeyond
+        isProbingBeyondTotal = step.requestsBeyond
         if response.document != nil { self.plan = plan }
         if !guessed.isEmpty { explanation = "guessed: " + PageTraversal.sentence(guessed) }
         // A page that only marks the end of a numbered list is not delivered.
@@ -76,14 +76,14 @@ extension PageTraversal {
     ) throws(NightjarError) -> Step {
         let place = reading.place
         func repeated() -> NightjarError { reading.repeated(ofPrevious: overlap.isPrevious) }
-        if overlap.isKnown, isBeyond || reading.areDistinctive(elements) { throw repeated() }
+        if overlap.isKnown, isProbingBeyondTotal || reading.areDistinctive(elements) { throw repeated() }
         var step = Step(next: overlap.isTail ? .end : try reading.next(elements), place: place.next)
-        let knownInARow = history.knownInARow + 1
-        if overlap.isKnown, knownInARow > PageTraversal.maximumKnownInARow {
-            throw reading.repeated(inARow: knownInARow)
+        let consecutiveKnownPages = history.consecutiveKnownPages + 1
+        if overlap.isKnown, consecutiveKnownPages > PageTraversal.maximumConsecutiveKnownPages {
+            throw reading.repeated(inARow: consecutiveKnownPages)
         }
-        if overlap.isKnown, step.next == .end, knownInARow == history.filledPages,
-            let beyond = try reading.beyond(elements)
+        if overlap.isKnown, step.next == .end, consecutiveKnownPages == history.filledPages,
+            let beyond = try reading.positionBeyondTotal(elements)
         {
             (step.next, step.requestsBeyond) = (beyond, true)
         }

@@ -110,7 +110,7 @@ extension PageTraversal {
     static let maximumEmptyPages = 1000
     /// The maximum number of consecutive pages that repeat earlier pages, if their items are not distinctive. A list of
     /// measured values can have many equal pages.
-    static let maximumKnownInARow = 100
+    static let maximumConsecutiveKnownPages = 100
     /// The statuses with which servers respond to a request for a page after the last page.
     static let indicatesNone = [400, 404, 410, 416, 422]
 }
@@ -130,7 +130,7 @@ extension Pagination {
         if let size, size < 1 { throw refuse("size must be at least 1, got \(size)") }
         if style == .header {
             guard let header, FieldSyntax.isToken(header.utf8) else {
-                throw refuse("style header requires the option header: the response field that names the next page")
+                throw refuse("style header requires the option header: the name of the field with the next page")
             }
         }
         if let requestHeader, !FieldSyntax.isToken(requestHeader.utf8) {

@@ -95,13 +95,13 @@ package struct PageTraversal: Sendable {
     /// Pages loaded in advance.
     var ready: [LoadedPage] = []
     /// An error that occurred while no page was requested. The next request for a page fails with this error.
-    private var held: NightjarError?
+    private var pendingError: NightjarError?
     private var wasRequested = false
 
     var plan: PagePlan?
     var history = PageHistory()
     /// True if the page at the frontier is requested only to check that the server uses the requested number.
-    var isBeyond = false
+    var isProbingBeyondTotal = false
     private var given: SavedPlace
 
     /// The guessed pagination, as one sentence. Empty if nothing was guessed.
@@ -158,7 +158,7 @@ package struct PageTraversal: Sendable {
             }
         } catch {
             guard waiterCount > 0 else {
-                held = error
+                pendingError = error
                 return []
             }
             waiterCount -= 1
@@ -172,8 +172,8 @@ package struct PageTraversal: Sendable {
     package mutating func failed(_ error: NightjarError) -> [Action] {
         guard isLoading else { return [] }
         isLoading = false
-        if isBeyond, let status = error.status, PageTraversal.indicatesNone.contains(status) {
-            isBeyond = false
+        if isProbingBeyondTotal, let status = error.status, PageTraversal.indicatesNone.contains(status) {
+            isProbingBeyondTotal = false
             frontier = .end
             return pump()
         }
@@ -207,7 +207,8 @@ package struct PageTraversal: Sendable {
             throw NightjarError(
                 .invalidArgument,
                 options.style == .custom
-                    ? "the next page can be set only once after each page" : "only style custom accepts a next page"
+                    ? "the next page can be set only after a page was delivered, and only once"
+                    : "only style custom accepts a next page"
             )
         }
         var behind = place.next
@@ -233,10 +234,10 @@ package struct PageTraversal: Sendable {
         let cancels = isLoading
         isLoading = false
         ready = []
-        held = nil
+        pendingError = nil
         plan = nil
         history = PageHistory()
-        isBeyond = false
+        isProbingBeyondTotal = false
         explanation = ""
         wasRequested = waiterCount > 0
         frontier = .at(PagePlace())
@@ -270,9 +271,9 @@ package struct PageTraversal: Sendable {
                 let page = ready.removeFirst()
                 given = page.after ?? page.saved(consumed: page.count)
                 actions.append(.deliver(page))
-            } else if let error = held {
+            } else if let error = pendingError {
                 waiterCount -= 1
-                held = nil
+                pendingError = nil
                 wasRequested = waiterCount > 0
                 actions.append(.fail(error))
             } else if isLoading {
@@ -303,7 +304,8 @@ package struct PageTraversal: Sendable {
             }
         }
         // When prefetching, ignore an error. The error occurs again when the caller requests the page.
-        if wasRequested, !isLoading, held == nil, ready.count < options.prefetch, case .at(let place) = frontier,
+        if wasRequested, !isLoading, pendingError == nil, ready.count < options.prefetch,
+            case .at(let place) = frontier,
             let action = try? load(place)
         {
             actions.append(action)

@@ -6,9 +6,9 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
     case invalidArgument = 1
     /// The handle was created before a fork and is used in the child process.
     case forked = 2
-    /// The client was closed before or during the call.
+    /// The client or the queue was closed before or during the call.
     case closed = 3
-    /// The function was called inside a callback of the object for which it would wait.
+    /// The function would wait for the callback in which it was called.
     case reentrant = 4
     /// Memory for content (a body, a JSON document, a file) could not be allocated.
     case noMemory = 5
@@ -22,28 +22,29 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
     /// The machine has no network connection.
     case offline = 14
     case dns = 15
-    /// No address of the host accepted a connection.
+    /// No address of the host accepted a connection, a proxy refused, or the system has no thread or descriptor left.
     case connect = 16
     case tls = 17
+    /// Reserved.
     case pinMismatch = 18
     /// The connection closed before the response was complete.
     case connectionLost = 19
-    /// The peer violated the HTTP protocol.
+    /// The peer violated HTTP or SOCKS, or a redirect cannot be followed.
     case `protocol` = 20
-    /// A head or a body exceeds its size limit.
+    /// A head, a body, a file or another value exceeds its size limit.
     case tooLarge = 21
 
-    /// The status is 401.
+    /// The status is 401, or the client has no valid login.
     case unauthorized = 30
     /// The status is 403.
     case forbidden = 31
     /// The status is 404.
     case notFound = 32
-    /// The status is 429.
+    /// The status is 429, or the call cannot wait as long as a limit of the client or the server requires.
     case rateLimited = 33
-    /// The status is below 500, unexpected and none of the above.
+    /// Any other unexpected status below 500.
     case client = 34
-    /// The status is 5xx.
+    /// The status is 500 or above, or a circuit breaker is open.
     case server = 35
 
     case decoding = 40
@@ -101,7 +102,7 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
 public enum ErrorPhase: Int32, Sendable {
     /// Looking up the host's addresses.
     case dns = 1
-    /// Opening the connection: waiting for a free connection, TCP, TLS. Also the connect timeout.
+    /// Opening the connection. Also the connect timeout.
     case connect = 2
     /// The TLS handshake.
     case tls = 3
@@ -109,7 +110,7 @@ public enum ErrorPhase: Int32, Sendable {
     case send = 4
     /// Waiting for or reading the response.
     case receive = 5
-    /// The idle timeout: no byte was sent or received until the timeout expired.
+    /// The idle timeout: no bytes were sent or received for its duration.
     case idle = 6
     /// The total timeout.
     case total = 7

@@ -1,6 +1,6 @@
-/// The failure of a call. Immutable; the size of one pointer.
+/// The failure of a call. Immutable. Has the size of one pointer.
 ///
-/// An error contains no secrets: the URL has no user info, and credentials in its query are masked.
+/// The message and the URL contain no secrets: the URL has no user info, and credentials in its query are masked.
 public struct NightjarError: Error, Sendable, CustomStringConvertible {
     /// The values of an error. `context` holds the request, the response and the decisions of the call.
     package struct Facts: Sendable {
@@ -57,19 +57,18 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
     public var url: String? { facts.url }
     /// The status of ``response``.
     public var status: Int? { facts.status }
-    /// The number of times that the request was sent on a connection.
+    /// The number of exchanges that were started for the call, including redirects.
     public var attempts: Int { facts.attempts }
-    /// The error number of the operating system or of TLS. 0 if there is none.
+    /// The error code of the operating system, of a library (TLS, SQLite, zlib) or of a proxy. 0 if there is none.
     public var code: Int32 { facts.code }
-    /// True if the server may have processed the request although no response arrived. Sending the request again may
-    /// repeat its effect.
+    /// True if the server may have processed the request. Sending the request again may repeat its effect.
     public var requestMayHaveBeenProcessed: Bool { facts.requestMayHaveBeenProcessed }
-    /// The wait that the server requested with Retry-After, measured from the arrival of the response.
+    /// The wait before a new call can succeed: the server's Retry-After or the wait for a limit of the client.
     public var retryAfter: Duration? { facts.retryAfter }
 
-    /// The errors of the earlier attempts, first to last. The error of the last attempt is often the least informative.
+    /// The errors of the attempts before the last one, first to last.
     public var earlier: [NightjarError] { facts.earlier }
-    /// The index of the failed request in its batch, from 0. Nil if the failure concerns no batch, or a whole batch.
+    /// The index of the failed request in its batch, from 0. Nil if the error does not belong to one request.
     public var batchIndex: Int? { facts.batchIndex }
 
     /// Returns a copy of this error whose ``batchIndex`` is `index`.
@@ -79,7 +78,7 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         return NightjarError(facts)
     }
 
-    /// A copy of this error for a call whose request may have reached the server.
+    /// A copy of this error with ``requestMayHaveBeenProcessed`` set to true.
     public var mayHaveBeenProcessed: NightjarError {
         var facts = facts
         facts.requestMayHaveBeenProcessed = true
@@ -92,8 +91,8 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         case .offline, .dns, .connect, .connectionLost, .timeout, .rateLimited: true
         // 408 Request Timeout and 425 Too Early (RFC 8470) are temporary conditions.
         case .client: [408, 425].contains(status)
-        // 501 and 505 are permanent. A server error without a status reports an open circuit breaker, which closes
-        // later.
+        // 501 and 505 are permanent. Without a status, the error reports an open circuit breaker or a failing login
+        // server, which are temporary.
         case .server: status.map { [500, 502, 503, 504].contains($0) } ?? true
         case .invalidArgument, .invalidURL, .invalidRequest, .forked, .closed, .reentrant, .cancelled: false
         case .tls, .pinMismatch, .protocol, .tooLarge, .noMemory, .decoding: false
@@ -101,12 +100,12 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The message for the end user: a sentence without technical terms. Nil for a cancelled call.
+    /// The message for the end user, without technical terms. Nil for a cancelled call.
     public var userMessage: String? {
         switch kind {
         case .cancelled: nil
         case .offline: "You appear to be offline. Check your connection and try again."
-        case .dns, .connect, .connectionLost: "The server could not be reached. Check your connection and try again."
+        case .dns, .connect, .connectionLost: "The connection to the server failed. Check your network and try again."
         case .timeout: "The server took too long to respond. Try again."
         case .tls, .pinMismatch: "A secure connection to the server could not be made."
         case .unauthorized: "You are not signed in, or your session has ended. Sign in and try again."
@@ -116,9 +115,9 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         case .client: "The server did not accept this."
         case .server: "The server has a problem. Try again later."
         case .protocol, .decoding: "The server's response could not be understood."
-        case .tooLarge: "The server's response is too large."
+        case .tooLarge: "There is more data than this program accepts."
         case .noMemory: "This device does not have enough free memory."
-        case .storage: "Something could not be saved on this device."
+        case .storage: "Something could not be read or saved on this device."
         case .cacheMiss: "This is not available offline."
         case .invalidArgument, .invalidURL, .invalidRequest, .forked, .closed, .reentrant, .script:
             "Something went wrong in this program."
@@ -140,5 +139,5 @@ extension NightjarError: CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
 }
 
-/// The call that an error belongs to. A protocol, because this module does not declare requests and responses.
+/// The call to which an error belongs. A protocol, because this module does not declare requests and responses.
 package protocol ErrorContext: Sendable {}

@@ -3,7 +3,7 @@ import Glibc
 @_spi(CustomByteBufferAllocator) import NIOCore
 
 // Allocates memory for content whose size is decided by a server or by the caller. Swift ends the process if an
-// allocation fails; these functions throw instead.
+// allocation fails; these functions throw instead if they need more than 64 KiB.
 
 extension ByteBuffer {
     /// Copies `bytes`.
@@ -34,7 +34,7 @@ extension ByteBuffer {
         guard count > writableBytes else { return }
         let needed = readableBytes + count
         guard needed > CheckedMemory.smallest else { return reserveCapacity(minimumWritableBytes: count) }
-        // One more byte: C callers receive the bytes with a NUL terminator.
+        // The additional byte is for the NUL terminator that C callers receive.
         let room = max(needed + 1, min(storageCapacity * 2, Int(UInt32.max)))
         guard room <= Int(UInt32.max), let memory = malloc(room) else { throw .noMemory(needed, for: purpose) }
         let storage = UnsafeMutableRawBufferPointer(start: memory, count: room)
@@ -45,13 +45,13 @@ extension ByteBuffer {
 }
 
 package enum CheckedMemory {
-    /// Returns true if the system currently has `bytes` bytes available. Used for memory that only Swift can allocate,
-    /// such as the values of a JSON document. Another thread may take the memory between this check and the allocation.
+    /// Returns true if the system currently has `bytes` bytes available, or if `bytes` is at most 64 KiB.
+    ///
+    /// Used for memory that Swift allocates, such as the values of a JSON document. Another thread may take the memory
+    /// between this check and the allocation.
     package static func isAvailable(_ bytes: Int) -> Bool { bytes <= smallest || clinux_has_memory(bytes) }
 
-    /// Checks that the system currently has `bytes` bytes available.
-    ///
-    /// - Throws: `no_memory`.
+    /// Throws `no_memory` unless ``isAvailable(_:)`` returns true.
     package static func check(_ bytes: Int, for purpose: String) throws(NightjarError) {
         guard isAvailable(bytes) else { throw .noMemory(bytes, for: purpose) }
     }

@@ -1,6 +1,6 @@
-/// Counts the bytes held for one user and enforces a limit. Thread-safe.
+/// Counts the bytes held for one script and enforces its memory limit. Thread-safe.
 package protocol MemoryAccount: Sendable {
-    /// Counts `bytes`. Returns false, and counts nothing, if the limit would be exceeded.
+    /// Counts `bytes`. If the limit would be exceeded, counts nothing and returns false.
     func take(_ bytes: Int) -> Bool
     func release(_ bytes: Int)
 }

@@ -10,7 +10,7 @@ package final class MemoryReservation: Sendable {
 
     deinit { account.release(bytes.load(ordering: .relaxed)) }
 
-    /// Counts `count` more bytes. Returns false, and counts nothing, if the limit would be exceeded.
+    /// Counts `count` more bytes. If the limit would be exceeded, counts nothing and returns false.
     package func add(_ count: Int) -> Bool {
         guard account.take(count) else { return false }
         bytes.add(count, ordering: .relaxed)

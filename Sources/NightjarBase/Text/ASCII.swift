@@ -26,7 +26,7 @@ public enum ASCII {
         return at == a.count
     }
 
-    /// Returns true if `bytes` equals the UTF-8 of `text`. Compares with one memcmp, unlike `elementsEqual`.
+    /// Returns true if `bytes` equals the UTF-8 of `text`. Uses memcmp if the string is contiguous.
     @inlinable
     public static func isSame(_ bytes: UnsafeRawBufferPointer, _ text: String) -> Bool {
         let same = text.utf8.withContiguousStorageIfAvailable { text in
@@ -105,7 +105,7 @@ public func quoted(_ text: some StringProtocol, limit: Int = 80) -> String {
     return result + "\""
 }
 
-/// Quotes bytes from the network for an error message, escaped and truncated like text.
+/// Quotes bytes from the network for an error message. Escapes and truncates them like text.
 package func quoted(_ bytes: UnsafeRawBufferPointer) -> String {
     quoted(String(decoding: bytes.prefix(4 * 81), as: UTF8.self))
 }

@@ -39,8 +39,8 @@ extension Base64 {
             }, as: UTF8.self)
     }
 
-    /// Decodes base64. Padding is optional. Returns nil if the text contains another byte outside the alphabet, or if
-    /// its unused trailing bits are not zero. RFC 4648 section 4.
+    /// Decodes base64. Padding is optional, and its length is not checked. Returns nil if the text is invalid or its
+    /// unused trailing bits are not zero. RFC 4648 section 4.
     @inlinable
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         var bytes = Array(text)
@@ -56,8 +56,8 @@ extension Base64 {
             })
     }
 
-    /// Decodes base64url. Returns nil if the text contains padding or another byte outside the alphabet, or if its
-    /// unused trailing bits are not zero.
+    /// Decodes base64url without padding. Returns nil if the text is invalid, has padding, or if its unused trailing
+    /// bits are not zero.
     @inlinable
     package static func decodeForURL(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }

@@ -1,8 +1,7 @@
 /// A string that is compared and hashed by its UTF-8 bytes, as protocols and file formats compare names.
 ///
 /// Swift's `String` compares by canonical equivalence: "é" equals "e" followed by U+0301, and the Kelvin sign (U+212A)
-/// equals "K". Tables whose names come from a peer or a caller use this type as their key, so that two different names
-/// are never treated as one.
+/// equals "K". Tables use this type as their key if the names come from a peer or a caller.
 @frozen
 @usableFromInline
 package struct ExactText: Hashable, Sendable {
@@ -38,7 +37,7 @@ extension String {
 
     /// Returns true if the bytes of this string sort before the bytes of `other`.
     @inlinable
-    package func isExactly(before other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
+    package func precedesExactly(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 
     /// Hashes the bytes. `hash(into:)` gives all canonically equivalent strings the same hash, and an attacker can
     /// produce any number of equivalent strings.
@@ -46,7 +45,7 @@ extension String {
     package func hashExactly(into hasher: inout Hasher) {
         let isDone: Void? = utf8.withContiguousStorageIfAvailable { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         if isDone == nil { for byte in utf8 { hasher.combine(byte) } }
-        // A terminator, so that "ab", "c" and "a", "bc" hash differently.
+        // The terminator makes ("ab", "c") and ("a", "bc") hash differently.
         hasher.combine(0xFF as UInt8)
     }
 }
@@ -83,7 +82,7 @@ public struct ExactDictionary<Value> {
 
     /// All names, sorted by their bytes.
     @inlinable
-    public var names: [String] { values.keys.map(\.text).sorted { $0.isExactly(before: $1) } }
+    public var names: [String] { values.keys.map(\.text).sorted { $0.precedesExactly($1) } }
 
     @discardableResult
     @inlinable

@@ -1,6 +1,6 @@
 /// Hexadecimal digits of bytes, two for each byte.
 package enum Hexadecimal {
-    /// Encodes with digits in lower case.
+    /// Encodes with lower-case digits.
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         var digits: [UInt8] = []
         for byte in bytes {
@@ -10,7 +10,7 @@ package enum Hexadecimal {
         return String(decoding: digits, as: UTF8.self)
     }
 
-    /// Decodes digits in lower or upper case. Returns nil if their number is odd or a byte is not a digit.
+    /// Decodes lower-case or upper-case digits. Returns nil if the count is odd or a byte is not a hexadecimal digit.
     package static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
         guard digits.count % 2 == 0 else { return nil }
         var bytes: [UInt8] = []

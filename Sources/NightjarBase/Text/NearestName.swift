@@ -1,6 +1,7 @@
 /// Returns the known name with the smallest edit distance to `name`, to suggest it in an error message.
 ///
-/// - Returns: nil if the smallest distance is greater than 2 and greater than a third of that name's length in bytes.
+/// - Returns: nil if `known` is empty, or if the distance exceeds both 2 and a third of the known name's length in
+///   bytes.
 public func nearestName(to name: String, among known: [String]) -> String? {
     let wanted = Array(name.utf8.prefix(64))
     let ranked = known.map { (name: $0, distance: changes(from: wanted, to: Array($0.utf8))) }

@@ -6,10 +6,10 @@ package enum PercentEncoding {
     /// Unreserved bytes, which are never encoded. Section 2.3.
     package static let unreserved = ByteSet(low: 0x03ff_6000_0000_0000, high: 0x47ff_fffe_87ff_fffe)
 
-    /// Bytes that are allowed unencoded in a path or query (sections 3.3 and 3.4), except `%`.
+    /// Bytes that are allowed unencoded in a path or query. Sections 3.3 and 3.4.
     private static let target = ByteSet(low: 0xafff_ffd2_0000_0000, high: 0x47ff_fffe_87ff_ffff)
 
-    /// Reserved and unreserved bytes (sections 2.2 and 2.3), except `%`.
+    /// Reserved and unreserved bytes. Sections 2.2 and 2.3.
     @usableFromInline
     package static let reservedOrUnreserved = ByteSet(low: 0xafff_ffda_0000_0000, high: 0x47ff_fffe_afff_ffff)
 
@@ -18,8 +18,8 @@ package enum PercentEncoding {
         byte == UInt8(ascii: "%") || target.contains(byte) && !"/?@".utf8.contains(byte)
     }
 
-    /// Writes a path or query that may be incompletely encoded. Legal bytes and `%XX` are kept. Other bytes (spaces,
-    /// quotes, UTF-8, a lone `%`) are encoded.
+    /// Writes a path or query that may be incompletely encoded. Allowed bytes and `%XX` are kept. Other bytes (spaces,
+    /// double quotes, UTF-8, a lone `%`) are encoded.
     ///
     /// - Throws: `invalid_url` for a control character, which is never valid in a URL and often indicates an injection.
     package static func writeTarget(
@@ -67,8 +67,8 @@ package enum PercentEncoding {
         }
     }
 
-    /// Writes text that may belong to any part of a URL. Reserved and unreserved characters and `%XX` are kept. Other
-    /// bytes are encoded.
+    /// Writes text for any part of a URL. Reserved characters, unreserved characters and `%XX` are kept. Other bytes
+    /// are encoded.
     @inlinable
     package static func writeReserved(_ bytes: some Collection<UInt8>, into buffer: inout ByteBuffer) {
         var rest = bytes[...]
@@ -84,7 +84,7 @@ package enum PercentEncoding {
         }
     }
 
-    /// Returns true if `bytes` consists only of reserved and unreserved characters and `%XX`.
+    /// Returns true if `bytes` contains only reserved characters, unreserved characters and `%XX`.
     @inlinable
     package static func isEncoded(_ bytes: some Collection<UInt8>) -> Bool {
         var rest = bytes[...]
@@ -106,7 +106,7 @@ package enum PercentEncoding {
         buffer.writeMultipleIntegers(UInt8(ascii: "%"), digit(byte >> 4), digit(byte & 0xF))
     }
 
-    /// Decodes each `%XX`. Incomplete escapes are kept.
+    /// Decodes each `%XX`. Invalid escapes are kept.
     @inlinable
     package static func decoded(_ text: some Collection<UInt8>) -> [UInt8] {
         var result: [UInt8] = []

@@ -1,28 +1,28 @@
 /// Decides by name which header fields, query items, form items, JSON members, XML elements and log fields contain
 /// credentials.
 ///
-/// All code that masks, drops or replaces credentials uses this rule. The rule splits a name into words and ignores
-/// case and separators: `X-JWT` becomes `jwt`; `api_key`, `apiKey` and `APIKey2` all become `api key`.
+/// All code that masks or replaces credentials uses these rules. A name is split into lower-case words at separators
+/// and capitals: `X-JWT` becomes `jwt`; `api_key`, `apiKey` and `APIKey2` all become `api key`.
 @usableFromInline
 package enum SecretNames {
     /// The kind of data that a name labels.
     @usableFromInline
     package enum Place: Sendable {
-        /// A header field. A field is secret if its name contains a word that means a credential in most header fields.
+        /// A header field. More words mark a field name as secret than an item name.
         case field
-        /// A query item, a form item, a JSON member or a field of a log line.
+        /// A query item, a form item, a JSON member, an XML element or a field of a log line.
         case item
     }
 
     @usableFromInline
     package enum Strength: Sendable, Comparable {
         case none
-        /// The name is also used for other data: `code`, `key`. Logs mask it; recordings keep it outside logins.
+        /// The name is also used for other data: `code`, `key`. Recordings mask such values only in logins.
         case weak
         case strong
     }
 
-    /// Returns true if the value with this name is probably a credential.
+    /// Returns true if a value with this name may be a credential.
     ///
     /// - Parameter name: the name as plain text, without percent-encoding and escapes.
     @inlinable
@@ -32,14 +32,14 @@ package enum SecretNames {
 
     @inlinable
     package static func strength(_ name: some Collection<UInt8>, in place: Place) -> Strength {
-        // Only the end of a long name is examined: the last word names the value.
+        // Only the end of a long name is examined, because the last word usually names the value.
         strength(Array(name.dropFirst(max(name.count - longestName, 0))), place)
     }
 
     @usableFromInline
     package static func strength(_ name: [UInt8], _ place: Place) -> Strength { Words(name).strength(in: place) }
 
-    /// Returns true if the value of a query item, form item or JSON member is probably a credential.
+    /// Returns true if the value of a query or form item may be a credential.
     ///
     /// - Parameters:
     ///   - name: the name as written in a URL: `client%5Fsecret`.
@@ -178,7 +178,7 @@ extension SecretNames {
         }
     }
 
-    /// Parts of names of credentials, which match anywhere in the letters of a name.
+    /// Texts that mark a credential anywhere in a name, ignoring word boundaries.
     private static let long: [[UInt8]] = [
         "password", "passwd", "passwort", "kennwort", "passphrase", "passcode", "pwd", "secret", "credential",
         "apikey", "accesskey", "privatekey", "sessionkey", "sharedkey", "masterkey", "authkey", "authtoken",
@@ -186,13 +186,13 @@ extension SecretNames {
         "codeverifier", "authorizationcode",
     ].map { Array($0.utf8) }
     private static let secretaryPrefix = Array("secretar".utf8)
-    /// Parts of names of credentials, which match anywhere in the letters of a header field name.
+    /// Texts that mark a credential anywhere in a header field name, ignoring word boundaries.
     private static let longInFields: [[UInt8]] = ["token", "authenticat"].map { Array($0.utf8) }
-    /// Words that mean a credential at any position of a name.
+    /// Words that mark a credential at any position of a name.
     private static let short: Set<String> = ["creds", "csrf", "xsrf", "hmac", "cvv", "cvc", "dpop", "assertion"]
-    /// Endings of words that mean a credential: `pw`, `dbpw`, `totp`.
+    /// Word endings that mark a credential: `pw`, `dbpw`, `totp`.
     private static let shortEndings = ["pw", "otp", "jwt"]
-    /// Words that mean a credential at any position of a header field name.
+    /// Words that mark a credential at any position of a header field name.
     private static let fieldWords: Set<String> = [
         "authorization", "cookie", "session", "signature", "key", "pass", "pin", "sid", "sig", "ticket", "code",
     ]
@@ -202,7 +202,7 @@ extension SecretNames {
         "idempotencykey", "secwebsocketkey", "secwebsocketaccept", "surrogatekey", "publickeypins",
         "accesscontrolallowcredentials", "statuscode", "responsecode", "errorcode",
     ]
-    /// Last words of names whose values describe a credential: `token_type`.
+    /// Last words of item names that describe a credential but do not contain it: `token_type`.
     private static let descriptions: Set<String> = [
         "type", "url", "uri", "scheme", "expires", "expiry", "expiration", "ttl", "lifetime", "duration", "age",
         "count", "length", "size", "limit", "policy", "hint", "algorithm", "alg", "format", "required", "enabled",
@@ -223,8 +223,7 @@ extension SecretNames {
     private static let tokenQualifiers: Set<String> = [
         "access", "api", "auth", "bearer", "csrf", "id", "login", "refresh", "session", "user",
     ]
-    /// Words before `token` that mean a position in a list: `page_token`. Positions are not secret and are useful in
-    /// logs.
+    /// Words before `token` that indicate a position in a list: `page_token`. Positions are not secret.
     private static let cursorQualifiers = ["page", "next", "continuation", "sync", "skip"]
     private static let weak: Set<String> = ["authorization", "code", "key", "pass", "pin", "ticket"]
     private static let weakWords: Set<String> = ["auth", "cookie", "session", "signature"]

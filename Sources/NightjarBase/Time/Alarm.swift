@@ -1,7 +1,7 @@
 /// Multiplexes any number of deadlines on one timer, which fires at the earliest deadline.
 ///
-/// Times are nanoseconds of a monotonic clock. Deadlines are never removed. If the timer fires for a deadline that is
-/// no longer needed, the owner does nothing except call ``arm(at:)`` for the next deadline.
+/// Times are nanoseconds of a monotonic clock. Only the earliest deadline is stored, and it cannot be removed. After
+/// the timer has fired, the owner calls ``arm(at:)`` for its next deadline.
 public struct Alarm: Sendable {
     private var next: UInt64?
 
@@ -9,7 +9,8 @@ public struct Alarm: Sendable {
 
     /// Adds a deadline.
     ///
-    /// - Returns: true if a timer must be started for `moment`; false if a timer for an earlier deadline is running.
+    /// - Returns: true if the caller must start a timer for `moment`; false if a timer for the same or an earlier time
+    ///   is running.
     public mutating func arm(at moment: UInt64) -> Bool {
         if let next, next <= moment { return false }
         next = moment

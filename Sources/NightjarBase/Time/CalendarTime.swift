@@ -38,8 +38,10 @@ package enum CalendarTime {
         return era * 146_097 + dayOfEra - 719_468
     }
 
-    /// Converts a day to a date of the proleptic Gregorian calendar. The calculation uses years that begin in March, so
-    /// that a leap day is the last day of its year, and eras of 400 years, which all have the same number of days.
+    /// Converts a day to a date of the proleptic Gregorian calendar.
+    ///
+    /// The calculation uses years that begin in March, because a leap day is then the last day of its year. Eras are
+    /// 400 years and all have the same number of days.
     private static func date(daysSince1970 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let daysInEra: Int64 = 146_097
         // Days since 1 March of the year 0.

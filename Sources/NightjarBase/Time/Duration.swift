@@ -1,5 +1,5 @@
 extension Duration {
-    /// Whole nanoseconds, clamped to the range of Int64 (292 years).
+    /// The duration in whole nanoseconds, clamped to the range of Int64 (292 years).
     public var nanosecondsClamped: Int64 {
         let (seconds, attoseconds) = components
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -12,11 +12,11 @@ extension Duration {
     }
 
     /// The longest duration that an option accepts, in seconds: 100 years of 365 days.
-    public static let mostSeconds = 3_153_600_000
+    public static let maximumSeconds = 3_153_600_000
 
-    /// Creates a duration. Returns nil unless `seconds` is between 0 and ``mostSeconds``.
+    /// Creates a duration. Returns nil unless `seconds` is between 0 and ``maximumSeconds``.
     public init?(seconds: Double) {
-        guard seconds >= 0, seconds <= Double(Duration.mostSeconds) else { return nil }
+        guard seconds >= 0, seconds <= Double(Duration.maximumSeconds) else { return nil }
         self = .nanoseconds(Int64(seconds * 1e9))
     }
 }
@@ -28,7 +28,7 @@ extension NightjarError {
     package static func duration(_ name: String, _ seconds: Double) -> NightjarError {
         NightjarError(
             .invalidArgument,
-            "\(name) must be between 0 and \(Duration.mostSeconds) seconds, got \(Duration.text(seconds))")
+            "\(name) must be between 0 and \(Duration.maximumSeconds) seconds, got \(Duration.text(seconds))")
     }
 }
 

@@ -13,7 +13,7 @@ package struct FieldReader {
         return byte
     }
 
-    /// Reads exactly `count` digits. Returns nil if there are fewer. `count` is at most 4.
+    /// Reads exactly `count` digits as a number. Returns nil if there are fewer.
     package mutating func number(_ count: Int) -> Int? {
         let digits = rest.prefix(count)
         guard digits.count == count, digits.allSatisfy(ASCII.isDigit) else { return nil }
@@ -30,7 +30,7 @@ package struct FieldReader {
         return (kept.count..<9).reduce(kept.reduce(0) { $0 * 10 + Int($1 & 0xF) }) { number, _ in number * 10 }
     }
 
-    /// Reads a date such as `2024-02-29`. Returns days since 1970, or nil if there is no such day.
+    /// Reads a date such as `2024-02-29` as days since 1970. Returns nil if the date is invalid.
     package mutating func date() -> Int64? {
         guard let year = number(4), take("-") != nil, let month = number(2), take("-") != nil, let day = number(2)
         else { return nil }

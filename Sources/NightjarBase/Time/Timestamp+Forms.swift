@@ -26,6 +26,6 @@ extension Timestamp {
 }
 
 extension Timestamp {
-    /// Milliseconds since 1970, rounded down. Cannot overflow in the years 0 to 9999.
+    /// Milliseconds since 1970, rounded down.
     package var milliseconds: Int64 { seconds * 1000 + Int64(nanoseconds / 1_000_000) }
 }

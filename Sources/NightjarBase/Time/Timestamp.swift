@@ -1,6 +1,6 @@
 /// A point in time in the years 0 to 9999, with nanosecond resolution.
 ///
-/// Leap seconds are not counted, as in POSIX: 23:59:60 is the same as 00:00:00 of the next day.
+/// Leap seconds are not counted, as in POSIX: 23:59:60 equals 00:00:00 of the next day.
 public struct Timestamp: Sendable, Hashable {
     /// Seconds since 1970-01-01T00:00:00Z, rounded down.
     public let seconds: Int64
@@ -22,7 +22,7 @@ public struct Timestamp: Sendable, Hashable {
         self.nanoseconds = nanoseconds
     }
 
-    /// Rounds to microseconds, because a double has no more precision for times of this century.
+    /// Creates a timestamp, rounded to microseconds, which is about the precision of a double for current times.
     public init?(secondsSince1970 seconds: Double) {
         let whole = seconds.rounded(.down)
         let microseconds = ((seconds - whole) * 1e6).rounded()
@@ -40,7 +40,7 @@ public struct Timestamp: Sendable, Hashable {
             nanoseconds: Int32(rest < 0 ? rest + 1000 : rest) * 1_000_000)
     }
 
-    /// Rounds to microseconds.
+    /// Creates a timestamp, rounded to microseconds.
     public init?(millisecondsSince1970 milliseconds: Double) {
         let seconds = (milliseconds / 1000).rounded(.down)
         let microseconds = ((milliseconds - seconds * 1000) * 1000).rounded()

@@ -11,7 +11,7 @@ struct Articles {
         router.on(.DELETE, "/v1/articles/{id}", delete)
     }
 
-    /// Returns a page of articles. Filters: `author` (an id or a handle), `tag` (if repeated, articles with all these
+    /// Returns a page of articles. Filters: `author` (an id or a handle), `tag` (if repeated, the article must have all
     /// tags), `published`, `q` (in the title or summary).
     func list(_ request: Request) throws(Problem) -> Response {
         let page = try Page(request)

@@ -18,11 +18,12 @@ struct Avatar {
     }
 }
 
-/// `/v1/users/{id}/avatar`: uploaded as `multipart/form-data` with one part named `avatar`, which is an image.
+/// `/v1/users/{id}/avatar`: the picture of a user. It is uploaded as `multipart/form-data` with one part named
+/// `avatar`, which must be an image.
 struct Avatars {
     let store: Store
 
-    /// The largest picture, and the largest form with a picture, in bytes.
+    /// The maximum sizes in bytes of a picture and of the form that contains it.
     private static let limit = 1 << 20
     private static let formLimit = limit + 64 * 1024
 

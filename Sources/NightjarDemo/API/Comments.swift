@@ -1,4 +1,4 @@
-/// `/v1/comments`, and `/v1/articles/{id}/comments` to create comments.
+/// `/v1/comments`, and `/v1/articles/{id}/comments` to list and create the comments on an article.
 struct Comments {
     let store: Store
 

@@ -6,17 +6,18 @@ struct Fields {
     private var faults: [Problem.Fault] = []
 
     /// - Parameters:
-    ///   - readOnly: fields that the server sets. They are ignored, because a client may send back what it has read.
+    ///   - readOnly: fields that the server sets. They are ignored, because a client may send back an object that it
+    ///     has received.
     init(_ document: JSON, known: [String], readOnly: [String]) {
         self.document = document
         guard case .object(let members) = document else { return }
         for member in members where !known.contains(member.name) && !readOnly.contains(member.name) {
             let names = known.joined(separator: ", ")
-            refuse(member.name, "is not a field that can be set; those are \(names)")
+            refuse(member.name, "is not a field that can be set; set one of \(names)")
         }
     }
 
-    /// Throws 422 with all errors that were found, if any.
+    /// Throws a 422 problem with all errors that were found, if any.
     func check() throws(Problem) {
         guard faults.isEmpty else { throw Problem.invalid(faults) }
     }
@@ -98,7 +99,7 @@ struct Fields {
 }
 
 extension Request {
-    /// Applies a PATCH to `current`: an absent field keeps its value, null clears it (RFC 7396).
+    /// Applies a PATCH to `current` (RFC 7396). An absent field keeps its value, and null removes the value.
     func patched(_ current: JSON) throws(Problem) -> JSON {
         current.merging(try jsonObject(types: ["application/merge-patch+json", "application/json"]))
     }

@@ -1,4 +1,4 @@
-/// Splits a list into pages: `?page=2&per_page=10`, counted from 1.
+/// Splits a list into pages: `?page=2&per_page=10`. The first page is 1.
 struct Page {
     static let defaultSize = 10
     static let sizes = 1...100
@@ -11,8 +11,8 @@ struct Page {
         size = try request.query("per_page", in: Page.sizes, or: Page.defaultSize)
     }
 
-    /// Returns the page of `rows`, which is empty beyond the last page. The response has no Last-Modified, because
-    /// deletions leave no timestamp.
+    /// Returns a response with this page of `rows`. A page after the last page is empty. The response has no
+    /// Last-Modified, because deletions leave no timestamp.
     func response<Element>(
         of rows: [Element], _ json: (Element) -> JSON, to request: Request
     ) throws(Problem) -> Response {
@@ -34,7 +34,7 @@ struct Sort<Element: Row> {
 
     private let order: Order
 
-    /// - Parameter keys: the orders by name. Rows that compare equal are ordered by identifier.
+    /// - Parameter keys: the comparisons by name. Rows that compare equal are ordered by identifier.
     init(_ request: Request, by keys: [String: Order]) throws(Problem) {
         let text = request.query("sort") ?? "id"
         let descending = text.hasPrefix("-")

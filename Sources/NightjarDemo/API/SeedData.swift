@@ -19,7 +19,7 @@ struct SeedData {
 
     static func email(of handle: String) -> String { "\(handle)@example.org" }
 
-    // `insert` cannot fail here: the initial data is far below the capacity of a table.
+    // `insert` cannot fail here, because the initial data is far below the capacity of a table.
 
     private mutating func addUsers() {
         for (index, person) in SeedData.people.enumerated() {

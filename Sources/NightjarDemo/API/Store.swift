@@ -26,7 +26,7 @@ struct Table<Element: Row> {
         return row
     }
 
-    /// Replaces the row that has the identifier of `row`. Has no effect if no row has it.
+    /// Replaces the row with the identifier of `row`. Has no effect if there is no row with this identifier.
     mutating func replace(_ row: Element) {
         if let index = index(of: row.id) { rows[index] = row }
     }

@@ -110,7 +110,7 @@ struct Users {
                 fields.refuse("handle", "\"\(handle)\" is taken")
             }
             if !email.isEmpty, !email.dropFirst().dropLast().contains("@") {
-                fields.refuse("email", "must be an address, with an @ in it")
+                fields.refuse("email", "must be an email address, which contains an @")
             }
             try fields.check()
             self.handle = handle

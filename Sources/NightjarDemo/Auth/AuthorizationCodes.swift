@@ -1,8 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/v1/oauth/authorize`: the authorization code grant with PKCE (RFC 6749 section 4.1, RFC 7636). Consent is implied:
-/// the browser is redirected at once. Used only on the server's event loop.
+/// `/v1/oauth/authorize`: the authorization code grant with PKCE (RFC 6749 section 4.1, RFC 7636). The browser is
+/// redirected immediately, without asking for consent. Used only on the server's event loop.
 final class AuthorizationCodes: Resettable {
     enum Redeemed {
         case granted(user: Int)
@@ -37,8 +37,8 @@ final class AuthorizationCodes: Resettable {
 
     func reset() { codes.removeAll() }
 
-    /// Redirects with a code, or with an error if `deny=1`. If the redirect URI cannot be trusted, responds with an
-    /// error instead (RFC 6749 section 4.1.2.1).
+    /// Redirects with a code, or with an error, for example if `deny=1`. If the redirect URI cannot be trusted,
+    /// responds with an error instead (RFC 6749 section 4.1.2.1).
     private func authorize(_ request: Request) throws(Problem) -> Response {
         guard request.query("client_id") == OAuthClient.id else {
             throw Problem.query("client_id", "must be \"\(OAuthClient.id)\"")
@@ -78,14 +78,16 @@ final class AuthorizationCodes: Resettable {
         code.isRedeemed = true
         codes.set(code, for: text)
         guard now < code.expiresAt else { return .refused("the code has expired") }
-        guard redirectURI == code.redirectURI else { return .refused("redirect_uri differs from that of the request") }
+        guard redirectURI == code.redirectURI else {
+            return .refused("redirect_uri differs from the one in the authorization request")
+        }
         guard (43...128).contains(verifier.utf8.count),
             Base64.encodeForURL(Hash.sha256(Array(verifier.utf8))) == code.challenge
         else { return .refused("code_verifier does not match the code_challenge") }
         return .granted(user: code.user)
     }
 
-    /// Records the login that a code started, to end it if the code is used again.
+    /// Records the login that a code started. The login ends if the code is used again.
     func note(_ family: Int, of text: String) {
         guard var code = codes[text] else { return }
         code.family = family

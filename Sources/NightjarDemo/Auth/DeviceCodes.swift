@@ -1,8 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/v1/oauth/device`: the device authorization grant (RFC 8628). A device without a browser requests a code, a person
-/// decides in a browser, and meanwhile the device polls the token endpoint. Used only on the server's event loop.
+/// `/v1/oauth/device`: the device authorization grant (RFC 8628). A device without a browser requests a code and polls
+/// the token endpoint until a person has decided in a browser. Used only on the server's event loop.
 final class DeviceCodes: Resettable {
     private enum Decision {
         case pending, allowed, denied, redeemed
@@ -83,7 +83,7 @@ final class DeviceCodes: Resettable {
             .ok, headers: ["Content-Type": "text/html; charset=utf-8"], body: .bytes(ByteBuffer(string: html)))
     }
 
-    /// Records the person's decision, which is final. `user_code` is case-insensitive, with or without its hyphen.
+    /// Records the person's decision, which is final. The case and the hyphen of `user_code` are ignored.
     private func decide(_ request: Request) throws(Problem) -> Response {
         let parameters = try Parameters(request)
         let userCode = DeviceCodes.normalized(try parameters.text("user_code"))
@@ -100,7 +100,7 @@ final class DeviceCodes: Resettable {
 
     /// Handles one poll of the device.
     ///
-    /// - Returns: the user who allowed the access. A code can be redeemed once.
+    /// - Returns: the identifier of the user who allowed the access. A code can be redeemed only once.
     func redeem(_ deviceCode: String, now: NIODeadline) throws(OAuthError) -> Int {
         guard var code = codes[deviceCode], code.decision != .redeemed else {
             throw OAuthError(.invalidGrant, "the code is unknown or was already redeemed")
@@ -109,7 +109,8 @@ final class DeviceCodes: Resettable {
         code.lastPoll = now
         defer { codes.set(code, for: deviceCode) }
         guard now < code.expiresAt else { throw OAuthError(.expiredToken, "the code has expired") }
-        // The server's interval stays the same. The client adds 5 seconds to its own (RFC 8628 section 3.5).
+        // The server does not change its interval. The client adds 5 seconds to its own interval (RFC 8628 section
+        // 3.5).
         guard !isTooSoon else { throw OAuthError(.slowDown, "polls must be further apart") }
         switch code.decision {
         case .pending: throw OAuthError(.authorizationPending, "the user has not decided yet")
@@ -121,7 +122,7 @@ final class DeviceCodes: Resettable {
         return user.id
     }
 
-    /// Returns eight consonants, which form no words and are easy to distinguish (RFC 8628 section 6.1).
+    /// Returns eight consonants. They form no words and are easy to distinguish (RFC 8628 section 6.1).
     private static func randomUserCode() -> String {
         let letters = Array("BCDFGHJKLMNPQRSTVWXZ")
         let code = (0..<8).map { _ in letters[Int.random(in: 0..<letters.count)] }

@@ -4,18 +4,19 @@ import NIOHTTP1
 /// `/v1/digest`: HTTP Digest with `qop=auth` (RFC 7616). Used only on the server's event loop.
 ///
 /// `algorithm` selects the challenge: `SHA-256` (the default), `MD5`, `SHA-256-sess`, `MD5-sess`, or `both` for two
-/// challenges. A nonce becomes stale after `uses` requests. With `next=1` each response contains the nonce for the next
-/// request.
+/// challenges. A nonce becomes stale after `uses` requests. With `next=1`, each response contains the nonce for the
+/// next request.
 final class Digest: Resettable {
     private struct Nonce {
         let uses: Int
-        /// The nonce counts that have been received. Each may be used once.
+        /// The nonce counts that have been received. Each count may be used only once.
         var counts: Set<UInt32> = []
-        /// The session that the nonce belongs to.
+        /// The session of the nonce. Nil if the session has not started.
         var session: Session?
     }
 
-    /// The values from which a session's key is derived, until the next challenge. RFC 7616 section 3.6.
+    /// The values from which the key of a session is derived. A session ends with the next challenge (RFC 7616 section
+    /// 3.6).
     private struct Session {
         let nonce: String
         let cnonce: String
@@ -62,7 +63,7 @@ final class Digest: Resettable {
                 Digest.response(attempt, secret, method: request.head.method.rawValue) == attempt.response
             })
         else { throw challenge(algorithms, uses, "the user or the password is wrong") }
-        // The client has proved that it has the password, so an exhausted nonce is merely stale.
+        // The client has proved that it has the password. An exhausted nonce is therefore only stale.
         guard var nonce = kept, nonce.counts.count < nonce.uses else {
             throw challenge(algorithms, uses, "the nonce is stale", isStale: true)
         }
@@ -136,7 +137,7 @@ final class Digest: Resettable {
         return attempt.algorithm.hash("\(user):\(session.nonce):\(session.cnonce)")
     }
 
-    /// Returns the response of RFC 7616 section 3.4.1 or, with an empty method, the server's proof (section 3.5).
+    /// Returns the response of RFC 7616 section 3.4.1. With an empty method, returns the server's proof (section 3.5).
     private static func response(_ attempt: Attempt, _ secret: String, method: String) -> String {
         let request = attempt.algorithm.hash("\(method):\(attempt.uri)")
         return attempt.algorithm.hash(

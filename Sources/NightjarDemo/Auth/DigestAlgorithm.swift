@@ -1,4 +1,4 @@
-/// The hash of a Digest exchange (RFC 7616 section 3.3).
+/// The algorithm of a Digest exchange (RFC 7616 section 3.3).
 enum DigestAlgorithm: String, CaseIterable {
     case sha256 = "SHA-256"
     case md5 = "MD5"
@@ -15,7 +15,7 @@ enum DigestAlgorithm: String, CaseIterable {
         choice == both ? [.sha256, .md5] : allCases.filter { $0.rawValue == choice }
     }
 
-    /// True if the key is derived once for each session.
+    /// True if the key is derived once per session.
     var isOfSession: Bool { self == .sha256OfSession || self == .md5OfSession }
 
     /// Returns the hash of a text in lower-case hexadecimal digits.

@@ -1,6 +1,6 @@
 import NIOHTTP1
 
-/// `/v1/auth`: a login API with email and password, with refresh and logout.
+/// `/v1/auth`: login by email and password, token refresh and logout.
 struct Logins {
     let tokens: Tokens
     let refreshes: Refreshes
@@ -31,7 +31,7 @@ struct Logins {
     private func refresh(_ request: Request) throws(Problem) -> Response {
         let parameters = try Parameters(request)
         guard parameters["grant_type"] ?? "refresh_token" == "refresh_token" else {
-            return OAuthError(.unsupportedGrantType, "only refresh_token here").response
+            return OAuthError(.unsupportedGrantType, "grant_type must be refresh_token").response
         }
         return try refreshes.respond(request, parameters)
     }

@@ -5,10 +5,10 @@ enum OAuthClient {
     static let id = "demo"
     static let secret = "demo-secret"
 
-    /// How a request identifies its client.
+    /// The way in which a request identifies its client.
     enum Identification {
         case nobody
-        /// By its id only, as an app does that cannot keep a secret.
+        /// By its id only, like an app that cannot keep a secret.
         case named
         case authenticated
     }
@@ -21,7 +21,7 @@ enum OAuthClient {
             guard secret == nil else {
                 throw OAuthError(.invalidRequest, "the client authenticates in the header and in the body")
             }
-            // Both parts are form-encoded within the Basic credentials.
+            // Both parts of the Basic credentials are form-encoded.
             guard let basic = credentials.basic, formDecode(basic.name) == id,
                 formDecode(basic.password) == self.secret,
                 name ?? id == id

@@ -35,7 +35,7 @@ struct OAuthError: Error {
 }
 
 extension Tokens.Grant {
-    /// RFC 6749 section 5.1.
+    /// The body of a successful response (RFC 6749 section 5.1).
     var json: JSON {
         var members: [JSON.Member] = [
             .init(name: "access_token", value: .string(accessToken)),

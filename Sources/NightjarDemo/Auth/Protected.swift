@@ -75,7 +75,7 @@ extension Tokens {
     func bearer(_ request: Request) throws(Problem) -> (family: Int, holder: Holder) {
         guard let token = Credentials(request.head.headers)?.bearer, let found = holder(of: token) else {
             throw Problem(
-                .unauthorized, "a bearer token is required that has neither expired nor been revoked",
+                .unauthorized, "the bearer token is missing, unknown, expired or revoked; log in again",
                 headers: ["WWW-Authenticate": "Bearer realm=\"\(Protected.realm)\", error=\"invalid_token\""])
         }
         return found

@@ -3,9 +3,9 @@ import NIOHTTP1
 
 /// Redeems refresh tokens. Used only on the server's event loop.
 ///
-/// A request with the same Idempotency-Key and the same refresh token receives the same response for 10 minutes and
-/// does not count as reuse. `delay` delays the response after the token has been redeemed. `drop` closes the connection
-/// instead of responding.
+/// For 10 minutes, a request with the same Idempotency-Key and refresh token receives the same response and does not
+/// count as reuse. `delay` delays the response after the token has been redeemed. `drop` closes the connection instead
+/// of responding.
 final class Refreshes: Resettable {
     private struct Attempt: Hashable {
         let key: String

@@ -3,7 +3,7 @@ import NIOHTTP1
 
 /// `/v1/oauth/token` (RFC 6749 section 3.2): exchanges a grant for tokens.
 ///
-/// In addition to the parameters of each grant it accepts `expires_in`, the lifetime of the access tokens in seconds.
+/// Besides the parameters of each grant, accepts `expires_in`: the lifetime of the access tokens in seconds.
 struct TokenEndpoint {
     let tokens: Tokens
     let refreshes: Refreshes
@@ -58,7 +58,7 @@ struct TokenEndpoint {
             codes.note(family, of: code)
             return grant.response
         case .repeated(let family):
-            // The code is used a second time, so that it may have been stolen (RFC 6749 section 4.1.2).
+            // The code is used a second time, so it may have been stolen (RFC 6749 section 4.1.2).
             if let family { tokens.end(family) }
             throw OAuthError(.invalidGrant, "the code was redeemed before; its login has been ended")
         case .refused(let reason):

@@ -2,8 +2,8 @@ import NIOCore
 
 /// Logins with their access tokens and rotating refresh tokens. Used only on the server's event loop.
 ///
-/// All tokens that descend from one login form a family. A refresh token can be redeemed once. If it is presented again
-/// it may have been stolen, so the whole family ends (RFC 9700 section 4.14.2).
+/// All tokens that descend from one login form a family. A refresh token can be redeemed once. If a client presents it
+/// again, it may have been stolen, so the whole family ends (RFC 9700 section 4.14.2).
 final class Tokens: Resettable {
     /// The user or client to which an access token was issued.
     enum Holder {
@@ -49,7 +49,8 @@ final class Tokens: Resettable {
     static let defaultLifetime = 60.0
     private static let maximumScope = 1000
 
-    /// The maximum numbers of families and tokens. The oldest are dropped, which ends them.
+    /// The maximum numbers of families and tokens. If a maximum is exceeded, the oldest one is dropped and becomes
+    /// invalid.
     private static let maximumFamilies = 20_000
     private static let maximumTokens = 50_000
 
@@ -59,7 +60,7 @@ final class Tokens: Resettable {
     private var refreshTokens = BoundedTable<String, RefreshToken>(capacity: Tokens.maximumTokens)
     private var lastFamily = 0
     private var lastAccessToken = 0
-    /// All access tokens up to this number have expired, regardless of their lifetime.
+    /// All access tokens up to this number count as expired, regardless of their lifetime.
     private var lastExpired = 0
 
     init(ledger: Ledger) {
@@ -78,7 +79,7 @@ final class Tokens: Resettable {
 
     // MARK: Issuing
 
-    /// Records the scope of a token request, truncated.
+    /// Records the scope of a token request, truncated to ``maximumScope`` characters.
     func note(scope: String?) { ledger.note { $0.auth.scope = String((scope ?? "").prefix(Tokens.maximumScope)) } }
 
     /// Starts a login.
@@ -138,8 +139,8 @@ final class Tokens: Resettable {
 
     // MARK: Checking and ending
 
-    /// Returns the holder of an access token. Nil if the token is unknown or expired, or if its login has ended; this
-    /// is counted in the statistics as refused.
+    /// Returns the holder of an access token. Returns nil and counts a refusal in the statistics if the token is
+    /// unknown or expired, or if its login has ended.
     func holder(of token: String) -> (family: Int, holder: Holder)? {
         guard let entry = accessTokens[token], entry.number > lastExpired, .now() < entry.expiresAt,
             let family = families[entry.family], !family.hasEnded

@@ -1,23 +1,26 @@
 import NIOCore
 
-/// A body of `/cache/{name}` with a given length: a line that describes it, bytes of ``DemoContent`` from an offset
-/// that depends on that line, and a last line with the checksum of everything before it. Bytes of another version or
-/// variant are detectable, as are missing and duplicate pieces.
+/// A body of `/cache/{name}` with a given length.
+///
+/// It consists of a line that describes it, bytes of ``DemoContent``, and a last line with the checksum of everything
+/// before. The description determines the offset of the bytes. A client can therefore detect bytes of another version
+/// or variant, and missing or duplicate pieces.
 struct CacheContent: RangedContent {
     let length: Int
     private let head: ByteBuffer
-    /// The offset of the bytes in the pattern.
+    /// The offset of the bytes in ``DemoContent``.
     private let start: Int
 
-    /// The length of the line `crc32 `, eight hexadecimal digits, newline.
+    /// The length of the last line in bytes: `crc32 `, eight hexadecimal digits and a newline.
     static let checksumLine = 15
 
-    /// The lengths that a request may ask for: up to 64 MiB.
+    /// The allowed lengths in bytes, up to 64 MiB.
     static let lengths = 0...(64 << 20)
 
     /// - Parameters:
     ///   - title: a line that describes the body.
-    ///   - length: if it is shorter than the checksum line, the body is the beginning of that line.
+    ///   - length: the length of the body in bytes. If it is shorter than the last line, the body is the beginning of
+    ///     that line.
     init(title: [UInt8], length: Int) {
         self.length = length
         head = ByteBuffer(bytes: title + [UInt8(ascii: "\n")])
@@ -32,7 +35,7 @@ struct CacheContent: RangedContent {
 
     func source(_ range: Range<Int>) -> Source { Source(content: self, range: range) }
 
-    /// The length without the checksum line.
+    /// The length without the last line.
     private var covered: Int { max(0, length - CacheContent.checksumLine) }
 
     /// Returns 1 to `count` bytes from `offset`, which must be below `covered`.
@@ -45,7 +48,7 @@ struct CacheContent: RangedContent {
         return DemoContent.slice(at: start + offset, count: min(count, DemoContent.period))
     }
 
-    /// Sends a range. The bytes before the range are generated too but not sent, because the checksum covers them.
+    /// Sends a range. The bytes before the range are generated but not sent, because the checksum covers them.
     struct Source: BodySource {
         private let content: CacheContent
         private let range: Range<Int>
@@ -85,8 +88,8 @@ struct CacheContent: RangedContent {
 }
 
 extension DemoContent {
-    /// True if `body` is a complete body of `/cache/{name}?length=`: its last line is the checksum of everything before
-    /// it.
+    /// Returns true if `body` is a complete body of `/cache/{name}?length=`: its last line is the checksum of
+    /// everything before.
     package static func isIntact(_ body: [UInt8]) -> Bool {
         guard body.count >= CacheContent.checksumLine else { return false }
         let content = body.dropLast(CacheContent.checksumLine)

@@ -1,23 +1,23 @@
 import NIOHTTP1
 
-/// The header fields that a query under `/cache` requests. No others are sent.
+/// The header fields of a response under `/cache` that the query requests.
 ///
 /// - `control`, repeatable: a Cache-Control field, verbatim.
-/// - `expires`: seconds after the Date field, or `garbage`, which sends `0`.
+/// - `expires`: the Expires field, in seconds after Date, or `garbage`, which sends `0`.
 /// - `age`: an Age field, verbatim, so that it may be invalid.
-/// - `date`: seconds from now, or `none`.
+/// - `date`: the Date field, in seconds from now, or `none`.
 /// - `modified`: sends a Last-Modified field this many seconds before the last change of the name.
 /// - `vary`: field names separated by commas, or `*`.
 /// - `field`, repeatable: `Name:value`, verbatim.
 struct CacheFields {
     let headers: HTTPHeaders
     let date: DateField
-    /// The number of seconds between Last-Modified and the change.
+    /// The number of seconds from Last-Modified to the last change.
     let modified: Int?
     /// The field names of `vary`, without `*`.
     let varying: [String]
 
-    /// The allowed values of `expires`, `date` and `modified` in seconds: about thirty years in each direction.
+    /// The allowed values of `expires`, `date` and `modified`: about thirty years in each direction, in seconds.
     private static let offsets = -1_000_000_000...1_000_000_000
     private static let fieldLimit = 1000
     private static let fieldsLimit = 8
@@ -64,7 +64,7 @@ struct CacheFields {
         }
     }
 
-    /// Returns the field value in a query parameter.
+    /// Returns the first value of a query parameter. Throws 400 if the value cannot be sent in a header field.
     static func value(_ request: Request, _ name: String) throws(Problem) -> String? {
         try values(request, name).first
     }
@@ -93,7 +93,7 @@ struct CacheFields {
             }
     }
 
-    /// The fields that `field` must not name: the server sets them, or they have their own parameters.
+    /// The names that `field` must not have. The server sets these fields, or they have their own parameters.
     private static let ownFields = [
         "connection", "content-encoding", "content-length", "content-range", "content-type", "date", "etag", "expect",
         "keep-alive", "last-modified", "te", "trailer", "transfer-encoding", "upgrade",

@@ -1,9 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/cache/{name}`: responses whose caching properties are set by the query (RFC 9111), under any number of names.
+/// `/cache/{name}`: responses whose caching properties are set by the query (RFC 9111). Clients may use any names.
 ///
-/// A name has a version, which each write increments. ``CacheFields`` lists the fields that can be requested, and
+/// Each name has a version. A write increments it. ``CacheFields`` lists the fields that can be requested, and
 /// ``CacheHit`` the other parameters.
 struct CacheResources {
     let table: CacheTable
@@ -19,8 +19,8 @@ struct CacheResources {
         router.on(.GET, "/cache/{name}/gone") { request throws(Problem) in try error(request, .gone) }
     }
 
-    /// Each read is counted for its name, also if the response is 304 or an error. `fail=3` lets the third and all
-    /// later reads fail with 503, or with `failure`, which is another status or `drop`.
+    /// Each read is counted for its name, even if the response is 304 or an error. With `fail=3`, the third and all
+    /// later reads fail. The value of `failure` is the status of the failure, 503 by default, or `drop`.
     private func read(_ request: Request) throws(Problem) -> Response {
         let name = try name(request)
         let plan = try CacheHit(request, requester)
@@ -41,7 +41,7 @@ struct CacheResources {
     }
 
     /// Increments the version unless `status` requests an error. The body is ignored. `location` and `content-location`
-    /// are fields of the response.
+    /// set the fields of the response.
     private func write(_ request: Request) throws(Problem) -> Response {
         let name = try name(request)
         let fields = try CacheFields(request)

@@ -1,18 +1,18 @@
 import NIOCore
 import NIOHTTP1
 
-/// Query parameters of `/cache/{name}` in addition to fields (``CacheFields``):
+/// The query parameters of `/cache/{name}` besides those of ``CacheFields``:
 ///
-/// - `etag`: `none`, `strong` or `weak`. It differs for each version, variant and coding.
-/// - `status`: the status of a response that is neither 304 nor partial.
+/// - `etag`: `none`, `strong` or `weak`. The ETag differs for each version, variant and coding.
+/// - `status`: the status. If it is not 200, conditions and ranges are ignored.
 /// - `length`: the length of the body, up to 64 MiB (``CacheContent``). The default is a small JSON document.
 /// - `seed`: selects a different body and ETag.
-/// - `gzip`: `1` encodes the body for clients that accept gzip, and adds to Vary.
+/// - `gzip`: `1` encodes the body for clients that accept gzip, and adds Accept-Encoding to Vary.
 /// - `chunked`: `1` sends the body without Content-Length.
 /// - `cut`: closes the connection after this number of body bytes.
 /// - `delay`: the delay before the response, in seconds.
-/// - `private-to`: `user` restricts the response to identified senders (``Requester``) and puts the name into the body. Any
-///   other value is the only user who may read it.
+/// - `private-to`: `user` restricts the response to identified users (``Requester``). Any other value is the name of
+///   the only user who may read the response. The body contains the user's name.
 struct CacheHit {
     static let maximumDelay = 60.0
     /// The largest body that is encoded in memory, in bytes.

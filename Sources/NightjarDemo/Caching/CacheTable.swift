@@ -9,7 +9,8 @@ final class CacheTable: Resettable {
         var reads = 0
     }
 
-    /// The maximum number of names. Clients choose names, so the oldest are dropped and start with version 1 again.
+    /// The maximum number of names. Clients choose names, so the oldest names are dropped. They start again with
+    /// version 1.
     static let maximumNames = 10_000
 
     private var entries = BoundedTable<String, Entry>(capacity: CacheTable.maximumNames)

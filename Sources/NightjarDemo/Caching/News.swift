@@ -35,7 +35,7 @@ final class News: Resettable {
     func reset() {
         items = Table()
         for article in SeedData(seed: seed).articles.rows where article.isPublished {
-            // Cannot fail: the table is far below its capacity.
+            // `insert` cannot fail here, because the table is far below its capacity.
             _ = try? items.insert { id in
                 Item(
                     id: id, title: article.title, body: article.body, authorID: article.authorID,
@@ -65,7 +65,7 @@ final class News: Resettable {
         return try representation(item).respond(request)
     }
 
-    /// Adds an item, so that stored lists become stale.
+    /// Adds an item, so that stored lists become outdated.
     private func create(_ request: Request) throws(Problem) -> Response {
         var fields = Fields(
             try request.jsonObject(), known: ["title", "body", "author_id"], readOnly: ["id", "url", "created_at"])

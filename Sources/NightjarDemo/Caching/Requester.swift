@@ -22,7 +22,9 @@ struct Requester {
         return nil
     }
 
-    /// - Parameter allowed: `user` for any identified sender, or the name of the only user who may read it.
+    /// Returns the name of the sender. Throws 401 or 403 if the sender may not read the response.
+    ///
+    /// - Parameter allowed: `user` for any identified sender, or the name of the only allowed user.
     func require(_ allowed: String, _ request: Request) throws(Problem) -> String {
         guard let name = try name(request) else {
             throw Problem(

@@ -3,7 +3,7 @@ import NIOHTTP1
 
 /// The API's OpenAPI 3.1 description, at `/openapi.json` and `/openapi.yaml`.
 ///
-/// The description may be cached for a minute (`max_age` seconds) and has an ETag, so that a revalidation receives 304.
+/// The description may be cached for `max_age` seconds, 60 by default. It has an ETag and can be revalidated.
 enum APIDescription {
     private static let defaultLifetime = 60
     private static let yearInSeconds = 31_536_000
@@ -46,7 +46,7 @@ enum APIDescription {
                 "title": "Nightjar demo API", "version": "1.0.0",
                 "description": "Articles, users and comments, and the situations that an API client must handle.",
             ],
-            // Relative to the document, so that it is valid for any port.
+            // The URL is relative to the document, so that it is valid for any port.
             "servers": [["url": "/", "description": "This server"]],
             "tags": .array(groups.map { ["name": .string($0.tag), "description": .string($0.about)] }),
             "paths": paths,

@@ -7,7 +7,7 @@ import NIOHTTP1
 /// Each method returns a copy with one more property. Error responses are the same for all operations.
 struct DescribedOperation {
     let method: HTTPMethod
-    /// The path template of the route. Its braces are parameters.
+    /// The path template of the route. Segments in braces are parameters.
     let path: String
     let id: String
     private let summary: String
@@ -67,7 +67,7 @@ struct DescribedOperation {
         return changed { $0.parameters.append(.object(members)) }
     }
 
-    /// Adds `page`, `per_page` and `sort`, which all lists of the data have.
+    /// Adds `page`, `per_page` and `sort`, the parameters of all lists of articles, users and comments.
     func paged(sortedBy keys: String...) -> DescribedOperation {
         let choices = (["id"] + keys).flatMap { [$0, "-\($0)"] }
         return query("page", Schema.integer(1...1_000_000), "The number of the page.", example: .int(1))
@@ -85,7 +85,7 @@ struct DescribedOperation {
             ])
     }
 
-    /// - Parameter types: the content types, the preferred one first.
+    /// - Parameter types: the content types, in order of preference. The default is `application/json`.
     func takes(_ schema: JSON, as types: String..., example: JSON? = nil, isRequired: Bool = true) -> DescribedOperation
     {
         var media: [JSON.Member] = [.init(name: "schema", value: schema)]
@@ -137,7 +137,7 @@ struct DescribedOperation {
     /// Sets the description, in CommonMark.
     func explained(_ text: String) -> DescribedOperation { changed { $0.details = text } }
 
-    /// Sets the security schemes, any one of which is enough. Without arguments, the operation needs no authentication.
+    /// Sets the alternative security schemes. Without arguments, the operation needs no authentication.
     func secured(by schemes: String...) -> DescribedOperation {
         changed { operation in
             operation.security = .array(schemes.map { .object([.init(name: $0, value: [])]) })

@@ -119,7 +119,8 @@ extension APIDescription {
         }
     }
 
-    /// Adds the options of all list styles, except those that change the form of a response (see ``ListQuery``).
+    /// Adds the options that all list styles have in common. ``ListQuery`` also has options that are not described
+    /// here.
     private static func options(_ list: DescribedOperation, size: String = "limit") -> DescribedOperation {
         faults(
             list.query(
@@ -144,7 +145,7 @@ extension APIDescription {
             .joinedQuery(
                 "rate", Schema.id, atMost: ListFaults.pagesLimit, "The numbers of pages that fail with 429."
             )
-            .query("times", Schema.integer(0...1_000_000), "How often each of them fails. The default is 1.")
+            .query("times", Schema.integer(0...1_000_000), "How often each of these pages fails. The default is 1.")
             .query("status", Schema.integer(400...599), "The status of failures. The default is 503.")
             .query("retry_after", Schema.number(0...3600), "Seconds, in Retry-After.")
             .query("drop", Schema.choice("0", "1"), "1: pages fail without a response.")

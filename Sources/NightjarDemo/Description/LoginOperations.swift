@@ -76,7 +76,7 @@ extension APIDescription {
             .query("response_type", Schema.constant("code"), "Always code.", isRequired: true)
             .query("client_id", Schema.constant(OAuthClient.id), "The client.", isRequired: true)
             .query(
-                "redirect_uri", ["type": "string", "format": "uri"], "On loopback.",
+                "redirect_uri", ["type": "string", "format": "uri"], "A loopback URL.",
                 example: "http://127.0.0.1:9/callback", isRequired: true
             )
             .query(
@@ -123,7 +123,7 @@ extension APIDescription {
         "type": "string", "enum": .array(DigestAlgorithm.choices.map(JSON.string)),
     ]
 
-    /// Returns the schema of a response that describes its authenticated request.
+    /// Returns the schema of a response with the given string members and a summary of the request.
     private static func seen(_ names: String...) -> JSON {
         let texts = names.map { JSON.Member(name: $0, value: Schema.string) }
         let others = Schema.object(["method": Schema.string, "body_bytes": Schema.integer(from: 0)])

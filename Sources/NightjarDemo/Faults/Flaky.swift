@@ -4,8 +4,8 @@ import NIOHTTP1
 /// `/v1/flaky`: fails the first `times` requests with a `key`, then responds with 200. Used only on the server's event
 /// loop.
 ///
-/// Failures have `status`, and Retry-After if `retry_after` (seconds) or `retry_after_date` (seconds from now, sent as
-/// a date) is set. With `drop=1` the connection is closed without a response.
+/// Failures have `status`. They have Retry-After if `retry_after` (seconds) or `retry_after_date` (seconds from now,
+/// sent as a date) is set. With `drop=1`, the connection is closed without a response.
 final class Flaky: Resettable {
     /// The requests with one key.
     private struct Attempts {

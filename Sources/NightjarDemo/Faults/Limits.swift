@@ -1,8 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/v1/limited`: accepts `limit` requests in each window of `per` seconds, counted by `group`, and responds to the
-/// others with 429. Used only on the server's event loop.
+/// `/v1/limited`: accepts `limit` requests in each window of `per` seconds, counted by `group`. Responds to other
+/// requests with 429. Used only on the server's event loop.
 ///
 /// A window begins with its first request. `fields` selects the rate limit fields of each response: `draft8` and
 /// `draft7` of draft-ietf-httpapi-ratelimit-headers, `x` (X-RateLimit-*, with the reset in seconds since 1970),

@@ -24,8 +24,8 @@ enum OrderDrop: CaseIterable {
     /// Returns the point at which to close the connection, if any. Equal seeds and numbers give equal results.
     static func roll(_ probability: Double, seed: UInt64, number: UInt64) -> OrderDrop? {
         guard probability > 0 else { return nil }
-        // The seed is mixed before the number is added. Otherwise, adjacent seeds would give the same sequence,
-        // shifted.
+        // The seed is mixed before the number is added. Otherwise, adjacent seeds would give the same sequence, shifted
+        // by one.
         var mixer = SplitMix64(seed: seed)
         var random = SplitMix64(seed: mixer.next() &+ number)
         guard Double.random(in: 0..<1, using: &random) < probability else { return nil }

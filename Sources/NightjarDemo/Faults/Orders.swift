@@ -4,10 +4,12 @@ import NIOHTTP1
 /// `/v1/orders`: creates and counts orders, to test writes that must be neither lost nor duplicated. Used only on the
 /// server's event loop.
 ///
-/// With an Idempotency-Key, an order is created once. The same key receives the same response again, 422 if the body
-/// differs, and 409 while the first response is delayed by `delay` (draft-ietf-httpapi-idempotency-key-header). `drop`
-/// is the probability that the connection is closed at one of the points of ``OrderDrop``, which is derived from `seed`
-/// and the number of the request.
+/// With an Idempotency-Key, an order is created only once (draft-ietf-httpapi-idempotency-key-header). Another request
+/// with the same key receives the same response. It receives 422 if its body differs, and 409 while the first response
+/// is delayed by `delay`.
+///
+/// `drop` is the probability that the connection is closed at one of the points of ``OrderDrop``. The result depends
+/// only on `seed` and the number of the request.
 final class Orders: Resettable {
     private struct CreatedOrder {
         let id: Int
@@ -22,12 +24,12 @@ final class Orders: Resettable {
         let respondedAt: NIODeadline
     }
 
-    /// Clients choose keys and bodies, so the oldest ones are dropped.
+    /// Clients choose keys and bodies, so the oldest entries are dropped.
     private static let maximumKeys = 20_000
     private static let maximumBodies = 20_000
     private static let maximumOrders = 1000
-    /// The largest body that is repeated in the response, in bytes. Responses are stored with their keys. A larger body
-    /// is omitted: its order has only the length.
+    /// The largest body in bytes that the response contains. Responses are stored, so the response to a larger body
+    /// contains only its length.
     private static let repeatLimit = 4096
 
     private let ledger: Ledger
@@ -51,7 +53,7 @@ final class Orders: Resettable {
         router.on(.GET, "/v1/orders/{id}", read)
     }
 
-    /// Removes all orders and restarts the numbers of orders and requests.
+    /// Removes all orders and resets the counters.
     func reset() {
         orders.removeAll()
         keys.removeAll()
@@ -125,15 +127,16 @@ final class Orders: Resettable {
 
     // MARK: Reading and counting
 
-    /// Returns one of the last orders.
+    /// Returns an order, unless it has been dropped because there were too many later orders.
     private func read(_ request: Request) throws(Problem) -> Response {
         let id = try request.id(of: "order")
         guard let document = orders[id] else { throw Problem.notFound("order", id) }
         return Response(.ok, headers: ["Content-Type": "application/json"], body: .bytes(document))
     }
 
-    /// Returns the counts since the start or the last DELETE: orders, requests for them, distinct keys, and orders
-    /// whose body equals that of an earlier one. If a client numbers its bodies, these are the duplicates.
+    /// Returns the counts since the start or the last DELETE: orders, requests, keys, and orders whose body equals the
+    /// body of an earlier order. If a client sends a different body for each order, the last count is the number of
+    /// duplicates.
     private func count(_ request: Request) throws(Problem) -> Response {
         .json([
             "created": .int(created), "requests": .int(requests), "keys": .int(keyCount),

@@ -1,4 +1,4 @@
-/// A simulated outage of all of `/v1`, controlled by `/__control`. Used only on the server's event loop.
+/// A simulated outage of `/v1`, `/news` and `/me`, controlled by `/__control`. Used only on the server's event loop.
 final class Outage: Resettable {
     enum Mode: String {
         case none

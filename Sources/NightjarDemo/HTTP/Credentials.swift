@@ -21,7 +21,7 @@ struct Credentials {
     /// The token of the scheme `Bearer`.
     var bearer: String? { scheme == "bearer" && !rest.isEmpty ? rest : nil }
 
-    /// Name and password of the scheme `Basic` (RFC 7617). Nil if they are malformed.
+    /// The name and password of the scheme `Basic` (RFC 7617). Nil for another scheme or malformed credentials.
     var basic: (name: String, password: String)? {
         guard scheme == "basic", let bytes = Base64.decode(rest), let text = String(validating: bytes, as: UTF8.self)
         else { return nil }

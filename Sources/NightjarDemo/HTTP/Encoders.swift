@@ -8,7 +8,7 @@ import CZstd
 enum ContentEncoder: String, CaseIterable {
     case gzip
     case deflate
-    /// `deflate` without the zlib format, which some servers send contrary to RFC 9110.
+    /// Raw deflate data, which some servers send as `deflate` contrary to RFC 9110.
     case rawDeflate = "deflate-raw"
     case brotli = "br"
     case zstd
@@ -17,7 +17,7 @@ enum ContentEncoder: String, CaseIterable {
     /// The name of the coding in a Content-Encoding field.
     var coding: String { self == .rawDeflate ? "deflate" : rawValue }
 
-    /// Nil if memory could not be allocated.
+    /// Applies the coding. Returns nil if memory could not be allocated.
     func encode(_ bytes: [UInt8]) -> [UInt8]? {
         switch self {
         case .gzip: Deflater.encode(bytes, windowBits: MAX_WBITS + 16)
@@ -31,7 +31,7 @@ enum ContentEncoder: String, CaseIterable {
 
     private static func brotli(_ bytes: [UInt8]) -> [UInt8]? {
         let capacity = BrotliEncoderMaxCompressedSize(bytes.count)
-        // Zero means that there is no bound.
+        // Zero means that the size is unknown.
         guard capacity > 0 else { return nil }
         var isEncoded = false
         let output = [UInt8](unsafeUninitializedCapacity: capacity) { output, count in
@@ -92,7 +92,7 @@ enum Deflater {
         return isEncoded ? output : nil
     }
 
-    /// The room for the empty block that a flush appends, in bytes. `deflateBound` does not include it.
+    /// The maximum size in bytes of the empty block that a flush appends. `deflateBound` does not include this block.
     private static let flushMark = 16
 }
 

@@ -31,14 +31,13 @@ struct EntityTag: Equatable {
         Hash.sha256(bytes).prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    /// The value of a list of tags.
+    /// The value of an If-Match or If-None-Match field.
     enum Selection: Equatable {
         case any
         case tags([EntityTag])
     }
 
-    /// Returns the value of an If-Match or If-None-Match field. Nil if the field is missing. Invalid syntax ends the
-    /// list, so that it matches fewer tags.
+    /// Parses an If-Match or If-None-Match field. Returns nil if the field is missing. Invalid syntax ends the list.
     static func selection(_ headers: HTTPHeaders, _ name: String) -> Selection? {
         let fields = headers[name]
         guard !fields.isEmpty else { return nil }
@@ -52,7 +51,7 @@ struct EntityTag: Equatable {
         }
     }
 
-    /// A single tag.
+    /// Parses a single tag. Nil if the text is invalid.
     init?(_ text: String) {
         var rest = text.trimmed
         guard let tag = EntityTag.take(&rest), rest.isEmpty else { return nil }

@@ -10,7 +10,6 @@ struct MultipartParser {
         let reason: String
     }
 
-    /// The head of a part.
     struct Head {
         let name: String
         let filename: String?
@@ -27,14 +26,14 @@ struct MultipartParser {
 
     private enum State {
         case preamble
-        /// After a delimiter, where CRLF or two hyphens must follow.
+        /// After a delimiter. CRLF or two hyphens must follow.
         case delimited
         case head
         case content
         case epilogue
     }
 
-    /// In bytes.
+    /// The maximum size of the head of a part in bytes.
     private static let headLimit = 16 * 1024
     private static let partLimit = 10_000
 
@@ -46,7 +45,8 @@ struct MultipartParser {
     /// - Parameter boundary: 1 to 70 bytes.
     init(boundary: String) {
         delimiter = Array("\r\n--\(boundary)".utf8)
-        // The first delimiter has no preceding CRLF. Adding one here lets the parser find it like the others.
+        // The first delimiter has no preceding CRLF. The CRLF added here lets the parser find it like the other
+        // delimiters.
         pending = [0x0D, 0x0A]
     }
 
@@ -149,7 +149,7 @@ extension MultipartParser.Head {
         }
         let dispositions = fields.filter { $0.name.lowercased() == "content-disposition" }
         guard dispositions.count == 1, let disposition = FieldParameters(dispositions[0].value) else {
-            throw MultipartParser.Fault(reason: "a part must have one Content-Disposition that can be read")
+            throw MultipartParser.Fault(reason: "a part must have exactly one valid Content-Disposition")
         }
         guard disposition.value.lowercased() == "form-data", let name = disposition["name"] else {
             throw MultipartParser.Fault(reason: "the Content-Disposition of a part must be form-data and have a name")
@@ -186,12 +186,12 @@ struct FieldParameters {
         }
     }
 
-    /// The first parameter with a name, which must be in lower case.
+    /// Returns the first parameter with this name. The name must be in lower case.
     subscript(_ name: String) -> String? {
         parameters.first { $0.name == name }?.value
     }
 
-    /// Removes a token or a quoted string from the front. Nil if there is none.
+    /// Removes a token or a quoted string from the front of `rest` and returns its value. Returns nil if there is none.
     static func takeValue(_ rest: inout Substring, until separator: Character) -> String? {
         guard rest.first == "\"" else {
             let token = rest.prefix { $0 != separator && $0 != " " && $0 != "\t" }

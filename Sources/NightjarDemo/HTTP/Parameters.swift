@@ -1,14 +1,14 @@
 import NIOCore
 import NIOHTTP1
 
-/// The parameters in a request body, which is a form or a JSON object. Durations and flags, which are not secret, may
+/// The parameters in a request body, which is a form or a JSON object. Durations and flags are not secret, so they may
 /// also be in the query.
 struct Parameters {
     private let request: Request
     private let form: [Target.QueryItem]
     private let document: JSON
 
-    /// Reads the body, which may be missing. Throws 415 or 400 for a body that is neither a form nor JSON.
+    /// Reads the body, which may be empty. Throws 415 or 400 if the body is neither a form nor a JSON object.
     init(_ request: Request) throws(Problem) {
         self.request = request
         let type = request.head.headers.first(name: "content-type")?.prefix { $0 != ";" && $0 != " " }.lowercased()
@@ -23,7 +23,7 @@ struct Parameters {
         }
     }
 
-    /// The first value with this name. JSON numbers and booleans are converted to texts.
+    /// Returns the first value with this name. JSON numbers and booleans are converted to text.
     subscript(_ name: String) -> String? {
         if let item = form.first(where: { $0.name == name }) { return item.value }
         switch document[name] {
@@ -72,7 +72,7 @@ extension JSON {
 extension HTTPHeaders {
     /// The Idempotency-Key of the request (draft-ietf-httpapi-idempotency-key-header).
     ///
-    /// - Throws: 400 if it is empty or longer than ``idempotencyKeyLimit``.
+    /// - Throws: 400 if the key is empty or longer than ``idempotencyKeyLimit``.
     func idempotencyKey() throws(Problem) -> String? {
         guard let key = first(name: "idempotency-key") else { return nil }
         guard (1...HTTPHeaders.idempotencyKeyLimit).contains(key.utf8.count) else {
@@ -82,6 +82,6 @@ extension HTTPHeaders {
         return key
     }
 
-    /// The longest key in bytes, because the server stores the keys.
+    /// The maximum length of a key in bytes. It is limited because the server stores the keys.
     static let idempotencyKeyLimit = 256
 }

@@ -18,7 +18,7 @@ package enum DemoContent {
         return ByteBuffer(bytes: exact + exact)
     }()
 
-    /// Returns the byte at `offset`, to check received content.
+    /// Returns the byte at `offset`, for checking received content.
     package static func byte(at offset: Int) -> UInt8 {
         bytes.getInteger(at: offset % period) ?? 0
     }
@@ -29,7 +29,7 @@ package enum DemoContent {
     }
 }
 
-/// Sends a range of ``DemoContent``, optionally with pauses.
+/// Sends the beginning of ``DemoContent``, optionally with pauses.
 struct PatternSource: BodySource {
     private let length: Int
     private let chunk: Int
@@ -41,7 +41,7 @@ struct PatternSource: BodySource {
     typealias HTTPTrailers = [(name: String, value: String)]
 
     /// - Parameters:
-    ///   - chunk: the bytes of each piece, at most ``DemoContent/period``.
+    ///   - chunk: the number of bytes in each piece, at most ``DemoContent/period``.
     ///   - pause: the time between pieces.
     init(
         length: Int, chunk: Int = DemoContent.period, pause: TimeAmount = .zero,

@@ -2,7 +2,7 @@ import NIOHTTP1
 
 /// An error response as defined by RFC 9457, `application/problem+json`.
 struct Problem: Error {
-    /// The place of an invalid value and the reason.
+    /// The place of an invalid value, and the reason why it is invalid.
     struct Fault {
         enum Place {
             /// A JSON Pointer (RFC 6901) into the request's body.

@@ -20,7 +20,8 @@ struct Representation {
         self.modified = modified
     }
 
-    /// Cache-Control for resources that any client may change at any time: stored, and revalidated before each use.
+    /// Cache-Control for resources that any client may change at any time. Caches store them and revalidate them before
+    /// each use.
     static let validated = "no-cache"
     /// Cache-Control for resources of a single user that any client of this user may change at any time.
     static let validatedPrivate = "private, no-cache"
@@ -75,8 +76,8 @@ struct Representation {
         return response
     }
 
-    /// Returns a 200 with the new representation, for PATCH. A response to PUT must not have validators, because the
-    /// stored representation differs from the bytes that were sent (RFC 9110 section 9.3.4).
+    /// Returns a 200 with the new representation, for PATCH. A response to PUT must not have validators if the stored
+    /// representation differs from the request body (RFC 9110 section 9.3.4).
     func changed(_ request: Request) -> Response {
         var response = Response(.ok, headers: described, body: content.body(in: 0..<content.length))
         response.headers.remove(name: "Cache-Control")
@@ -123,7 +124,7 @@ struct Representation {
         }
     }
 
-    /// Evaluates If-Range (RFC 9110 section 13.1.5). A date is a strong validator if it lies at least a second in the
+    /// Evaluates If-Range (RFC 9110 section 13.1.5). A date is a strong validator if it is at least one second in the
     /// past.
     private func mayBePartial(_ fields: HTTPHeaders) -> Bool {
         guard let text = fields.first(name: "if-range") else { return true }
@@ -182,7 +183,7 @@ enum ByteRange: Equatable {
         guard halves.count == 2, halves.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }) else {
             return .ignored
         }
-        // A number that overflows is far beyond the end.
+        // A number that overflows is treated as a number far beyond the end.
         let first = halves[0].isEmpty ? nil : Int(halves[0]) ?? Int.max
         let last = halves[1].isEmpty ? nil : Int(halves[1]) ?? Int.max
         switch (first, last) {
@@ -199,7 +200,7 @@ enum ByteRange: Equatable {
 }
 
 extension HTTPHeaders {
-    /// Nil if the field is missing, repeated or not a date.
+    /// Returns a date in seconds since 1970. Nil if the field is missing, repeated or not a date.
     fileprivate func date(_ name: String) -> Int? {
         let fields = self[name]
         return fields.count == 1 ? CalendarTime.seconds(httpDate: fields[0]) : nil

@@ -28,7 +28,7 @@ struct Request {
         target.query.filter { $0.name == name }.map(\.value)
     }
 
-    /// Returns an integer from the query; `fallback` if the parameter is absent.
+    /// Returns an integer from the query, or `fallback` if the parameter is absent.
     func query(_ name: String, in range: ClosedRange<Int>, or fallback: Int) throws(Problem) -> Int {
         guard let text = query(name) else { return fallback }
         guard let value = Int(text), range.contains(value) else {
@@ -37,7 +37,7 @@ struct Request {
         return value
     }
 
-    /// Returns a duration from the query, in seconds; `fallback` (in seconds) if the parameter is absent.
+    /// Returns a duration from the query, or `fallback` if the parameter is absent. Both are in seconds.
     func queryDuration(_ name: String, atMost maximum: Double, or fallback: Double) throws(Problem) -> TimeAmount {
         guard let text = query(name) else { return TimeAmount(seconds: fallback) }
         guard let duration = TimeAmount(secondsText: text, atMost: maximum) else {
@@ -46,7 +46,7 @@ struct Request {
         return duration
     }
 
-    /// Returns the value of a parameter, which must be one of `choices`; the first choice if the parameter is absent.
+    /// Returns the value of a parameter, which must be one of `choices`. The first choice is the default.
     func query(_ name: String, oneOf choices: [String]) throws(Problem) -> String {
         let text = query(name) ?? choices.first ?? ""
         guard choices.contains(text) else {
@@ -55,7 +55,7 @@ struct Request {
         return text
     }
 
-    /// Returns an integer from the path. Throws 404 for any other value, because no resource has such a path.
+    /// Returns an integer from the path. Throws 404 for any other value, because there is no resource at that path.
     func parameter(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int {
         let text = parameters[name] ?? ""
         guard let value = Int(text), range.contains(value) else {
@@ -88,9 +88,9 @@ struct Request {
         }
         let document: JSON
         do {
-            document = try JSONParser.parse(Array(body.readableBytesView))
+            document = try JSON(parsing: Array(body.readableBytesView))
         } catch {
-            throw Problem(.badRequest, "the body is not JSON: at byte \(error.offset), \(error.reason)")
+            throw Problem(.badRequest, "the body is not JSON: \(error.reason)")
         }
         guard case .object = document else {
             throw Problem(.badRequest, "the body must be a JSON object, not \(document.kind)")
@@ -105,12 +105,13 @@ extension HTTPRequestHead {
 }
 
 extension TimeAmount {
-    /// - Parameter seconds: up to about 290 years. Zero if larger or not a number.
+    /// - Parameter seconds: up to about 290 years. If it is larger or not a number, the amount is zero.
     init(seconds: Double) {
         self = .nanoseconds(Int64(exactly: (seconds * 1e9).rounded()) ?? 0)
     }
 
-    /// Parses a decimal number of seconds. Nil if it is not a number, negative or above `maximum`.
+    /// Parses a decimal number of seconds. Nil if the text is not a number, or if the number is negative or above
+    /// `maximum`.
     init?(secondsText text: String, atMost maximum: Double) {
         guard let seconds = Double(text), seconds >= 0, seconds <= maximum else { return nil }
         self.init(seconds: seconds)

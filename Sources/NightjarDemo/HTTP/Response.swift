@@ -16,16 +16,15 @@ struct Response {
     var body: Body
     /// 1xx responses that are sent before the final response.
     var interim: [HTTPResponseHead] = []
-    /// The Date field, which may differ from the server's time to test clock differences.
+    /// The Date field. It may differ from the server's time, to test clients with clock differences.
     var date = DateField.now
-    /// The delay before the response.
     var delay: TimeAmount = .zero
     /// True to close the connection after the response even if the client would keep it open.
     var closesConnection = false
     /// True to close the connection after the delay without sending a response.
     var isDropped = false
 
-    /// A value that closes the connection without a response.
+    /// A response that is not sent. The connection is closed instead.
     static var dropped: Response {
         var response = Response(.ok)
         response.isDropped = true
@@ -45,7 +44,6 @@ struct Response {
     }
 }
 
-/// The value of the Date field.
 enum DateField {
     case now
     /// The time this many seconds from now.
@@ -53,28 +51,28 @@ enum DateField {
     case absent
 }
 
-/// Generates a body piece by piece. Called only when the peer accepts more data, so that a slow reader takes no
-/// memory.
+/// Generates a body piece by piece. Called only when the peer accepts more data, so that a slow peer does not increase
+/// the memory use.
 protocol BodySource {
     mutating func next() -> BodyPart
 }
 
 enum BodyPart {
     case bytes(ByteBuffer)
-    /// Send the preceding pieces, and call again after this time.
+    /// The preceding pieces are sent, and the source is called again after this time.
     case wait(TimeAmount)
-    /// Send the preceding pieces, and close the connection in the middle of the body.
+    /// The preceding pieces are sent, and the connection is closed in the middle of the body.
     case cut
     /// - Parameter trailers: sent only with chunked coding.
     case end(trailers: HTTPHeaders?)
 }
 
-/// The response to `Expect: 100-continue` (RFC 9110 section 10.1.1).
+/// The reaction to `Expect: 100-continue` (RFC 9110 section 10.1.1).
 enum ContinueResponse {
     case now
     case after(TimeAmount)
     case never
-    /// The final response, which does not need the body.
+    /// The final response, sent without waiting for the body.
     case refused(Response)
 }
 
@@ -82,7 +80,7 @@ enum ContinueResponse {
 protocol BodySink: AnyObject {
     /// Called once, before the body. The default is ``ContinueResponse/now``.
     var continueResponse: ContinueResponse { get }
-    /// - Returns: the time during which the connection is not read, to exert backpressure.
+    /// - Returns: the time during which the connection is not read, to slow down the client.
     func receive(_ bytes: ByteBuffer) -> TimeAmount
     func finish(trailers: HTTPHeaders?) -> Response
 }

@@ -5,7 +5,7 @@ import NIOHTTP1
 ///
 /// Used only on the connection's event loop.
 final class ResponseWriter {
-    /// Called when the last byte of the response has been written to the socket.
+    /// Called when the last byte of the response has been written to the socket, or when the response was dropped.
     typealias Completion = (ChannelHandlerContext) -> Void
 
     private struct Sending {
@@ -33,7 +33,7 @@ final class ResponseWriter {
     }
 
     /// - Parameters:
-    ///   - keepsAlive: true if the connection is reused after this response, which ``delimits(_:for:)`` must allow.
+    ///   - keepsAlive: true if the connection is reused after this response. ``delimits(_:for:)`` must allow this.
     ///   - headSent: called before the final head is written, possibly after a delay. Not called for a dropped
     ///     response.
     func send(
@@ -60,7 +60,8 @@ final class ResponseWriter {
     /// Handles a change of the channel's writability.
     func writabilityChanged(_ context: ChannelHandlerContext) {
         guard context.channel.isWritable, sending?.source != nil else { return }
-        // Deferred, because the event may occur inside of our own flush, and to let other connections proceed.
+        // Deferred, because the event may occur during a flush by this writer, and so that other connections can
+        // proceed.
         context.eventLoop.assumeIsolated().execute { [self] in pump(context) }
     }
 

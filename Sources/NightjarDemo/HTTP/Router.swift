@@ -14,7 +14,7 @@ struct Route {
         case streamed(StreamHandler)
     }
 
-    /// For example `/v1/articles/{id}`.
+    /// The path template, such as `/v1/articles/{id}`.
     let template: String
     let action: Action
 }
@@ -53,7 +53,7 @@ struct Router {
         add(method.rawValue, Route(template: template, action: .whole(limit: limit, handler)))
     }
 
-    /// Handles all methods that have no route of their own.
+    /// Handles all methods of a template that have no other route.
     mutating func onAny(_ template: String, limit: Int = Router.bodyLimit, _ handler: @escaping Handler) {
         add(Router.anyMethod, Route(template: template, action: .whole(limit: limit, handler)))
     }

@@ -1,6 +1,7 @@
 /// A parsed and decoded request target (RFC 9112 section 3.2).
 struct Target: Equatable, Sendable {
-    /// The decoded segments of the path. Empty for `/` and for `*`. The last one is empty for `/a/` but not for `/a`.
+    /// The decoded segments of the path. Empty for `/` and for `*`. The last segment is empty for `/a/` but not for
+    /// `/a`.
     let segments: [String]
     /// The items of the query in order, decoded as `application/x-www-form-urlencoded`.
     let query: [QueryItem]
@@ -60,7 +61,7 @@ struct Target: Equatable, Sendable {
         return encoded
     }
 
-    /// Converts the absolute form, which a server must also accept, to the origin form (RFC 9112 section 3.2.2).
+    /// Converts the absolute form to the origin form. A server must accept both forms (RFC 9112 section 3.2.2).
     private static func originForm(_ text: String) throws(Problem) -> Substring {
         if text.hasPrefix("/") { return text[...] }
         guard let scheme = ["http://", "https://"].first(where: { text.lowercased().hasPrefix($0) }) else {

@@ -1,6 +1,6 @@
-/// A JSON value (RFC 8259) of the demo server. Objects keep their order and integers their 64 bits.
+/// A JSON value (RFC 8259) of the demo server. Objects keep the order of their members. Integers have 64 bits.
 ///
-/// Shares no code with the client, because an error in shared code would go unnoticed in tests.
+/// Shares only simdjson with the client, because an error in shared code would go unnoticed in tests.
 enum JSON: Equatable, Sendable {
     struct Member: Equatable, Sendable {
         let name: String
@@ -15,7 +15,7 @@ enum JSON: Equatable, Sendable {
     case array([JSON])
     case object([Member])
 
-    /// The last member with this name. Nil also if this is not an object.
+    /// Returns the last member with this name. Nil if there is none or this is not an object.
     subscript(_ name: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members.last { $0.name == name }?.value
@@ -37,7 +37,7 @@ enum JSON: Equatable, Sendable {
         }
     }
 
-    /// Applies a JSON Merge Patch (RFC 7396): members that the patch does not name stay, null removes a member.
+    /// Applies a JSON Merge Patch (RFC 7396). Members that the patch does not contain are kept. Null removes a member.
     func merging(_ patch: JSON) -> JSON {
         guard case .object(let changes) = patch else { return patch }
         var members: [Member] = if case .object(let own) = self { own } else { [] }

@@ -13,7 +13,7 @@ extension JSON {
 
     private static func append(_ members: [Member], indent: Int, to output: inout String) {
         for (index, member) in members.enumerated() {
-            // The first member follows the dash of a list, or already is at the beginning of a line.
+            // After the dash of a list, the first member needs no indentation.
             if index > 0 || output.isEmpty || output.hasSuffix("\n") { output += String(repeating: " ", count: indent) }
             output += plainOrQuoted(member.name) + ":"
             append(member.value, in: indent, to: &output)
@@ -63,7 +63,7 @@ extension JSON {
 
     private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
 
-    /// Words that YAML 1.1, which many readers still implement, does not read as strings.
+    /// Words that YAML 1.1 does not read as strings. Many readers still implement YAML 1.1.
     private static let reserved: Set<String> = [
         "null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf",
     ]

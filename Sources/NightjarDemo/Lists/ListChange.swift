@@ -25,12 +25,12 @@ enum ListChange: String, CaseIterable {
         }
     }
 
-    /// Returns an index at or next to `index`, from 0 to below `count`, which must be above zero.
+    /// Returns a random index before, near or after `index`, from 0 to below `count`. `count` must be above zero.
     private static func index(around index: Int, count: Int, _ random: inout SplitMix64) -> Int {
         let chosen =
             switch random.below(3) {
             case 0: random.below(max(1, index))
-            // The item of the cursor, or the one after it.
+            // The item of the cursor, or one next to it.
             case 1: index - 1 + random.below(3)
             default: index + random.below(max(1, count - index))
             }

@@ -3,9 +3,9 @@ import NIOHTTP1
 
 /// Simulated faults of pages.
 ///
-/// `fail=2,5` lists page numbers from 1. Each of these pages fails `times` times with `status`, or with `drop=1` by
-/// closing the connection without a response. `rate=3` does the same with 429 and Retry-After. `retry_after` is in
-/// seconds.
+/// `fail=2,5` lists page numbers from 1. Each of these pages fails `times` times with `status`. With `drop=1`, it fails
+/// by closing the connection without a response. The pages of `rate=3` fail with 429 and Retry-After. `retry_after` is
+/// in seconds.
 struct ListFaults {
     static let pagesLimit = 100
 

@@ -1,7 +1,6 @@
 /// The items of a data set, ordered by identifier.
 ///
-/// The initial items are computed and take no memory. Only changes are stored, so that a set of a million items takes a
-/// few numbers.
+/// The initial items are computed. Only changes are stored, so a set of a million items takes little memory.
 struct ListItems {
     /// The distance between initial identifiers, which leaves room for insertions.
     static let step = 1000
@@ -38,8 +37,7 @@ struct ListItems {
     /// Returns the identifier of the item at an index. Nil if there is none.
     func id(at index: Int) -> Int? {
         guard (0..<count).contains(index) else { return nil }
-        // Binary search for the smallest number with more than `index` items up to it, which is the identifier of an
-        // item.
+        // The binary search finds the smallest identifier up to which there are more than `index` items.
         var low = 0
         var high = end
         while low < high {
@@ -59,7 +57,7 @@ struct ListItems {
         while ids.count < places.count {
             if !deleted.contains(next) { ids.append(next) }
             while insertion < inserted.count, inserted.values[insertion] <= next { insertion += 1 }
-            // The next initial item, or an inserted one before it.
+            // The next initial item, or an inserted item before it.
             let original = next / ListItems.step + 1
             let added = insertion < inserted.count ? inserted.values[insertion] : nil
             guard

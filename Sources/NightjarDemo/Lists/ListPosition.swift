@@ -48,7 +48,9 @@ struct ListPosition {
     private static func cursor(_ text: String?, _ name: String, _ set: ListSet) throws(Problem) -> ListCursor {
         guard let text else { return .start }
         if text == repeated { return set.remembered }
-        guard let cursor = ListCursor(text) else { throw Problem.query(name, "was not given by this server") }
+        guard let cursor = ListCursor(text) else {
+            throw Problem.query(name, "is not a value that this server returned")
+        }
         return cursor
     }
 }

@@ -1,16 +1,17 @@
 import NIOCore
 
-/// The options of a request for a page, apart from its position. They are the same for all styles.
+/// The options of a request for a page, except its position. All styles have the same options.
 ///
 /// - `count`: the number of initial items of the set.
 /// - `limit` (style page: also `per_page`): the number of items of a page.
-/// - `order`: `id` ascending, or `newest` first, where new items are inserted at the beginning.
+/// - `order`: `id` for ascending identifiers, or `newest` for the newest items first. With `newest`, new items are
+///   inserted at the beginning.
 /// - `changes`: `insert`, `delete` or `both`, before each page but the first.
 /// - `delay`: the delay before each response, in milliseconds.
-/// - `empty=3`: every third page has no items, although others follow.
-/// - `repeat`: with `page` (or `1`), each page equals the first one. With `cursor`, all cursors are equal.
+/// - `empty=3`: every third page has no items, although other pages follow.
+/// - `repeat`: with `page` (or `1`), each page equals the first page. With `cursor`, all cursors are equal.
 /// - `end`: how the last page indicates its end: `null`, `empty` or `absent`.
-/// - `links`: the form of URLs: `relative` (a path), `absolute` or `query`. `foreign`: their origin.
+/// - `links`: the form of URLs: `relative` (a path), `absolute` or `query`. `foreign`: the origin of URLs.
 /// - `shape`, `next_at`: the place of the items and of the next page, such as `data` or `page.items`.
 /// - `total=absent`: omits the number of items. `first`: the number of the first page, 0 or 1.
 /// - `fail` and `rate`: see ``ListFaults``.
@@ -84,7 +85,7 @@ struct ListQuery {
         return choice
     }
 
-    /// The origin is written between the angle brackets of a Link field.
+    /// Reads `foreign`. The allowed characters are limited, because the origin is written into a Link field.
     private static func origin(_ request: Request) throws(Problem) -> String? {
         guard let text = request.query("foreign") else { return nil }
         let scheme = ["http://", "https://"].first { text.hasPrefix($0) }

@@ -9,7 +9,7 @@ struct ListResponse {
     let page: ListSet.Page
     let position: ListPosition
 
-    /// 2026-01-01T00:00:00Z, the time of the first item. Each item is a minute older than the next.
+    /// 2026-01-01T00:00:00Z. Initial item n was created n minutes later.
     private static let start = 1_767_225_600
     private static let minute = 60
 
@@ -55,7 +55,7 @@ struct ListResponse {
             case (nil, .null), (nil, .absent): break
             }
         }
-        // Caches must not hide requests for pages.
+        // Responses from a cache would be missing in the log.
         response.headers.add(name: "Cache-Control", value: "no-store")
         return response
     }
@@ -96,7 +96,7 @@ struct ListResponse {
 
     private var url: String { url(to: cursor) }
 
-    /// Returns the URL of the request with another position.
+    /// Returns the URL of the request with another position, or without a position if `cursor` is nil.
     private func url(to cursor: String?) -> String {
         var pairs = request.target.query.filter { !ListStyle.positions.contains($0.name) }
             .map { "\(Target.encode($0.name))=\(Target.encode($0.value))" }

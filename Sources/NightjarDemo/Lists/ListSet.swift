@@ -1,6 +1,5 @@
 /// A data set that is returned in pages, and the log of its requests. Used only on the server's event loop.
 final class ListSet {
-    /// A page of the set.
     struct Page {
         let ids: [Int]
         /// The index of the first item, counted from the beginning of the selected order.
@@ -10,7 +9,6 @@ final class ListSet {
         let next: ListCursor?
     }
 
-    /// The position of a page.
     enum Position {
         case place(Int)
         case behind(ListCursor)
@@ -19,14 +17,15 @@ final class ListSet {
     /// A request and its result.
     struct Query {
         let style: ListStyle
-        /// The request target, truncated.
+        /// The query of the request target, truncated to 300 characters.
         let text: String
         let page: Int
         let itemCount: Int
         let status: Int
     }
 
-    /// Limits the memory that clients can use. A client that reads 10,000 pages with both changes needs 20,000.
+    /// The maximum number of insertions and deletions, which limits the memory that clients can use. A client that
+    /// reads 10,000 pages with both changes makes 20,000.
     static let changesLimit = 50_000
     private static let maximumFailures = 1000
     private static let maximumQueries = 100
@@ -35,9 +34,9 @@ final class ListSet {
     private(set) var requestCount = 0
     /// The last queries, oldest first.
     private(set) var queries: [Query] = []
-    /// The position that the common cursor of `repeat=cursor` refers to.
+    /// The position of the common cursor of `repeat=cursor`.
     var remembered = ListCursor.start
-    /// The position of the style `after`, whose requests name an item instead of a cursor.
+    /// The position of the style `after`. Its requests contain an item instead of a cursor.
     private var traversal = ListCursor.start
     private var failures = BoundedTable<Int, Int>(capacity: ListSet.maximumFailures)
     private var random: SplitMix64
@@ -56,13 +55,13 @@ final class ListSet {
         queries.append(query)
     }
 
-    /// Returns the number of requests for a page that failed.
+    /// Returns the number of requests for a page that have failed.
     func failureCount(page: Int) -> Int { failures[page] ?? 0 }
 
     func noteFailure(page: Int) { failures.set(failureCount(page: page) + 1, for: page) }
 
-    /// Returns the cursor after an item. The request does not contain the page number: it is that of the preceding
-    /// page plus one, or the same number if the page is requested again.
+    /// Returns the cursor after an item. The request does not contain the page number. It is one more than the number
+    /// of the preceding page, or the same number if the page is requested again.
     func cursor(behind last: Int) -> ListCursor {
         if traversal.last != last { traversal = ListCursor(last: last, page: traversal.page + 1) }
         return traversal
@@ -87,7 +86,9 @@ final class ListSet {
         change.apply(to: &items, position: min(id, items.end), ahead: isDescending, &random)
     }
 
-    /// Returns a page. `number` is its number, from 1.
+    /// Returns a page.
+    ///
+    /// - Parameter number: the number of the page, from 1.
     func page(at position: Position, number: Int, limit: Int, isDescending: Bool) -> Page {
         let total = items.count
         let offset: Int

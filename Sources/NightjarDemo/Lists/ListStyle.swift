@@ -4,7 +4,7 @@ enum ListStyle: String, CaseIterable {
     case page
     /// `?offset=20`.
     case offset
-    /// `?cursor=`, from the preceding response.
+    /// `?cursor=`, with the cursor from the preceding response.
     case cursor
     /// `?starting_after=`, the identifier of the last item, with `has_more` in the response.
     case after
@@ -23,6 +23,6 @@ enum ListStyle: String, CaseIterable {
         }
     }
 
-    /// The query parameters of all styles that contain the position.
+    /// The query parameters that contain the position, of all styles.
     static let positions = ["page", "offset", "cursor", "starting_after", "token"]
 }

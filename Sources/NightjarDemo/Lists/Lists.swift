@@ -1,10 +1,10 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/v1/lists/{set}`: data sets of any size in pages of all styles. Used only on the server's event loop.
+/// `/v1/lists/{set}`: data sets of any size, paginated in all styles. Used only on the server's event loop.
 ///
-/// The first request that names a set creates it with `count` items, so that tests with different sets do not affect
-/// each other. ``ListQuery`` describes the options.
+/// The first request for a set creates it with `count` items. Tests with different sets therefore do not affect each
+/// other. ``ListQuery`` describes the options.
 final class Lists: Resettable {
     /// Clients choose names, so the oldest sets are dropped.
     private static let maximumSets = 100
@@ -85,8 +85,9 @@ final class Lists: Resettable {
         return Response(.noContent)
     }
 
-    /// Returns the initial items that still exist: those of `count` whose identifiers, multiples of `step`, are not
-    /// among the deleted ones. A client must have received all of them, and may have received inserted items too.
+    /// Returns the data from which a client can determine the initial items that still exist: the first `count`
+    /// multiples of `step`, except the deleted ones. A traversal must have returned all of these, and may have returned
+    /// inserted items.
     private func survivors(_ request: Request) throws(Problem) -> Response {
         let items = try known(request).set.items
         return .json([

@@ -10,7 +10,8 @@ struct SortedNumbers {
         return index < values.count && values[index] == number
     }
 
-    /// Returns the number of elements smaller than `number`: its index, or the index at which to insert it.
+    /// Returns the number of elements smaller than `number`, which is the index of `number` or the index at which to
+    /// insert it.
     func countBelow(_ number: Int) -> Int {
         var low = 0
         var high = values.count

@@ -3,8 +3,8 @@ import NIOHTTP1
 
 /// Serves one connection: receives requests, runs their routes, and writes the responses.
 ///
-/// The preceding pipeline handler holds back pipelined requests until the response to the previous one has been
-/// written, so only one exchange is active at a time.
+/// The preceding handler in the pipeline holds back pipelined requests until the previous response has been written.
+/// Only one exchange is active at a time.
 final class Connection: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
@@ -15,17 +15,17 @@ final class Connection: ChannelDuplexHandler {
         case nothing
         case collecting(Request, limit: Int, Handler)
         case streaming(HTTPRequestHead, any BodySink)
-        /// The response is determined and will be sent at the end of the request, whose body is discarded.
+        /// The response will be sent at the end of the request. The body is discarded.
         case dropping(HTTPRequestHead, Response, dropped: Int)
         /// The connection will be closed after the current response. All input is discarded.
         case ignoring
     }
 
-    /// The maximum number of bytes of an unwanted body that are read to keep the connection open.
+    /// The maximum number of bytes of an unused body that are read to keep the connection open.
     private static let dropLimit = 64 * 1024
 
-    /// The time for which the client may continue to send after the server has closed its side. Closing the socket with
-    /// unread bytes would reset the connection, and the reset could overtake the response (RFC 9112 section 9.6).
+    /// The time during which the client may continue to send after the server has closed its side. Closing a socket
+    /// with unread bytes resets the connection, and the reset could overtake the response (RFC 9112 section 9.6).
     private static let lingering = TimeAmount.seconds(2)
 
     private let site: Site
@@ -152,7 +152,7 @@ final class Connection: ChannelDuplexHandler {
     }
 
     private func received(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
-        // The client sends its body without waiting, so 100 is not needed.
+        // The client does not wait for a 100 response, so no 100 response is needed.
         lateContinueResponse?.cancel()
         if let exchange { site.ledger.received(bytes, of: exchange) }
         switch incoming {
@@ -220,7 +220,8 @@ final class Connection: ChannelDuplexHandler {
         context.writeAndFlush(wrapOutboundOut(.head(interim)), promise: nil)
     }
 
-    /// Responds without using the body: after the body if it is short, at once if it is long or may never arrive.
+    /// Responds without using the body. A short body is received first. If the body is long or may never arrive, the
+    /// response is sent immediately.
     private func refuse(_ head: HTTPRequestHead, with response: Response, _ context: ChannelHandlerContext) {
         if head.expectsContinue || response.isDropped || head.contentLength ?? 0 > Connection.dropLimit {
             respondEarly(head, response, context)
@@ -263,7 +264,7 @@ final class Connection: ChannelDuplexHandler {
             !closing && head.isKeepAlive && !response.closesConnection && !response.isDropped
             && ResponseWriter.delimits(response, for: head)
         isClosing = !keepsAlive
-        // Cleared first, because a pipelined request may arrive inside of `send`.
+        // Cleared first, because a pipelined request may arrive during `send`.
         let (exchange, subject) = (exchange, subject)
         (self.exchange, self.subject) = (nil, nil)
         let status = Int(response.status.code)
@@ -280,7 +281,7 @@ final class Connection: ChannelDuplexHandler {
     }
 
     private func finish(_ subject: String) {
-        // The subject is missing if the connection ended first.
+        // If the connection ended first, the subject has already been removed.
         guard let index = unfinished.firstIndex(of: subject) else { return }
         unfinished.remove(at: index)
         site.ledger.ended(subject, isAbandoned: false)

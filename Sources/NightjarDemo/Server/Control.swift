@@ -1,4 +1,4 @@
-/// `/__stats` and other resources for tests, which are neither counted nor logged.
+/// `/__stats` and other resources for tests. Requests to paths that begin with `/__` are neither counted nor logged.
 struct Control {
     let ledger: Ledger
     let store: Store
@@ -29,10 +29,11 @@ struct Control {
         return Response(.noContent)
     }
 
-    /// Executes the commands in the request's members and returns the resulting state:
+    /// Executes the commands in the members of the request. Returns the current mode of the outage.
     ///
-    /// - `"reset": true`: restores the initial state: data, logins, orders, windows, counters, no outage.
-    /// - `"outage": "none"`, `"503"` or `"drop"`: sets the response of all of `/v1`, `/news` and `/me`.
+    /// - `"reset": true`: restores the initial data, removes logins, orders and rate limit windows, resets the counters
+    ///   and ends an outage.
+    /// - `"outage"`: sets the response of all of `/v1`, `/news` and `/me`: `"none"` for no outage, `"503"` or `"drop"`.
     /// - `"expire_access_tokens": true`: expires all access tokens issued so far.
     private func control(_ request: Request) throws(Problem) -> Response {
         let document = try request.jsonObject()

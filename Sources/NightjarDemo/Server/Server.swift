@@ -21,7 +21,7 @@ package final class DemoServer: Sendable {
         let connections: NIOLoopBound<OpenConnections>
     }
 
-    /// The time that responses in progress have to complete when the server stops.
+    /// The time for responses in progress to complete when the server stops.
     private static let gracePeriod = TimeAmount.seconds(1)
 
     private let seed: UInt64
@@ -118,7 +118,7 @@ package final class DemoServer: Sendable {
     }
 }
 
-/// The open connections of a server, to be closed when it stops. Used only on the server's event loop.
+/// The open connections of a server, which are closed when it stops. Used only on the server's event loop.
 private final class OpenConnections {
     private let loop: any EventLoop
     private var channels: [ObjectIdentifier: any Channel] = [:]
@@ -137,7 +137,8 @@ private final class OpenConnections {
         }
     }
 
-    /// Closes idle connections at once, busy ones after their response, and all others after `gracePeriod`.
+    /// Closes idle connections immediately and busy connections after their response. Closes any remaining connections
+    /// after `gracePeriod`.
     func drain(within gracePeriod: TimeAmount) -> EventLoopFuture<Void> {
         let promise = loop.makePromise(of: Void.self)
         guard !channels.isEmpty else {

@@ -72,7 +72,6 @@ final class Site {
         states += [table, news] as [any Resettable]
     }
 
-    /// Adds simulated faults.
     private static func addFaults(to router: inout Router, _ states: inout [any Resettable], _ ledger: Ledger) {
         let (limits, flaky, orders) = (Limits(ledger: ledger), Flaky(), Orders(ledger: ledger))
         limits.add(to: &router)
@@ -87,13 +86,14 @@ final class Site {
             guard head.version.major == 1 else {
                 throw Problem(.httpVersionNotSupported, "only HTTP/1.1 and HTTP/1.0 are supported")
             }
-            // RFC 9112 section 3.2: a server must reject a request without a Host field or with several.
+            // A server must reject an HTTP/1.1 request without a Host field or with several (RFC 9112 section 3.2).
             guard !head.supportsHTTP11 || head.headers["host"].count == 1 else {
                 throw Problem(.badRequest, "an HTTP/1.1 request must have exactly one Host field")
             }
             let target = try Target(head.uri)
             var plan = route(head, target, connection: connection, numberOnConnection: numberOnConnection)
             plan.isOfAPI = target.segments.first == "v1"
+            plan.isObserved = target.segments.first?.hasPrefix("__") != true
             if let key = target.query.first(where: { $0.name == "key" })?.value {
                 plan.subject += "?key=\(String(decoding: key.utf8.prefix(100), as: UTF8.self))"
             }

@@ -1,4 +1,4 @@
-/// How the server handles a request, decided when its head has been received.
+/// The way in which the server handles a request. Decided when the request head has been received.
 struct ExchangePlan {
     enum Action {
         case collect(Request, limit: Int, Handler)
@@ -6,7 +6,7 @@ struct ExchangePlan {
         case respond(Response)
     }
 
-    /// The route's template, or `*`.
+    /// The route's template, or `*` if none matched.
     let route: String
     var action: Action
     /// True if the path begins with `/v1`.
@@ -14,6 +14,6 @@ struct ExchangePlan {
     /// The key under which requests in flight are counted: the route and, if present, the query parameter `key`.
     var subject: String
 
-    /// True if the request is counted. Requests to `/__` paths are not.
-    var isObserved: Bool { !route.hasPrefix("/__") }
+    /// True if the request is counted. Requests to paths that begin with `/__` are not counted.
+    var isObserved = true
 }

@@ -8,7 +8,7 @@ struct Load {
         var abandoned = 0
     }
 
-    /// Clients choose keys, so the oldest ones are dropped.
+    /// The maximum number of counted subjects. Clients choose keys, so the oldest subjects are dropped.
     private static let maximumSubjects = 1000
 
     private var subjects = BoundedTable<String, Count>(capacity: Load.maximumSubjects)
@@ -27,7 +27,7 @@ struct Load {
     }
 
     mutating func ended(_ subject: String, isAbandoned: Bool) {
-        // The subject may have been dropped meanwhile. Adding it again would give it a negative count.
+        // The subject may have been dropped meanwhile. It is then not added again.
         guard subjects[subject] != nil else { return }
         subjects.update(subject, or: Count()) { count in
             count.inProgress = max(0, count.inProgress - 1)

@@ -4,8 +4,8 @@ import Synchronization
 
 /// The traffic of a ``DemoServer`` since its start or the last reset. Available as JSON at `/__stats`.
 ///
-/// Requests to paths that begin with `/__` are neither counted nor logged, but their
-/// connections and bytes are.
+/// Requests to paths that begin with `/__` are neither counted nor logged, but their connections and bytes are counted.
+/// Malformed requests are always counted, with the route `*`.
 package struct DemoStatistics: Sendable {
     /// A request, possibly in progress.
     package struct Exchange: Sendable {
@@ -21,21 +21,21 @@ package struct DemoStatistics: Sendable {
         /// The template of the matching route, such as `/v1/articles/{id}`. `*` if none matched.
         package let route: String
         package let headers: [(name: String, value: String)]
-        /// The first ``DemoStatistics/maximumBody`` bytes of the body, without its framing.
+        /// The first ``DemoStatistics/maximumBody`` bytes of the body, without framing.
         package internal(set) var body: [UInt8] = []
-        /// The length of the complete body.
+        /// The number of body bytes received so far.
         package internal(set) var bodyLength = 0
         /// True if the complete request has been received.
         package internal(set) var isComplete = false
-        /// Zero until the response head has been sent.
+        /// The status code of the response. Zero until the response head has been sent.
         package internal(set) var status = 0
     }
 
-    /// By method and route, such as `GET /v1/articles/{id}`.
+    /// The number of requests by method and route, such as `GET /v1/articles/{id}`.
     package internal(set) var requests: [String: Int] = [:]
-    /// Final responses by status code.
+    /// The number of final responses by status code.
     package internal(set) var statuses: [Int: Int] = [:]
-    /// By path, without the query. Contains the ``DemoStatistics/maximumPaths`` newest paths.
+    /// The requests by path, without the query. Contains the ``DemoStatistics/maximumPaths`` newest paths.
     package internal(set) var paths: [String: PathCount] = [:]
     package internal(set) var connectionsOpened = 0
     package internal(set) var connectionsOpen = 0
@@ -47,19 +47,19 @@ package struct DemoStatistics: Sendable {
     package internal(set) var exchanges: [Exchange] = []
     package internal(set) var auth = Auth()
     package internal(set) var orders = Orders()
-    /// 429 responses of `/v1/limited`.
+    /// The number of 429 responses of `/v1/limited`.
     package internal(set) var limited = 0
-    /// Requests that were affected by an outage (`/__control`).
+    /// The number of requests that were affected by an outage. See `/__control`.
     package internal(set) var outageRequests = 0
-    /// Requests to `/v1` in each second since the start or the last reset, at most ``DemoStatistics/retentionSeconds``
-    /// elements. The last one is the current second.
+    /// The number of requests to `/v1` in each second since the start or the last reset. The last element is the
+    /// current second. There are at most ``DemoStatistics/retentionSeconds`` elements.
     package internal(set) var perSecond: [Int] = []
-    /// Requests in flight, from the head to the last byte of the response. Keyed by route and, if present, the
-    /// parameter `key`, like the following dictionaries: `/v1/articles/{id}`, `/v1/slow?key=a`.
+    /// The number of requests in flight, from the request head to the last byte of the response. The keys of this and
+    /// the following dictionaries are the route and, if present, the parameter `key`, such as `/v1/slow?key=a`.
     package internal(set) var inProgress: [String: Int] = [:]
     /// The maximum number of requests that were in flight at the same time.
     package internal(set) var inProgressMax: [String: Int] = [:]
-    /// Requests whose client disconnected before the last byte of the response.
+    /// The number of requests whose client disconnected before the last byte of the response.
     package internal(set) var abandoned: [String: Int] = [:]
 
     package static let maximumExchanges = 100
@@ -71,7 +71,7 @@ package struct DemoStatistics: Sendable {
 }
 
 extension DemoStatistics {
-    /// The requests for a path, to test a cache in front of it.
+    /// The requests for one path, for tests of a cache in front of the server.
     package struct PathCount: Sendable, Equatable {
         package internal(set) var requests = 0
         /// Requests with If-None-Match or If-Modified-Since.
@@ -86,22 +86,22 @@ extension DemoStatistics {
 
     /// The results of authentication.
     package struct Auth: Sendable {
-        /// By password, device code or authorization code.
+        /// Logins by password, device code or authorization code.
         package internal(set) var logins = 0
         package internal(set) var logouts = 0
         /// Access tokens issued for a client's own credentials.
         package internal(set) var clientCredentials = 0
-        /// Refresh tokens redeemed for new ones.
+        /// Refresh tokens that were redeemed for new tokens.
         package internal(set) var refreshes = 0
         /// Repeated responses to the same Idempotency-Key and refresh token.
         package internal(set) var refreshReplays = 0
         /// Refresh tokens that were presented again after they had been redeemed.
         package internal(set) var refreshReuses = 0
-        /// Logins that were ended for this reason.
+        /// Logins that were ended because a refresh token was presented again.
         package internal(set) var revokedFamilies = 0
-        /// The `scope` of the last request to the token endpoint. Empty if it had none.
+        /// The `scope` of the last request to the token endpoint. Empty if the request had none.
         package internal(set) var scope = ""
-        /// Unknown, expired or revoked bearer tokens, each of which received 401.
+        /// Requests with an unknown, expired or revoked bearer token. Each of them received 401.
         package internal(set) var refused = 0
     }
 
@@ -111,7 +111,8 @@ extension DemoStatistics {
         package internal(set) var created = 0
         /// Repeated responses to the same Idempotency-Key.
         package internal(set) var replayed = 0
-        /// Requests rejected because the first one with that Idempotency-Key was in progress or had another body.
+        /// Requests that were rejected because the first request with the same Idempotency-Key was in progress or had
+        /// another body.
         package internal(set) var conflicts = 0
         /// Requests whose connection was closed intentionally.
         package internal(set) var dropped = 0
@@ -128,7 +129,7 @@ final class Ledger: Sendable {
         var paths = BoundedTable<String, DemoStatistics.PathCount>(capacity: DemoStatistics.maximumPaths)
     }
 
-    /// Identifies an exchange in the following calls.
+    /// Identifies an exchange in later calls.
     struct Ticket {
         let number: Int
         let path: String
@@ -156,7 +157,7 @@ final class Ledger: Sendable {
         }
     }
 
-    /// Changes the counters of one part of the API.
+    /// Changes counters of the statistics.
     func note(_ change: (inout DemoStatistics) -> Void) {
         state.withLock { change(&$0.statistics) }
     }
@@ -192,7 +193,7 @@ final class Ledger: Sendable {
             state.lastExchange += 1
             state.paths.update(path, or: .init()) { $0.count(head.headers) }
             state.load.began(plan.subject, isOfAPI: plan.isOfAPI, now: .now())
-            // Clients choose the method, so only known methods have a counter of their own.
+            // Clients choose the method, so only known methods are counted separately.
             let method = if case .RAW = head.method { "OTHER" } else { head.method.rawValue }
             state.statistics.requests["\(method) \(route)", default: 0] += 1
             if state.statistics.exchanges.count == DemoStatistics.maximumExchanges {
@@ -237,7 +238,7 @@ final class Ledger: Sendable {
         state.withLock { $0.load.ended(subject, isAbandoned: isAbandoned) }
     }
 
-    /// Clients choose paths, so long ones are truncated.
+    /// Returns the path of a target. Clients choose paths, so long paths are truncated.
     private static func path(of target: String) -> String {
         let path = target.utf8.prefix { $0 != UInt8(ascii: "?") }
         return String(decoding: path.prefix(200), as: UTF8.self)
@@ -262,7 +263,7 @@ extension DemoStatistics.PathCount {
     }
 }
 
-/// Counts the bytes of a connection. Placed next to the socket in the pipeline.
+/// Counts the bytes of a connection. The first handler in the pipeline, next to the socket.
 final class ByteCounter: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = IOData

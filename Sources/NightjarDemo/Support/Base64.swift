@@ -1,4 +1,4 @@
-/// Base64 (RFC 4648 section 4), and its alphabet for URLs (section 5).
+/// Base64 (RFC 4648 section 4) and the alphabet for URLs (section 5).
 enum Base64 {
     /// Encodes with padding.
     static func encode(_ bytes: some Sequence<UInt8>) -> String {

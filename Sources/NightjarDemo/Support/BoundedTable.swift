@@ -1,8 +1,8 @@
 import NIOCore
 
-/// A dictionary with a limited number of entries. A new entry replaces the oldest one.
+/// A dictionary with a limited number of entries. When it is full, a new entry replaces the oldest entry.
 ///
-/// All data that clients can create is stored in such tables, so that no client can exhaust the memory.
+/// Data that clients can create is stored in these tables, so that no client can exhaust the memory.
 struct BoundedTable<Key: Hashable, Value> {
     let capacity: Int
     private var values: [Key: Value] = [:]

@@ -3,7 +3,7 @@ import NIOHTTP1
 
 /// Bodies of any length and rate, generated while they are sent.
 struct Bodies {
-    /// The lengths that a request may ask for. A terabyte cannot cause an overflow.
+    /// The allowed lengths in bytes, up to 1 TiB. Sums of these lengths do not overflow.
     private static let lengths = 0...(1 << 40)
 
     /// The longest pause between two pieces, in seconds.

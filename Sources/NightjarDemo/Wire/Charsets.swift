@@ -2,9 +2,9 @@ import NIOCore
 
 /// `/text/{charset}`: a sentence in a charset that Content-Type names.
 enum Charsets {
-    /// A sentence of characters that all charsets have.
+    /// A sentence with characters that ISO-8859-1 and Windows-1252 encode equally.
     static let common = "Naïve façade, Übergröße: ½ £, señor."
-    /// A sentence with characters that ISO-8859-1 lacks and that Windows-1252 has at 0x80 to 0x9F.
+    /// A sentence with characters that ISO-8859-1 lacks. Windows-1252 encodes them as 0x80 to 0x9F.
     static let wide = "“Naïve” façade… costs 5 €—señor Žižka™."
     /// A sentence with a character that is a surrogate pair in UTF-16.
     static let astral = "Naïve façade 🐦 Ελλάδα."

@@ -45,7 +45,7 @@ struct Cookies {
         return try respond(request, setting: lines)
     }
 
-    /// Expires the cookie `name`. `path` and `domain` must be those with which the cookie was set.
+    /// Expires the cookie `name`. `path` and `domain` must have the values with which the cookie was set.
     private func delete(_ request: Request) throws(Problem) -> Response {
         guard let name = request.query("name") else { throw Problem.query("name", "is required") }
         var line = "\(name)=; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT"

@@ -18,7 +18,7 @@ struct Encodings {
     }
 
     /// Sends a body with the codings in the path, in the order of application: `gzip`, `gzip+br`. The content is a JSON
-    /// document, or `bytes` bytes of the content of `/bytes`. With `chunk` it is sent chunked, in pieces of that many
+    /// document, or the first `bytes` bytes of ``DemoContent``. With `chunk`, the body is sent in chunks of that many
     /// bytes, `delay` seconds apart.
     private func encoded(_ request: Request) throws(Problem) -> Response {
         var codings: [ContentEncoder] = []
@@ -29,7 +29,7 @@ struct Encodings {
             }
             codings.append(coding)
         }
-        guard codings.count <= 8 else { throw Problem(.notFound, "{codings} must be at most 8") }
+        guard codings.count <= 8 else { throw Problem(.notFound, "{codings} must have at most 8 elements") }
         let content = try Content(request, label: codings.map(\.coding).joined(separator: ", "))
         var response = try content.response(encodedWith: codings)
         if request.query("chunk") != nil, case .bytes(let bytes) = response.body {
@@ -40,8 +40,8 @@ struct Encodings {
         return response
     }
 
-    /// Sends a body with `coding` whose second half is overwritten with ones. This includes the end marker, because not
-    /// all codings have a checksum.
+    /// Sends a body with `coding`, with the second half overwritten with 0xFF. This damages the end marker too, because
+    /// not all codings have a checksum.
     private func broken(_ request: Request) throws(Problem) -> Response {
         try corrupted(request) { bytes in
             for index in (bytes.count / 2)..<bytes.count { bytes[index] = 0xFF }

@@ -6,7 +6,8 @@ import NIOHTTP1
 ///
 /// - `continue` (the default): 100 after `delay` seconds, then 200 after the body.
 /// - `ignore`: no 100. A client that waits without a timeout hangs.
-/// - a status from 200 to 599: this status, before the body. 417 means that the expectation cannot be met.
+/// - a status from 200 to 599: a response with this status, before the body. 417 means that the expectation cannot be
+///   met.
 final class Expectation: BodySink {
     let continueResponse: ContinueResponse
     private let wasExpected: Bool

@@ -1,9 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/form`: describes the form in a request, for any method: the fields of `application/x-www-form-urlencoded`, or the
-/// parts of `multipart/form-data` with their names, file names, types, sizes and checksums. Parts may have any length
-/// and are not stored.
+/// `/form`: describes the form in a request, for any method. The response contains the fields of
+/// `application/x-www-form-urlencoded`, or the parts of `multipart/form-data` with their names, file names, types,
+/// sizes and checksums. Parts may have any length and are not stored.
 enum Form {
     /// The largest urlencoded form, in bytes.
     private static let urlencodedLimit = 8 << 20
@@ -69,7 +69,7 @@ private final class MultipartForm: BodySink {
         var preview: [UInt8] = []
     }
 
-    /// The bytes of a part's content that are returned.
+    /// The maximum number of bytes of a part's content in the response.
     private static let previewLimit = 256
 
     private var parser: MultipartParser
@@ -125,7 +125,7 @@ private final class MultipartForm: BodySink {
             "bytes": .int(part.length),
             "crc32": .string(part.checksum.text),
             "headers": .array(part.head.fields.map { [.string($0.name), .string($0.value)] }),
-            // The beginning, as text if it is UTF-8, in base64 otherwise.
+            // The beginning of the content, as text if it is UTF-8 and in base64 otherwise.
             "preview": Echo.body(part.preview),
             "preview_encoding": Echo.bodyEncoding(part.preview),
         ]

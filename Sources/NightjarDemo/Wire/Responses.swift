@@ -1,8 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// Unusual responses: any status, delayed, with a long head, truncated, followed by a close, preceded by interim
-/// responses.
+/// Unusual responses: any status, delays, long heads, truncated bodies, closed connections, interim responses.
 struct Responses {
     func add(to router: inout Router) {
         router.onAny("/status/{code}", status)

@@ -3,7 +3,7 @@ import NIOHTTP1
 
 /// `/upload`: computes the length and checksum of a body of any length without storing it.
 ///
-/// With `?rate=` (bytes per second) the server reads no faster than this rate, to exert backpressure on the client.
+/// With `?rate=` (bytes per second), the server reads no faster than this rate, to slow down the client.
 final class Upload: BodySink {
     private let rate: Int?
     private var length = 0

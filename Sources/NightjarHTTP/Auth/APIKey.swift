@@ -14,7 +14,7 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// - Throws: `invalid_argument` for an empty key, for a name or key that is not allowed in that place, and for a
     ///   prefix in the query or in a cookie. The message does not quote the key.
     public init(_ key: String, in place: Place, prefix: String = "") throws(NightjarError) {
-        guard !key.isEmpty else { throw NightjarError(.invalidArgument, "the API key is empty") }
+        guard !key.isEmpty else { throw NightjarError(.invalidArgument, "the API key must not be empty") }
         switch place {
         case .header(let name):
             guard FieldSyntax.isToken(name.utf8) else {
@@ -33,12 +33,14 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
             guard (prefix + key).utf8.allSatisfy({ 0x20...0x7E ~= $0 }), key.utf8.last != 0x20 else {
                 throw NightjarError(
                     .invalidArgument,
-                    "the API key contains a control character or a non-ASCII character, or ends with a space; "
-                        + "check whether a line break follows it")
+                    "the API key or its prefix has a control or non-ASCII character, or the key ends with a space; "
+                        + "check whether a line break follows the key")
             }
             value = prefix + key
         case .query(let name):
-            guard !name.isEmpty else { throw NightjarError(.invalidArgument, "the API key's query name is empty") }
+            guard !name.isEmpty else {
+                throw NightjarError(.invalidArgument, "the name of the API key's query item must not be empty")
+            }
             guard prefix.isEmpty else {
                 throw NightjarError(.invalidArgument, "an API key in the query cannot have a prefix")
             }
@@ -56,16 +58,16 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
             guard key.utf8.allSatisfy(CookieField.isValueByte) else {
                 throw NightjarError(
                     .invalidArgument,
-                    "the API key contains white space, a comma, a semicolon or a non-ASCII character, which a "
-                        + "cookie cannot have (RFC 6265 section 4.1.1)")
+                    "the API key contains white space, a comma, a semicolon, a control or a non-ASCII character, which "
+                        + "a cookie cannot have (RFC 6265 section 4.1.1)")
             }
             value = key
         }
         self.place = place
     }
 
-    /// The name to add to the sensitive names of the client's ``RequestTemplate``, so that a value that the caller sets
-    /// under this name is masked as well.
+    /// The name to add to the sensitive names of the client's ``RequestTemplate``. Values that the caller sets under
+    /// this name are then masked too.
     public var sensitiveName: String {
         switch place {
         case .header(let name), .query(let name): name
@@ -82,9 +84,10 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
     public var description: String { "API key ***" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Returns the request with the key. A request that already has a value in that place is returned unchanged: a call
-    /// may set its own key, and a redirect may keep the client's key in its query. The caller must check that the
-    /// origin may receive the key.
+    /// Returns the request with the key. Returns the request unchanged if it already has a value in the place of the
+    /// key. For a cookie, any Cookie field that the caller has set counts as such a value.
+    ///
+    /// The caller must check that the origin may receive the key.
     ///
     /// - Throws: `invalid_url` if the target becomes too long.
     public func attached(to request: PreparedRequest) throws(NightjarError) -> PreparedRequest {

@@ -7,8 +7,8 @@ import NIOCore
 ///        ├────error, another issuer──▶ ended
 ///        └────anything else──▶ waiting
 ///
-/// Any web page that the user visits can send requests to that port. A request without the login's state parameter did
-/// not originate from the authorization server. It gets an error response and does not end the login.
+/// Any web page that the user visits can send requests to the port. A request without the login's state parameter does
+/// not come from the authorization server. Such a request gets an error response and does not end the login.
 public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflectable {
     public enum Outcome: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
         /// The code, for ``exchange(_:client:)``.
@@ -26,20 +26,19 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
 
     public enum Reason: Sendable, Equatable {
         case refused(TokenResponse.Refusal)
-        /// The issuer in the redirect is another server or is missing. The code in that redirect must not be sent to
-        /// this login's server.
+        /// The issuer in the redirect is missing or is another server. The code must not be sent to this login's
+        /// server.
         case wrongIssuer
     }
 
     public struct BrowserResult: Sendable {
-        /// The response for the browser. The connection is closed after it.
+        /// The response for the browser. The caller closes the connection after this response.
         public let reply: BrowserReply
         /// The result of the login. Nil while the login is still waiting.
         public let outcome: Outcome?
     }
 
-    /// The number of random bytes for the state: as many as for the proof key, more than RFC 6749 section 10.10
-    /// requires.
+    /// The number of random bytes for the state. RFC 6749 section 10.10 requires at least 16.
     public static let randomByteCount = 32
     /// The path of the redirect.
     private static let path = "/callback"
@@ -55,8 +54,8 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
     /// - Parameters:
     ///   - port: the port on 127.0.0.1 on which the caller is already listening.
     ///   - random: ``randomByteCount`` unpredictable bytes.
-    ///   - issuer: the server's issuer identifier, if the server is known to include it in redirects (RFC 9207). Nil:
-    ///     the issuer is not checked.
+    ///   - issuer: the server's issuer identifier, if the server includes it in redirects (RFC 9207). If nil, the
+    ///     issuer is not checked.
     public init(
         clientID: String, scope: String? = nil, port: Int, random: [UInt8], proof: ProofKey, issuer: String? = nil
     ) {
@@ -65,7 +64,7 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
         self.proof = proof
         self.issuer = issuer
         state = ProofKey.base64URL(random)
-        // Not "localhost", which may resolve to another host. RFC 8252 section 8.3.
+        // "localhost" is not used, because it may resolve to another host. RFC 8252 section 8.3.
         redirect = "http://127.0.0.1:\(port)\(AuthorizationCode.path)"
     }
 
@@ -76,7 +75,7 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
     ///
     /// - Parameter endpoint: the server's authorization endpoint. Its query is kept.
     /// - Throws: `invalid_url` if `endpoint` is not a valid URL.
-    public func page(at endpoint: String) throws(NightjarError) -> String {
+    public func authorizationURL(at endpoint: String) throws(NightjarError) -> String {
         let url = try RequestURL(endpoint)
         let query = OAuthRequest.authorizationQuery(
             clientID: clientID, redirect: redirect, scope: scope, state: state, proof: proof)
@@ -90,7 +89,7 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
 
     /// Handles a request that arrived on the port.
     ///
-    /// - Parameter target: path and query from the request line.
+    /// - Parameter target: the path and query from the request line.
     public mutating func requested(_ method: Method, _ target: String) -> BrowserResult {
         let parts = target.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
         guard !hasEnded, let place = parts.first, place.elementsEqual(AuthorizationCode.path.utf8) else {
@@ -110,7 +109,7 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
                 outcome: nil)
         }
         if let issuer, !(query["iss"] ?? "").utf8.elementsEqual(issuer.utf8) {
-            return end("This response is from a different server. You are not signed in.", .wrongIssuer)
+            return end("This response is not from the expected server. You are not signed in.", .wrongIssuer)
         }
         if let code = query["error"] {
             return end(
@@ -125,7 +124,7 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
         }
         hasEnded = true
         return BrowserResult(
-            reply: BrowserReply(200, "You are signed in. You can close this page and go back to the program."),
+            reply: BrowserReply(200, "The server accepted the sign-in. Close this page and go back to the program."),
             outcome: .code(code))
     }
 
@@ -134,7 +133,7 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
         return BrowserResult(reply: BrowserReply(200, text), outcome: .failed(reason))
     }
 
-    /// Compares in time that does not depend on where the strings differ.
+    /// Compares two strings in a time that does not depend on their content.
     private static func isSame(_ given: String, _ own: String) -> Bool {
         guard given.utf8.count == own.utf8.count else { return false }
         return zip(given.utf8, own.utf8).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0

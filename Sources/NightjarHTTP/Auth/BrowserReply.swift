@@ -1,12 +1,11 @@
 import NIOCore
 
-/// The response for a browser that connects to the login port: a page with a short text, without scripts and external
-/// resources.
+/// The response for a browser that connects to the login port: a page with a short text.
 public struct BrowserReply: Sendable {
     public let status: Int
     public let text: String
 
-    /// - Parameter text: plain text. It is escaped when the page is built.
+    /// - Parameter text: plain text, without HTML escapes.
     init(_ status: Int, _ text: String) {
         self.status = status
         self.text = text
@@ -17,8 +16,8 @@ public struct BrowserReply: Sendable {
             + "<p>\(BrowserReply.escaped(text))</p></html>\n"
     }
 
-    /// The complete HTTP/1.1 response. Its headers prevent caching and the Referer field, because the page's URL
-    /// contains the code.
+    /// The complete HTTP/1.1 response. The page's URL contains the code, so the response prevents caching and the
+    /// Referer field.
     public var bytes: ByteBuffer {
         let page = page
         let reason =

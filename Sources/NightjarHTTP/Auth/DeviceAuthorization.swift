@@ -12,18 +12,18 @@ public struct DeviceAuthorization: Sendable, Equatable, CustomStringConvertible,
 
     /// The polling interval if the response has no `interval`. RFC 8628 section 3.2.
     private static let defaultInterval = Duration.seconds(5)
-    /// The lifetime if the response has no `expires_in`, although the RFC requires it. A common value.
+    /// The lifetime if the response has no `expires_in`, which RFC 8628 requires.
     private static let defaultLifetime = Duration.seconds(900)
     private static let longest = Duration.seconds(86_400)
-    /// The minimum interval. Fractions of a second violate the RFC but are useful in tests.
+    /// The minimum interval. Intervals below a second are useful in tests.
     private static let shortestInterval = Duration.milliseconds(50)
 
     public var description: String { "device authorization ***" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
     /// - Throws: `unauthorized` if the server refuses, `too_large` if the response exceeds 1 MiB, `decoding` if the
-    ///   response is invalid. Values shown to the user must not contain control characters, and page URLs must be http
-    ///   or https, because they are printed and opened.
+    ///   response is invalid. A response with control characters or with a page URL that is not http or https is
+    ///   invalid.
     public init(status: Int, body: UnsafeRawBufferPointer) throws(NightjarError) {
         guard body.count <= TokenResponse.largestBody else {
             throw NightjarError(.tooLarge, "the response of the device authorization endpoint is larger than 1 MiB")
@@ -41,7 +41,7 @@ public struct DeviceAuthorization: Sendable, Equatable, CustomStringConvertible,
         guard 200..<300 ~= status else {
             throw NightjarError(
                 .decoding,
-                "the device authorization endpoint responded \(status), and its JSON has no \"error\" member")
+                "the device authorization endpoint responded \(status), and its JSON has no valid \"error\"")
         }
         func member(_ names: String...) throws(NightjarError) -> String {
             guard let text = names.lazy.compactMap({ json[$0]?.nonEmptyText }).first, FieldSyntax.isValue(text.utf8)

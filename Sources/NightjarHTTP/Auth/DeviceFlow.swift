@@ -1,4 +1,4 @@
-/// Polls the token endpoint until the user, on another device, has granted or denied access. RFC 8628 section 3.5.
+/// Polls the token endpoint until the user has granted or denied access on another device. RFC 8628 section 3.5.
 ///
 ///     idle ──begin──▶ waiting ──timer──▶ polling ──token──▶ ended
 ///                        ▲◀──pending, slow_down, network──┤
@@ -22,7 +22,7 @@ public struct DeviceFlow: Sendable {
         /// The user did not enter the code in time.
         case expired
         case refused(TokenResponse.Refusal)
-        /// The token endpoint could not be polled, and another poll would fail as well.
+        /// A poll failed with an error that is not retryable.
         case failed(ErrorKind, String)
     }
 
@@ -31,14 +31,14 @@ public struct DeviceFlow: Sendable {
     private let authorization: DeviceAuthorization
     private var state = State.idle
     private var interval: Duration
-    /// The number of consecutive polls that failed with a temporary error, at most ``mostDoublings``.
+    /// The number of consecutive polls that failed with a temporary error, at most ``maximumDoublings``.
     private var failures = 0
     private var expiry: UInt64 = 0
 
     /// The increase of the interval after `slow_down`. RFC 8628 section 3.5.
     private static let slowdown = Duration.seconds(5)
-    /// The maximum number of times the interval is doubled.
-    private static let mostDoublings = 6
+    /// The maximum number of times that the interval is doubled.
+    private static let maximumDoublings = 6
 
     public init(_ authorization: DeviceAuthorization) {
         self.authorization = authorization
@@ -64,7 +64,7 @@ public struct DeviceFlow: Sendable {
     }
 
     /// Handles the response of the token endpoint. Each consecutive temporary error doubles the wait before the next
-    /// poll.
+    /// poll, up to 64 times the interval.
     public mutating func received(_ result: Result<TokenResponse, NightjarError>, now: UInt64) -> [Action] {
         guard case .polling = state else { return [] }
         switch result {
@@ -82,13 +82,12 @@ public struct DeviceFlow: Sendable {
             }
         case .failure(let error):
             guard error.isRetryable else { return end(.fail(.failed(error.kind, error.message))) }
-            failures = min(failures + 1, DeviceFlow.mostDoublings)
+            failures = min(failures + 1, DeviceFlow.maximumDoublings)
             return scheduleNextPoll(max(interval * (1 << failures), error.retryAfter ?? .zero), now)
         }
     }
 
-    /// Starts the timer for the next poll. The timer fires when the code expires at the latest, in which case the flow
-    /// fails.
+    /// Starts the timer for the next poll. The timer fires no later than the expiry of the code.
     private mutating func scheduleNextPoll(_ wait: Duration, _ now: UInt64) -> [Action] {
         state = .waiting
         return [.startTimer(min(wait, now.wait(until: expiry)))]
@@ -106,7 +105,7 @@ extension DeviceFlow.Action: CustomStringConvertible, CustomReflectable {
         switch self {
         case .show(let code, let page, _): "show \(code) for \(page)"
         case .startTimer(let wait): "start timer of \(wait.inSeconds) s"
-        case .poll: "ask"
+        case .poll: "poll"
         case .done: "done"
         case .fail(let reason): "fail: \(reason)"
         }
@@ -120,9 +119,10 @@ extension DeviceFlow.Reason {
         switch self {
         case .denied: NightjarError(.unauthorized, "the login failed: the user denied access")
         case .expired:
-            NightjarError(.unauthorized, "the login failed: the code expired before the user entered it; log in again")
+            NightjarError(
+                .unauthorized, "the login failed: the code expired before the user completed the login; log in again")
         case .refused(let refusal): refusal.error
-        case .failed(let kind, let message): NightjarError(kind, "the login failed: no token was received: \(message)")
+        case .failed(let kind, let message): NightjarError(kind, "the login failed: \(message)")
         }
     }
 }

@@ -1,6 +1,6 @@
-/// Digest authentication for one login and its origin. Proves knowledge of the password without sending it. RFC 7616.
+/// Digest authentication for one login. Proves knowledge of the password without sending the password. RFC 7616.
 ///
-///     no session ──challenge──▶ a nonce, for this call and later ones ──refused──▶ no session
+///     no session ──challenge──▶ a nonce, for this call and later calls ──refused──▶ no session
 ///                                     └──stale nonce or nextnonce──▶ a new nonce
 public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomReflectable {
     public typealias Hash = @Sendable ([UInt8]) -> [UInt8]
@@ -32,11 +32,12 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
     private struct Session: Sendable {
         let challenge: DigestChallenge
         let origin: Origin
-        /// The prefixes of request targets for which the challenge is valid. Nil: the whole origin.
+        /// The prefixes of the request targets for which the challenge is valid. Nil for the whole origin.
         let space: [String]?
         var nonce: String
         var count: UInt32 = 0
-        /// For session algorithms (`-sess`): H(A1), and the client nonce that it contains. Nil for others.
+        /// For session algorithms (`-sess`): H(A1) and the client nonce from which it was computed. Nil for other
+        /// algorithms.
         var key: (value: String, clientNonce: String)?
     }
 
@@ -48,8 +49,7 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
     private let hashes: [Algorithm: Hash]
     private var session: Session?
 
-    /// - Parameter hashes: the hash functions, because this module contains no cryptography. Challenges for algorithms
-    ///   without a hash function are not supported.
+    /// - Parameter hashes: the hash functions. Challenges for other algorithms are not supported.
     public init(user: String, password: String, hashes: [Algorithm: Hash]) {
         self.user = user
         self.password = password
@@ -61,9 +61,8 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
 
     /// Handles a 401 response.
     ///
-    /// - Parameter rounds: how often the call was already sent again after a challenge. A request sent with
-    ///   ``preemptive(_:_:body:random:)`` does not count: its nonce may have expired, and not every server reports an
-    ///   expired nonce.
+    /// - Parameter rounds: the number of times that the call was sent again after a challenge. A request sent with
+    ///   ``preemptive(_:_:body:random:)`` does not count, because its nonce may have expired.
     public mutating func challenged(
         _ challenges: [Challenge], for url: RequestURL, body: RequestBody, rounds: Int
     ) -> Verdict {
@@ -73,8 +72,8 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
         guard let best = strongest.first(where: { $0.admits(body) }) else {
             return .stop(known.isEmpty ? .notSupported : .bodyIsNotInMemory)
         }
-        // `stale=true` means that the password was correct. The client accepts `stale=true` once per call, to prevent
-        // an endless loop.
+        // `stale=true` means that the password was correct. After the first repetition of a call, the client accepts
+        // `stale=true` once, to prevent an endless loop.
         guard rounds == 0 || rounds == 1 && best.isStale else {
             session = nil
             return .stop(.refused)
@@ -88,7 +87,8 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
     /// Returns the Authorization value for a request that was challenged, and increments the nonce count.
     ///
     /// - Parameter random: ``randomByteCount`` unpredictable bytes.
-    /// - Returns: nil if there is no challenge for this origin, or if the challenge cannot be used with this body.
+    /// - Returns: nil if there is no challenge for this origin, or if the challenge cannot be used with this body or in
+    ///   a field value.
     public mutating func authorization(
         _ method: Method, _ url: RequestURL, body: RequestBody, random: [UInt8]
     ) -> String? {
@@ -96,7 +96,8 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
             session.challenge.admits(body), let hash = hashes[session.challenge.algorithm]
         else { return nil }
         session.count += 1
-        // The session key contains the client nonce of its first request, so later requests must send the same one.
+        // The key of a session algorithm depends on the client nonce of the first request, so later requests send the
+        // same client nonce.
         let clientNonce = session.key?.clientNonce ?? Base64.encode(random)
         let key =
             session.key?.value
@@ -125,8 +126,8 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
     /// - Parameters:
     ///   - info: the value of Authentication-Info.
     ///   - credentials: the Authorization value of the request.
-    /// - Returns: false if the server's proof (rspauth) is invalid. The server then does not have the password, and its
-    ///   response must not be trusted.
+    /// - Returns: false if the server's proof (rspauth) is invalid. The server has then not proven that it has the
+    ///   password, and its response must not be trusted.
     public mutating func accepted(_ info: String?, to credentials: String, from origin: Origin) -> Bool {
         guard let info, let info = Challenge.parse(["Digest " + info]).first else { return true }
         guard isProof(info, for: credentials) else { return false }
@@ -138,8 +139,8 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
         return true
     }
 
-    /// Checks the server's proof. Returns true also if there is no proof to check: a server need not send one, servers
-    /// older than RFC 2617 cannot send one, and with auth-int the proof covers the body, which has not arrived yet.
+    /// Returns false if the server's proof is invalid. Returns true if there is no proof that can be checked: servers
+    /// need not send a proof, and with auth-int the proof covers the body, which has not arrived yet.
     private func isProof(_ info: Challenge, for credentials: String) -> Bool {
         guard let proof = info["rspauth"], let protection = info["qop"],
             ASCII.equalIgnoringCase(protection.utf8, DigestChallenge.Protection.auth.rawValue.utf8),
@@ -149,7 +150,7 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
         else { return true }
         let key: String
         if challenge.isSession {
-            // The proof cannot be checked, because the request was sent with the key of an earlier session.
+            // If the request was sent with the key of an earlier session, the proof cannot be checked.
             guard let known = session?.key, known.clientNonce == clientNonce else { return true }
             key = known.value
         } else {
@@ -165,10 +166,10 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
     /// The error for a server whose proof (rspauth) is invalid.
     public static let unproven = NightjarError(
         .protocol,
-        "the server does not have the password: the proof in its Authentication-Info field (rspauth) is invalid",
+        "the server did not prove that it has the password: rspauth in Authentication-Info is invalid",
         requestMayHaveBeenProcessed: true)
 
-    /// Converts the URLs of a domain parameter to target prefixes. URLs of other origins are ignored. Section 3.3.
+    /// Converts the URLs of a domain parameter to target prefixes. Ignores URLs of other origins. Section 3.3.
     private static func space(_ domain: [Substring], _ origin: Origin) -> [String]? {
         guard !domain.isEmpty else { return nil }
         return domain.compactMap { entry in

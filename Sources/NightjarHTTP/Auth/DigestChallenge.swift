@@ -11,14 +11,14 @@ struct DigestChallenge: Sendable, Equatable {
     let nonce: String
     let opaque: String?
     let algorithm: DigestAuthentication.Algorithm
-    /// The algorithm name as the server wrote it. Nil if it wrote none, which means MD5.
+    /// The algorithm name as the server wrote it. Nil if it is missing, which means MD5.
     let algorithmName: String?
     let isSession: Bool
-    /// Nil for servers older than RFC 2617, which support neither a counter nor a client nonce.
+    /// The protection that the client uses. Nil if the server offers none, as do servers older than RFC 2617.
     let protection: Protection?
     let isStale: Bool
     let hashesUser: Bool
-    /// The URLs for which the credentials are valid, as written. Empty: the whole origin.
+    /// The URLs for which the credentials are valid, as the server wrote them. Empty for the whole origin.
     let domain: [Substring]
 
     /// - Returns: nil for another scheme and for an unsupported challenge.
@@ -48,17 +48,17 @@ struct DigestChallenge: Sendable, Equatable {
             guard algorithm == .md5, !isSession else { return nil }
             protection = nil
         }
-        isStale = challenge.says("stale")
-        hashesUser = challenge.says("userhash")
+        isStale = challenge.hasFlag("stale")
+        hashesUser = challenge.hasFlag("userhash")
         domain = (challenge["domain"] ?? "").split(separator: " ")
     }
 
-    /// True if credentials can be computed for this body. auth-int requires a body in memory.
+    /// Returns true if credentials can be computed for this body. auth-int requires a body in memory.
     func admits(_ body: RequestBody) -> Bool { protection != .body || body.inMemory != nil }
 }
 
 extension Challenge {
-    fileprivate func says(_ name: String) -> Bool {
+    fileprivate func hasFlag(_ name: String) -> Bool {
         self[name].map { ASCII.equalIgnoringCase($0.utf8, "true".utf8) } ?? false
     }
 }

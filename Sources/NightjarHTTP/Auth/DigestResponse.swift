@@ -3,7 +3,7 @@ import NIOCore
 /// Computes the Authorization field of one request. RFC 7616 section 3.4.
 struct DigestResponse {
     let challenge: DigestChallenge
-    /// The nonce of the challenge, or one that replaced it.
+    /// The nonce of the challenge, or the nextnonce that replaced it.
     let nonce: String
     let count: UInt32
     let clientNonce: String
@@ -12,7 +12,7 @@ struct DigestResponse {
     let key: String
     let hash: ([UInt8]) -> [UInt8]
 
-    /// Returns the value of the Authorization field. Nil if a parameter from the server is not valid in a field value.
+    /// Returns the value of the Authorization field, or nil if a parameter is not valid in a field value.
     func value(method: Method, target: String, body: [UInt8]) -> String? {
         var text = "Digest \(userParameter), realm=\(quotedString(challenge.realm)), uri=\(quotedString(target))"
         if let name = challenge.algorithmName { text += ", algorithm=\(name)" }
@@ -26,8 +26,7 @@ struct DigestResponse {
         return FieldSyntax.isValue(text.utf8) ? text : nil
     }
 
-    /// Returns the value of rspauth with which the server proves that it has the password, for the protection auth.
-    /// Section 3.5.
+    /// Returns the rspauth value that a server with the password sends, for the protection auth. Section 3.5.
     func proof(target: String) -> String { response("", target: target, body: []) }
 
     /// Returns the response digest. Section 3.4.1.
@@ -55,7 +54,7 @@ struct DigestResponse {
         Hexadecimal.encode(hash(Array(text.utf8)))
     }
 
-    /// The user name, hashed as in section 3.4.4, or encoded as in RFC 8187 if it is not ASCII.
+    /// The user name, hashed as in section 3.4.4, or encoded as in RFC 8187 if it is not printable ASCII.
     private var userParameter: String {
         if challenge.hashesUser {
             return "username=\"\(DigestResponse.digest("\(user):\(challenge.realm)", hash))\""
@@ -71,8 +70,7 @@ struct DigestResponse {
 }
 
 extension PercentEncoding {
-    /// Percent-encodes a string. All unreserved characters of a URL, including `~` and `-`, stay unencoded, as RFC 8187
-    /// allows.
+    /// Percent-encodes a string for an extended parameter. RFC 8187 section 3.2.1.
     fileprivate static func component(_ text: String) -> String {
         var buffer = ByteBuffer()
         writeComponent(text, into: &buffer)

@@ -47,7 +47,8 @@ public struct RefreshCall: Sendable, CustomStringConvertible, CustomReflectable 
     public var description: String { "\(method) refresh ***" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// - Throws: `invalid_argument` if the body has no location ``tokenPlace``.
+    /// - Throws: `invalid_argument` if the token cannot be inserted at ``tokenPlace``; `invalid_request` if the JSON
+    ///   contains a value that cannot be encoded.
     public func request(refreshToken: String) throws(NightjarError) -> Request {
         switch body {
         case .json(let template):
@@ -85,9 +86,9 @@ extension LoginCall.Body {
 }
 
 extension JSONPointer {
-    /// Returns the document with `value` at the location of this pointer. Missing members are created.
+    /// Returns a copy of the document with `value` at the location of this pointer. Creates missing members.
     ///
-    /// - Throws: `invalid_argument` if the pointer leads through a scalar, or an array has no such element.
+    /// - Throws: `invalid_argument` if the pointer leads through a scalar, or to a missing array element.
     func setting(_ value: JSONValue, in document: JSONValue) throws(NightjarError) -> JSONValue {
         guard let token = tokens.first else { return value }
         let rest = JSONPointer(tokens: Array(tokens.dropFirst()))

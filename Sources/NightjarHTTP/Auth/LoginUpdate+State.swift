@@ -4,18 +4,18 @@ extension LoginUpdate {
         var token: Token?
         /// The idempotency key. Nil if the request does not spend a refresh token.
         var key: String?
-        /// The record in the store that the new token replaces. Nil: the store is unused.
+        /// The record in the store that the new token replaces. Nil if the store is unused.
         var over: StoredLogin?
         var lineage: UInt64
-        /// True if this exchange repeats an earlier one with its key. The earlier exchange may have spent the refresh
-        /// token, even if this one is refused or not sent.
+        /// True if this exchange repeats an earlier exchange with the same key. The earlier exchange may have spent the
+        /// refresh token, even if the repetition is refused or not sent.
         var replacesUnsaved: Bool
-        /// The origin of a token that is used without the store. Nil: the store is used.
+        /// The origin of a token that is used without the store. Nil if the store is used.
         var separate: UnsavedLogin.Origin?
         var configured: UInt64?
 
-        /// The origin of the new token if it cannot be saved: a refresh if the store holds the same login, otherwise a
-        /// new login.
+        /// The origin of the new token, for the case that the token cannot be saved. A refresh if the store holds the
+        /// same login, otherwise a new login.
         var origin: UnsavedLogin.Origin {
             over?.lineage == lineage
                 ? .refresh(key: key, base: over?.version) : .login(before: .version(over?.version), mayBeStored: false)
@@ -25,7 +25,7 @@ extension LoginUpdate {
     /// The credentials with which a new token is requested.
     struct Basis {
         var token: Token?
-        /// The login that the new token continues. Nil: the exchange starts a new login.
+        /// The login that the new token continues. Nil if the exchange starts a new login.
         var lineage: UInt64?
         /// The idempotency key of an earlier exchange of this token that may have reached the server.
         var key: String?
@@ -54,7 +54,8 @@ extension LoginUpdate {
         case exchanging(Exchange)
         case savingToken(StoredLogin, UnsavedLogin.Origin)
         case savingEnd(StoredLogin)
-        /// The server has refused the login. The other ways to obtain a token are tried after the save.
+        /// Saves a tombstone, because the server has refused the login. The update then tries other ways to obtain a
+        /// token.
         case savingRefusal(Exchange, StoredLogin)
         /// Saves the record without its intent, because the exchange did not spend the refresh token.
         case finishing(TokenRefresh.Failure)

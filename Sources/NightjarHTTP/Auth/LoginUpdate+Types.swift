@@ -2,35 +2,36 @@ extension LoginUpdate {
     public indirect enum Purpose: Sendable, Equatable {
         /// A call needs another token.
         case refresh
-        /// The session has ended. Adopts a login that another client has made after the end.
-        case look(EndedLogin)
+        /// The session has ended. The update adopts a login that another client has saved since then.
+        case adoptLogin(EndedLogin)
         /// The caller logs in without a person. An earlier logout in the store does not prevent this login.
         case logIn
         /// A login has returned this token, which must be saved.
-        case keep(Token)
+        case saveToken(Token)
         case logOut
 
         public var changesLogin: Bool {
             switch self {
-            case .refresh, .look, .logIn: false
-            case .keep, .logOut: true
+            case .refresh, .adoptLogin, .logIn: false
+            case .saveToken, .logOut: true
             }
         }
     }
 
-    /// The login that an ended session had.
+    /// The logins that an ended session must not adopt.
     public enum EndedLogin: Sendable, Equatable {
         case none
-        /// The lineages of earlier logins, which must not be adopted: the client's own, and the one that its logout
-        /// found in the store. `mustEnd`: the logout did not reach the store and must be saved.
+        /// The lineages of the client's earlier logins and of the logins that its logouts have ended. If `mustEnd` is
+        /// true, the last logout was not saved and must be saved.
         case lineages([UInt64], mustEnd: Bool)
-        /// The user logged out while the store could not be read. The logout is saved as soon as the store can be read,
-        /// unless the store then holds a login whose lineage is not in this list. That login is neither adopted nor
-        /// ended. The list contains the client's earlier logins.
+        /// The lineages of the client's earlier logins. The user logged out while the store could not be read.
+        ///
+        /// The logout is saved as soon as the store can be read. If the store then holds a login with another lineage,
+        /// that login is neither adopted nor ended.
         case unknown([UInt64])
     }
 
-    /// How the client can obtain a token without a person.
+    /// The ways in which the client can obtain a token without a person.
     public struct Capabilities: Sendable {
         /// True if the client can use a refresh token.
         public var refreshes: Bool
@@ -49,17 +50,17 @@ extension LoginUpdate {
         /// Take the lock and hold it until the update ends. Report with ``locked()`` or ``lockFailed(_:)``.
         case lock
         /// Save the record if the store still holds the version `replacing`. Report with ``saved(at:using:)``,
-        /// ``conflicted(afterFailure:)`` or ``saveFailed()``. `isCritical`: retry before reporting a failure, because
-        /// an unsaved token is lost.
+        /// ``conflicted(afterFailure:)`` or ``saveFailed()``. If `isCritical` is true, retry before reporting a
+        /// failure.
         case save(StoredLogin, replacing: LoginVersion?, isCritical: Bool)
-        /// Request a token with this refresh token, or with the client's own credentials if there is none. Report with
-        /// ``exchanged(_:at:using:)``. `key` is set if the exchange spends the refresh token.
+        /// Request a token with the refresh token of this token, or with the client's own credentials. Report with
+        /// ``exchanged(_:at:using:)``. `key` is not nil if the exchange spends the refresh token.
         case exchange(Token?, key: String?)
         case end(Outcome)
     }
 
     public indirect enum Outcome: Sendable, Equatable {
-        /// A token that was found in the store.
+        /// A token that was found in the store, or the token of a login whose failed save may have succeeded.
         case adopted(Token)
         /// A new token, which was saved in the store.
         case refreshed(Token)
@@ -77,7 +78,7 @@ extension LoginUpdate {
         case refused
         /// The server cannot have received the request.
         case notSent
-        /// It is unknown whether the server has spent the token.
+        /// The server may have spent the refresh token, but no response arrived.
         case unknown(TokenRefresh.Failure)
     }
 }

@@ -1,22 +1,24 @@
 /// One use of a credential store that clients and processes share: a refresh, a login or a logout.
 ///
-///     refresh, look, logIn:
+///     refresh, adoptLogin, logIn:
 ///       load ──usable token──▶ adopted
+///        ├─logged out──▶ ended
 ///        └─▶ lock ─▶ load ──usable token──▶ adopted
-///                     ├─▶ save the intent ─▶ exchange ─▶ save ─▶ refreshed, or unsaved
-///                     └─logged out──▶ ended
-///     keep, logOut:
-///       load ─▶ save ─▶ refreshed, unsaved or ended
+///                     ├─logged out──▶ ended
+///                     └─▶ save the intent ─▶ exchange ─▶ save ─▶ refreshed, or unsaved
+///     saveToken, logOut:
+///       load ─▶ save ─▶ refreshed, unsaved, ended or failed
 ///
 /// A save is a compare-and-swap on the version of the record. If another process has saved a record since the load, the
-/// update loads and decides again, so that an older login never replaces a later one. The lock only prevents two
-/// processes from spending the same refresh token. A login and a logout need no lock, because the save of the process
-/// that holds the lock then fails with a conflict.
+/// update loads and decides again, so that it does not replace a record that it has not seen. The lock only prevents
+/// two processes from spending the same refresh token. A login and a logout need no lock: if they change the record,
+/// the save of the process that holds the lock fails with a conflict.
 ///
 /// The intent is saved before the refresh token is spent. It contains the idempotency key with which another process
-/// can repeat the exchange and receive the same response. The new token is saved before it is used.
+/// can repeat the exchange. A server that supports the key then sends the same response. A refreshed token is saved
+/// before it is used, unless the save fails.
 ///
-/// Each event returns the one action to carry out next.
+/// Each event returns the next action to carry out.
 public struct LoginUpdate: Sendable {
     public let purpose: Purpose
     private let held: Token?
@@ -33,13 +35,13 @@ public struct LoginUpdate: Sendable {
     private var isLocked = false
     public private(set) var isAbandoned = false
     private var rounds = 0
-    /// True if a save of the new login was reported as failed but may have taken place.
+    /// True if a save of the new login was reported as failed but may have succeeded.
     private var mayBeStored = false
     private var triedConfigured = false
     private var triedItself = false
 
     /// - Parameters:
-    ///   - held: the token in use, which is expiring or was refused. Nil: none.
+    ///   - held: the token in use, which is expiring or was refused. Nil if there is none.
     ///   - seen: the last known record of the store.
     public init(
         _ purpose: Purpose, held: Token?, configured: ConfiguredToken?, seen: KnownLogin, _ capabilities: Capabilities
@@ -51,7 +53,7 @@ public struct LoginUpdate: Sendable {
         self.capabilities = capabilities
     }
 
-    /// True if a cancellation now would lose a token, a login or a logout.
+    /// True if a cancellation could now lose a token, a login or a logout.
     public var mustFinish: Bool {
         switch state {
         case .ended: false
@@ -82,19 +84,19 @@ public struct LoginUpdate: Sendable {
         seen = .version(stored?.version)
         hasLoaded = true
         switch purpose {
-        case .keep(let token):
-            // The token is already in the store: an earlier save was reported as failed but took place. Other clients
+        case .saveToken(let token):
+            // The token is already in the store: an earlier save was reported as failed but succeeded. Other clients
             // may have refreshed the token since that save.
             if let stored, stored.lineage == token.lineage { return end(stored.token.map(Outcome.adopted) ?? .ended) }
             if mayBeStored { return end(.adopted(token)) }
             let login = UnsavedLogin.Origin.login(before: seen, mayBeStored: false)
             return save(token, lineage: token.lineage ?? random.next(), over: stored, configured: nil, origin: login)
         case .logOut: return end(stored, of: stored?.lineage, using: &random)
-        case .look(let previous):
+        case .adoptLogin(let previous):
             let hasLogin = stored?.token != nil
             func isStored(_ lineages: [UInt64]) -> Bool { stored.map { lineages.contains($0.lineage) } ?? false }
             switch previous {
-            // A logout that could not be saved is saved now, unless another login was saved after it.
+            // A logout that could not be saved is saved now, unless another login was saved in the meantime.
             case .lineages(let lineages, mustEnd: true) where !hasLogin || isStored(lineages):
                 return end(stored, of: isStored(lineages) ? stored?.lineage : lineages.first, using: &random)
             case .unknown(let lineages):
@@ -143,10 +145,10 @@ public struct LoginUpdate: Sendable {
         }
     }
 
-    /// Reports that the store holds another version than the one to replace.
+    /// Reports that the store does not hold the version to replace.
     ///
-    /// - Parameter afterFailure: true if an earlier attempt at this save was reported as failed. That attempt may have
-    ///   taken place before another process replaced the record.
+    /// - Parameter afterFailure: true if an earlier attempt at this save was reported as failed. The attempt may have
+    ///   succeeded before another process replaced the record.
     public mutating func conflicted(afterFailure: Bool) -> Action {
         if afterFailure {
             mayBeStored = true
@@ -155,7 +157,7 @@ public struct LoginUpdate: Sendable {
         switch state {
         case .savingIntent, .savingToken, .savingEnd, .savingRefusal:
             rounds += 1
-            return rounds < LoginUpdate.mostRounds ? load() : storeFailed()
+            return rounds < LoginUpdate.maximumRounds ? load() : storeFailed()
         case .finishing(let failure): return end(.failed(failure))
         case .idle, .loading, .locking, .exchanging, .ended: return unexpected()
         }
@@ -191,7 +193,7 @@ public struct LoginUpdate: Sendable {
             token.lineage = exchange.lineage
             return end(.unsaved(UnsavedLogin(token: token, origin: origin, configured: exchange.configured)))
         case .invalidGrant:
-            // Without a login in the store, the client's own credentials were refused and the store need not change.
+            // If the store holds no login, there is no login to end in the store.
             guard exchange.separate == nil, let over = exchange.over, over.token != nil else { return end(.ended) }
             let tombstone = StoredLogin(
                 .refused, lineage: over.lineage, generation: StoredLogin.generation(after: over),
@@ -248,28 +250,29 @@ public struct LoginUpdate: Sendable {
             origin: .login(before: .version(stored?.version), mayBeStored: false))
     }
 
-    /// Returns the configured token. Nil if it was tried already, or if a client has stored it before and may have
-    /// spent its refresh token.
+    /// Returns the configured token. Returns nil if this update has tried the token, or if a client has stored the
+    /// token before and may have spent its refresh token.
     private func usable(over stored: StoredLogin?) -> ConfiguredToken? {
         guard let configured, !triedConfigured else { return nil }
-        // If this client has a login, another program has deleted the record, and the configured token was used before.
+        // If this client has a login, the record was deleted and the configured token may have been used before.
         guard let stored else { return held == nil ? configured : nil }
         return stored.configured == configured.identity ? nil : configured
     }
 
-    /// True if the token can be used in place of the held one.
+    /// Returns true if the token can replace the held token: it is another token and has not expired.
     private func serves(_ token: Token, at now: Timestamp) -> Bool {
         if held != nil, token.access == held?.access { return false }
         return token.expiry.map { $0 > now } ?? true
     }
 
-    /// Tries the configured token, then the client's own credentials, after the server has refused the stored login.
+    /// Tries other ways to obtain a token after the server has refused the stored login: the configured token, then the
+    /// client's own credentials.
     private mutating func tryAlternatives(
         after refused: Exchange, over tombstone: StoredLogin, at now: Timestamp,
         using random: inout some RandomNumberGenerator
     ) -> Action {
         // This client's session has ended, so the client does not log in again by itself.
-        if case .look = purpose { return end(.ended) }
+        if case .adoptLogin = purpose { return end(.ended) }
         if let configured = usable(over: tombstone), configured.token.refresh != refused.token?.refresh,
             configured.token.refresh != held?.refresh
         {
@@ -299,7 +302,8 @@ public struct LoginUpdate: Sendable {
         guard !isAbandoned else { return end(.failed(.network)) }
         let spends = basis.token?.refresh != nil && capabilities.refreshes
         guard spends || capabilities.logsInByItself else { return end(.ended) }
-        // The refresh token may have reached the server already. With another key, the exchange would spend it twice.
+        // An earlier exchange may have reached the server. Its key is used again, because an exchange with another key
+        // would spend the refresh token twice.
         let taken = basis.key.flatMap { IdempotencyKey($0) }
         let key = spends ? (taken ?? IdempotencyKey(using: &random)).text : nil
         let exchange = Exchange(
@@ -333,8 +337,8 @@ public struct LoginUpdate: Sendable {
     private mutating func end(
         _ stored: StoredLogin?, of lineage: UInt64?, using random: inout some RandomNumberGenerator
     ) -> Action {
-        // Another tombstone is replaced too. Otherwise a login that preceded this logout and was not saved could
-        // replace that tombstone later.
+        // Replace even a tombstone. Otherwise, an unsaved login from before this logout could replace that tombstone
+        // later.
         let tombstone = StoredLogin(
             .loggedOut, lineage: lineage ?? random.next(), generation: StoredLogin.generation(after: stored),
             configured: stored?.configured)
@@ -342,8 +346,8 @@ public struct LoginUpdate: Sendable {
         return .save(tombstone, replacing: stored?.version, isCritical: true)
     }
 
-    /// Removes the intent of an exchange that did not spend the refresh token. The intent stays if an earlier exchange
-    /// with the same key may have spent it.
+    /// Removes the intent of an exchange that did not spend the refresh token. Keeps the intent if an earlier exchange
+    /// with the same key may have spent the refresh token.
     private mutating func settle(_ exchange: Exchange, _ failure: TokenRefresh.Failure) -> Action {
         if !exchange.replacesUnsaved { unsaved?.key = nil }
         guard exchange.key != nil, exchange.separate == nil, !exchange.replacesUnsaved, var login = exchange.over else {
@@ -356,9 +360,9 @@ public struct LoginUpdate: Sendable {
         return .save(login, replacing: exchange.over?.version, isCritical: true)
     }
 
-    /// Ends the update because the store cannot be read or written. A new login is used without the store.
+    /// Ends the update because the store cannot be used. A new login is used without the store.
     private mutating func storeFailed() -> Action {
-        guard case .keep(let token) = purpose else { return end(.failed(.storage)) }
+        guard case .saveToken(let token) = purpose else { return end(.failed(.storage)) }
         return end(.unsaved(UnsavedLogin(token: token, origin: .login(before: seen, mayBeStored: mayBeStored))))
     }
 
@@ -372,7 +376,7 @@ public struct LoginUpdate: Sendable {
         return end(.failed(.storage))
     }
 
-    /// The number of conflicts after which the update fails. Each conflict means that another process has saved a
-    /// record.
-    private static let mostRounds = 16
+    /// The number of conflicts after which the update treats the store as failed. A conflict means that another client
+    /// has changed the record.
+    private static let maximumRounds = 16
 }

@@ -1,8 +1,7 @@
 /// Orders the uses of the credential store by one client.
 ///
-/// Logins and logouts take effect in order and do not wait for refreshes, because an exchange with the server may take
-/// a minute. A refresh waits for the logins and logouts before it, whose result it must find in the store, and for the
-/// refresh before it, whose token it may have to save.
+/// Logins and logouts take effect in order and do not wait for refreshes, because a refresh may take a minute. A
+/// refresh waits for all earlier entries, because it depends on their results.
 public struct LoginUpdateQueue: Sendable {
     public typealias ID = UInt64
 
@@ -26,8 +25,8 @@ public struct LoginUpdateQueue: Sendable {
         return lastID
     }
 
-    /// - Returns: the next entry that can start now. It may end immediately, so call `next()` again until it returns
-    ///   nil.
+    /// Returns the next entry that can start now. The caller starts the entry and calls this function again until the
+    /// result is nil.
     public mutating func next() -> ID? {
         var (isChanging, isRefreshing) = (false, false)
         for index in entries.indices {

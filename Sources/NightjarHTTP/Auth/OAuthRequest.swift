@@ -1,10 +1,10 @@
 /// A request to an OAuth 2.0 server: a form, and for some clients an Authorization field.
 public struct OAuthRequest: Sendable, CustomStringConvertible, CustomReflectable {
-    /// How the client authenticates. RFC 6749 section 2.3.1.
+    /// The client's method of authentication. RFC 6749 section 2.3.1.
     public enum ClientAuthentication: Sendable, CustomStringConvertible, CustomReflectable {
         /// No client identification, for servers that only identify the user.
         case unnamed
-        /// A public client, which cannot keep a secret: only its identifier is sent.
+        /// A public client, which cannot keep a secret. Only its identifier is sent.
         case none(id: String)
         case basic(id: String, secret: String)
         /// Identifier and secret as form items.
@@ -33,8 +33,8 @@ public struct OAuthRequest: Sendable, CustomStringConvertible, CustomReflectable
             form += [("client_id", id), ("client_secret", secret)]
             authorization = nil
         case .basic(let id, let secret):
-            // Both are form-encoded before they are joined, because an identifier may contain a colon. RFC 6749 section
-            // 2.3.1.
+            // The identifier and the secret are form-encoded, because an identifier may contain a colon. RFC 6749
+            // section 2.3.1.
             let login = OAuthRequest.encoded(id) + ":" + OAuthRequest.encoded(secret)
             authorization = "Basic " + Base64.encode(login.utf8)
         }
@@ -78,8 +78,8 @@ public struct OAuthRequest: Sendable, CustomStringConvertible, CustomReflectable
     /// Returns the query of the authorization URL that the user opens. RFC 6749 section 4.1.1 with RFC 7636 section
     /// 4.3.
     ///
-    /// - Parameter state: an unpredictable value. The server returns it with the code, and the caller must compare
-    ///   both.
+    /// - Parameter state: an unpredictable value. The server returns this value with the code, and the caller must
+    ///   compare both values.
     public static func authorizationQuery(
         clientID: String, redirect: String, scope: String? = nil, state: String, proof: ProofKey
     ) -> String {

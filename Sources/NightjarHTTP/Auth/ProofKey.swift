@@ -1,4 +1,4 @@
-/// A PKCE proof key with the S256 method. Proves that the same client requested the code and redeems it. RFC 7636.
+/// A PKCE proof key with the S256 method. Proves that the client that redeems the code has requested it. RFC 7636.
 public struct ProofKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// The secret verifier, kept until the code is redeemed.
     public let verifier: String
@@ -10,7 +10,7 @@ public struct ProofKey: Sendable, CustomStringConvertible, CustomReflectable {
 
     /// - Parameters:
     ///   - random: ``randomByteCount`` unpredictable bytes.
-    ///   - sha256: computes the 32-byte digest, because this module contains no cryptography.
+    ///   - sha256: computes the 32-byte digest.
     /// - Returns: nil if `random` has another length, or the digest is not 32 bytes long.
     public init?(random: [UInt8], sha256: ([UInt8]) -> [UInt8]) {
         guard random.count == ProofKey.randomByteCount else { return nil }

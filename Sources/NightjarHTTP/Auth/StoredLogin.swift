@@ -1,11 +1,12 @@
-/// The version of a record in a credential store. Two records of one store never have the same version.
+/// The version of a record in a credential store. Two records have different versions unless the store was deleted
+/// between their saves.
 public struct LoginVersion: Sendable, Hashable, CustomStringConvertible {
-    /// The login: a random number that is drawn at login and kept by every refresh.
+    /// The login: a random number that is chosen at login and kept by every refresh.
     public var lineage: UInt64
     /// Incremented by each save, across logins and logouts.
     public var generation: UInt64
-    /// True if the record is a tombstone. Part of the version because generations restart when the store is deleted: a
-    /// later tombstone could otherwise have the same version as an earlier login.
+    /// True if the record is a tombstone. Distinguishes a tombstone from an earlier login with the same generation,
+    /// because generations restart when the store is deleted.
     public var hasEnded: Bool
 
     public init(lineage: UInt64, generation: UInt64, hasEnded: Bool = false) {
@@ -20,32 +21,31 @@ public struct LoginVersion: Sendable, Hashable, CustomStringConvertible {
 /// The record of a credential store: a login, or the tombstone of a login that has ended. Its description contains no
 /// secrets.
 ///
-/// A tombstone stays in the store so that a client with an older token cannot restore the login, and so that a store
-/// after a logout differs from one that was never used.
+/// A tombstone prevents a client with an older token from restoring the login. It also distinguishes a store after a
+/// logout from a store that was never used.
 public struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
-    /// Why a login has ended.
+    /// The reason why a login has ended.
     public enum Ending: UInt8, Sendable {
         /// The user logged out. Only a new login starts a session again.
         case loggedOut = 1
-        /// The server no longer accepts the login (`invalid_grant`). A client that can log in without a person may do
-        /// so.
+        /// The server no longer accepts the login (`invalid_grant`). A client may log in again without a person.
         case refused = 2
     }
 
     public private(set) var version: LoginVersion
-    /// Nil once the login has ended.
+    /// The token. Nil if the login has ended.
     public private(set) var token: Token?
-    /// Nil unless the login has ended.
+    /// The reason why the login has ended. Nil if the login has not ended.
     public private(set) var ending: Ending?
-    /// An exchange of the refresh token that was started and whose result is unknown.
+    /// An exchange of the refresh token whose result is unknown.
     public var pending: PendingExchange?
-    /// Identifies the configured token (``ConfiguredToken``) that was last stored. Nil: none.
+    /// The ``ConfiguredToken/identity`` of the configured token that was last stored. Nil if there is none.
     public var configured: UInt64?
 
     public var lineage: UInt64 { version.lineage }
     public var generation: UInt64 { version.generation }
 
-    /// - Parameter lineage: nil uses the lineage of the token, or 0.
+    /// - Parameter lineage: the lineage of the login. Nil uses the lineage of the token, or 0.
     public init(
         token: Token, lineage: UInt64? = nil, generation: UInt64, pending: PendingExchange? = nil,
         configured: UInt64? = nil
@@ -68,9 +68,10 @@ public struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomR
     /// compared for equality.
     public static func generation(after stored: StoredLogin?) -> UInt64 { (stored?.generation ?? 0) &+ 1 }
 
-    /// True if this record may be saved over `stored` by a client that replaces `version`. If `stored` equals this
-    /// record, an earlier save wrote it and failed afterwards, such as in fsync. It is written again to make it
-    /// durable.
+    /// Returns true if a client that replaces `version` may save this record over `stored`.
+    ///
+    /// If `stored` equals this record, an earlier save has written the record but failed later, for example in fsync.
+    /// The record is written again to make it durable.
     public func mayReplace(_ stored: StoredLogin?, of version: LoginVersion?) -> Bool {
         stored?.version == version || stored == self
     }
@@ -85,10 +86,10 @@ public struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomR
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The intent to send a refresh token to the server. If the record still has it after its process has died, it is
-/// unknown whether the server received the token.
+/// The intent to send a refresh token to the server. If the process ends before it removes the intent, the server may
+/// or may not have received the token.
 public struct PendingExchange: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
-    /// The idempotency key with which the same exchange can be requested again.
+    /// The idempotency key with which the exchange can be repeated.
     public var key: String
     public var began: Timestamp
 
@@ -101,10 +102,11 @@ public struct PendingExchange: Sendable, Equatable, CustomStringConvertible, Cus
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The token in a client's configuration. Used only while the store holds no login and has not held this token before.
+/// The token in a client's configuration. Used only while the store holds no login, and not if the record shows that
+/// the token was used before.
 public struct ConfiguredToken: Sendable, Equatable {
     public var token: Token
-    /// A digest of the token. A store records it to show that the token was used.
+    /// A digest of the token. The store records the digest to show that the token was used.
     public var identity: UInt64
 
     public init(token: Token, identity: UInt64) {

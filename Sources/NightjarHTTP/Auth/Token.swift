@@ -7,8 +7,7 @@ public struct Token: Sendable, Equatable, CustomStringConvertible, CustomDebugSt
     /// The expiry by the local clock. Nil if the server specified none.
     public var expiry: Timestamp?
     public var scope: String?
-    /// The login that the token comes from: a random number that is drawn at login and kept by each refresh. Nil if
-    /// unknown.
+    /// A random number that identifies the login. Each refresh keeps it. Nil if unknown.
     public var lineage: UInt64?
 
     public init(
@@ -23,11 +22,10 @@ public struct Token: Sendable, Equatable, CustomStringConvertible, CustomDebugSt
         self.lineage = lineage
     }
 
-    /// The value of the Authorization field. The scheme of a bearer token is always written as `Bearer` (RFC 6750
-    /// section 2.1), because some servers compare it case-sensitively. Other token types are written as the server
-    /// wrote them.
+    /// The value of the Authorization field. Nil if the token or its type is not valid in a field value.
     ///
-    /// - Returns: nil if the token or its type is not valid in a field value.
+    /// The scheme of a bearer token is always written as `Bearer` (RFC 6750 section 2.1), because some servers compare
+    /// schemes case-sensitively. Other token types are written as the server wrote them.
     public var authorization: String? {
         let scheme = ASCII.equalIgnoringCase(type.utf8, "bearer".utf8) ? "Bearer" : type
         guard FieldSyntax.isToken(scheme.utf8), !access.isEmpty,

@@ -1,17 +1,17 @@
 /// Shares one token refresh among any number of calls whose token has expired or was refused.
 ///
-///     signed out ──signedIn──▶ held ──401, expiry, an earlier failure──▶ refreshing ──succeeded──▶ held, next version
+///     signed out ──loggedIn──▶ held ──401, expiry, an earlier failure──▶ refreshing ──succeeded──▶ held, next version
 ///                                                                          ├──invalid_grant──▶ signed out
 ///                                                                          └──other failure──▶ held, version failed
 ///
-/// The machine handles versions of tokens, not tokens. Actions must be carried out in order. An action may complete
-/// synchronously while the caller iterates over the actions: the state is final before they are returned, and actions
-/// that call external code come last. The refresh itself must not use this machine, or it would wait for itself.
+/// The machine handles versions of tokens, not tokens. The caller must carry out the actions in order. An action may
+/// complete synchronously, because the state is final before the actions are returned. Actions that call external code
+/// come last. The refresh itself must not use this machine, or it would wait for itself.
 public struct TokenRefresh: Sendable {
     public typealias Call = UInt64
     public typealias Version = UInt64
 
-    /// One point in time on two clocks: the wall clock, because a token outlives the process, and a monotonic clock.
+    /// A point in time on two clocks: the wall clock for expiry times, and a monotonic clock for timers and limits.
     public struct Moment: Sendable, Equatable {
         public var wall: Timestamp
         /// Nanoseconds of the monotonic clock.
@@ -23,7 +23,7 @@ public struct TokenRefresh: Sendable {
         }
     }
 
-    /// A refresh that was started, and the version of the token it replaces.
+    /// A refresh, and the version of the token that it replaces.
     public struct Refresh: Sendable, Equatable {
         public let number: UInt64
         public let version: Version
@@ -34,6 +34,8 @@ public struct TokenRefresh: Sendable {
         case invalidGrant
         /// Any other refusal, such as a server error. The login is unaffected.
         case refused
+        /// The caller's token provider failed or returned an invalid token. The login is unaffected.
+        case providerFailed
         case network
         case timedOut
         /// The credential store cannot be read, written or locked.
@@ -62,10 +64,10 @@ public struct TokenRefresh: Sendable {
     }
 
     public struct Settings: Sendable {
-        /// How long before its expiry a token is treated as expired. Limited to a quarter of the lifetime that the
-        /// token had when it was received.
+        /// The time before the expiry at which a token is treated as expired. At most a quarter of the lifetime that
+        /// the token had at its receipt.
         public var skew = Duration.seconds(30)
-        /// The timeout of one refresh, independent of the timeouts of the calls that wait for it. Zero: unlimited.
+        /// The timeout of one refresh, independent of the timeouts of the waiting calls. Zero means no timeout.
         public var timeout = Duration.seconds(30)
         public var refreshLimit = 5
         public var refreshWindow = Duration.seconds(30)
@@ -78,10 +80,10 @@ public struct TokenRefresh: Sendable {
         @usableFromInline var version: Version
         @usableFromInline var refreshesFrom: Timestamp?
         @usableFromInline var canRefresh: Bool
-        /// True if the token may be used after its known expiry. False for a token that had already expired when it was
-        /// received and does not come from a refresh.
+        /// True if the token may be sent after its expiry while the refresh limit is reached. False for a token from a
+        /// login or a store that had already expired.
         @usableFromInline var mayServe: Bool
-        /// The reason why the last refresh of this token failed. The token is not sent any more.
+        /// The reason why the last refresh of this token failed. The token is then no longer sent.
         @usableFromInline var failure: Reason?
     }
 
@@ -107,14 +109,14 @@ public struct TokenRefresh: Sendable {
     private var waiting: [Call: Bool] = [:]
     private var replayed: Set<Call> = []
 
-    /// - Parameter isShared: other clients may put a new token into the store. A refresh then reads the store, even for
-    ///   a token that cannot be refreshed, once it is refused.
+    /// - Parameter isShared: true if other clients may put a new token into the store. A refused token then starts a
+    ///   refresh even if the token cannot be refreshed, because the store may contain a new token.
     public init(_ settings: Settings = Settings(), isShared: Bool = false) {
         self.settings = settings
         self.isShared = isShared
     }
 
-    /// The version of the token with which calls are sent. Nil without a login.
+    /// The version of the current token. Nil if there is no login.
     public var version: Version? { held?.version }
     public var isRefreshing: Bool { running != nil }
     public var waiterCount: Int { waiting.count }
@@ -124,25 +126,27 @@ public struct TokenRefresh: Sendable {
     // MARK: The login
 
     /// Handles a token from a login, a store or another process. The results of running refreshes are ignored.
-    public mutating func signedIn(expiry: Timestamp?, canRefresh: Bool, at now: Moment) -> [Action] {
+    public mutating func loggedIn(expiry: Timestamp?, canRefresh: Bool, at now: Moment) -> [Action] {
         settledNumber = lastNumber
         return hold(
             expiry: expiry, canRefresh: canRefresh, mayServe: expiry.map { $0 > now.wall } ?? true, at: now)
     }
 
     /// Handles a logout by the user.
-    public mutating func signedOut() -> [Action] {
+    public mutating func loggedOut() -> [Action] {
         guard held != nil else { return [] }
         return forget()
     }
 
     // MARK: Calls
 
-    /// Returns the version to send a call with. Nil if a refresh is due or running, the last refresh failed, or there
-    /// is no login. A fast path for ``requestToken(_:at:)`` that allocates no array. Inlined, because otherwise an
-    /// owner that holds this machine in a class would copy it for the call.
+    /// Returns the version of the token to send. Returns nil if a refresh is due or running, if the last refresh
+    /// failed, or if there is no login.
+    ///
+    /// This is a fast path for ``requestToken(_:at:)`` that allocates no array. It is inlined, because an owner that
+    /// stores this machine in a class would otherwise copy the machine.
     @inlinable
-    public func versionAtHand(at now: Timestamp) -> Version? {
+    public func usableVersion(at now: Timestamp) -> Version? {
         guard let held, running == nil, held.failure == nil else { return nil }
         if held.canRefresh, let from = held.refreshesFrom, from <= now { return nil }
         return held.version
@@ -154,15 +158,15 @@ public struct TokenRefresh: Sendable {
         if running != nil { return [join(call, wasSent: false)] }
         let isDue = held.canRefresh && held.refreshesFrom.map { $0 <= now.wall } ?? false
         guard held.failure != nil || isDue else { return [.attach(call, held.version)] }
-        // The server issues tokens with a short lifetime and the refresh limit is reached. The current token is sent;
-        // if it has expired, the server responds with 401.
+        // The refresh limit is reached, so the current token is sent although a refresh is due. If the token has
+        // expired, the server responds with 401.
         if held.failure == nil, held.mayServe, pause(at: now) != nil { return [.attach(call, held.version)] }
         return [join(call, wasSent: false)] + start(at: now)
     }
 
     /// Handles a 401 response to a call.
     public mutating func refused(_ call: Call, sentWith version: Version, at now: Moment) -> [Action] {
-        assert(version <= lastVersion, "a version that was never attached")
+        assert(version <= lastVersion, "the version was never attached to a call")
         guard !replayed.contains(call) else { return [.fail(call, .unauthorized)] }
         guard let held else { return [.fail(call, .loginRequired)] }
         if running != nil { return [join(call, wasSent: true)] }
@@ -177,7 +181,7 @@ public struct TokenRefresh: Sendable {
     /// Handles the end of a call: completion, failure or cancellation. A refresh that the call was waiting for
     /// continues.
     public mutating func ended(_ call: Call) {
-        // The fast path: most calls wait for nothing.
+        // Fast path: most calls do not wait.
         if !replayed.isEmpty { replayed.remove(call) }
         guard !waiting.isEmpty, waiting.removeValue(forKey: call) != nil else { return }
         if queue.count > 2 * waiting.count + 16 { queue.removeAll { waiting[$0] == nil } }
@@ -193,7 +197,8 @@ public struct TokenRefresh: Sendable {
         _ refresh: Refresh, expiry: Timestamp?, canRefresh: Bool, wasExchanged: Bool = true, at now: Moment
     ) -> [Action] {
         if !wasExchanged, running?.refresh == refresh { _ = starts.popLast() }
-        // A refresh that timed out may still succeed. Its token is used unless a later refresh has succeeded.
+        // A refresh that timed out may still succeed. Its token is used unless a later refresh has succeeded, or a
+        // login or logout has occurred since its start.
         guard held != nil, refresh.number > settledNumber else { return [] }
         settledNumber = refresh.number
         return hold(expiry: expiry, canRefresh: canRefresh, mayServe: true, at: now)
@@ -233,7 +238,7 @@ public struct TokenRefresh: Sendable {
         return [.startRefresh(refresh)]
     }
 
-    /// Returns how long no refresh may start because the limit is reached. Nil if a refresh may start now.
+    /// Returns the wait until the limit allows another refresh, or nil if a refresh may start now.
     private mutating func pause(at now: Moment) -> Duration? {
         let window = TokenRefresh.nanoseconds(settings.refreshWindow)
         starts.removeAll { now.steady >= $0 && now.steady - $0 >= window }
@@ -296,19 +301,26 @@ extension TokenRefresh.Reason {
         case .refreshFailed(.invalidGrant):
             NightjarError(.unauthorized, "the server has ended the login (invalid_grant)")
         case .refreshFailed(.refused):
-            NightjarError(.unauthorized, "token refresh failed: the server refused; the login is kept")
+            NightjarError(
+                .unauthorized, "the token was not refreshed and the login is kept: the server issued no token")
+        case .refreshFailed(.providerFailed):
+            NightjarError(.unauthorized, "the token was not refreshed and the login is kept: the token provider failed")
         case .refreshFailed(.network):
-            NightjarError(.connectionLost, "token refresh failed: the server could not be reached; the login is kept")
+            NightjarError(
+                .connectionLost, "the token was not refreshed and the login is kept: the request for a token failed")
         case .refreshFailed(.timedOut):
-            NightjarError(.timeout, "token refresh failed: no token arrived in time; the login is kept", phase: .total)
+            NightjarError(
+                .timeout, "the token was not refreshed and the login is kept: no token arrived in time", phase: .total)
         case .refreshFailed(.storage):
             NightjarError(
                 .storage,
-                "token refresh failed: the credential store could not be read, written or locked; the login is kept")
+                "the token was not refreshed and the login is kept: the credential store could not be read, written "
+                    + "or locked")
         case .tooManyRefreshes(let wait):
             NightjarError(
                 .unauthorized,
-                "too many token refreshes in a short time: the server issues tokens that it rejects or that expire at once",
+                "too many token refreshes in a short time: the server issues tokens that it rejects or that expire "
+                    + "immediately; try again later",
                 retryAfter: wait)
         }
     }

@@ -23,10 +23,10 @@ public enum TokenResponse: Sendable, Equatable {
 
     /// - Parameters:
     ///   - old: the token that was refreshed. Its refresh token, type and scope are used if the response lacks them.
-    ///   - now: the time at which the request was sent. The lifetime is counted from it, so the token never appears to
-    ///     live longer than it does.
-    /// - Throws: `decoding` if the response is invalid or the token type is neither Bearer nor that of `old`. Messages
-    ///   do not quote the response, which may contain secrets.
+    ///   - now: the time at which the request was sent. The lifetime is counted from this time, because the server
+    ///     issues the token later.
+    /// - Throws: `too_large` if the response exceeds 1 MiB; `decoding` if the response is invalid, or if the token type
+    ///   is neither Bearer nor the type of `old`. Messages do not quote tokens.
     public init(
         status: Int, body: UnsafeRawBufferPointer, replacing old: Token? = nil, at now: Timestamp
     ) throws(NightjarError) {
@@ -49,10 +49,10 @@ public enum TokenResponse: Sendable, Equatable {
         }
         guard 200..<300 ~= status else {
             throw NightjarError(
-                .decoding, "the token endpoint responded \(status), and its JSON has no \"error\" member")
+                .decoding, "the token endpoint responded \(status), and its JSON has no valid \"error\"")
         }
         guard let access = json["access_token"]?.nonEmptyText else {
-            throw NightjarError(.decoding, "the response of the token endpoint has no \"access_token\"")
+            throw NightjarError(.decoding, "the response of the token endpoint has no valid \"access_token\"")
         }
         let type = try json["token_type"].tokenType(or: old?.type)
         // RFC 6749 section 7.1: a client must not use a token whose type it does not support.
@@ -71,11 +71,11 @@ public enum TokenResponse: Sendable, Equatable {
 }
 
 extension TokenResponse.Refusal {
-    /// The error for a refused login. The server's description is quoted.
+    /// The error for a refused login or token refresh. Quotes the server's description.
     public var error: NightjarError {
         NightjarError(
             .unauthorized,
-            "the login failed: the server refused it: \(quoted(code))"
+            "the authorization server responded with the error \(quoted(code))"
                 + (description.map { ", \(quoted($0, limit: 200))" } ?? ""))
     }
 }
@@ -83,7 +83,7 @@ extension TokenResponse.Refusal {
 extension JSONValue? {
     /// Returns the token type. If the response has none, returns the type of the previous token, or Bearer (RFC 6750).
     ///
-    /// - Throws: `decoding` if the type is not a string, because an unknown type must not be treated as Bearer.
+    /// - Throws: `decoding` if the type is not a string.
     func tokenType(or old: String?) throws(NightjarError) -> String {
         switch self {
         case nil, .null?: return old ?? "Bearer"
@@ -103,7 +103,7 @@ extension JSONValue {
         return text
     }
 
-    /// A lifetime in seconds: a number or, contrary to the RFC, a string of digits. Clamped to 0 ... 30,000 years.
+    /// The value as a lifetime in seconds: a number or, contrary to the RFC, a numeric string. Clamped to 0 to 1e12.
     var lifetime: Duration? {
         let seconds: Double
         switch self {

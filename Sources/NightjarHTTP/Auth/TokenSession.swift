@@ -1,12 +1,12 @@
-/// The login of one client that shares its credential store with others: the token in use, a token that could not be
-/// saved, and whether the login has ended. Decides the purpose of each use of the store and handles its result.
+/// The login of one client whose credential store other clients may share. Decides the purpose of each use of the store
+/// and handles its result.
 public struct TokenSession: Sendable {
     public private(set) var token: Token?
     /// True if the login has ended. A new token can come from ``setToken(_:using:)``, ``logIn()`` or a login in another
     /// process.
     public private(set) var hasEnded = false
-    /// The number of logins and logouts so far. The result of an update that was created before the last of them is
-    /// ignored.
+    /// The number of logins and logouts so far. If it has changed since an update was created, the result of the update
+    /// is ignored.
     public private(set) var changes: UInt64 = 0
     private var previous = LoginUpdate.EndedLogin.none
     private var unsaved: UnsavedLogin?
@@ -24,7 +24,8 @@ public struct TokenSession: Sendable {
     /// Returns the update for a call that needs another token.
     public func update() -> LoginUpdate {
         LoginUpdate(
-            hasEnded ? .look(previous) : .refresh, held: token, configured: hasEnded ? nil : configured, seen: seen,
+            hasEnded ? .adoptLogin(previous) : .refresh, held: token, configured: hasEnded ? nil : configured,
+            seen: seen,
             capabilities)
     }
 
@@ -33,14 +34,14 @@ public struct TokenSession: Sendable {
         LoginUpdate(.logIn, held: token, configured: hasEnded ? nil : configured, seen: seen, capabilities)
     }
 
-    /// Starts to use the token of a new login.
+    /// Starts to use the token of a new login. Returns the update that saves the token.
     public mutating func setToken(_ token: Token, using random: inout some RandomNumberGenerator) -> LoginUpdate {
         var token = token
         token.lineage = random.next()
         changes &+= 1
         hold(token)
         unsaved = nil
-        return LoginUpdate(.keep(token), held: token, configured: nil, seen: seen, capabilities)
+        return LoginUpdate(.saveToken(token), held: token, configured: nil, seen: seen, capabilities)
     }
 
     public mutating func logOut() -> LoginUpdate {
@@ -53,8 +54,8 @@ public struct TokenSession: Sendable {
 
     /// Begins an update and returns its first action.
     ///
-    /// - Parameter changes: ``changes`` when the update was created. If a login or logout has happened since its
-    ///   creation, a refresh ends immediately.
+    /// - Parameter changes: ``changes`` when the update was created. If a login or logout has occurred since then, an
+    ///   update that is not a login or logout of the caller ends immediately.
     public func begin(_ update: inout LoginUpdate, since changes: UInt64) -> LoginUpdate.Action {
         guard changes == self.changes || update.purpose.changesLogin else { return update.drop() }
         return update.begin(unsaved: unsaved)
@@ -65,16 +66,15 @@ public struct TokenSession: Sendable {
     /// Handles the result of an update.
     ///
     /// - Parameter changes: ``changes`` when the update was created.
-    /// - Returns: false if a login or logout has happened since the creation of the update. The result must then be
-    ///   ignored.
+    /// - Returns: false if a login or logout has occurred since then. The result must then be ignored.
     public mutating func completed(
         _ update: LoginUpdate, _ outcome: LoginUpdate.Outcome, since changes: UInt64
     ) -> Bool {
         guard changes == self.changes else { return false }
         seen = update.seen
         switch (update.purpose, outcome) {
-        case (.keep, .unsaved(let login)): unsaved = login
-        case (.keep, _): unsaved = nil
+        case (.saveToken, .unsaved(let login)): unsaved = login
+        case (.saveToken, _): unsaved = nil
         case (.logOut, .ended): recordEndedLogin()
         case (.logOut, _):
             // The logout could not be saved. A later update must save it.
@@ -83,14 +83,14 @@ public struct TokenSession: Sendable {
             } else {
                 previous = .unknown(endedLineages())
             }
-        case (.look, .ended):
+        case (.adoptLogin, .ended):
             if case .lineages(let lineages, _) = previous {
                 previous = .lineages(lineages, mustEnd: false)
             } else if case .unknown = previous {
                 recordEndedLogin()
             }
         case (_, .unsaved(let login)): unsaved = login
-        // Keeps the key of an exchange whose response was lost.
+        // Keep the key of an exchange whose response was lost.
         case (_, .failed): unsaved = update.unsaved
         case (_, .adopted), (_, .refreshed), (_, .ended): unsaved = nil
         }

@@ -2,18 +2,18 @@
 public enum KnownLogin: Sendable, Equatable {
     /// The store has not been read.
     case unknown
-    /// The version that was last read or saved. Nil: the store was unused.
+    /// The version that was last read or saved. Nil if the store was unused.
     case version(LoginVersion?)
 }
 
 /// A token that a client uses and could not save.
 public struct UnsavedLogin: Sendable, Equatable {
     enum Origin: Sendable, Equatable {
-        /// A login. `before`: the last known record of the store at that time. `mayBeStored`: a save was reported as
-        /// failed but may have taken place.
+        /// A login. `before` is the last known record of the store at that time. `mayBeStored` is true if a save was
+        /// reported as failed but may have succeeded.
         case login(before: KnownLogin, mayBeStored: Bool)
-        /// A refresh of the stored login. `key`: the idempotency key of the intent. `base`: the version that the token
-        /// replaces.
+        /// A refresh of the stored login. `key` is the idempotency key of the intent. `base` is the version that the
+        /// token replaces.
         case refresh(key: String?, base: LoginVersion?)
 
         var afterFailedSave: Origin {
@@ -21,24 +21,24 @@ public struct UnsavedLogin: Sendable, Equatable {
         }
     }
 
-    /// How the token relates to the current record of the store.
+    /// The relation between the token and the current record of the store.
     enum Precedence: Sendable, Equatable {
         /// The store does not contain the token. The token replaces the record.
         case missing
         /// The store has a later state. The token is discarded.
         case superseded
-        /// The store holds a login that this client had not seen before its own login. It is unknown which of the two
-        /// is later. Neither replaces the other, and the client uses its own login without the store.
+        /// The store holds a login that this client had not seen before its own login. Either login may be the later
+        /// one. The client uses its own login without the store.
         case separate
     }
 
     public let token: Token
     let origin: Origin
-    /// The value for ``StoredLogin/configured`` in the record that could not be saved. Without it, another client would
-    /// spend the configured token again.
+    /// The value for ``StoredLogin/configured`` in the record that could not be saved. Without this value, another
+    /// client could spend the configured token again.
     var configured: UInt64?
-    /// The idempotency key of an exchange that was not recorded in the store and whose response was lost. With another
-    /// key, the next exchange would spend the refresh token twice.
+    /// The idempotency key of an exchange whose response was lost and whose intent was not saved. The next exchange
+    /// uses this key again, because another key would spend the refresh token twice.
     var key: String?
 
     var lineage: UInt64 { token.lineage ?? 0 }
@@ -52,15 +52,15 @@ public struct UnsavedLogin: Sendable, Equatable {
         case .refresh(let key, let base):
             // The store no longer holds this login: it was replaced, ended or deleted.
             guard let stored, stored.lineage == lineage, stored.token != nil else { return .superseded }
-            // While the intent is pending, no process that has taken it over has saved a token either.
+            // If the intent is still pending, no process has saved a newer token.
             if let key { return stored.pending?.key == key ? .missing : .superseded }
             return stored.version == base ? .missing : .superseded
         case .login(let before, let mayBeStored):
             guard let stored else { return .missing }
-            // The save was reported as failed but took place.
+            // The save was reported as failed but succeeded.
             if stored.lineage == lineage { return .superseded }
             if case .version(let version?) = before {
-                // A refresh of the login that this login replaced is not later than this login. A logout may be later.
+                // A refresh of the replaced login is not later than this login, but a logout may be later.
                 let isPredecessor = stored.lineage == version.lineage && stored.token != nil
                 if stored.version == version || isPredecessor { return .missing }
             }

@@ -3,22 +3,22 @@
 ///     open ──a fatal failure or a cancellation──▶ closing
 ///       └──────── all calls have ended ───────────┴──▶ over
 ///
-/// Each call starts at most once, in order, and a limited number of calls run concurrently. In the closing state no
-/// call is started, but calls in flight are still awaited, so that nothing keeps running after the batch has completed.
+/// Each call starts at most once, in order, and a limited number of calls run concurrently. In the closing state, no
+/// call is started. The batch completes only when no call is in flight.
 public struct BatchSchedule: Sendable {
     public enum Step: Equatable, Sendable {
-        /// Start the call with this index. Its end must be reported with ``ended(_:failed:)``, even if it could not be
-        /// started.
+        /// Start the call with this index. The caller must report its end with ``ended(_:failed:)``, even if the call
+        /// could not be started.
         case start(Int)
         /// Wait until another call has ended.
         case wait
-        /// No call is in flight and none will be started. Returned once.
+        /// No call is in flight, and no call will be started. Returned once.
         case finish
     }
 
     private enum State { case open, closing, over }
 
-    /// The default number of concurrent calls: the number of connections that browsers open to one host.
+    /// The default number of concurrent calls: the number of HTTP/1.1 connections that browsers open to one host.
     public static let usualConcurrency = 6
 
     private let count: Int
@@ -28,11 +28,11 @@ public struct BatchSchedule: Sendable {
     private var started = 0
     private var inFlight = 0
 
-    /// The index of the call whose failure ended the batch. Nil if no failure did.
+    /// The index of the call whose failure ended the batch. Nil if no failure has ended the batch.
     public private(set) var decisive: Int?
     public private(set) var wasCancelled = false
 
-    /// - Parameter stopsAtFailure: the first failure ends the batch. Otherwise the calls are independent.
+    /// - Parameter stopsAtFailure: true if the first failure ends the batch. If false, the calls are independent.
     /// - Throws: `invalid_argument` if `concurrency` is below 1.
     public init(count: Int, concurrency: Int, stopsAtFailure: Bool) throws(NightjarError) {
         guard concurrency >= 1 else {
@@ -43,7 +43,7 @@ public struct BatchSchedule: Sendable {
         self.stopsAtFailure = stopsAtFailure
     }
 
-    /// Returns the next step. Call it at the beginning, after each started call and after each ended call.
+    /// Returns the next step. Must be called at the beginning, after each started call and after each ended call.
     public mutating func next() -> Step {
         if state == .open, started < count, inFlight < concurrency {
             defer { started += 1 }
@@ -57,7 +57,7 @@ public struct BatchSchedule: Sendable {
 
     /// Reports that a call has ended.
     ///
-    /// - Returns: true if the calls in flight must be cancelled. The end of each must still be reported.
+    /// - Returns: true if the calls in flight must be cancelled. The end of each call must still be reported.
     public mutating func ended(_ index: Int, failed: Bool) -> Bool {
         guard inFlight > 0 else { return false }
         inFlight -= 1
@@ -69,7 +69,7 @@ public struct BatchSchedule: Sendable {
 
     /// Cancels the batch. Has no effect if the batch is closing or over.
     ///
-    /// - Returns: true if the calls in flight must be cancelled. The end of each must still be reported.
+    /// - Returns: true if the calls in flight must be cancelled. The end of each call must still be reported.
     public mutating func cancel() -> Bool {
         guard state == .open else { return false }
         state = .closing
@@ -80,6 +80,6 @@ public struct BatchSchedule: Sendable {
     /// True if a call that is about to start must be cancelled too.
     public var isClosing: Bool { state != .open }
 
-    /// The indices of the calls that were never started, valid once the batch is over.
+    /// The indices of the calls that were never started. Valid when the batch is over.
     public var unstarted: Range<Int> { started..<count }
 }

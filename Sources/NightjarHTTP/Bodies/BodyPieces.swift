@@ -1,14 +1,14 @@
 import NIOCore
 
-/// Divides a body that consists of a file or a form into pieces. Returns paths and ranges of files and does not read
-/// them.
+/// Divides a body that consists of a file or a form into pieces. Does not read the files, but returns their paths and
+/// ranges.
 ///
 ///     bytes ──▶ file ──▶ bytes ──▶ ... ──▶ end
 ///                 └── truncated ──▶ failed
 public struct BodyPieces: Sendable {
     public enum Piece: Sendable, Equatable {
         case bytes(ByteBuffer)
-        /// A range of the file. If the file ends before the range does, report that with ``fileEnded(at:)``.
+        /// A range of the file. If the file ends within the range, the caller calls ``fileEnded(at:)``.
         case file(path: String, range: Range<Int>)
         case end
     }
@@ -21,14 +21,14 @@ public struct BodyPieces: Sendable {
 
     init(_ segments: [BodySegment]) { self.segments = segments }
 
-    /// - Parameter length: nil: up to the end of the file.
+    /// - Parameter length: the number of bytes. Nil for all bytes up to the end of the file.
     init(file path: String, offset: Int, length: Int?) {
         self.init([.file(path: path, offset: offset, length: length)])
     }
 
     /// Returns the next piece, which has 1 to `maximum` bytes, or `end` after the last piece.
     ///
-    /// - Throws: the error that ``fileEnded(at:)`` has thrown, because a truncated body cannot be completed.
+    /// - Throws: the error that ``fileEnded(at:)`` has thrown, if any.
     public mutating func next(maximum: Int) throws(NightjarError) -> Piece {
         if let failure { throw failure }
         let maximum = max(maximum, 1)
@@ -57,15 +57,15 @@ public struct BodyPieces: Sendable {
 
     /// Reports that the file of the last piece has no byte at `position`.
     ///
-    /// - Throws: `invalid_request` if the file is shorter than its declared length. The server would read the bytes
-    ///   that follow as part of the file, so the request cannot be completed and its connection must be closed.
+    /// - Throws: `invalid_request` if the file is shorter than its declared length. The request cannot be completed,
+    ///   and its connection must be closed.
     public mutating func fileEnded(at position: Int) throws(NightjarError) {
         guard index < segments.count, case .file(let path, let start, let length) = segments[index] else { return }
         if let length, position < start.addingClamped(length) {
             let error = NightjarError(
                 .invalidRequest,
                 "the file \(quoted(path)) has only \(position) of \(start.addingClamped(length)) bytes; "
-                    + "it was truncated while it was being sent", phase: .send)
+                    + "it is shorter than declared, or was truncated while it was sent", phase: .send)
             failure = error
             throw error
         }
@@ -74,7 +74,7 @@ public struct BodyPieces: Sendable {
     }
 }
 
-/// A part of the body, in sending order.
+/// A segment of a body.
 enum BodySegment: Sendable {
     case bytes(ByteBuffer)
     /// If `length` is nil, the segment extends to the end of the file.
@@ -82,7 +82,7 @@ enum BodySegment: Sendable {
 }
 
 extension Int {
-    /// Adds two non-negative numbers, saturating.
+    /// Adds two non-negative numbers. Returns `Int.max` on overflow.
     fileprivate func addingClamped(_ other: Int) -> Int {
         let (sum, isTooMuch) = addingReportingOverflow(other)
         return isTooMuch ? .max : sum

@@ -31,16 +31,16 @@ public enum FileType {
     ]
     private static let longestEnding = 7
 
-    /// Returns the media type for a file name or path: `application/octet-stream` if the extension is unknown.
+    /// Returns the media type for a file name or path. Returns `application/octet-stream` if the extension is unknown.
     public static func contentType(of name: String) -> String {
         let base = lastComponent(name).utf8
-        // A name that begins with its only dot, such as `.json`, is a hidden file without an extension.
+        // A name such as `.json` is a hidden file without an extension.
         guard let dot = base.lastIndex(of: UInt8(ascii: ".")), dot != base.startIndex else { return unknown }
         let ending = base[base.index(after: dot)...].prefix(longestEnding + 1)
         return table[String(decoding: ending.map(ASCII.lowercase), as: UTF8.self)] ?? unknown
     }
 
-    /// Returns the part after the last slash, or the whole path if it has none.
+    /// Returns the part after the last slash, or the whole path if there is no slash.
     static func lastComponent(_ path: String) -> Substring {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path[...] }
         return path[path.utf8.index(after: slash)...]

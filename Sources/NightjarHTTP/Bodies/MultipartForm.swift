@@ -4,20 +4,20 @@ import NIOCore
 /// section 4.10.21.8).
 ///
 /// Files are referenced, not read, so a form of many gigabytes takes a few kilobytes. Sending it again produces the
-/// same bytes.
+/// same bytes if the files have not changed.
 public struct MultipartForm: Sendable {
     public enum Content: Sendable {
         case bytes(ByteBuffer)
-        /// If `length` is nil, the length is determined when the file is read.
+        /// If `length` is nil, the length is determined when the call starts.
         case file(path: String, length: Int?)
     }
 
     public struct Part: Sendable {
         public var name: String
-        /// The file name sent to the server. Nil: the part is not a file.
+        /// The file name that is sent to the server. Nil if the part is not a file.
         public var filename: String?
-        /// The Content-Type. Nil: derived from the extension of the file name. A part without a file name then has no
-        /// Content-Type, which means text/plain.
+        /// The Content-Type. If nil, it is derived from the extension of the file name. A part without a file name then
+        /// has no Content-Type, which means text/plain.
         public var contentType: String?
         /// Fields besides Content-Disposition and Content-Type.
         public var headers = Headers()
@@ -43,8 +43,8 @@ public struct MultipartForm: Sendable {
 
     public var contentType: String { "multipart/form-data; boundary=\(boundary)" }
 
-    /// - Throws: `invalid_request` for a part without a name, a control character in a name or type, a reserved header,
-    ///   a negative length, or a total length beyond 64 bits.
+    /// - Throws: `invalid_request` for a part without a name, a control character in a name, an invalid content type, a
+    ///   reserved header, a negative length, or a total length that exceeds `Int.max`.
     public init(
         _ parts: [Part], using random: inout some RandomNumberGenerator
     ) throws(NightjarError) {
@@ -72,7 +72,7 @@ public struct MultipartForm: Sendable {
     /// Returns a copy in which unknown file lengths are filled in.
     ///
     /// - Parameter length: returns the size of a file in bytes.
-    /// - Throws: the errors of `length`; `invalid_request` if the total length exceeds 64 bits.
+    /// - Throws: the errors of `length`; `invalid_request` if the total length exceeds `Int.max`.
     public func measured(
         by length: (_ path: String) throws(NightjarError) -> Int
     ) throws(NightjarError) -> MultipartForm {
@@ -150,7 +150,7 @@ extension MultipartForm {
             return "a part has no length field, because it ends at the boundary"
         }
         if ASCII.isCaseless(name, "content-transfer-encoding") {
-            return "forms must not have it (RFC 7578 section 4.7)"
+            return "a part of a form must not have it (RFC 7578 section 4.7)"
         }
         return nil
     }
@@ -178,19 +178,18 @@ extension MultipartForm {
 // MARK: The boundary
 
 extension MultipartForm {
-    /// The length of the boundary in characters. It has 190 random bits, so that a collision with the content of a
-    /// file, which is not searched, is negligible.
+    /// The length of the boundary in characters. Files are not searched for the boundary, because its 190 random bits
+    /// make a collision unlikely.
     private static let boundaryLength = 32
     private static let boundaryBytes = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
-    /// The maximum number of attempts to find a boundary. One suffices unless the random generator is broken.
+    /// The maximum number of attempts to find a boundary. One attempt suffices unless the random generator is broken.
     private static let boundaryAttempts = 8
 
     private static func boundary(
         absentFrom parts: [Part], _ heads: [ByteBuffer], using random: inout some RandomNumberGenerator
     ) throws(NightjarError) -> String {
         for _ in 0..<boundaryAttempts {
-            // `randomElement` is not used because it loops until it accepts a number, and a broken generator would make
-            // it hang.
+            // `randomElement` is not used, because it could loop forever with a broken generator.
             let candidate = (0..<boundaryLength).map { _ in
                 boundaryBytes[Int(((random.next() >> 32) * UInt64(boundaryBytes.count)) >> 32)]
             }
@@ -204,20 +203,20 @@ extension MultipartForm {
         }
         throw NightjarError(
             .invalidRequest,
-            "no boundary was found that does not occur in a part of the form; the random generator appears to be broken"
+            "every boundary that was tried occurs in a part of the form; the random generator appears to be broken"
         )
     }
 }
 
 // MARK: Assembly
 
-/// Joins small pieces into one buffer, and keeps large ones as they are.
+/// Joins small pieces into one buffer and keeps large pieces separate.
 private struct Assembly {
-    /// Copying up to this many bytes costs less than sending a separate buffer.
+    /// The maximum size in bytes of a piece that is joined. Copying a small piece costs less than sending it
+    /// separately.
     private static let joinedSize = 16 * 1024
 
-    /// A joined buffer is finished once it is larger than this, in bytes. The limit exists because buffer sizes are 32
-    /// bits and a form may have any number of parts.
+    /// The size in bytes from which a joined buffer is complete. Buffers are limited, because their sizes have 32 bits.
     private static let largestJoint = 1 << 20
 
     private(set) var segments: [BodySegment] = []
@@ -270,10 +269,10 @@ extension BodySegment {
     }
 }
 
-/// Searches for a byte sequence (Horspool). Most bytes are skipped, so this costs little compared with sending them.
+/// Searches for a byte sequence with Horspool's algorithm, which skips most bytes.
 private struct ByteSearch {
     private let pattern: [UInt8]
-    /// For each byte value: how far the pattern may advance if its last position is at that byte.
+    /// The number of positions, for each byte value, that the pattern can advance if this byte is at its end.
     private var steps: [Int]
 
     init(for pattern: [UInt8]) {

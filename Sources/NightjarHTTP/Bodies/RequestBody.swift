@@ -5,11 +5,11 @@ public enum RequestBody: Sendable {
     case none
     /// Bytes in memory. Can be sent again.
     case bytes(ByteBuffer)
-    /// A body that the caller supplies while it is sent. Sent at most once. If `length` is nil, the body is chunked
-    /// (RFC 9112 section 7.1).
+    /// A body that the caller supplies while it is sent. It can be sent only once. If `length` is nil, the body is
+    /// chunked (RFC 9112 section 7.1).
     case stream(length: Int?)
-    /// A file that is read while it is sent, from `offset`. If `length` is nil, the body extends to the size that the
-    /// file has when the call starts.
+    /// A file that is read from `offset` while it is sent. If `length` is nil, the body ends where the file ends when
+    /// the call starts.
     case file(path: String, offset: Int = 0, length: Int? = nil)
     /// A multipart form. Its files are read while the form is sent.
     case multipart(MultipartForm)
@@ -24,7 +24,7 @@ public enum RequestBody: Sendable {
         if case .none = self { false } else { true }
     }
 
-    /// True if the bytes are read while the body is sent, rather than being in memory.
+    /// True if the body is a stream, a file or a form, which is supplied or read while it is sent.
     public var isStreamedFromCaller: Bool {
         switch self {
         case .none, .bytes: false
@@ -42,7 +42,7 @@ public enum RequestBody: Sendable {
         }
     }
 
-    /// The pieces to read and send, in order. Nil if nothing has to be read.
+    /// The pieces to read and send, in order. Nil if the body is neither a file nor a form.
     public var pieces: BodyPieces? {
         switch self {
         case .none, .bytes, .stream: nil
@@ -55,8 +55,7 @@ public enum RequestBody: Sendable {
 extension RequestBody {
     /// Returns the framing of the body.
     ///
-    /// - Parameter isCoded: true if the body is compressed while it is sent, so its encoded length is unknown in
-    ///   advance.
+    /// - Parameter isCoded: true if the body is compressed while it is sent. Its encoded length is then unknown.
     public func framing(isCoded: Bool = false) -> BodyFraming {
         if case .none = self { return .absent }
         guard !isCoded, let length else { return .chunked }

@@ -1,9 +1,9 @@
-/// The byte range that a request asks for. RFC 9110 section 14.1.2.
+/// The byte range that a request selects. RFC 9110 section 14.1.2.
 enum ByteRange: Equatable {
     case from(Int, through: Int)
     case fromUntilEnd(Int)
     case last(Int)
-    /// Several ranges, another unit, or invalid syntax. Only the server can handle it.
+    /// Several ranges, another unit or invalid syntax. Only the server can respond to such a range.
     case other
 
     init(_ bytes: UnsafeRawBufferPointer) {
@@ -25,8 +25,8 @@ enum ByteRange: Equatable {
         return .from(first, through: last)
     }
 
-    /// Parses a decimal number. Nil if the text is empty or contains a non-digit. A number that does not fit is
-    /// clamped to the maximum.
+    /// Parses a decimal number. Returns nil if the text is empty or contains other characters. Clamps a number that
+    /// does not fit in 64 bits.
     static func number(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard !bytes.isEmpty else { return nil }
         var number = 0
@@ -41,7 +41,7 @@ enum ByteRange: Equatable {
 
     /// Returns the part of a representation of `length` bytes.
     ///
-    /// - Returns: nil if the range contains none of these bytes, and for ``other``.
+    /// - Returns: nil if the range contains none of these bytes, or is ``other``.
     func part(of length: Int) -> Range<Int>? {
         switch self {
         case .from(let first, let last): first < length ? first..<(min(last, length - 1) + 1) : nil
@@ -53,8 +53,8 @@ enum ByteRange: Equatable {
 
     /// Returns the requested bytes as positions in the complete representation. RFC 9111 section 3.3.
     ///
-    /// - Returns: nil if `stored` does not contain all of them, or if the range needs the complete length and that is
-    ///   unknown.
+    /// - Returns: nil if `stored` does not contain all requested bytes, or if the range depends on an unknown complete
+    ///   length.
     func part(within stored: ContentRange) -> Range<Int>? {
         let wanted: Range<Int>?
         if let length = stored.completeLength {
@@ -72,7 +72,7 @@ enum ByteRange: Equatable {
 
 /// The value of the Content-Range field of a single-part response. RFC 9110 section 14.4.
 struct ContentRange: Equatable {
-    /// Positions in the complete representation.
+    /// The positions in the complete representation.
     let bytes: Range<Int>
     /// Nil if the complete length is unknown (`*`).
     let completeLength: Int?
@@ -99,7 +99,7 @@ struct ContentRange: Equatable {
 }
 
 extension Headers {
-    /// The part that these fields describe. Nil if there is not exactly one valid Content-Range field.
+    /// The part that these fields describe. Nil unless there is exactly one Content-Range field and it is valid.
     var contentRange: ContentRange? {
         var found: ContentRange?
         var count = 0

@@ -1,5 +1,5 @@
-/// The Cache-Control directives of a response that apply to a private cache. s-maxage and proxy-revalidate do not.
-/// private only permits storing. RFC 9111 section 5.2.2, RFC 5861, RFC 8246.
+/// The Cache-Control directives of a response, as a private cache applies them. s-maxage and proxy-revalidate are
+/// ignored, and private only permits storing. RFC 9111 section 5.2.2, RFC 5861, RFC 8246.
 struct ResponseDirectives: Sendable, Equatable {
     struct Flags: OptionSet, Sendable {
         let rawValue: UInt16
@@ -16,8 +16,8 @@ struct ResponseDirectives: Sendable, Equatable {
     }
 
     var flags: Flags = []
-    /// Nil without max-age. Zero if the value is invalid, because a response with invalid freshness information is
-    /// stale. Section 4.2.1.
+    /// The value of max-age in seconds. Nil if there is none. Zero if it is invalid, because a response with invalid
+    /// freshness information is stale. Section 4.2.1.
     var maxAge: Int64?
     var staleWhileRevalidate: Int64?
     var staleIfError: Int64?
@@ -38,7 +38,7 @@ struct ResponseDirectives: Sendable, Equatable {
         }
         var directives = Directives(line)
         while let directive = directives.next() {
-            // The length is compared first, because most names do not match.
+            // Compare the length first, because most names do not match.
             switch directive.name.count {
             case 6 where directive.named("public"):
                 if directive.isWellFormed { flags.insert(.isPublic) }
@@ -64,8 +64,8 @@ struct ResponseDirectives: Sendable, Equatable {
         if directives.isBroken { maxAge = 0 }
     }
 
-    /// Lowers `number` to the value of the directive, or to `unreadable` if that value is invalid. If a directive is
-    /// repeated, its smallest value is used. Section 4.2.1 prescribes the first value, which is never smaller.
+    /// Lowers `number` to the value of the directive, or to `unreadable` if the value is invalid. If a directive
+    /// repeats, its smallest value is used, which is at most the first value that section 4.2.1 recommends.
     static func lower(_ number: inout Int64?, _ directive: Directives.Directive, unreadable: Int64) {
         let read = directive.isWellFormed ? directive.value.flatMap(DeltaSeconds.read) : nil
         number = min(number ?? .max, read ?? unreadable)
@@ -81,7 +81,7 @@ struct RequestDirectives: Sendable, Equatable {
     var onlyIfCached = false
     var maxAge: Int64?
     var minFresh: Int64?
-    /// Seconds. ``DeltaSeconds/largest`` or more accepts any staleness.
+    /// The accepted staleness in seconds. ``DeltaSeconds/largest`` or more accepts any staleness.
     var maxStale: Int64?
     var staleIfError: Int64?
     var isPresent = false

@@ -4,7 +4,7 @@ public enum CacheDecision: Sendable, Equatable {
     case hit(CacheHit)
     /// Serve a stored response and revalidate it in the background.
     case hitAndRevalidate(CacheHit, CacheFetch)
-    /// Ask the server whether the stored response is still valid.
+    /// Validate the stored response with a conditional request.
     case validate(CacheFetch)
     case fetch(CacheFetch)
     /// Fail with `cache_miss`: the server must not be contacted and no stored response can be used.
@@ -12,8 +12,8 @@ public enum CacheDecision: Sendable, Equatable {
 
     public enum Refusal: Sendable, Equatable {
         case nothingStored
-        /// The stored responses belong to requests with other field values (Vary), or have a form that this request
-        /// cannot use.
+        /// The stored responses belong to requests with other field values (Vary), or do not contain the requested
+        /// range or the body in the requested form.
         case nothingForSuchRequest
         /// The stored response must be validated first.
         case stale
@@ -24,7 +24,8 @@ public enum CacheDecision: Sendable, Equatable {
         public var sentence: String {
             switch self {
             case .nothingStored: "no response is stored for this URL"
-            case .nothingForSuchRequest: "the stored responses for this URL belong to requests with other field values"
+            case .nothingForSuchRequest:
+                "no stored response for this URL matches the header fields or the range of the request"
             case .stale: "the stored response must be validated by the server first"
             case .precondition: "only the server can evaluate If-Match and If-Unmodified-Since"
             }
@@ -40,8 +41,8 @@ public struct CacheHit: Sendable, Equatable {
         case maxStale
         /// Stale, but within the response's stale-while-revalidate. RFC 5861 section 3.
         case staleWhileRevalidate
-        /// The server has failed, and the entry is within stale-if-error of the response or the request. RFC 5861
-        /// section 4.
+        /// The server has failed, and the stored response is within stale-if-error of the response or the request. RFC
+        /// 5861 section 4.
         case staleIfError
         /// The cache policy allows any age.
         case anyAge
@@ -50,9 +51,9 @@ public struct CacheHit: Sendable, Equatable {
     }
 
     public enum Form: Sendable, Equatable {
-        /// The stored response. For HEAD, without its body.
+        /// The complete stored response.
         case whole
-        /// 304, because the request's own condition shows that the caller already has this version.
+        /// 304, because the caller's own condition shows that the caller already has this version.
         case notModified
         /// 206 with these bytes of the stored body.
         case part(Range<Int>)
@@ -64,7 +65,7 @@ public struct CacheHit: Sendable, Equatable {
     public var index: Int
     /// The age in seconds.
     public var age: Int64
-    /// Seconds until the response becomes stale; zero or less if it is stale. RFC 9211 section 2.3.
+    /// The time until the response becomes stale, in seconds. Zero or less if it is stale. RFC 9211 section 2.4.
     public var timeToLive: Int64
     public var because: Reason
     public var form: Form
@@ -80,12 +81,11 @@ public struct CacheFetch: Sendable, Equatable {
     }
 
     public let because: CacheStatus.ForwardReason
-    /// The index of the candidate that a 304 confirms. Nil if a 304 is passed to the caller.
+    /// The index of the candidate that a 304 may confirm. If nil, a 304 is passed to the caller.
     public var validating: Int?
     /// Fields that replace the request's fields of the same names.
     public var sets: [Field] = []
-    /// The names of fields to remove: the caller's conditions and ranges, which do not apply to a background
-    /// revalidation.
+    /// The names of fields to remove. A background revalidation removes the caller's conditions and ranges.
     public var removes: [String] = []
     /// The stored response to serve if the server fails.
     public var fallback: Fallback?
@@ -99,10 +99,10 @@ public struct CacheFetch: Sendable, Equatable {
     public struct Fallback: Sendable, Equatable {
         /// The index of the stored response among the candidates.
         public let index: Int
-        /// The time from which the response must not be served any more.
+        /// The time from which the response must no longer be served.
         public let until: Timestamp
     }
 
-    /// True for statuses that a stale response may replace.
+    /// Returns true for statuses that a stale response may replace.
     public static func isFailure(status: Int) -> Bool { status == 500 || 502...504 ~= status }
 }

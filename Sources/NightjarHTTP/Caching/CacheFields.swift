@@ -2,7 +2,7 @@
 /// parsed on access.
 struct CacheFields {
     var directives = ResponseDirectives()
-    /// The index of the first Age field; the properties below are the same for other names. Nil: no such field.
+    /// The index of the first Age field, or nil if there is none. The next properties are the indices of other fields.
     var age: Int?
     var date: Int?
     var expires: Int?
@@ -10,8 +10,8 @@ struct CacheFields {
     var entityTag: Int?
     var vary: Int?
     var connection: Int?
-    /// Pragma contains no-cache. Section 5.4 defines it for requests only; in a response it disables heuristic
-    /// freshness.
+    /// True if Pragma contains no-cache. RFC 9111 section 5.4 defines Pragma for requests only. In a response without
+    /// Cache-Control, it disables heuristic freshness.
     var hasPragmaNoCache = false
 
     init(_ headers: Headers) {
@@ -48,7 +48,8 @@ struct CacheFields {
 }
 
 extension Headers {
-    /// Returns the date in the field at `index`, in seconds since 1970. Nil if `index` is nil or the date is invalid.
+    /// Returns the date in the field at `index`, in seconds since 1970. Returns nil if `index` is nil or the date is
+    /// invalid.
     func date(at index: Int?, received: Timestamp) -> Int64? {
         guard let index else { return nil }
         return withBytes(at: index) { _, value in HTTPDate.parse(value, received: received.seconds) }

@@ -23,10 +23,11 @@ public struct CacheKey: Hashable, Sendable {
     public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
-/// The owner of stored responses. A response to a request with one credential is never served to a request with another
-/// credential or with none.
+/// The owner of stored responses. A response to a request of one login is not served to a request of another login or
+/// to a request without credentials.
 public struct CachePartition: Hashable, Sendable {
-    /// A hash of the credential, which does not reveal it. Both numbers are zero without a credential.
+    /// A hash that does not reveal the credential, or the lineage of a login. Both numbers are zero without a
+    /// credential.
     public let high: UInt64
     public let low: UInt64
 
@@ -35,7 +36,7 @@ public struct CachePartition: Hashable, Sendable {
         self.low = low
     }
 
-    /// Creates the partition of a login, which does not depend on its current token. See ``Token/lineage``.
+    /// Creates the partition of a login. It does not depend on the login's current token. See ``Token/lineage``.
     public init(lineage: UInt64) { self.init(high: lineage, low: 1) }
 
     /// The partition of requests without credentials.

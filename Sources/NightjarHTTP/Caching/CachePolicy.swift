@@ -1,20 +1,22 @@
-/// How a call uses the cache. The raw values are the names in C and Lua.
+/// The way in which a call uses the cache. The raw values are the names in C and Lua.
 public enum CachePolicy: String, CaseIterable, Sendable {
     /// RFC 9111: fresh responses are served, stale responses are validated.
     case `protocol` = "protocol"
-    /// Stored responses are not served. The new response is stored.
+    /// Stored responses are not served. The new response is stored if it may be stored.
     case reload = "reload"
     /// Stored responses are served only after the server has confirmed them. Fresh responses marked immutable (RFC
     /// 8246) are served without validation.
     case revalidate = "revalidate"
     /// Stored responses of any age are served, even if the server requires validation. If nothing is stored, the server
-    /// is contacted. Stored error responses are served only while they are fresh.
+    /// is contacted. Two kinds of stored responses are served only as ``protocol`` allows: errors, and responses that a
+    /// write of this client has invalidated.
     case cacheElseLoad = "cache_else_load"
     /// Like `cacheElseLoad`, but the call fails with `cache_miss` if nothing is stored. The server is never contacted.
     case cacheOnly = "cache_only"
-    /// Stored responses of any age are served immediately. Stale ones are revalidated in the background.
+    /// Stored responses of any age are served immediately. Stale responses are revalidated in the background. The
+    /// exceptions of ``cacheElseLoad`` apply.
     case offlineFirst = "offline_first"
 
-    /// True if stored responses of any age are served.
+    /// True if stored responses of any age are served, with the exceptions of ``cacheElseLoad``.
     public var ignoresAge: Bool { self == .cacheElseLoad || self == .cacheOnly || self == .offlineFirst }
 }

@@ -1,5 +1,5 @@
 extension CacheRequest {
-    /// Decides whether a stored response is served, and which one. RFC 9111 section 4.
+    /// Decides which stored response is served, if any. RFC 9111 section 4.
     ///
     /// - Parameter candidates: all responses that are stored under the request's key.
     public func decide(among candidates: [StoredResponse], at now: Timestamp) -> CacheDecision {
@@ -46,7 +46,7 @@ extension CacheRequest {
         // After a call of this client has invalidated a response, no policy serves it without validation.
         guard !freshness.isInvalidated else { return .forward(.stale) }
         let use = useByProtocol(freshness, at: now)
-        // A stored error is served only as long as the protocol allows; otherwise it would never disappear.
+        // A stored error is served only as long as the protocol allows. Otherwise, it would be served forever.
         guard policy.ignoresAge, status < 400, case .forward = use else { return use }
         return policy == .offlineFirst ? .hitAndRevalidate(.anyAge) : .hit(.anyAge)
     }

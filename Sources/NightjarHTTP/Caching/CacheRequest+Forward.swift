@@ -1,13 +1,13 @@
 /// Builds the requests that the cache sends or makes conditional.
 extension CacheRequest {
-    /// The maximum number of entity tags that the cache adds to a request, and the maximum length of a validator in
-    /// bytes. Validators beyond these limits are not used.
+    /// The maximum number of entity tags that the cache adds to a request. Further tags are not used.
     private static let largestTagCount = 8
+    /// The maximum length of a validator in bytes. A longer validator is not used.
     private static let longestTag = 512
-    private static let ownConditions = ["If-None-Match", "If-Modified-Since", "Range", "If-Range"]
+    private static let conditionalNames = ["If-None-Match", "If-Modified-Since", "Range", "If-Range"]
 
-    /// Returns a request for a new response. It makes the caches on the path revalidate too, unless the caller set
-    /// Cache-Control.
+    /// Returns a request for a new response. Unless the caller set Cache-Control, caches on the path must revalidate
+    /// too.
     func reloading() -> CacheFetch {
         var fetch = CacheFetch(because: .request)
         if !directives.isPresent { fetch.sets = [CacheFetch.Field(name: "Cache-Control", value: "no-cache")] }
@@ -27,7 +27,7 @@ extension CacheRequest {
         fetch.removes =
             traits.isEmpty
             ? []
-            : CacheRequest.ownConditions.filter { name in
+            : CacheRequest.conditionalNames.filter { name in
                 !fetch.sets.contains { $0.name == name }
             }
         return fetch
@@ -45,7 +45,7 @@ extension CacheRequest {
             guard let list = tags(candidates, first: tag) else { return .fetch(fetch) }
             fetch.sets.append(CacheFetch.Field(name: "If-None-Match", value: list))
         } else if traits.contains(.noneMatch) {
-            // No condition is added, because a server ignores If-Modified-Since next to the caller's If-None-Match.
+            // Add no condition, because a server ignores If-Modified-Since if there is an If-None-Match.
             return .fetch(fetch)
         }
         if let date = validators.modified, !traits.contains(.noneMatch) {
@@ -59,9 +59,10 @@ extension CacheRequest {
         return .validate(fetch)
     }
 
-    /// Returns a list of the entity tags of all usable candidates and of the caller's own. Section 4.3.2.
+    /// Returns a list of the entity tags of the usable candidates (at most ``largestTagCount``) and of the caller's
+    /// If-None-Match. Section 4.3.2.
     ///
-    /// - Returns: nil if the caller's list matches any version, because a 304 would then not identify a candidate.
+    /// - Returns: nil if the caller's list contains `*`, because a 304 would then not identify a candidate.
     private func tags(_ candidates: [StoredResponse], first: String) -> String? {
         var tags = [first]
         for candidate in candidates where tags.count < CacheRequest.largestTagCount {
@@ -82,8 +83,8 @@ extension CacheRequest {
         return isAny ? nil : tags.joined(separator: ", ")
     }
 
-    /// Returns the stale response to serve if the server fails. RFC 5861 section 4. Nil if the request or the response
-    /// demands validation, or neither permits it with stale-if-error.
+    /// Returns the stale response to serve if the server fails. RFC 5861 section 4. Returns nil if the request or the
+    /// response requires validation, or if neither contains stale-if-error.
     private func fallback(_ index: Int, _ freshness: Freshness, at now: Timestamp) -> CacheFetch.Fallback? {
         guard !directives.noCache, directives.maxAge != 0, policy != .revalidate, !freshness.isInvalidated,
             !freshness.directives.forbidsStale, !freshness.isFromFuture(now.milliseconds),

@@ -1,7 +1,7 @@
 /// Determines the form in which a stored response is served.
 extension CacheRequest {
-    /// Returns how to serve a stored response that is known to be usable: one that was just validated, or a stale one
-    /// after a failure of the server.
+    /// Returns the hit for a stored response that can be served: a response that was just validated, or a stale
+    /// response after a failure of the server.
     public func hit(
         with stored: StoredResponse, index: Int, at now: Timestamp, because reason: CacheHit.Reason
     ) -> CacheHit {
@@ -37,13 +37,13 @@ extension CacheRequest {
         return range.part(of: stored.contentLength).map { .part($0) } ?? .unsatisfiable
     }
 
-    /// True if a stored 206 response contains all bytes that this request asks for. RFC 9111 section 3.3.
+    /// Returns true if a stored 206 response contains all bytes of the requested range. RFC 9111 section 3.3.
     func hasPart(_ stored: StoredResponse) -> Bool {
         guard let range, let part = stored.part else { return false }
         return range.part(within: part) != nil && rangeHolds(stored)
     }
 
-    /// True if the request's own condition says that the caller already has this version.
+    /// Returns true if the caller's own condition shows that the caller already has this version.
     private func isUnchanged(_ stored: StoredResponse) -> Bool {
         if traits.contains(.noneMatch) {
             var isListed = false
@@ -66,8 +66,10 @@ extension CacheRequest {
         return changed <= since
     }
 
-    /// Returns true if there is no If-Range, or if its condition is met. The condition must be the strong entity tag of
-    /// the stored response, or exactly its Last-Modified, which must be earlier than its Date. RFC 9110 section 13.1.5.
+    /// Returns true if there is no If-Range, or if its condition is met. RFC 9110 section 13.1.5.
+    ///
+    /// The condition must equal the strong entity tag or the Last-Modified of the stored response. The Last-Modified
+    /// must be earlier than the Date.
     private func rangeHolds(_ stored: StoredResponse) -> Bool {
         guard traits.contains(.ifRange), let index = fields.firstIndex(of: "if-range") else { return true }
         return fields.withBytes(at: index) { _, condition in

@@ -1,4 +1,4 @@
-/// The effect of a 304 response on the stored responses. RFC 9111 sections 3.2, 4.3.3 to 4.3.5.
+/// The effect of a 304 response on the stored responses. RFC 9111 section 4.3.4.
 public enum NotModifiedMeaning: Sendable, Equatable {
     /// The candidate with this index is still valid.
     case stored(Int)
@@ -11,7 +11,7 @@ public enum NotModifiedMeaning: Sendable, Equatable {
 /// A stored response with updated fields.
 public struct CacheUpdate: Sendable, Equatable {
     public let response: StoredResponse
-    /// If false, the response may be served now but must be removed, because the server no longer permits storing it.
+    /// If false, the response may be served now but must be removed from the cache.
     public let isKept: Bool
 }
 
@@ -45,17 +45,16 @@ extension CacheRequest {
                     candidates.indices.contains($0) && isOfUse(candidates[$0]) && candidates[$0].tag(isSame)
                 }
             }
-            // A strong match is preferred, but a weak one suffices: some servers weaken the entity tag of a compressed
-            // response, but not the tag of its 304. Without a weak match, no validation with these servers would
-            // succeed.
+            // A strong match is preferred, but a weak match suffices: some servers weaken the entity tag of a
+            // compressed response, but not the tag of its 304.
             if let found = find(tag.isStronglySame) ?? find(tag.isWeaklySame) { return .stored(found) }
             return isOwnTag(tag) ? .callers : .none
         }
     }
 
-    /// Finds the candidate for a 304 response without ETag. The Last-Modified of the 304 must equal that of the
-    /// validated candidate. A 304 without Last-Modified confirms the candidate, unless the request also listed tags of
-    /// the caller.
+    /// Finds the candidate for a 304 response without ETag. If the 304 has a Last-Modified, it must equal that of the
+    /// validated candidate. Otherwise, the 304 confirms the candidate, unless the request also listed tags of the
+    /// caller.
     private func meaning(
         ofUntagged headers: Headers, among candidates: [StoredResponse], validating: Int
     ) -> NotModifiedMeaning {
@@ -117,7 +116,7 @@ extension CacheRequest {
         copy.requested = requested
         copy.received = received
         copy.isInvalidated = isInvalidated
-        // Each response may add field names. Without a limit a server could make the stored fields grow indefinitely.
+        // Each response may add fields. Without a limit, the stored fields could grow indefinitely.
         var isKept = !directives.noStore && !found.directives.noStore && copy.headers.fitsResponse
         if found.vary != nil {
             if let fields = VariantKey.fields(named: copy.headers, of: fields, fingerprint: fingerprint) {
@@ -137,9 +136,9 @@ extension StoredResponse {
 }
 
 extension Headers {
-    /// Returns the fields after an update (section 3.2). Fields of `newer` replace those of the same name, except
-    /// fields that describe the stored body. If `newer` has the strong form of a stored weak tag, the weak tag is kept,
-    /// because the stored body is only known to be equivalent.
+    /// Returns the fields after an update. Section 3.2. Fields of `newer` replace fields of the same name, except
+    /// fields that describe the stored body. A stored weak tag is kept if `newer` has its strong form, because the
+    /// stored body is only known to be equivalent.
     fileprivate func updated(by newer: Headers, _ found: CacheFields, received: Timestamp) -> Headers {
         var result = Headers(reservingFields: count + newer.count, bytes: end + newer.end + 48)
         let dropped = DroppedFields(newer, found)
@@ -148,9 +147,9 @@ extension Headers {
         }
         for index in 0..<count {
             withBytes(at: index) { name, value in
-                // Fields that described the earlier message, and fields that `newer` replaces, are removed.
+                // Remove fields that described the earlier message, and fields that `newer` replaces.
                 if Headers.isOfMessage(name) || (newer.firstIndex(of: name) != nil && isTaken(name)) { return }
-                // Fields that the newer response excludes from storage are removed.
+                // Remove fields that the newer response excludes from storage.
                 if !dropped.contains(name) { result.append(name: name, value: value) }
             }
         }
@@ -180,7 +179,7 @@ extension Headers {
         return count <= limits.maximumFields && end <= limits.maximumHead
     }
 
-    /// True for fields that describe the transferred body, which a 304 does not contain.
+    /// Returns true for fields that describe the transferred body. A 304 has no body.
     private static func isOfContent(_ name: UnsafeRawBufferPointer) -> Bool {
         switch name.count {
         case 13: ASCII.isCaseless(name, "content-range")
@@ -199,7 +198,7 @@ extension Headers {
         }
     }
 
-    /// True if a validator that both have differs from that of `stored`.
+    /// Returns true if ETag or Last-Modified differs from that of `stored`. A missing field does not differ.
     func hasOtherValidator(than stored: StoredResponse) -> Bool {
         for name in ["etag", "last-modified"] {
             if let own = firstIndex(of: name), let other = stored.headers.firstIndex(of: name),
@@ -211,7 +210,8 @@ extension Headers {
         return false
     }
 
-    /// True if a validator or the length, where both are known, differs from that of `stored`.
+    /// Returns true if ETag, Last-Modified or the length differs from that of `stored`. A missing field does not
+    /// differ.
     fileprivate func conflictsWith(_ stored: StoredResponse) -> Bool {
         if hasOtherValidator(than: stored) { return true }
         guard let index = firstIndex(of: "content-length") else { return false }

@@ -1,13 +1,13 @@
-/// The cache's view of a request. Its fields are parsed once. RFC 9111 section 5.2.1.
+/// The properties of a request that are relevant to the cache. RFC 9111 section 5.2.1.
 public final class CacheRequest: Sendable {
-    /// Converts a credential to a fingerprint that distinguishes it from others without revealing it.
+    /// Converts a credential to a fingerprint that does not reveal the credential.
     public typealias Fingerprint = @Sendable (UnsafeRawBufferPointer) -> String
 
     public let method: Method
     public let policy: CachePolicy
     /// True if the caller requests the body without its content codings.
     public let acceptsDecoded: Bool
-    /// True if the request has its own Authorization field.
+    /// True if the request has an Authorization field.
     public let hasAuthorization: Bool
     let fields: Headers
     let directives: RequestDirectives
@@ -31,8 +31,8 @@ public final class CacheRequest: Sendable {
 
     /// - Parameters:
     ///   - fields: the fields as they would be sent to the server.
-    ///   - fingerprint: for responses that vary by a credential (Vary: Cookie). Without it, these responses are not
-    ///     stored.
+    ///   - fingerprint: the function for responses that vary by a credential (Vary: Cookie). If nil, such responses are
+    ///     not stored.
     public init(
         _ method: Method, _ fields: Headers, policy: CachePolicy = .protocol, acceptsDecoded: Bool = true,
         fingerprint: Fingerprint? = nil
@@ -91,24 +91,24 @@ public final class CacheRequest: Sendable {
             ? self : CacheRequest(self, policy, acceptsDecoded: acceptsDecoded)
     }
 
-    /// True if stored responses are looked up for the request. Other requests bypass the cache.
+    /// True for GET and HEAD, unless no-store in the request prevents the lookup of stored responses.
     public var concernsCache: Bool { isLookedUp && (!directives.noStore || isCacheOnly) }
 
-    /// True if the request permits storing the response. A response to HEAD has no body and only updates stored
-    /// responses.
+    /// True for GET without no-store. A response to HEAD has no body and only updates stored responses. Responses to
+    /// POST have separate rules.
     public var mayBeStored: Bool { method == .get && !directives.noStore }
 
-    /// True if the request limits the age of the response, so that a stored response may become unusable before it is
+    /// True if the request limits the age of the response. A stored response may then become unusable before it is
     /// stale.
     public var limitsAge: Bool { directives.maxAge != nil || directives.minFresh != nil }
 
     /// True if the server must not be contacted: `cache_only` or only-if-cached.
     public var isCacheOnly: Bool { policy == .cacheOnly || directives.onlyIfCached }
 
-    /// True if the request asks for a range, so that few other requests can use its response.
+    /// True if the request selects a range. Few other requests can then use its response.
     public var requestsRange: Bool { range != nil }
 
-    /// The requested range. Nil: the complete representation. Only GET has ranges (RFC 9110 section 14.2).
+    /// The requested range. Nil for the complete representation. Only GET has ranges. RFC 9110 section 14.2.
     var range: ByteRange? {
         guard traits.contains(.range), method == .get else { return nil }
         var found: ByteRange?

@@ -1,6 +1,6 @@
-/// How the cache handled a request, as a Cache-Status value: `nightjar; hit; ttl=30`. RFC 9211.
+/// The handling of a request by the cache, as a Cache-Status value: `nightjar; hit; ttl=30`. RFC 9211.
 public struct CacheStatus: Sendable, Equatable {
-    /// Why a request was sent to the server. Section 2.2.
+    /// The reason why a request was sent to the server. Section 2.2.
     public enum ForwardReason: String, Sendable {
         /// The cache was bypassed.
         case bypass
@@ -11,7 +11,7 @@ public struct CacheStatus: Sendable, Equatable {
         case varyMiss = "vary-miss"
         /// The stored response cannot be used.
         case miss
-        /// A fresh response was stored, but the request did not accept it.
+        /// The request does not permit the use of the stored response.
         case request
         case stale
         case partial
@@ -22,11 +22,11 @@ public struct CacheStatus: Sendable, Equatable {
     public var forwarded: ForwardReason?
     /// The status of the server's response. Nil if it is also the status of the response to the caller.
     public var forwardedStatus: Int?
-    /// Seconds until the response becomes stale; negative if it is stale.
+    /// The time until the response becomes stale, in seconds. Zero or less if it is stale.
     public var timeToLive: Int64?
     /// True if the response was stored.
     public var isStored = false
-    /// True if the request was coalesced with another one.
+    /// True if the request was coalesced with another request.
     public var isCollapsed = false
     /// A token with additional information.
     public var detail: String?
@@ -68,7 +68,8 @@ public struct CacheStatus: Sendable, Equatable {
 }
 
 extension Headers {
-    /// Returns a copy with the status of this cache, appended after those of caches closer to the server. Section 2.
+    /// Returns a copy with the status of this cache. It is appended after the statuses of caches closer to the server.
+    /// Section 2.
     public func adding(_ status: CacheStatus) -> Headers {
         var copy = self
         copy.append("Cache-Status", status.text)
@@ -77,10 +78,10 @@ extension Headers {
 }
 
 extension StoredResponse {
-    /// Returns the head of a response from the cache, with Age, Cache-Status and, for a part, Content-Range. RFC 9111
-    /// section 5.1.
+    /// Returns the head of a response from the cache, with Age, Cache-Status and, for a part or a 416, Content-Range.
+    /// RFC 9111 section 5.1.
     ///
-    /// The head is the same for equal hits and statuses, that is, usually within one second. It can be reused.
+    /// The head can be reused for equal hits and statuses, which are usually equal within one second.
     public func head(for hit: CacheHit, _ cacheStatus: CacheStatus) -> ResponseHead {
         var result = Headers(reservingFields: headers.count + 3, bytes: headers.end + 128)
         for index in 0..<headers.count {
@@ -114,8 +115,8 @@ extension StoredResponse {
 }
 
 extension CacheHit.Form {
-    /// True for fields that are not copied: Age, which is computed, and fields about the body if the response has no
-    /// body or only a part of it.
+    /// Returns true for fields that are not copied: Age, which is computed, and fields that describe the complete body
+    /// if the response has no body or only a part.
     fileprivate func omits(_ name: UnsafeRawBufferPointer) -> Bool {
         if name.count == 3 { return ASCII.isCaseless(name, "age") }
         guard self != .whole, name.count >= 12, ASCII.lowercase(name[0]) == UInt8(ascii: "c") else { return false }

@@ -51,7 +51,7 @@ extension CacheStatus.ForwardReason {
         case .uriMiss: "no response was stored for the URL"
         case .varyMiss: "the stored responses for the URL belong to requests with other field values"
         case .miss: "the stored response could not be used"
-        case .request: "the request did not accept the stored response"
+        case .request: "the request does not permit a stored response"
         case .stale: "the stored response was stale"
         case .partial: "only a part was stored"
         }
@@ -59,15 +59,15 @@ extension CacheStatus.ForwardReason {
 }
 
 extension Storability.Refusal {
-    /// The reason, for messages. It follows a colon.
+    /// The reason, for messages.
     public var sentence: String {
         switch self {
-        case .method: "only responses to GET are stored"
-        case .request: "the request says no-store"
-        case .noStore: "the response says no-store"
-        case .status: "its status is not cacheable"
+        case .method: "the method is not GET"
+        case .request: "the request has no-store"
+        case .noStore: "the response has no-store"
+        case .status: "the status of the response is not cacheable"
         case .vary: "the response applies to this request only (Vary)"
-        case .notAllowed: "the response has no explicit lifetime, which its status requires"
+        case .notAllowed: "the response has no explicit lifetime, which its status or method requires"
         case .useless: "the response is never fresh and has no validator"
         case .keepsStored: "the response must not replace a stored response that is more useful"
         }

@@ -1,13 +1,12 @@
 /// Parses the directives of one Cache-Control line. RFC 9111 section 5.2.
 ///
-/// After invalid syntax, parsing continues at the next comma, so that a restrictive directive after an invalid one
-/// takes effect.
+/// After invalid syntax, parsing continues at the next comma, so that later restrictive directives take effect.
 struct Directives {
     struct Directive {
         let name: UnsafeRawBufferPointer
         /// The value without quotes. Nil if there is none.
         let value: UnsafeRawBufferPointer?
-        /// False if the syntax is invalid. Permissions granted by such a directive must be ignored.
+        /// False if the syntax is invalid. The permissions of such a directive must be ignored.
         let isWellFormed: Bool
 
         @inline(__always)
@@ -16,7 +15,7 @@ struct Directives {
 
     private let bytes: UnsafeRawBufferPointer
     private var at = 0
-    /// True if a quoted string is not closed, so that the rest of the line is ambiguous.
+    /// True if a quoted string is not closed. The rest of the line is then ambiguous.
     private(set) var isBroken = false
 
     init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
@@ -41,8 +40,8 @@ struct Directives {
         return Directive(name: name, value: value, isWellFormed: endElement() && !value.isEmpty && !name.isEmpty)
     }
 
-    /// Returns the position of the closing quote, or nil. After one search has found none, no other search is made,
-    /// because a hostile line would make the total cost quadratic.
+    /// Returns the position of the closing quote, or nil. After a search without a result, no other search is made.
+    /// Otherwise, the total cost of a malicious line would be quadratic.
     private mutating func endOfQuoted(from start: Int) -> Int? {
         guard !isBroken else { return nil }
         var at = start
@@ -54,7 +53,7 @@ struct Directives {
         return nil
     }
 
-    /// Advances to the next comma. Returns false if there were other characters before it.
+    /// Advances to the next comma. Returns false if characters other than blanks precede the comma.
     private mutating func endElement() -> Bool {
         var isClean = true
         while at < bytes.count, bytes[at] != UInt8(ascii: ",") {
@@ -74,7 +73,7 @@ struct Directives {
 
 /// A duration in whole seconds, as in field values. RFC 9111 section 1.2.2.
 enum DeltaSeconds {
-    /// The maximum. Longer durations are clamped to it.
+    /// The maximum. Longer durations are clamped.
     static let largest: Int64 = 1 << 31
 
     /// - Returns: nil if `bytes` is not a sequence of digits.

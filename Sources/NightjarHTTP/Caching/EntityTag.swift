@@ -1,6 +1,6 @@
 /// An entity tag, as bytes of a field value. RFC 9110 section 8.8.3.
 ///
-/// A tag with invalid syntax, such as one without quotes, is accepted. It equals only a tag with the same bytes.
+/// A tag with invalid syntax, such as a tag without quotes, is accepted. It equals only a tag with the same bytes.
 struct EntityTag {
     let isWeak: Bool
     /// The opaque tag with its quotes.
@@ -22,7 +22,7 @@ struct EntityTag {
     func isWeaklySame(_ other: EntityTag) -> Bool { !opaque.isEmpty && opaque.elementsEqual(other.opaque) }
     func isStronglySame(_ other: EntityTag) -> Bool { isStrong && other.isStrong && isWeaklySame(other) }
 
-    /// True if an If-None-Match list contains this tag or is `*`. Uses weak comparison, section 13.1.2.
+    /// Returns true if an If-None-Match list contains this tag or `*`. Uses weak comparison. Section 13.1.2.
     func isListed(in list: UnsafeRawBufferPointer) -> Bool {
         var isFound = false
         EntityTag.forEach(in: list) { element in

@@ -1,26 +1,25 @@
 /// The freshness lifetime and the age of a stored response. RFC 9111 section 4.2.
 public struct Freshness: Sendable, Equatable {
-    /// Seconds, counted from when the response was generated.
+    /// The freshness lifetime in seconds, counted from the generation of the response.
     public let lifetime: Int64
-    /// True if the lifetime was estimated from Last-Modified, because the server did not specify one.
+    /// True if the server did not specify a lifetime. The lifetime is then estimated from Last-Modified, or zero.
     public let isHeuristic: Bool
     let directives: ResponseDirectives
     let isInvalidated: Bool
     /// The age of the response when it arrived, in milliseconds. Section 4.2.3.
     let initialAge: Int64
-    /// When the response arrived, in milliseconds since 1970.
+    /// The time at which the response arrived, in milliseconds since 1970.
     let received: Int64
-    /// When the response was generated, in seconds since 1970. Used to find the most recent response.
+    /// The time at which the response was generated, in seconds since 1970. Used to find the most recent response.
     let date: Int64
 
     /// The heuristic lifetime is the time since the last change divided by this number.
     static let heuristicFraction: Int64 = 10
-    /// The longest heuristic lifetime: a week, in seconds. Many servers send a Last-Modified in 1970 for "unknown";
-    /// a tenth of its age is more than five years. Browsers with such a limit use a week.
+    /// The longest heuristic lifetime in seconds: a week, as in Firefox. Many servers send a Last-Modified in 1970,
+    /// which would result in a lifetime of more than five years.
     static let maximumGuess: Int64 = 7 * 86_400
-    /// The tolerated difference between two clock readings, in milliseconds, because one may come from a coarse clock.
-    /// If the arrival of a response is further in the future than this, the clock was set back, and the age of the
-    /// response is unknown.
+    /// The tolerated difference between two clock readings in milliseconds, because one reading may come from a coarse
+    /// clock. If a response has arrived further in the future, the clock was set back and the age is unknown.
     static let clockTolerance: Int64 = 1000
 
     public init(_ stored: StoredResponse) {
@@ -54,8 +53,8 @@ public struct Freshness: Sendable, Equatable {
         }
     }
 
-    /// Returns the first member of the first Age field, without anything after a semicolon. Zero if the field is
-    /// missing or invalid. Section 5.1.
+    /// Returns the first member of the first Age field, without parameters. Returns 0 if the field is missing or
+    /// invalid. Section 5.1.
     private static func age(_ headers: Headers, _ fields: CacheFields) -> Int64 {
         guard let index = fields.age else { return 0 }
         return headers.withBytes(at: index) { _, value in
@@ -64,7 +63,7 @@ public struct Freshness: Sendable, Equatable {
         }
     }
 
-    /// Returns the earliest Expires date. Nil if one of the dates is invalid, which counts as expired. Section 5.3.
+    /// Returns the earliest Expires date. Returns nil if a date is invalid, which counts as expired. Section 5.3.
     private static func expiry(_ headers: Headers, received: Timestamp) -> Int64? {
         var earliest: Int64? = .max
         headers.forEach("expires") { value in
@@ -96,24 +95,25 @@ public struct Freshness: Sendable, Equatable {
     /// Returns the current age in whole seconds, as in the Age field. Never negative.
     public func age(at now: Timestamp) -> Int64 { age(atMilliseconds: now.milliseconds) / 1000 }
 
-    /// True if the response appears to have arrived in the future, so that its age is unknown.
+    /// Returns true if the response appears to have arrived in the future. Its age is then unknown.
     func isFromFuture(_ now: Int64) -> Bool { received > now + Freshness.clockTolerance }
 
-    /// True if the lifetime has not passed. Ignores all other directives of the response and the request.
+    /// Returns true if the lifetime has not passed. Ignores all other directives of the response and the request.
     public func isFresh(at now: Timestamp) -> Bool {
         let now = now.milliseconds
         return lifetime * 1000 > age(atMilliseconds: now) && !isFromFuture(now)
     }
 
-    /// True if the server explicitly permits reusing the response for some time without validation.
+    /// True if the server explicitly permits the reuse of the response for some time without validation.
     public var isExplicitlyReusable: Bool { !isHeuristic && lifetime > 0 && !directives.noCache }
 
-    /// The time at which the response becomes stale. Nil if that is after the year 9999.
+    /// The time at which the response becomes stale. Nil if this time is outside the years 0 to 9999.
     public var freshUntil: Timestamp? {
         Timestamp(millisecondsSince1970: received).flatMap { $0.later(by: .milliseconds(lifetime * 1000 - initialAge)) }
     }
 
-    /// True if the response is stale by at most `seconds`. False if its age is unknown.
+    /// Returns true if the response is fresh, or stale by at most `seconds`. Returns false if `seconds` is nil or the
+    /// age is unknown.
     func isStale(within seconds: Int64?, _ now: Int64) -> Bool {
         guard let seconds, !isFromFuture(now) else { return false }
         return age(atMilliseconds: now) - lifetime * 1000 <= min(seconds, DeltaSeconds.largest) * 1000
@@ -121,6 +121,6 @@ public struct Freshness: Sendable, Equatable {
 }
 
 extension StoredResponse {
-    /// Parses the freshness from the fields on each access. Keep the result if it is needed often.
+    /// The freshness. Each access parses the fields again.
     public var freshness: Freshness { Freshness(self) }
 }

@@ -1,7 +1,7 @@
 /// The stored responses that a response to an unsafe request invalidates. RFC 9111 section 4.4.
 public enum Invalidation {
     /// Returns the URLs whose stored responses are invalidated: the request's URL, and the URLs of the same origin in
-    /// Location and Content-Location.
+    /// Location and Content-Location. At most ``largestCount``.
     ///
     /// - Returns: an empty list for a safe method or an error response.
     public static func urls(_ method: Method, _ url: RequestURL, _ head: ResponseHead) -> [RequestURL] {
@@ -24,8 +24,8 @@ public enum Invalidation {
     /// The maximum number of URLs per response.
     private static let largestCount = 8
 
-    /// True if the response clears the cache of the origin: `Clear-Site-Data: "cache"` or `"*"`. Clear Site Data
-    /// section 3.1.
+    /// Returns true if the response clears the cache of the origin: `Clear-Site-Data: "cache"` or `"*"`. Clear Site
+    /// Data section 3.1.
     public static func clearsOrigin(_ head: ResponseHead) -> Bool {
         var isCleared = false
         head.headers.forEach("clear-site-data") { value in
@@ -38,8 +38,8 @@ public enum Invalidation {
 }
 
 extension ResponseHead {
-    /// True if a single Content-Location field names the URL of the request. The body is then the representation that a
-    /// GET would return. RFC 9110 section 8.7.
+    /// Returns true if the only Content-Location field contains the URL of the request. The body is then the
+    /// representation that a GET would return. RFC 9110 section 8.7.
     func isRepresentation(of url: RequestURL) -> Bool {
         var isSame = true
         var count = 0

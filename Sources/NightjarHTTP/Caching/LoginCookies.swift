@@ -1,19 +1,19 @@
 /// The cookies that identify a login. Responses to requests with different login cookies are stored separately.
 public enum LoginCookies: Sendable, Equatable {
-    /// All cookies except those known to be set by load balancers, bot filters and analytics. A cookie that a reusable
-    /// response replaces identifies the same login as before: see ``CookieChange``.
+    /// All cookies except the known cookies of load balancers, bot filters and analytics. A cookie that a reusable
+    /// response replaces identifies the same login as before. See ``CookieChange``.
     case automatic
-    /// All cookies, each by its value.
+    /// All cookies.
     case all
     /// The cookies with these names. If empty, no cookie identifies a login.
     case named([String])
 
-    /// Creates the value from the C and Lua option. `*` means all cookies.
+    /// Creates the value for the option of C and Lua. `*` means all cookies.
     public init(names: [String]) { self = names.contains("*") ? .all : .named(names) }
 
     /// Appends the login cookies of a Cookie field, sorted, to the input of a partition hash.
     ///
-    /// - Parameter own: cookies of the request itself, as `name=value`. Each of them is a credential.
+    /// - Parameter own: the cookies of the request itself, as `name=value`. All of them are credentials.
     func append(_ field: UnsafeRawBufferPointer, own: [String], to found: inout [UInt8]) {
         var cookies = LoginCookies.pairs(of: field).filter { pair in
             identifiesLogin(LoginCookies.name(of: pair)) || own.contains { $0.utf8.elementsEqual(pair) }
@@ -33,8 +33,8 @@ public enum LoginCookies: Sendable, Equatable {
         case .all: true
         case .named(let names): names.contains { $0.utf8.elementsEqual(name) }
         case .automatic:
-            !LoginCookies.others.contains { $0.utf8.elementsEqual(name) }
-                && !LoginCookies.otherPrefixes.contains { name.starts(with: $0.utf8) }
+            !LoginCookies.unrelatedCookies.contains { $0.utf8.elementsEqual(name) }
+                && !LoginCookies.unrelatedPrefixes.contains { name.starts(with: $0.utf8) }
         }
     }
 
@@ -52,21 +52,20 @@ public enum LoginCookies: Sendable, Equatable {
 
     /// Cookies documented by AWS, Azure, Google Cloud, Cloudflare, Akamai, DataDome and Google Analytics. Some of them
     /// change with every response.
-    private static let others = [
+    private static let unrelatedCookies = [
         "AWSALB", "AWSALBCORS", "AWSALBTG", "AWSALBTGCORS", "AWSELB", "AWSELBCORS", "ARRAffinity",
         "ARRAffinitySameSite", "GCLB", "__cf_bm", "_cfuvid", "__cflb", "cf_clearance", "ak_bmsc", "bm_sv", "bm_sz",
         "_abck", "datadome", "_ga", "_gid", "_gat",
     ]
     /// Prefixes of cookies of F5 BIG-IP, Imperva and Google Analytics.
-    private static let otherPrefixes = ["BIGipServer", "incap_ses_", "visid_incap_", "nlbi_", "_ga_"]
+    private static let unrelatedPrefixes = ["BIGipServer", "incap_ses_", "visid_incap_", "nlbi_", "_ga_"]
 }
 
-/// How the cookies of a response change the cookies that its request carried.
+/// The change that a response makes to the cookies of its request.
 ///
-/// A reusable response sets its cookies only once, because a response from the cache sets none. A server that uses
-/// cookies to switch the login therefore does not make the response reusable. So cookies that a reusable response
-/// replaces belong to the login of the request. Cookies that a reusable response adds may become a login later, so they
-/// do not belong to a login yet.
+/// A server that switches the login with cookies does not make the response reusable, because a response from the cache
+/// sets no cookies. Cookies that a reusable response replaces therefore belong to the login of the request. Cookies
+/// that a reusable response adds do not belong to a login yet.
 public enum CookieChange: Sendable, Equatable {
     /// The response sets no cookie, or deletes one.
     case none

@@ -9,18 +9,18 @@ import DequeModule
 /// A response that cannot be stored serves only its own request, so other requests should not wait for it. The keys of
 /// such responses are remembered, and later requests for these keys do not wait.
 public struct SharedFetches: Sendable {
-    /// A request that needs a response. The caller assigns the numbers and never reuses one.
+    /// The number of a request that needs a response. The caller assigns the numbers and never reuses a number.
     public typealias Member = UInt64
 
-    public enum Place: Equatable, Sendable {
+    public enum Role: Equatable, Sendable {
         /// The request fetches the response for all waiters.
-        case leads
-        case waits
-        /// The request fetches the response for itself only, and no request waits for it.
-        case isIndependent
+        case leader
+        case waiter
+        /// The request fetches the response only for itself. No other request waits.
+        case independent
     }
 
-    private struct Line {
+    private struct Queue {
         var leader: Member
         /// Waiters in order of arrival, including those that have left.
         var waiting: Deque<Member> = []
@@ -34,27 +34,27 @@ public struct SharedFetches: Sendable {
         }
     }
 
-    private var lines: [CacheKey: Line] = [:]
+    private var queues: [CacheKey: Queue] = [:]
     /// The keys whose last response could not be stored.
     private var notStorableKeys: Set<CacheKey> = []
 
     public init() {}
 
     /// Adds a request that missed the cache, or found a response that must be validated.
-    public mutating func join(_ key: CacheKey, _ member: Member) -> Place {
-        if isKnownNotStorable(key) { return .isIndependent }
-        guard var line = lines.removeValue(forKey: key) else {
-            lines[key] = Line(leader: member)
-            return .leads
+    public mutating func join(_ key: CacheKey, _ member: Member) -> Role {
+        if isKnownNotStorable(key) { return .independent }
+        guard var queue = queues.removeValue(forKey: key) else {
+            queues[key] = Queue(leader: member)
+            return .leader
         }
-        defer { lines[key] = line }
-        guard line.leader != member else { return .leads }
-        line.waiting.append(member)
-        line.present.insert(member)
-        return .waits
+        defer { queues[key] = queue }
+        guard queue.leader != member else { return .leader }
+        queue.waiting.append(member)
+        queue.present.insert(member)
+        return .waiter
     }
 
-    /// True if the last response for the key could not be stored.
+    /// Returns true if the key is remembered as not storable.
     public func isKnownNotStorable(_ key: CacheKey) -> Bool {
         !notStorableKeys.isEmpty && notStorableKeys.contains(key)
     }
@@ -77,38 +77,37 @@ public struct SharedFetches: Sendable {
         return end(key, member)
     }
 
-    /// Ends a fetch that failed. The waiters fetch in parallel, because failing one after the other would take too
-    /// long.
+    /// Ends a fetch that failed. The waiters then fetch concurrently, because consecutive failures would take too long.
     ///
     /// - Returns: the waiters, each of which fetches for itself.
     public mutating func failed(_ key: CacheKey, by member: Member) -> [Member] { end(key, member) }
 
-    /// Removes a request that no longer needs the response, or has one.
+    /// Removes a request that has a response or no longer needs it.
     ///
     /// - Returns: the waiter that becomes the leader, if there is one.
     public mutating func left(_ key: CacheKey, _ member: Member) -> Member? {
-        guard var line = lines.removeValue(forKey: key) else { return nil }
-        guard line.leader == member else {
-            line.present.remove(member)
-            lines[key] = line
+        guard var queue = queues.removeValue(forKey: key) else { return nil }
+        guard queue.leader == member else {
+            queue.present.remove(member)
+            queues[key] = queue
             return nil
         }
-        guard let next = line.next() else { return nil }
-        line.leader = next
-        lines[key] = line
+        guard let next = queue.next() else { return nil }
+        queue.leader = next
+        queues[key] = queue
         return next
     }
 
     /// The number of fetches in progress that other requests can wait for.
-    public var count: Int { lines.count }
+    public var count: Int { queues.count }
 
     private mutating func end(_ key: CacheKey, _ member: Member) -> [Member] {
-        guard let line = lines[key], line.leader == member else { return [] }
-        lines[key] = nil
-        return line.waiting.filter(line.present.contains)
+        guard let queue = queues[key], queue.leader == member else { return [] }
+        queues[key] = nil
+        return queue.waiting.filter(queue.present.contains)
     }
 
-    /// The maximum number of remembered keys, each about a hundred bytes. A forgotten key costs one wait for a response
-    /// head.
+    /// The maximum number of remembered keys, which have about a hundred bytes each. If the limit is reached, all keys
+    /// are forgotten.
     private static let maximumNotStorableKeys = 1024
 }

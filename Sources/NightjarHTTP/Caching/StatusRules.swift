@@ -1,6 +1,6 @@
 /// The rules of a cache for status codes. RFC 9110 section 15.
 enum StatusRules {
-    /// True if a response with this status may be given a heuristic lifetime. Section 15.1.
+    /// Returns true if a response with this status may have a heuristic lifetime. Section 15.1.
     static func isHeuristicallyCacheable(_ status: Int) -> Bool {
         switch status {
         case 200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501: true
@@ -8,9 +8,11 @@ enum StatusRules {
         }
     }
 
-    /// True for statuses that are never stored: interim responses, responses that depend on conditions, ranges or
-    /// expectations of their request, responses of a proxy, and statuses for which RFC 6585 forbids it. 401 and 407
-    /// depend on a credential that may be refreshed while they would still be fresh.
+    /// Returns true for statuses that are never stored.
+    ///
+    /// These are interim responses, responses that depend on conditions, ranges or expectations of the request, and
+    /// statuses that RFC 6585 forbids to store. Responses with 401 and 407 depend on a credential that may be
+    /// refreshed.
     static func isNeverStored(_ status: Int) -> Bool {
         switch status {
         case ..<200, 304, 401, 407, 412, 416, 417, 428, 429, 431, 511: true
@@ -18,8 +20,8 @@ enum StatusRules {
         }
     }
 
-    /// True if this cache implements the caching requirements of the status, for must-understand. RFC 9111 section
-    /// 5.2.2.3.
+    /// Returns true if this cache implements the caching requirements of the status, for must-understand. RFC 9111
+    /// section 5.2.2.3.
     static func isUnderstood(_ status: Int) -> Bool {
         switch status {
         case 200...206, 300...303, 307, 308, 400...406, 408...411, 413...415, 421, 422, 426, 451, 500...505: true
@@ -27,9 +29,10 @@ enum StatusRules {
         }
     }
 
-    /// True if a response with this status describes the current state of the resource. It then supersedes a stored
-    /// response even if it is not stored itself. Other statuses concern the request, its credentials, a proxy, a
-    /// captive portal or a failure.
+    /// Returns true if a response with this status describes the current state of the resource.
+    ///
+    /// Such a response supersedes a stored response even if it is not stored itself. Other statuses describe the
+    /// request, its credentials, a proxy, a captive portal or a failure.
     static func supersedesStored(_ status: Int) -> Bool {
         switch status {
         case 200...205, 207..<300, 300, 301, 308, 403, 404, 405, 410, 414, 451: true

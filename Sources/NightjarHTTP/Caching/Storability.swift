@@ -1,21 +1,24 @@
-/// Whether a response is stored. RFC 9111 section 3.
+/// The decision whether a response is stored. RFC 9111 section 3.
 public enum Storability: Sendable, Equatable {
-    /// Store this response once its body is complete: ``StoredResponse/completed(contentLength:trailers:)``.
+    /// Store this response when its body is complete. See ``StoredResponse/completed(contentLength:trailers:)``.
     case store(StoredResponse)
     case refuse(Refusal)
 
     public enum Refusal: Sendable, Equatable {
         /// The method is not GET, and it is not a POST whose response represents its URL.
         case method
-        /// The request says no-store.
+        /// The request contains no-store.
         case request
-        /// The response says no-store.
+        /// The response contains no-store.
         case noStore
-        /// The status is never stored, or must-understand applies and the status is not understood.
+        /// The status is never stored, the response is a 206 that cannot be stored as a part, or must-understand
+        /// applies and the status is not understood.
         case status
-        /// Vary contains `*`, or a credential for which there is no fingerprint function.
+        /// Vary contains `*`, an invalid name, too many names, or a credential for which there is no fingerprint
+        /// function.
         case vary
-        /// The response has no explicit lifetime, and its status does not permit a heuristic one.
+        /// The response has no explicit lifetime and neither public nor private, and its status does not permit a
+        /// heuristic lifetime.
         case notAllowed
         /// The response is never fresh and has no validator.
         case useless
@@ -26,13 +29,12 @@ public enum Storability: Sendable, Equatable {
 }
 
 extension CacheRequest {
-    /// Decides whether the response to this request is stored, and in what form. Allocates no memory if the response is
-    /// refused for another reason than Vary.
+    /// Decides whether the response to this request is stored, and in what form.
     ///
     /// - Parameters:
-    ///   - isDecoded: the body will be stored without its content codings.
-    ///   - requested: when the request was sent.
-    ///   - received: when the response head was complete.
+    ///   - isDecoded: true if the body will be stored without its content codings.
+    ///   - requested: the time at which the request was sent.
+    ///   - received: the time at which the response head was complete.
     public func storability(
         of head: ResponseHead, isDecoded: Bool = false, requested: Timestamp, received: Timestamp
     ) -> Storability {
@@ -41,7 +43,8 @@ extension CacheRequest {
     }
 
     /// Decides whether the response to this POST request is stored as the response to later GET and HEAD requests. This
-    /// requires an explicit lifetime and a Content-Location equal to the target URL. RFC 9110 section 9.3.3.
+    /// requires the status 200, an explicit lifetime and a Content-Location equal to the target URL. RFC 9110 section
+    /// 9.3.3.
     public func storability(
         ofPosted head: ResponseHead, to url: RequestURL, isDecoded: Bool = false, requested: Timestamp,
         received: Timestamp
@@ -88,21 +91,21 @@ extension CacheRequest {
         return .store(stored)
     }
 
-    /// True if the response to a GET request says no-store without must-understand. A fast path: most responses that
-    /// are never stored say so, and no other field needs to be parsed.
+    /// Returns true if the response to a GET request contains no-store without must-understand. This is a fast path for
+    /// most responses that are not stored.
     public static func forbidsStoring(_ head: ResponseHead) -> Bool {
         var directives = ResponseDirectives()
         head.headers.forEach("cache-control") { directives.add($0) }
         return directives.noStore && !directives.flags.contains(.mustUnderstand)
     }
 
-    /// True if a 206 response contains a single unencoded part. RFC 9111 section 3.3.
+    /// Returns true if a 206 response contains a single part that is stored as received. RFC 9111 section 3.3.
     private func isPart(_ head: ResponseHead, isDecoded: Bool) -> Bool {
         guard let range, range != .other, !isDecoded else { return false }
         return head.headers.contentRange != nil
     }
 
-    /// True if the response will be fresh for some time, or usable while stale.
+    /// Returns true if the response will be fresh for some time, or usable while stale.
     private func mayBeUsed(_ found: CacheFields, _ head: ResponseHead, _ received: Timestamp) -> Bool {
         let said = found.directives
         if said.staleWhileRevalidate ?? 0 > 0 || said.staleIfError ?? 0 > 0 { return true }
@@ -117,9 +120,9 @@ extension CacheRequest {
 extension CacheRequest {
     /// Decides whether a storable response may replace the stored responses to this request.
     ///
-    /// A response whose status does not describe the resource does not replace one whose status does, with two
-    /// exceptions: a redirect or client error with explicit freshness, and a 206 response whose validator proves that
-    /// the stored response is outdated.
+    /// A response whose status does not describe the resource does not replace a response whose status does. There are
+    /// two exceptions: a redirect or client error with explicit freshness, and a 206 response whose validator proves
+    /// that the stored response is outdated.
     public func mayReplace(_ candidates: [StoredResponse], with head: ResponseHead, received: Timestamp) -> Bool {
         guard !StatusRules.supersedesStored(head.status) else { return true }
         let isPart = head.status == 206
@@ -140,24 +143,24 @@ extension CacheRequest {
         StatusRules.supersedesStored(head.status)
     }
 
-    /// True if a response to this request that is not stored supersedes `stored`.
+    /// Returns true if a response to this request supersedes `stored` although it is not stored itself.
     public func isSuperseded(_ stored: StoredResponse, by head: ResponseHead) -> Bool {
         isSuperseding(head) && isSelected(stored)
     }
 
-    /// True if a response may supersede stored responses.
+    /// Returns true if a response may supersede stored responses.
     ///
-    /// This includes a 200 with no-store as the result of a background refresh under `offline_first`. A captive
-    /// portal's page cannot be distinguished from a resource that must no longer be stored, and otherwise the policy
-    /// would serve the old response forever. A portal can do this only to resources that are requested without TLS.
+    /// This includes a 200 response with no-store to a background refresh under `offline_first`. Otherwise, the policy
+    /// would serve the old response forever. The page of a captive portal cannot be distinguished from such a response,
+    /// but a portal can only respond to requests without TLS.
     public func isSuperseding(_ head: ResponseHead) -> Bool { StatusRules.supersedesStored(head.status) }
 }
 
 extension StoredResponse {
     /// Completes a stored response after its body has arrived.
     ///
-    /// If the body of a part is shorter than its Content-Range, it is stored as a shorter part, because the positions
-    /// of the received bytes are known. Section 3.3.
+    /// If the body of a part without Content-Length is shorter than its Content-Range, it is stored as a shorter part,
+    /// because the positions of the received bytes are known. Section 3.3.
     ///
     /// - Parameter contentLength: the number of stored bytes.
     /// - Returns: nil if the length of the body does not match the fields, because incomplete responses are not stored.

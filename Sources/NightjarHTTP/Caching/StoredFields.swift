@@ -24,8 +24,8 @@ extension Headers {
     }
 }
 
-/// The fields that are not stored: connection and proxy fields, those named by Connection, and those named by a
-/// no-cache directive. Field names in a private directive apply to shared caches only.
+/// The fields that are not stored: connection and proxy fields, and fields that Connection or a no-cache directive
+/// names. Field names in a private directive apply only to shared caches.
 struct DroppedFields {
     private var named: [[UInt8]] = []
     /// The maximum number of names per response. Further names are ignored.
@@ -39,7 +39,7 @@ struct DroppedFields {
             }
         }
         if found.connection != nil { headers.forEach("connection", add) }
-        // Essential fields are kept even if Connection names them, because they determine what the response means.
+        // Keep essential fields even if Connection names them, because they determine the meaning of the response.
         names.removeAll { DroppedFields.isEssential($0) }
         if found.directives.flags.contains(.noCacheOfFields) {
             headers.forEach("cache-control") { line in

@@ -6,20 +6,21 @@ public struct StoredResponse: Sendable, Equatable {
     /// The fields without connection fields. Section 3.1.
     public var headers: Headers
     public var trailers = Headers()
-    /// When the request was sent and when the response head was complete. Used to compute the age. Section 4.2.3.
+    /// The time at which the request was sent. Used to compute the age. Section 4.2.3.
     public var requested: Timestamp
+    /// The time at which the response head was complete. Used to compute the age. Section 4.2.3.
     public var received: Timestamp
     /// The request fields named in Vary, normalized. Section 4.1.
     public var variantFields: [VariantField] = []
-    /// True if the body is stored without the content codings that the headers declare. It is then used only for
-    /// requests that want decoded bodies, and not for ranges.
+    /// True if the body is stored without the content codings that the headers declare. The response is then used only
+    /// for requests that accept decoded bodies, and not for ranges.
     public var isDecoded = false
     /// True if the response must be validated before it is used. Section 4.4.
     public var isInvalidated = false
     /// The length of the stored body in bytes.
     public var contentLength = 0
 
-    /// - Parameter head: the head without connection fields.
+    /// - Parameter head: the head. Its fields are stored unchanged.
     public init(_ head: ResponseHead, requested: Timestamp, received: Timestamp) {
         status = head.status
         reason = head.reason

@@ -1,17 +1,16 @@
-/// The request fields that the Vary field of a stored response names, and by which it is selected. RFC 9111 section
-/// 4.1.
+/// The request fields that the Vary field of a stored response names. They select the response. RFC 9111 section 4.1.
 ///
-/// Values are stored in the normalized form of ``VariantValue``. Credentials are stored as fingerprints only.
+/// Values are stored in the normalized form of ``VariantValue``. Credentials are stored only as fingerprints.
 struct VariantKey {
-    /// The maximum number of names per response. A response with more is not stored.
+    /// The maximum number of names per response. A response with more names is not stored.
     static let largestCount = 32
-    /// Precedes a fingerprint. No field value begins with this byte.
+    /// The byte that precedes a fingerprint. No field value begins with this byte.
     private static let mark: UInt8 = 1
 
     /// Returns the fields that Vary names with their values in the request, sorted by name.
     ///
-    /// - Returns: nil if the response cannot be selected: `*`, too many names, or a credential without a fingerprint
-    ///   function.
+    /// - Returns: nil if Vary contains `*`, an invalid name, too many names, or a credential for which there is no
+    ///   fingerprint function.
     static func fields(
         named headers: Headers, of request: Headers, fingerprint: CacheRequest.Fingerprint?
     ) -> [StoredResponse.VariantField]? {
@@ -40,13 +39,12 @@ struct VariantKey {
             return fingerprint.map { String(Unicode.Scalar(mark)) + $0(bytes) }
         }
         guard let value else { return StoredResponse.VariantField(text, nil) }
-        // The field is a credential and there is no fingerprint function.
+        // The field is a credential, and there is no fingerprint function.
         guard let value else { return nil }
         return StoredResponse.VariantField(text, value)
     }
 
-    /// Returns true if the field is a credential. The names that most responses use are compared first; none of them is
-    /// a credential.
+    /// Returns true if the field is a credential. Checks common names first, which are not credentials.
     private static func isCredential(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
         switch name.count {
         case 6 where ASCII.isCaseless(name, "accept") || ASCII.isCaseless(name, "origin"): false
@@ -56,7 +54,7 @@ struct VariantKey {
         }
     }
 
-    /// True if a request matches these selecting fields.
+    /// Returns true if the fields of a request have these values.
     static func matches(
         _ fields: [StoredResponse.VariantField], _ request: Headers, fingerprint: CacheRequest.Fingerprint?
     ) -> Bool {
@@ -74,10 +72,11 @@ struct VariantKey {
     }
 }
 
-/// The normalized value of a field: lines are joined, blanks around commas are removed, case is folded where it is
-/// insignificant, and content codings are sorted.
+/// The normalized value of a field. Lines are joined, and blanks around commas are removed. If case is insignificant,
+/// the value is in lower case without blanks. Content codings are sorted.
 enum VariantValue {
-    /// Calls `body` with the normalized value and returns its result. Nil if the request does not have the field.
+    /// Calls `body` with the normalized value and returns its result. Returns nil if the request does not have the
+    /// field.
     static func read<Result>(
         _ name: UnsafeRawBufferPointer, of request: Headers, _ body: (UnsafeRawBufferPointer) -> Result
     ) -> Result? {
@@ -122,8 +121,8 @@ enum VariantValue {
         }
     }
 
-    /// Moves the last element before the elements that sort after it. The work is bounded: lists of codings are short,
-    /// and an element that ends beyond ``largestSorted`` bytes is not moved.
+    /// Moves the last element before the elements that sort after it. To limit the cost, an element that ends beyond
+    /// ``largestSorted`` bytes is not moved.
     private static func sink(_ last: Range<Int>, in buffer: UnsafeMutableRawBufferPointer) {
         guard last.upperBound <= largestSorted else { return }
         var element = last
@@ -134,7 +133,7 @@ enum VariantValue {
             guard buffer[element].lexicographicallyPrecedes(buffer[start..<comma]) else { return }
             let length = element.count
             rotate(start..<element.upperBound, by: element.lowerBound - start, in: buffer)
-            // Moves the comma between the two elements.
+            // Move the comma between the two elements.
             rotate((start + length)..<element.upperBound, by: comma - start, in: buffer)
             element = start..<(start + length)
         }

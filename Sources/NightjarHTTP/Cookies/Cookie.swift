@@ -1,11 +1,10 @@
 /// A stored cookie. RFC 6265bis section 5.7.
 ///
-/// Times are seconds since 1970 as `Double`, because whole seconds are too coarse: cookies of one response arrive in
-/// the same second, but their creation order decides the order in which they are sent, and the order of changes by two
-/// programs decides a merge. A `Double` resolves times of this century to a quarter of a microsecond. All times are
-/// within ``timeRange``, so they are finite and convert to integers.
+/// Times are seconds since 1970. They are `Double` values, because whole seconds would not keep the order of cookies in
+/// one response and of changes by two programs. All times are within ``timeRange``, so they are finite and convert to
+/// integers.
 public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// Whether the cookie is sent with requests that another site initiated. Section 5.6.7.
+    /// The requests from other sites with which the cookie is sent. Section 5.6.7.
     public enum SameSite: String, Sendable, CaseIterable {
         /// Sent with all requests.
         case none
@@ -17,7 +16,7 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
         case unspecified
     }
 
-    /// The key of a cookie: a new cookie replaces the stored one with the same identity.
+    /// The key of a cookie. A new cookie replaces the stored cookie with the same identity.
     public struct Identity: Hashable, Sendable {
         public let name: String
         public let domain: String
@@ -31,7 +30,7 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
             self.path = path
         }
 
-        /// Compares bytes, because String comparison treats canonically equivalent names as equal.
+        /// Compares bytes. Comparing strings would treat canonically equivalent names as equal.
         public static func == (a: Identity, b: Identity) -> Bool {
             a.isHostOnly == b.isHostOnly && a.domain == b.domain && isSame(a.name, b.name) && isSame(a.path, b.path)
         }
@@ -39,7 +38,7 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
         static func isSame(_ a: String, _ b: String) -> Bool { a.isExactly(b) }
     }
 
-    /// The immutable part of a cookie. Shared by copies, because sorting 3000 cookies copies each many times.
+    /// The immutable part of a cookie. Copies share this object, because sorting a jar copies each cookie many times.
     private final class Content: Sendable {
         let identity: Identity
         let value: String
@@ -61,20 +60,21 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
     }
 
     private let content: Content
-    /// When a cookie of this identity was first stored. Unique within a jar.
+    /// The time at which a cookie of this identity was first stored.
     public internal(set) var created: Double
-    /// When the cookie was last stored or sent.
+    /// The time at which the cookie was last stored or sent.
     public internal(set) var lastAccess: Double
-    /// When the cookie was last stored, on a strictly monotonic clock (``CookieJar/merge(_:at:)``).
+    /// The time at which the cookie was last stored. Later than all earlier changes in the jar, even if the clock was
+    /// set back. See ``CookieJar/merge(_:at:)``.
     public internal(set) var modified: Double
 
     public var identity: Identity { content.identity }
-    /// The name. Empty for a cookie that consists of a value only.
+    /// The name. Empty for a cookie that has only a value.
     public var name: String { content.identity.name }
     public var value: String { content.value }
     /// The domain in lower case, without a leading dot. IPv6 addresses have no brackets.
     public var domain: String { content.identity.domain }
-    /// True if the cookie is sent only to exactly this host, not to its subdomains.
+    /// True if the cookie is sent to this host but not to its subdomains.
     public var isHostOnly: Bool { content.identity.isHostOnly }
     /// The path. Begins with a slash.
     public var path: String { content.identity.path }
@@ -90,9 +90,9 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
     ///
     /// - Parameters:
     ///   - domain: a host name or address. A leading dot is removed.
-    ///   - created, lastAccess, modified: the times of a cookie that was in a jar before. For a new cookie, the jar
-    ///     sets them.
-    /// - Throws: the reason if no jar would accept the cookie from any server.
+    ///   - created, lastAccess, modified: the times of a cookie that comes from another jar. For a new cookie, the jar
+    ///     sets the times.
+    /// - Throws: the reason if the cookie is invalid.
     public init(
         name: String, value: String, domain: String, isHostOnly: Bool = true, path: String = "/",
         expires: Double? = nil, isSecure: Bool = false, isHTTPOnly: Bool = false, sameSite: SameSite = .unspecified,
@@ -121,7 +121,7 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
         self.modified = Cookie.stamp(modified)
     }
 
-    /// Creates the cookie that ``CookieJar/store(setCookie:from:at:firstParty:)`` has accepted.
+    /// Creates a cookie that ``CookieJar/store(setCookie:from:at:firstParty:)`` has evaluated.
     init(evaluated set: SetCookie, domain: String, isHostOnly: Bool, path: String, expires: Double?) {
         content = Content(
             Identity(name: set.name, domain: domain, isHostOnly: isHostOnly, path: path), value: set.value,
@@ -174,7 +174,7 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
         return min(seconds, timeRange.upperBound)
     }
 
-    /// Returns a modification time from outside if it is within ``timeRange``, and otherwise the oldest time. A
+    /// Returns a modification time from another jar. Returns the oldest time if it is outside of ``timeRange``. A
     /// cookie with the oldest time replaces no stored cookie.
     static func stamp(_ seconds: Double) -> Double {
         timeRange.contains(seconds) ? seconds : timeRange.lowerBound

@@ -1,19 +1,21 @@
-/// Records the cookies that a jar has deleted, so that a merge does not restore an older copy.
+/// Records the cookies that a jar has deleted. A merge does not restore older copies of these cookies.
 ///
-/// The number of records is bounded. When records are dropped, ``horizon`` rises: unknown cookies that are older than
-/// the horizon are rejected. A login may then have to be repeated, but a logout is never undone.
+/// The number of records is bounded. When records are dropped, ``horizon`` rises, and unknown cookies that are older
+/// than the horizon are rejected. A login may then have to be repeated, but a logout is never undone.
 struct CookieDeletions: Sendable {
     static let maximumCount = CookieTable.maximumCount
 
-    /// When each cookie was deleted, on the clock of ``Cookie/modified``. For an expired or evicted cookie this is the
-    /// time of its own last change, so that any later copy is accepted.
+    /// The time at which each cookie was deleted, on the clock of ``Cookie/modified``. For an expired or evicted
+    /// cookie, this is the time of the cookie's last change. Any later copy of the cookie is therefore accepted.
     private(set) var stamps: [Cookie.Identity: Double] = [:]
-    /// All cookies up to this time were deleted.
+    /// All cookies that were last changed up to this time are deleted.
     private(set) var cleared = 0.0
     /// Records of deletions up to this time may have been dropped.
     private(set) var horizon = 0.0
 
-    /// True if `cookie`, which is not in the jar, was deleted after its last change, or may have been.
+    /// Returns true if `cookie` was deleted, or may have been deleted, after its last change.
+    ///
+    /// - Parameter cookie: a cookie that is not in the jar.
     func covers(_ cookie: Cookie) -> Bool {
         cookie.modified <= max(cleared, horizon) || stamps[cookie.identity].map { cookie.modified <= $0 } ?? false
     }
@@ -27,7 +29,7 @@ struct CookieDeletions: Sendable {
         return true
     }
 
-    /// Drops a tenth of the records at once, because each call sorts all of them.
+    /// Drops a tenth of the records at once, because each call sorts all records.
     private mutating func forgetOldest() {
         let oldest = stamps.values.sorted().prefix(CookieDeletions.maximumCount / 10)
         horizon = max(horizon, oldest.last ?? horizon)

@@ -1,30 +1,28 @@
-/// The decisions of one process that shares its cookies with others through a file. Contains no file access, clock or
-/// lock.
+/// Merges the cookies of one process with a file that several processes share. Contains no file access, clock or lock.
 ///
-///     unsaved changes or news ──▶ begin ──▶ transaction: read, content(_:over:), write, commit
-///                             ──▶ committed ──▶ CookieJar.take
+///     changes(_:) ──▶ transaction: read the file, content(_:over:at:), write the file
+///                 ──▶ committed(_:after:) ──▶ CookieJar.take(_:over:at:)
 ///
-/// The changes of a process and the content of the file are merged in one transaction, cookie by cookie, by the rules
-/// of ``CookieJar/merge(_:at:)``. A process that ends before the commit has changed nothing. After the commit all its
-/// changes are in the file.
+/// The changes and the content of the file are merged in one transaction, cookie by cookie, by the rules of
+/// ``CookieJar/merge(_:at:)``.
 public struct CookieExchange: Sendable {
-    /// Whether session cookies are stored in the file.
+    /// True if session cookies are stored in the file.
     public let keepsSession: Bool
-    /// The content of the file that the jar received last, even if the file has been replaced since.
+    /// The content of the file after the last exchange, even if the file has been replaced since.
     private var given = CookieJar.Snapshot()
 
     public init(keepsSession: Bool) { self.keepsSession = keepsSession }
 
     /// Returns the changes that the process writes to the file.
     ///
-    /// - Parameter jar: the jar's content, which must include what ``committed(_:after:)`` returned before.
+    /// - Parameter jar: the jar's content. Must include the content that ``committed(_:after:)`` has returned.
     public func changes(_ jar: CookieJar.Snapshot) -> CookieJar.Snapshot { jar.withDeletions(of: given) }
 
-    /// Returns the content of the file after the exchange.
+    /// Returns the new content of the file: `stored` merged with `changes`.
     public func content(
         _ changes: CookieJar.Snapshot, over stored: CookieJar.Snapshot, at now: Double
     ) -> CookieJar.Snapshot {
-        // Accepts all domains: the jars that use a cookie check its domain.
+        // Accept all domains, because the jar that reads the file checks the domains.
         var jar = CookieJar(isPublicSuffix: { _ in false })
         jar.merge(stored, at: now)
         jar.merge(keepsSession ? changes : changes.withoutSession(replacing: stored), at: now)
@@ -33,7 +31,7 @@ public struct CookieExchange: Sendable {
 
     /// Reports that the content was committed.
     ///
-    /// - Returns: the content that the jar must merge because it is not among `changes`. Usually empty.
+    /// - Returns: the part of `content` that differs from `changes` and that the jar must merge. Usually empty.
     public mutating func committed(
         _ content: CookieJar.Snapshot, after changes: CookieJar.Snapshot
     ) -> CookieJar.Snapshot {
@@ -41,7 +39,7 @@ public struct CookieExchange: Sendable {
         return given.news(for: changes, keepsSession: keepsSession)
     }
 
-    /// Returns `content` without session cookies, unless they are shared.
+    /// Returns `content` without session cookies, unless ``keepsSession`` is true.
     public func visible(_ content: CookieJar.Snapshot) -> CookieJar.Snapshot {
         guard !keepsSession else { return content }
         var content = content
@@ -51,10 +49,10 @@ public struct CookieExchange: Sendable {
 }
 
 extension CookieJar {
-    /// Merges the content that an exchange has found in the file.
+    /// Merges content from the file.
     ///
-    /// - Parameter revision: the jar's revision when the exchange began. Nil if the jar contributed nothing.
-    /// - Returns: the revision that is now in the file. Nil if the jar has changed since the exchange began.
+    /// - Parameter revision: the jar's revision when the exchange began. Nil if the file was only read.
+    /// - Returns: the revision that the file now contains. Nil if the jar has changed since the exchange began.
     public mutating func take(_ news: Snapshot, over revision: UInt64?, at now: Double) -> UInt64? {
         let before = self.revision
         merge(news, at: now)
@@ -63,8 +61,8 @@ extension CookieJar {
 }
 
 extension CookieJar.Snapshot {
-    /// Returns this content with deletions for the cookies that the jar was `given` and no longer has. A jar records a
-    /// bounded number of deletions. Without these deletions, a cookie whose record was dropped would stay in the file.
+    /// Adds deletions for the cookies in `given` that this content no longer has. A jar records a bounded number of
+    /// deletions, so a cookie whose record was dropped would otherwise stay in the file.
     fileprivate func withDeletions(of given: CookieJar.Snapshot) -> CookieJar.Snapshot {
         let kept = Set(cookies.map(\.identity))
         var result = self
@@ -77,32 +75,32 @@ extension CookieJar.Snapshot {
 
     /// Returns the part of this content that a jar with the content `known` must merge.
     fileprivate func news(for known: CookieJar.Snapshot, keepsSession: Bool) -> CookieJar.Snapshot {
-        var external = Dictionary(known.cookies.map { ($0.identity, $0) }) { $1 }
+        var unmatched = Dictionary(known.cookies.map { ($0.identity, $0) }) { $1 }
         var news = self
         news.cookies.removeAll { own in
-            external.removeValue(forKey: own.identity).map {
+            unmatched.removeValue(forKey: own.identity).map {
                 $0.modified == own.modified && $0.value.isExactly(own.value) && $0.expires == own.expires
                     && $0.created == own.created
             } ?? false
         }
         news.deletions = deletions.filter { known.deletions[$0.key] != $0.value }
-        // The file did not accept these cookies because they were deleted. The jar must delete them too.
-        for cookie in external.values where keepsSession || cookie.expires != nil {
+        // These cookies are not in the file, because they were deleted. The jar must delete them too.
+        for cookie in unmatched.values where keepsSession || cookie.expires != nil {
             news.deletions[cookie.identity] = max(deletions[cookie.identity] ?? 0, cookie.modified)
         }
         return news
     }
 
-    /// Returns this content without session cookies. If a session cookie replaced a persistent cookie in the file, the
-    /// persistent one is deleted.
+    /// Returns this content without session cookies. If a session cookie replaced a cookie in the file, the cookie in
+    /// the file is deleted.
     fileprivate func withoutSession(replacing stored: CookieJar.Snapshot) -> CookieJar.Snapshot {
         var result = self
         result.cookies = cookies.filter { $0.expires != nil }
         guard result.cookies.count < cookies.count else { return result }
         let known = Set(stored.cookies.map(\.identity))
         for cookie in cookies where cookie.expires == nil && known.contains(cookie.identity) {
-            // The deletion precedes the change of the session cookie, so that the deletion, when merged back, does not
-            // delete the session cookie.
+            // The deletion is older than the session cookie. The jar therefore keeps the session cookie when it merges
+            // the deletion.
             result.deletions[cookie.identity] = cookie.modified.nextDown
         }
         return result

@@ -1,8 +1,7 @@
-/// Builds the Cookie field of a call that has cookies of its own besides those of the jar. RFC 6265 section 5.4 allows
-/// one field; the client sends no name twice.
+/// Combines the jar's cookies and the call's cookies in one Cookie field (RFC 6265 section 5.4).
 public enum CookieField {
     /// - Parameters:
-    ///   - kept: the jar's cookies, as a field value. Nil: none.
+    ///   - kept: the jar's cookies, as a field value. Nil if there are none.
     ///   - own: the call's cookies, as `name=value`. They replace the jar's cookies of the same names.
     public static func text(kept: String?, own: [String]) -> String? {
         guard !own.isEmpty else { return kept }
@@ -18,7 +17,7 @@ public enum CookieField {
         return cookies.joined(separator: "; ")
     }
 
-    /// Returns the bytes before the `=`. Empty if there is none.
+    /// Returns the bytes before the `=`. Returns no bytes if there is no `=`.
     static func name(of cookie: some StringProtocol) -> Substring.UTF8View {
         let text = Substring(cookie).utf8
         return text[..<(text.firstIndex(of: UInt8(ascii: "=")) ?? text.startIndex)]
@@ -28,7 +27,7 @@ public enum CookieField {
         field.count == 6 && ASCII.isCaseless(field, "cookie")
     }
 
-    /// True for the bytes of a value: `cookie-octet` of RFC 6265 section 4.1.1, plus the quotation mark and the
+    /// Returns true for the bytes of a value: `cookie-octet` (RFC 6265 section 4.1.1), and the quotation mark and the
     /// backslash, which servers accept.
     static func isValueByte(_ byte: UInt8) -> Bool {
         0x21...0x7E ~= byte && byte != UInt8(ascii: ",") && byte != UInt8(ascii: ";")

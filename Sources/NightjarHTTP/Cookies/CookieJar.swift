@@ -1,14 +1,14 @@
 /// The cookies of a client. RFC 6265bis sections 5.6 to 5.8.
 ///
-/// A value without clock or lock: the owner passes the time in, as seconds since 1970 (see ``Cookie``). The memory that
-/// a server can make it use is bounded (``CookieTable``), and so is the work for one field.
+/// A jar has no clock and no lock. The caller passes the time in seconds since 1970 (see ``Cookie``). The memory of a
+/// jar and the work for one field are bounded (see ``CookieTable``).
 ///
 /// An API client shows no web pages, so each call counts as a top-level navigation. The site of the call's first URL is
 /// the first party. Only a redirect to another site makes a request cross-site.
 public struct CookieJar: Sendable {
     public enum Outcome: Equatable, Sendable {
         case stored
-        /// The cookie had already expired. Servers delete cookies this way.
+        /// The cookie had already expired, which is how servers delete cookies.
         case deleted
         case refused(CookieRefusal)
     }
@@ -23,9 +23,9 @@ public struct CookieJar: Sendable {
     /// Incremented by each change of ``snapshot()``. Sending a cookie is not a change.
     public internal(set) var revision: UInt64 = 0
 
-    /// - Parameter isPublicSuffix: returns true if the names below the given name belong to different owners, as for
-    ///   `com` and `co.uk`. It is called with host names in lower case without a final dot, never with addresses. The
-    ///   default treats every single-label name as a public suffix.
+    /// - Parameter isPublicSuffix: returns true for a name whose subdomains belong to different owners, such as `com`
+    ///   and `co.uk`. Called with host names in lower case without a final dot, never with addresses. The default
+    ///   treats every single-label name as a public suffix.
     package init(
         policy: CookiePolicy = .all, isPublicSuffix: @escaping @Sendable (String) -> Bool = CookieJar.isSingleLabel
     ) {
@@ -33,7 +33,7 @@ public struct CookieJar: Sendable {
         publicSuffix = isPublicSuffix
     }
 
-    /// Returns true for a name without a dot. The public suffix list has this rule for names that it does not contain.
+    /// Returns true for a name without a dot, like the default rule of the public suffix list.
     @Sendable public static func isSingleLabel(_ name: String) -> Bool { !name.utf8.contains(UInt8(ascii: ".")) }
 
     // MARK: Storing
@@ -42,7 +42,7 @@ public struct CookieJar: Sendable {
     ///
     /// - Parameters:
     ///   - url: the URL of the response.
-    ///   - firstParty: the site that the program called. Nil if it is that of `url`.
+    ///   - firstParty: the origin of the call's first URL. Nil if the call was not redirected.
     @discardableResult
     public mutating func store(
         setCookie: UnsafeRawBufferPointer, from url: RequestURL, at now: Double, firstParty: Origin? = nil
@@ -75,7 +75,7 @@ public struct CookieJar: Sendable {
 
     /// Stores all Set-Cookie fields of a response.
     ///
-    /// - Returns: the reasons of all rejections, in order.
+    /// - Returns: the reasons for all rejections, in order.
     @discardableResult
     public mutating func store(
         from headers: Headers, of url: RequestURL, at now: Double, firstParty: Origin? = nil
@@ -97,8 +97,7 @@ public struct CookieJar: Sendable {
         var domain = set.domain
         if let named = domain {
             if named == host || named == "[\(host)]" {
-                // A public suffix that is itself a host, such as github.io, or an address can only set host-only
-                // cookies.
+                // An address, or a host that is a public suffix such as github.io, can set only host-only cookies.
                 if CookieScope.isAddress(host) || isPublicSuffix(host) { domain = nil }
             } else {
                 guard CookieScope.matches(host: host, domain: named) else { throw .domainMismatch }
@@ -120,7 +119,7 @@ public struct CookieJar: Sendable {
 
     private func defaultPath(of url: RequestURL) throws(CookieRefusal) -> String {
         let path = CookieScope.defaultPath(CookieScope.path(of: url.target))
-        // A URL may have 64 KiB, and each cookie would store its own copy of the path.
+        // A path may have up to 64 KiB, and each cookie stores a copy of its path.
         guard path.utf8.count <= Cookie.maximumAttribute else { throw .pathTooLong }
         return String(path)
     }
@@ -161,11 +160,11 @@ public struct CookieJar: Sendable {
 
     // MARK: Sending
 
-    /// Returns the value of the Cookie field for a request. Nil if there are no cookies for it. Section 5.8.3.
+    /// Returns the value of the Cookie field for a request, or nil if no cookie matches. Section 5.8.3.
     ///
     /// - Parameters:
     ///   - isSafeMethod: true for GET, HEAD, OPTIONS and TRACE. Used only if `firstParty` is another site.
-    ///   - firstParty: the site that the program called. Nil if it is that of `url`.
+    ///   - firstParty: the origin of the call's first URL. Nil if the call was not redirected.
     public mutating func retrieve(
         for url: RequestURL, at now: Double, isSafeMethod: Bool, firstParty: Origin? = nil
     ) -> String? {
@@ -212,17 +211,18 @@ public struct CookieJar: Sendable {
             .sorted { ($0.domain, $0.path, $0.name, $0.created) < ($1.domain, $1.path, $1.name, $1.created) }
     }
 
-    /// Stores a cookie that no server sent, regardless of the policy. It may replace a secure cookie. Its domain must
-    /// not be a public suffix.
+    /// Stores a cookie from a program or a file, regardless of the policy. The cookie may replace a Secure cookie. The
+    /// jar sets the times of the cookie.
     ///
-    /// Its creation, access and modification times are set to the current time.
+    /// - Throws: the reason if the cookie is not host-only and its domain is a public suffix, or if the domain has no
+    ///   room.
     @discardableResult
     public mutating func add(_ cookie: Cookie, at now: Double) throws(CookieRefusal) -> Outcome {
         guard isAllowed(cookie) else { throw .publicSuffix }
         return try keep(cookie, at: Cookie.moment(now))
     }
 
-    /// Deletes the cookies that match all given values. A domain matches exactly.
+    /// Deletes the cookies that match all given values. Cookies of subdomains do not match.
     ///
     /// - Returns: the number of deleted cookies.
     @discardableResult
@@ -246,7 +246,7 @@ public struct CookieJar: Sendable {
         return expiring.count
     }
 
-    /// Deletes all cookies. Later merges do not restore cookies from before this time.
+    /// Deletes all cookies. Later merges do not restore older cookies.
     public mutating func clear(at now: Double) {
         deletions.clear(at: stamp(tick(now)))
         table = CookieTable()
@@ -255,7 +255,7 @@ public struct CookieJar: Sendable {
 
     // MARK: Sites
 
-    /// True unless the cookie would be sent to all subdomains of a public suffix.
+    /// Returns false if the cookie would be sent to all subdomains of a public suffix.
     func isAllowed(_ cookie: Cookie) -> Bool { cookie.isHostOnly || !isPublicSuffix(cookie.domain) }
 
     private func isPublicSuffix(_ name: String) -> Bool {
@@ -263,8 +263,8 @@ public struct CookieJar: Sendable {
         return publicSuffix(name.utf8.last == UInt8(ascii: ".") ? String(name.dropLast()) : name)
     }
 
-    /// True if both origins belong to one site: the same scheme and registrable domain; the port is ignored. Nil is the
-    /// site of `origin`. RFC 6265bis section 5.2.
+    /// Returns true if both origins have the same scheme and registrable domain, or if `firstParty` is nil. RFC 6265bis
+    /// section 5.2.
     private func isSameSite(_ origin: Origin, _ firstParty: Origin?) -> Bool {
         guard let firstParty, firstParty != origin else { return true }
         guard origin.isTLS == firstParty.isTLS else { return false }
@@ -275,14 +275,15 @@ public struct CookieJar: Sendable {
 
     // MARK: Time
 
-    /// Returns a time later than all that were returned before, so that events at the same `now` keep their order.
+    /// Returns `now`, or a slightly later time if `now` is not later than the previous result. Events at the same `now`
+    /// therefore keep their order.
     private mutating func tick(_ now: Double) -> Double {
         lastMoment = max(Cookie.moment(now), lastMoment.nextUp)
         return lastMoment
     }
 
-    /// Returns a modification time later than all that this jar has issued or merged. A change is therefore later than
-    /// the state that it follows, even if the clocks of two programs differ.
+    /// Returns a modification time that is later than all times in this jar and in merged content. A change is
+    /// therefore later than the state that it replaces, even if the clocks of two programs differ.
     private mutating func stamp(_ moment: Double) -> Double {
         lastStamp = max(moment, lastStamp.nextUp)
         return lastStamp
@@ -290,7 +291,7 @@ public struct CookieJar: Sendable {
 }
 
 extension Cookie.SameSite {
-    /// True if the cookie is sent with a request that another site caused by a redirect. Section 5.8.3.
+    /// Returns true if the cookie is sent with a request that a redirect from another site caused. Section 5.8.3.
     func allowsCrossSite(isSafeMethod: Bool) -> Bool {
         switch self {
         case .none: true

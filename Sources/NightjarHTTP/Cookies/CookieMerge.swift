@@ -1,13 +1,13 @@
 extension CookieJar {
-    /// The complete content of a jar, for a store or another jar.
+    /// The complete content of a jar, for a file or another jar.
     public struct Snapshot: Sendable, Equatable {
         public var cookies: [Cookie]
         /// The deleted cookies and the times of deletion.
         public var deletions: [Cookie.Identity: Double]
-        /// All cookies up to this time were deleted.
+        /// All cookies that were last changed up to this time are deleted.
         public var cleared: Double
-        /// Records of deletions up to this time may have been dropped. Cookies that are older and not among `cookies`
-        /// must not be accepted from elsewhere.
+        /// Records of deletions up to this time may have been dropped. Older cookies that are not among `cookies` must
+        /// not be accepted from another jar.
         public var horizon: Double
 
         public init(
@@ -29,11 +29,11 @@ extension CookieJar {
     }
 
     /// Merges the newer cookies and deletions of `other`. Jars that merge each other's snapshots converge to the same
-    /// content, in any order and number of merges.
+    /// content, regardless of the order and number of merges, unless a limit evicts cookies.
     ///
     /// The last change wins: an older copy replaces nothing and does not undo a later deletion. If times are equal, a
-    /// deletion wins over a cookie. A cookie that was never in a jar has no modification time and is not merged; use
-    /// ``add(_:at:)`` for it.
+    /// deletion wins over a cookie. Cookies without a modification time, which were never in a jar, are not merged; use
+    /// ``add(_:at:)``.
     public mutating func merge(_ other: Snapshot, at now: Double) {
         let now = Cookie.moment(now)
         merge(clearedAt: Cookie.stamp(other.cleared))

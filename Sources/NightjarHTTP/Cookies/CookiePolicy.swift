@@ -2,7 +2,7 @@
 public enum CookiePolicy: String, Sendable, CaseIterable {
     /// Cookies of all sites are stored and sent.
     case all
-    /// Only cookies of the site that the program called, not of sites it was redirected to.
+    /// Only cookies of the site of the call's first URL are stored and sent. Redirects to other sites use no cookies.
     case firstParty
     case none
 }

@@ -1,9 +1,10 @@
-/// Name prefixes (`__Secure-`, `__Host-`) that guarantee how a cookie was set: a cookie without the required attributes
-/// is rejected. RFC 6265bis sections 4.1.3 and 5.7.
+/// Checks the attributes that the name prefixes `__Secure-` and `__Host-` require. RFC 6265bis sections 4.1.3 and 5.7.
 enum CookiePrefix {
+    /// Returns false if a required attribute is missing.
+    ///
     /// - Parameter rootPath: true if the Path attribute is `/`.
     static func isKept(name: String, value: String, isSecure: Bool, isHostOnly: Bool, rootPath: Bool) -> Bool {
-        // A cookie without a name is sent as its value only, which a server may read as a name and a value.
+        // A cookie without a name is sent as its value. A server may read that value as a name and a value.
         guard !name.isEmpty else { return !begins(value, host) && !begins(value, secure) }
         if begins(name, host) { return isSecure && isHostOnly && rootPath }
         if begins(name, secure) { return isSecure }

@@ -1,11 +1,11 @@
-/// Why a cookie was rejected. RFC 6265bis sections 5.6 and 5.7. Servers are not informed; the reason is for logs.
+/// The reason why a cookie was rejected, for logs. RFC 6265bis sections 5.6 and 5.7.
 public enum CookieRefusal: Error, Hashable, Sendable, CaseIterable, CustomStringConvertible {
     case controlCharacter
-    /// A semicolon, or an equals sign in the name, which would end the name or value.
+    /// The name or value contains a semicolon, or the name contains an equals sign.
     case separator
-    /// The name or value is not UTF-8 and could not be sent back unchanged.
+    /// The name, value or path is not UTF-8.
     case notUTF8
-    /// Neither a name nor a value.
+    /// The cookie has neither a name nor a value.
     case empty
     /// Name and value together exceed ``Cookie/maximumPair`` bytes.
     case tooLarge
@@ -17,19 +17,20 @@ public enum CookieRefusal: Error, Hashable, Sendable, CaseIterable, CustomString
     case domainMismatch
     /// The domain is a public suffix such as `com` or `co.uk`.
     case publicSuffix
-    /// A Secure cookie from a server that was not accessed over https.
+    /// The cookie is Secure but was not received over https.
     case secureFromPlain
-    /// A Secure cookie of this name exists, and this one was not received over https.
+    /// The cookie was not received over https and would shadow a Secure cookie of the same name.
     case overwritesSecure
-    /// The attributes required by the name's prefix (`__Secure-`, `__Host-`) are missing.
+    /// The attributes required by the name's prefix (`__Secure-`, `__Host-`) are missing, or the value of a cookie
+    /// without a name begins with such a prefix.
     case prefix
-    /// SameSite=None without Secure.
+    /// The cookie has SameSite=None but not Secure.
     case crossSiteNotSecure
-    /// The policy accepts only cookies of the site that the program called.
+    /// The policy accepts only cookies of the site of the call's first URL.
     case thirdParty
     /// The policy accepts no cookies.
     case disabled
-    /// The domain has its maximum number of cookies. All of them are secure and unexpired, and this one is not secure.
+    /// The domain has the maximum number of cookies, and all of them are Secure. The rejected cookie is not Secure.
     case noRoom
 
     public var description: String {

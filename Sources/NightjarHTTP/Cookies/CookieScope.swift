@@ -2,12 +2,12 @@
 ///
 /// Hosts have the form of ``Origin/host``.
 enum CookieScope {
-    /// True if `host` is the domain itself or a subdomain. An address has no subdomains. Section 5.1.3.
+    /// Returns true if `host` is the domain itself or a subdomain. An address has no subdomains. Section 5.1.3.
     static func matches(host: String, domain: String) -> Bool {
         host == domain || isBelow(Substring(host), Substring(domain)) && !isAddress(host)
     }
 
-    /// True if `name` ends in a dot followed by `domain`.
+    /// Returns true if `name` ends in a dot followed by `domain`.
     static func isBelow(_ name: Substring, _ domain: Substring) -> Bool {
         let (name, domain) = (name.utf8, domain.utf8)
         let difference = name.count - domain.count
@@ -16,7 +16,7 @@ enum CookieScope {
         return tail.first == UInt8(ascii: ".") && tail.dropFirst().elementsEqual(domain)
     }
 
-    /// True if `path` is the cookie's path itself or a path below it. Section 5.1.4.
+    /// Returns true if `path` is the cookie's path or a path below it. Section 5.1.4.
     static func matches(path: Substring, cookiePath: String) -> Bool {
         let (path, prefix) = (path.utf8, cookiePath.utf8)
         guard path.starts(with: prefix) else { return false }
@@ -29,22 +29,22 @@ enum CookieScope {
         target.utf8.firstIndex(of: UInt8(ascii: "?")).map { target[..<$0] } ?? target[...]
     }
 
-    /// Returns the path of a cookie without a Path attribute: the URL's path before its last slash, or `/` if that is
-    /// empty.
+    /// Returns the path of a cookie without a Path attribute: the URL's path up to its last slash, without that slash.
+    /// Returns `/` if this path is empty.
     static func defaultPath(_ path: Substring) -> Substring {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.startIndex else { return "/" }
         return path[..<slash]
     }
 
-    /// Converts a host name from a program or file to the form of ``Origin/host``. Nil if it is invalid.
+    /// Converts a host name from a program or file to the form of ``Origin/host``. Returns nil if it is invalid.
     static func host(named text: String) -> String? {
         let name = text.utf8.first == UInt8(ascii: ".") ? String(text.dropFirst()) : text
         let written = name.utf8.contains(UInt8(ascii: ":")) ? "[\(name)]" : name
         return try? written.withRawBytes(HostSyntax.canonical)
     }
 
-    /// True for an IP address. A host that ends in a number is an IPv4 address (``HostSyntax``), and only IPv6
-    /// addresses contain a colon.
+    /// Returns true for an IP address. A host that ends in a number is an IPv4 address (see ``HostSyntax``), and only
+    /// IPv6 addresses contain a colon.
     static func isAddress(_ host: String) -> Bool {
         let host = host.utf8
         return host.last.map(ASCII.isDigit) ?? false
@@ -62,7 +62,8 @@ enum CookieScope {
         }
     }
 
-    /// Returns the registrable domain: one label below the longest public suffix of `host`, or `host` itself.
+    /// Returns the registrable domain: the longest public suffix of `host` and the label before it. Returns `host` if
+    /// there is none.
     static func site(of host: String, isPublicSuffix: (String) -> Bool) -> Substring {
         guard !isAddress(host) else { return Substring(host) }
         var below = Substring(host)

@@ -1,16 +1,17 @@
-/// The cookies of a jar, indexed by domain, within the limits of RFC 6265bis section 6.1.
+/// The cookies of a jar, indexed by domain, limited to the numbers in RFC 6265bis section 6.1.
 ///
-/// To store or send a cookie, at most ``maximumPerDomain`` cookies are examined for each parent domain of the host,
-/// never the whole jar. ``visited`` counts the examined cookies.
+/// Sending examines the cookies of the host and of its parent domains. Storing may also examine subdomains that have a
+/// Secure cookie of the same name. Only evictions examine the whole table. ``visited`` counts the examined cookies, for
+/// tests.
 struct CookieTable: Sendable {
     /// The maximum number of cookies of one domain, host-only or not.
     static let maximumPerDomain = 50
     static let maximumCount = 3000
-    /// The number of cookies evicted at once when the table is full. Eviction sorts the whole table, so it should be
-    /// rare.
+    /// The number of cookies that are evicted at once when the table is full. Eviction is rare, because it sorts the
+    /// whole table.
     static let purged = maximumCount / 10
 
-    /// The keys are slices so that parent domains can be looked up without copying.
+    /// The keys are slices, so that parent domains can be looked up without a copy.
     private var domains: [Substring: [Cookie]] = [:]
     private var secureNames = SecureNames()
     private(set) var count = 0
@@ -28,7 +29,7 @@ struct CookieTable: Sendable {
 
     // MARK: Changing
 
-    /// Inserts a cookie, replacing the one with the same identity.
+    /// Inserts a cookie. Replaces the cookie with the same identity.
     mutating func insert(_ cookie: Cookie) {
         let identity = cookie.identity
         let domain = Substring(cookie.domain)
@@ -62,8 +63,7 @@ struct CookieTable: Sendable {
 
     // MARK: Looking up
 
-    /// Calls `body` for each cookie that may be sent to `host` by domain, path and security. Host-only cookies of other
-    /// hosts are skipped.
+    /// Calls `body` for each cookie whose domain, path and Secure attribute match a request.
     mutating func forEach(
         sentTo host: String, path: Substring, isSecure: Bool, _ body: (inout Cookie) -> Void
     ) {
@@ -83,8 +83,8 @@ struct CookieTable: Sendable {
         }
     }
 
-    /// True if `cookie` would shadow a secure cookie of the same name. The domain of the secure cookie is equal, a
-    /// parent or a subdomain, and its path is equal or a parent. Section 5.7, the step "leave secure cookies alone".
+    /// Returns true if `cookie` would shadow a Secure cookie of the same name. The domain of the Secure cookie is
+    /// equal, a parent or a subdomain, and its path is equal or a parent. Section 5.7 ("leave secure cookies alone").
     mutating func hasSecureCookie(shadowedBy cookie: Cookie, at now: Double) -> Bool {
         for domain in CookieScope.ancestry(of: cookie.domain) where hasSecureCookie(of: domain, cookie, now) {
             return true
@@ -108,23 +108,23 @@ struct CookieTable: Sendable {
 
     // MARK: Limits
 
-    /// Evicts the cookies that exceed the limit of one domain: expired ones, then non-secure ones, then the others;
-    /// least recently used first.
+    /// Evicts cookies if a domain exceeds its limit: expired cookies first, then cookies that are not Secure, then
+    /// Secure cookies. Evicts the least recently used cookies first.
     mutating func evict(from domain: String, at now: Double) -> [Cookie] {
         let expiring = leastImportant(of: Substring(domain), at: now)
         for cookie in expiring { remove(cookie.identity) }
         return expiring
     }
 
-    /// Returns the cookies to evict. A separate function, so that no second reference to the array exists when the
-    /// caller changes it. A change with a second reference would copy the array.
+    /// Returns the cookies to evict. This is a separate function, because its reference to the array must be released
+    /// before the array is changed. Otherwise, the change would copy the array.
     private mutating func leastImportant(of domain: Substring, at now: Double) -> [Cookie] {
         guard let cookies = domains[domain], cookies.count > CookieTable.maximumPerDomain else { return [] }
         visited &+= cookies.count
         let excess = cookies.count - CookieTable.maximumPerDomain
         let expired = cookies.filter { $0.isExpired(at: now) }
         guard expired.count < excess else { return expired }
-        // The usual case, a full domain with one cookie too many. No sorting is needed.
+        // In the usual case, one cookie exceeds the limit and no sorting is needed.
         if excess == 1 { return cookies.min(by: CookieTable.isLessImportant).map { [$0] } ?? [] }
         let unexpired = cookies.filter { !$0.isExpired(at: now) }
         return expired + unexpired.sorted(by: CookieTable.isLessImportant).prefix(excess - expired.count)
@@ -134,8 +134,8 @@ struct CookieTable: Sendable {
         a.isSecure == b.isSecure ? isLongerUnused(a, b) : b.isSecure
     }
 
-    /// Evicts cookies when the table exceeds its limit: expired ones, then the least recently used until a tenth is
-    /// free.
+    /// Evicts cookies if the table exceeds its limit: expired cookies, then the least recently used cookies until a
+    /// tenth of the table is free.
     mutating func purge(at now: Double) -> [Cookie] {
         guard count > CookieTable.maximumCount else { return [] }
         visited &+= count

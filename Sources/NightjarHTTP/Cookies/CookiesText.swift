@@ -1,5 +1,5 @@
 /// Netscape's cookies.txt format, which curl, wget and browser extensions read and write. Each line is a cookie with
-/// seven tab-separated fields. SameSite and the creation time cannot be represented and are lost.
+/// seven tab-separated fields. The format has no fields for SameSite and the creation time.
 ///
 ///     #HttpOnly_.example.com  TRUE        /     TRUE    1767225600  name  value
 ///     domain                  subdomains  path  secure  expires     name  value
@@ -8,7 +8,7 @@ public enum CookiesText {
     public struct Problem: Equatable, Sendable, CustomStringConvertible {
         /// The line number, from 1.
         public let line: Int
-        /// The reason. Quotes nothing of the line, which may contain a secret.
+        /// The reason. Does not quote the line, which may contain a secret.
         public let reason: String
 
         public var description: String { "line \(line): \(reason)" }
@@ -26,14 +26,14 @@ public enum CookiesText {
         public internal(set) var problems: [Problem] = []
     }
 
-    /// The maximum length of ``Report/problems``. A file in another format has only invalid lines.
+    /// The maximum number of ``Report/problems``. A file in another format may have any number of invalid lines.
     public static let maximumProblems = 100
 
     // MARK: Writing
 
     /// Writes `cookies` in order.
     ///
-    /// - Returns: the text, and the cookies that the format cannot represent: those without a name or with a tab.
+    /// - Returns: the text, and the cookies that the format cannot represent: cookies without a name or with a tab.
     public static func format(_ cookies: some Sequence<Cookie>) -> (text: String, omitted: [Cookie]) {
         var text = header
         var omitted: [Cookie] = []
@@ -49,8 +49,8 @@ public enum CookiesText {
             text += cookie.isHostOnly ? "\tFALSE\t" : "\tTRUE\t"
             text += cookie.path
             text += cookie.isSecure ? "\tTRUE\t" : "\tFALSE\t"
-            // Rounded up, because zero means a session cookie. The conversion cannot overflow: the time is within
-            // Cookie.timeRange.
+            // Zero means a session cookie, so the time is rounded up. The conversion cannot overflow, because the time
+            // is within Cookie.timeRange.
             text += String(Int64(cookie.expires.map { max($0.rounded(.up), 1) } ?? 0))
             text += "\t\(cookie.name)\t\(cookie.value)\n"
         }
@@ -70,7 +70,8 @@ public enum CookiesText {
 
     // MARK: Reading
 
-    /// Adds the cookies of a file to `jar`. If two lines have the same identity, the later one is used.
+    /// Adds the cookies of a file to `jar`. If two lines have the same identity, the later line is used unless it has
+    /// expired.
     public static func read(_ file: UnsafeRawBufferPointer, into jar: inout CookieJar, at now: Double) -> Report {
         var report = Report()
         var number = 0
@@ -144,7 +145,7 @@ public enum CookiesText {
         }
     }
 
-    /// The maximum length of a line in bytes. No cookie within its limits has a longer line.
+    /// The maximum length of a line in bytes. The line of a valid cookie is not longer.
     private static let maximumLine = Cookie.maximumPair + Cookie.maximumAttribute + 512
 
     private static func boolean(_ field: Slice<UnsafeRawBufferPointer>) -> Bool? {

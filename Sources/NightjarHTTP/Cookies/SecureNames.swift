@@ -1,8 +1,9 @@
-/// Indexes the domains that have secure cookies of a given name, so that the subdomains of a domain can be found
-/// without examining all others. See ``CookieTable/hasSecureCookie(shadowedBy:at:)``.
+/// An index of the domains that have Secure cookies, by cookie name. Finds the subdomains of a domain without examining
+/// all domains. See ``CookieTable/hasSecureCookie(shadowedBy:at:)``.
 struct SecureNames: Sendable {
     private struct Place: Sendable {
-        /// The domain's bytes in reverse order. The subdomains of a domain are therefore contiguous when sorted.
+        /// The domain's bytes in reverse order. In this order, the subdomains of a domain are sorted next to each
+        /// other.
         let reversed: String
         let domain: Substring
         var count: Int
@@ -14,8 +15,7 @@ struct SecureNames: Sendable {
     mutating func insert(name: String, domain: String) {
         let reversed = SecureNames.reversed(domain)
         let index = SecureNames.firstIndex(in: places[name], from: reversed)
-        // The element is read without keeping a reference to the array, which would cause a copy when the array is
-        // changed.
+        // Do not keep a reference to the array. Otherwise, the change would copy the array.
         if places[name]?.dropFirst(index).first?.reversed == reversed {
             places[name]?[index].count += 1
         } else {
@@ -28,7 +28,7 @@ struct SecureNames: Sendable {
         let reversed = SecureNames.reversed(domain)
         let index = SecureNames.firstIndex(in: places[name], from: reversed)
         guard let count = places[name]?.dropFirst(index).first?.count else {
-            assertionFailure("a secure cookie that was not counted")
+            assertionFailure("the Secure cookie is not in the index")
             return
         }
         if count > 1 {
@@ -39,7 +39,7 @@ struct SecureNames: Sendable {
         }
     }
 
-    /// Returns the proper subdomains of `domain` that have a secure cookie of this name.
+    /// Returns the subdomains of `domain`, without `domain` itself, that have a Secure cookie of this name.
     func domains(below domain: String, name: String) -> some Sequence<Substring> {
         let prefix = SecureNames.reversed(domain) + "."
         let all = places[name] ?? []

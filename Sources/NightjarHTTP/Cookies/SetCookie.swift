@@ -1,16 +1,17 @@
 /// A parsed Set-Cookie field that has not been validated. RFC 6265bis section 5.6.
 ///
-/// Accepts what servers send, beyond the grammar: attributes in any order and case, unknown attributes (ignored), and
-/// repeated attributes (the last one is used). See ``CookieRefusal`` for reasons of rejection.
+/// The parser is more lenient than the grammar. Unknown and overlong attributes are ignored. If an attribute repeats,
+/// the last one is used, but an invalid Expires or Max-Age is ignored. See ``CookieRefusal`` for the reasons of
+/// rejection.
 struct SetCookie: Equatable {
-    /// The name. Empty for a cookie that consists of a value only.
+    /// The name. Empty for a cookie that has only a value.
     private(set) var name: String
     private(set) var value: String
-    /// Seconds, at most ``Cookie/maximumAge``. Zero or less deletes the cookie.
+    /// The lifetime in seconds, 0 to ``Cookie/maximumAge``. Zero deletes the cookie.
     private(set) var maxAge: Int64?
-    /// Seconds since 1970.
+    /// The expiry time in seconds since 1970.
     private(set) var expires: Int64?
-    /// The domain in lower case without a leading dot. Nil if the attribute is missing or empty, which means host-only.
+    /// The domain in lower case without a leading dot. Nil for a host-only cookie: the attribute is missing or empty.
     private(set) var domain: String?
     /// The path, beginning with a slash. Nil if the default path of the URL applies.
     private(set) var path: String?
@@ -50,7 +51,7 @@ struct SetCookie: Equatable {
         let value = SetCookie.trimmed(attribute[equals...].dropFirst())
         guard value.count <= Cookie.maximumAttribute else { return }
         if ASCII.isCaseless(name, "expires") {
-            // An invalid date does not replace an earlier one.
+            // An invalid date does not replace the date of an earlier attribute.
             if let date = CookieDate.parse(UnsafeRawBufferPointer(rebasing: value)) { expires = date }
         } else if ASCII.isCaseless(name, "max-age") {
             if let seconds = SetCookie.seconds(value) { maxAge = seconds }
@@ -68,8 +69,8 @@ struct SetCookie: Equatable {
         }
     }
 
-    /// Parses Max-Age: digits, or a minus sign and digits. Section 5.6.2. Clamped to the maximum lifetime, so that any
-    /// number of digits is accepted.
+    /// Parses Max-Age: digits, or a minus sign and digits. Returns 0 to ``Cookie/maximumAge``; the value is clamped.
+    /// Section 5.6.2.
     private static func seconds(_ text: Slice<UnsafeRawBufferPointer>) -> Int64? {
         let isNegative = text.first == UInt8(ascii: "-")
         let digits = isNegative ? text.dropFirst() : text
@@ -78,8 +79,8 @@ struct SetCookie: Equatable {
         return digits.reduce(0) { min($0 * 10 + Int64($1 & 0xF), Cookie.maximumAge) }
     }
 
-    /// Parses the Domain attribute. Section 5.6.3. The name is not validated, because the comparison with the host
-    /// rejects an invalid one.
+    /// Parses the Domain attribute. Section 5.6.3. Does not validate the name, because an invalid name does not match
+    /// the host.
     private static func domain(_ text: Slice<UnsafeRawBufferPointer>) throws(CookieRefusal) -> String? {
         let name = text.first == UInt8(ascii: ".") ? text.dropFirst() : text
         guard name.allSatisfy({ $0 < 0x80 }) else { throw .domainMismatch }

@@ -1,7 +1,7 @@
 /// Delays the request body until the server requests it with 100 (Continue) or a timer expires. RFC 9110 section
 /// 10.1.1.
 ///
-///     idle ──headSent──▶ waiting ──100──▶ invited
+///     idle ──headSent──▶ waiting ──100──▶ sentContinue
 ///                           ├────timer──▶ released ──417──▶ withheld
 ///                           └────final status─────────────▶ withheld
 public struct ExpectContinue: Sendable {
@@ -10,12 +10,11 @@ public struct ExpectContinue: Sendable {
         /// Start a timer and call ``timerFired()`` when it expires. The timer need not be cancelled.
         case startTimer(Duration)
         case sendBody
-        /// The final response arrived before the body was sent. Do not send the body, and do not reuse the connection:
-        /// the server may still wait for the body and would parse the next request as body.
+        /// The final response arrived before the body was sent. Do not send the body. Do not reuse the connection,
+        /// because the server may still read the next bytes as the body.
         case dropBody
         /// The server does not support the expectation (417). Discard the response, and send the request again without
-        /// the expectation on another connection. This happens at most once, because the repeated request has no
-        /// expectation.
+        /// the expectation on another connection.
         case repeatWithoutExpectation
     }
 
@@ -43,7 +42,7 @@ public struct ExpectContinue: Sendable {
     }
 
     /// True if the body may be sent now.
-    public var letsBodyPass: Bool { state == .sentContinue || state == .released }
+    public var allowsBody: Bool { state == .sentContinue || state == .released }
 
     /// Reports that the request head with `Expect: 100-continue` was sent.
     public mutating func headSent() -> Action {
@@ -76,8 +75,8 @@ public struct ExpectContinue: Sendable {
             state = .withheld
             return status == 417 ? .repeatWithoutExpectation : .dropBody
         case .released:
-            // A late 100 is legal and ignored. A 417 rejects only the expectation, so the request can be repeated
-            // without it. The transport handles any other status.
+            // A late 100 is valid and ignored. A 417 rejects only the expectation, so the request can be repeated
+            // without the expectation. The transport handles all other statuses.
             guard status == 417, bodyIsReplayable else { return .nothing }
             state = .withheld
             return .repeatWithoutExpectation

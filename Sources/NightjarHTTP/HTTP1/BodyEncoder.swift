@@ -2,8 +2,8 @@ import NIOCore
 
 /// Frames the parts of a streamed request body and enforces the declared length.
 ///
-/// If a body is shorter than declared, the server interprets the next request as the rest of that body. A body that is
-/// shorter or longer than declared is therefore an error, after which the connection must be closed.
+/// If a body is shorter than declared, the server reads the next request as the rest of that body. A wrong length is
+/// therefore an error, and the connection must be closed.
 public struct HTTP1BodyEncoder: Sendable {
     private enum Framing {
         case length(remaining: Int)
@@ -24,7 +24,7 @@ public struct HTTP1BodyEncoder: Sendable {
 
     /// Calls `send` with up to three buffers for `part`, in order. The content is not copied.
     ///
-    /// - Throws: `invalid_request` if the declared length is exceeded.
+    /// - Throws: `invalid_request` if the declared length is exceeded or the body has ended.
     public mutating func encode(
         _ part: ByteBuffer, _ send: (ByteBuffer) -> Void
     ) throws(NightjarError) {

@@ -57,7 +57,7 @@ struct ChunkedBody: Sendable {
                 }
                 guard byte == (seen == 0 ? UInt8(ascii: "\r") : UInt8(ascii: "\n")) else {
                     throw .malformedResponse(
-                        "a chunk is longer than its declared size: there is no CRLF after its last byte")
+                        "a chunk does not end at its declared size: there is no CRLF after its last byte")
                 }
                 state = seen == 0 ? .dataEnd(seen: 1) : .size
             case .trailers:
@@ -96,7 +96,7 @@ enum ChunkSizeLine {
         var at = 0
         while let digit = ASCII.hexValue(line[at]) {
             guard size <= Int.max >> 4 else {
-                return .failure(.malformedResponse("the chunk size \(quoted(line)) does not fit 64 bits"))
+                return .failure(.malformedResponse("the chunk size \(quoted(line)) does not fit in 64 bits"))
             }
             size = size << 4 | Int(digit)
             at += 1
@@ -110,7 +110,8 @@ enum ChunkSizeLine {
             line.count - stop == 2 && line[stop] == UInt8(ascii: "\r") || acceptsBareLF && line.count - stop == 1
         else {
             return .failure(
-                .malformedResponse("the chunk size line \(quoted(line)) is not a hexadecimal number followed by CRLF"))
+                .malformedResponse(
+                    "the chunk size line \(quoted(line)) is not a hexadecimal number, an optional extension and CRLF"))
         }
         return .success(size)
     }

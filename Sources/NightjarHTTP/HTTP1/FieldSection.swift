@@ -12,9 +12,9 @@ struct FieldSection: Sendable {
     /// The total size of the complete lines in bytes, including the empty line.
     private(set) var size = 0
 
-    /// The limit that error messages contain.
+    /// The configured maximum size, for error messages.
     private let limit: Int
-    /// The maximum total size of the lines of this section: ``limit`` minus the size of the lines before the section.
+    /// The maximum size of this section: ``limit`` minus the size of the lines before the section.
     private var maximumSize: Int
     private let maximumFields: Int
     private let acceptsBareLF: Bool
@@ -30,7 +30,7 @@ struct FieldSection: Sendable {
         acceptsBareLF = limits.acceptsBareLF
     }
 
-    /// Returns the result and resets the parser.
+    /// Returns the parsed fields and removes them from this parser.
     mutating func take() -> (headers: Headers, framing: FramingFields) {
         defer {
             headers = Headers()
@@ -100,9 +100,8 @@ struct FieldSection: Sendable {
         return scan
     }
 
-    /// Appends the folded line at the front of `buffer` to the last value. A line that begins with a space or tab
-    /// continues the value (obs-fold). The fold becomes one space. RFC 9112 section 5.2. ``evaluate(_:_:_:)`` has
-    /// checked the line.
+    /// Appends the folded line at the front of `buffer` to the last value, separated by one space. A folded line begins
+    /// with a space or tab (obs-fold, RFC 9112 section 5.2). ``evaluate(_:_:_:)`` has checked the line.
     private mutating func readFold(_ buffer: inout ByteBuffer) {
         hasFolds = true
         let length = buffer.withUnsafeReadableBytes { bytes in
@@ -181,7 +180,7 @@ struct FieldSection: Sendable {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
-    /// Handles a line that does not begin with a name and a colon: the empty line or any other.
+    /// Handles a line that does not begin with a name and a colon, such as the empty line.
     private func endOfFields(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ scan: inout Scan) {
         let next: Int
         if start + 1 < bytes.count, bytes[start] == UInt8(ascii: "\r"), bytes[start + 1] == UInt8(ascii: "\n") {
@@ -229,7 +228,7 @@ struct FieldSection: Sendable {
             switch line[stop] {
             case UInt8(ascii: "\n") where stop == line.count - 1: return "a folded header line ends in LF without CR"
             case UInt8(ascii: "\r") where stop == line.count - 2:
-                return "the first header line begins with a space, but there is no value to continue"
+                return "the first header line begins with white space, but there is no value to continue"
             default: return "a folded header line contains the control character 0x" + String(line[stop], radix: 16)
             }
         }
@@ -240,7 +239,7 @@ struct FieldSection: Sendable {
         switch line[nameEnd] {
         case UInt8(ascii: ":"): break
         case UInt8(ascii: " "), UInt8(ascii: "\t"):
-            return "there is a space between the header name \(name) and its colon"
+            return "white space instead of a colon follows the header name \(name)"
         case UInt8(ascii: "\r"), UInt8(ascii: "\n"): return "the header line \(quoted(line)) has no colon"
         default:
             let invalidByte = quoted(UnsafeRawBufferPointer(rebasing: line[nameEnd...nameEnd]))

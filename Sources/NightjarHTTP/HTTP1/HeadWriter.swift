@@ -12,8 +12,8 @@ enum HeadWriter {
         buffer.writeStaticString("\r\n")
     }
 
-    /// Writes the field that frames the body (RFC 9112 section 6). Writes the Expect field too if there is a body and
-    /// `expectsContinue` is true (RFC 9110 section 10.1.1).
+    /// Writes the field that frames the body (RFC 9112 section 6). If it writes a field and `expectsContinue` is true,
+    /// writes the Expect field too (RFC 9110 section 10.1.1).
     static func writeFraming(
         _ framing: BodyFraming, method: Method, expectsContinue: Bool, into buffer: inout ByteBuffer
     ) throws(NightjarError) {

@@ -10,8 +10,7 @@ import Darwin
 
 /// Assembles lines from buffers that may end anywhere.
 ///
-/// Each byte is examined once, so the cost does not depend on how the peer splits the data. The owner validates a line
-/// when the line is complete, so the result does not depend on the splits either.
+/// Each byte is searched for LF once, so the cost does not depend on how the peer splits the data.
 struct LineBuffer: Sendable {
     /// The beginning of an incomplete line.
     private(set) var partial = ByteBuffer()

@@ -65,8 +65,8 @@ struct FramingFields: Sendable, Equatable {
         }
     }
 
-    /// Handles an invalid length, a list of lengths or a second field. Equal lengths count as one (RFC 9110 section
-    /// 8.6). Different lengths are invalid.
+    /// Handles an invalid length, a list of lengths or a second field. Equal lengths count as one length (RFC 9110
+    /// section 8.6). Different lengths are invalid.
     private mutating func noteUnusualLength(_ value: UnsafeRawBufferPointer) {
         var rest = value
         while true {
@@ -139,7 +139,7 @@ struct FramingFields: Sendable, Equatable {
     /// Returns true if the connection can be reused after a response with this framing. RFC 9112 section 9.3.
     func keepsConnection(_ framing: MessageFraming, status: Int, minorVersion: Int) -> Bool {
         if framing == .untilClose || requestsClose { return false }
-        // A 204 response has no body. A server that declares a body may send it nevertheless.
+        // A 204 response has no body, but a server that declares a body may send it.
         if status == 204, coding != .absent || length != .absent && length != .bytes(0) { return false }
         return minorVersion >= 1 || requestsKeepAlive
     }

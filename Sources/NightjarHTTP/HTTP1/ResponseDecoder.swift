@@ -4,7 +4,7 @@ import NIOCore
 ///
 /// The decoder rejects ambiguous input, because a cache or proxy on the path may interpret it differently. It accepts
 /// unambiguous deviations: folded lines, repeated equal lengths, and forbidden fields in trailers, which are dropped.
-/// A line is validated when it is complete, so the result does not depend on how the data was split into reads.
+/// The result does not depend on how the data is split into reads.
 ///
 ///     idle ──expectResponse──▶ statusLine ──▶ fields ──▶ body ──end──▶ idle
 ///                                   ▲             │
@@ -20,8 +20,7 @@ public struct HTTP1ResponseDecoder: Sendable {
         /// The maximum length of a chunk-size line with its extensions, which are ignored.
         public var maximumChunkLine = 1024
         /// True if a line may end in LF without CR, as some embedded devices send it (RFC 9112 section 2.2). False by
-        /// default: a proxy and a client that disagree about the end of a line may disagree about the end of a
-        /// response.
+        /// default, because a proxy may interpret such a line differently.
         public var acceptsBareLF = false
 
         public init() {}
@@ -54,7 +53,7 @@ public struct HTTP1ResponseDecoder: Sendable {
     private var lines = LineBuffer()
     private var section: FieldSection
     private var chunks: ChunkedBody
-    /// The size of this response's heads so far, in bytes.
+    /// The size of the response's heads so far, in bytes, including interim responses.
     private var headSize = 0
 
     /// True if the connection can be reused. Valid after ``Event/end(trailers:)``. RFC 9112 section 9.3.
@@ -118,7 +117,7 @@ public struct HTTP1ResponseDecoder: Sendable {
         case .fixed(let remaining):
             missing = "\(remaining) bytes before the end of the response body"
         case .chunked:
-            missing = "before the last chunk of the response body"
+            missing = "before the end of the chunked response body"
         }
         throw fail(NightjarError(.connectionLost, "the server closed the connection \(missing)", phase: .receive))
     }

@@ -8,9 +8,9 @@ public struct CircuitBreaker: Sendable {
     public struct Settings: Sendable, Equatable {
         /// The fraction of failed calls, from 0 to 1, at which the breaker opens.
         public var failureRate = 0.5
-        /// The minimum number of calls in the window before the breaker may open.
+        /// The minimum number of calls in the window at which the breaker can open.
         public var minimumCalls = 20
-        /// The time for which calls and failures are counted.
+        /// The length of the sliding window in which calls and failures are counted.
         public var window = Duration.seconds(10)
         /// The time that the breaker stays open before it admits a probe.
         public var openDuration = Duration.seconds(5)
@@ -20,7 +20,7 @@ public struct CircuitBreaker: Sendable {
 
     public enum Visible: Sendable, Equatable { case closed, open, halfOpen }
 
-    /// The right to make one call. The caller returns the permit to ``ended(_:_:now:)`` when the call ends. The result
+    /// The right to make one call. The caller passes the permit to ``ended(_:_:now:)`` when the call ends. The result
     /// of a call that began before the last change of state is ignored.
     public struct Permit: Sendable, Equatable {
         public let isProbe: Bool
@@ -35,9 +35,10 @@ public struct CircuitBreaker: Sendable {
 
     public enum Ending: Sendable {
         case succeeded
-        /// The server failed: no connection, no response, or a 5xx response.
+        /// The server failed: no connection, no complete and valid response, or a 5xx response.
         case failed
-        /// The call is no evidence about the server: it was cancelled, or rejected before it was sent.
+        /// The result is not counted, because the server is not at fault. For example, the call was cancelled or not
+        /// sent.
         case inconclusive
     }
 
@@ -76,7 +77,7 @@ public struct CircuitBreaker: Sendable {
         return record.counts(now: now).calls == 0
     }
 
-    /// Admits or refuses a call. Each permit must be returned to ``ended(_:_:now:)``.
+    /// Admits or refuses a call. The caller must pass each permit to ``ended(_:_:now:)``.
     public mutating func admit(now: UInt64) -> Admission {
         if let wait = refusal(now: now) { return .refuse(retryAfter: wait) }
         if case .closed = state { return .permit(Permit(isProbe: false, epoch: epoch)) }
@@ -122,7 +123,7 @@ public struct CircuitBreaker: Sendable {
     }
 }
 
-/// Counts calls and failures in a sliding window of ten slices. The counts of a slice expire together.
+/// Counts calls and failures in a sliding window of ten slices. All counts of a slice expire at the same time.
 private struct FailureWindow: Sendable {
     private struct Slice: Sendable {
         var number: UInt64 = 0

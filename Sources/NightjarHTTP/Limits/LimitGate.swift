@@ -5,30 +5,27 @@
 ///        ├─────▶ wait ──▶ enter, in order of arrival
 ///        └─────▶ refuse  └──▶ refuse
 ///
-/// Each ID that arrives enters or is refused exactly once, unless ``refreshFailed(_:now:)`` removes it first. Later
-/// events return the releases of waiters, and the caller must carry out each release. Times are nanoseconds of a
-/// monotonic clock.
-///
-/// Without limits every exchange enters, without an allocation.
+/// Each ID that arrives enters or is refused exactly once, unless ``removeWaiter(_:now:)`` removes it first. Later
+/// events return releases of waiters, which the caller must carry out. Times are nanoseconds of a monotonic clock.
 public struct LimitGate: Sendable {
     public typealias ID = UInt64
 
     public struct Settings: Sendable, Equatable {
         public var rate: RateLimiter.Rate?
-        /// The maximum number of concurrent exchanges, at least 1.
+        /// The maximum number of concurrent exchanges. Values below 1 count as 1. Nil for no limit.
         public var concurrency: Int?
         public var breaker: CircuitBreaker.Settings?
-        /// True if the gate respects rate limit fields in responses. Retry-After is respected in either case.
+        /// True if the gate respects rate limit fields in responses. Does not affect Retry-After.
         public var adaptsToServer = true
         public var maximumQueued = 1000
-        /// The longest wait that a server may request. If the server requests a longer wait, calls fail immediately and
-        /// their error contains the wait.
+        /// The longest wait that a server may request. If the server requests a longer wait, calls fail immediately
+        /// with an error that contains the wait.
         public var longestWait = Duration.seconds(60)
 
         public init() {}
     }
 
-    /// The right to run one exchange. The caller returns the permit to ``left(_:_:now:)`` when the exchange ends.
+    /// The right to run one exchange. The caller passes the permit to ``left(_:_:now:)`` when the exchange ends.
     public struct Permit: Sendable, Equatable {
         /// True if the exchange is the probe of a half-open circuit breaker.
         public var isProbe: Bool { breaker?.isProbe ?? false }
@@ -37,25 +34,27 @@ public struct LimitGate: Sendable {
         fileprivate var hasResponse = false
     }
 
-    /// The limit that prevents the first waiter from starting.
-    public enum Hold: Sendable, Equatable {
+    /// A limit that prevents the first waiter from starting.
+    public enum BlockingLimit: Sendable, Equatable {
         case concurrency
         case rate(RateLimiter.Cause)
-        /// The circuit breaker, whose probe has not completed.
+        /// The circuit breaker is half-open, and its probe is in flight.
         case probe
     }
 
     public enum Arrival: Sendable, Equatable {
         /// Start the exchange, and report its end with ``left(_:_:now:)``.
         case enter(Permit)
-        /// Wait until a ``Release`` contains the ID, or call ``refreshFailed(_:now:)``.
+        /// Wait until a ``Release`` contains the ID. To stop waiting, call ``removeWaiter(_:now:)``.
         case wait
         case refuse(Refusal)
     }
 
     public enum Release: Sendable, Equatable {
+        /// The waiter starts its exchange.
+        ///
         /// - Parameter after: the last limit for which the exchange waited.
-        case enter(ID, Permit, after: Hold)
+        case enter(ID, Permit, after: BlockingLimit)
         case refuse(ID, Refusal)
     }
 
@@ -63,10 +62,10 @@ public struct LimitGate: Sendable {
     private let settings: Settings
     private var limiter: RateLimiter
     private var breaker: CircuitBreaker?
-    private var line = WaitQueue()
+    private var queue = WaitQueue()
     /// The limit that prevents the first waiter from starting.
-    private var hold = Hold.concurrency
-    /// The value of `limiter.serverAdmits` when the deadlines of all waiters were last checked against it.
+    private var lastBlockingLimit = BlockingLimit.concurrency
+    /// The value of `limiter.serverAdmits` at the last check of the waiters' deadlines.
     private var evaluated: UInt64 = 0
 
     public init(_ settings: Settings = Settings()) {
@@ -77,22 +76,22 @@ public struct LimitGate: Sendable {
 
     // MARK: State
 
-    public var queued: Int { line.count }
-    public var holds: Hold? { line.isEmpty ? nil : hold }
+    public var queued: Int { queue.count }
+    public var blockingLimit: BlockingLimit? { queue.isEmpty ? nil : lastBlockingLimit }
     public var circuit: CircuitBreaker.Visible { breaker?.visible ?? .closed }
 
-    /// Returns the end of the pause that the server requested, or nil if the server has requested none.
+    /// Returns the end of the pause that the server requested, or nil if there is no pause.
     public func pausedUntil(now: UInt64) -> UInt64? { limiter.pausedUntil > now ? limiter.pausedUntil : nil }
 
     /// The time at which ``timerFired(now:)`` must be called next. Nil if no timer is needed.
     public var deadline: UInt64? {
-        guard !line.isEmpty, case .rate = hold else { return nil }
+        guard !queue.isEmpty, case .rate = lastBlockingLimit else { return nil }
         return limiter.admits
     }
 
-    /// Returns true if the gate behaves like a new gate, so the owner may drop it.
+    /// Returns true if the gate has no exchanges and no limit is in effect, so the owner may drop it.
     public func isIdle(now: UInt64) -> Bool {
-        inFlight == 0 && line.isEmpty && limiter.isIdle(now: now) && breaker?.isIdle(now: now) ?? true
+        inFlight == 0 && queue.isEmpty && limiter.isIdle(now: now) && breaker?.isIdle(now: now) ?? true
     }
 
     // MARK: Events
@@ -100,48 +99,48 @@ public struct LimitGate: Sendable {
     /// Handles an exchange that requests to start.
     ///
     /// - Parameters:
-    ///   - id: the ID of the exchange, which no waiter may use.
+    ///   - id: the ID of the exchange. No waiter has the same ID.
     ///   - deadline: the deadline of the exchange's call.
     ///   - ignoresPause: true if the exchange may start during a pause that the server requested.
     public mutating func arrive(_ id: ID, deadline: UInt64?, ignoresPause: Bool = false, now: UInt64) -> Arrival {
         if let wait = breaker?.refusal(now: now) { return .refuse(.circuitIsOpen(retryAfter: wait)) }
         if ignoresPause, let permit = passDuringPause(now) { return .enter(permit) }
         let reason = blocks(now)
-        if line.isEmpty, reason == nil { return .enter(permit(now)) }
+        if queue.isEmpty, reason == nil { return .enter(permit(now)) }
         if let wait = longWait(now) { return .refuse(.serverRequestedLongWait(wait)) }
-        if let wait = limiter.futileWait(place: line.count, deadline: deadline, now: now) {
+        if let wait = limiter.futileWait(place: queue.count, deadline: deadline, now: now) {
             return .refuse(.pastDeadline(wait))
         }
         let maximum = max(settings.maximumQueued, 0)
-        guard line.count < maximum else { return .refuse(.queueIsFull(maximum: maximum)) }
-        if line.isEmpty, let reason { hold = reason }
-        line.append(id, deadline: deadline)
+        guard queue.count < maximum else { return .refuse(.queueIsFull(maximum: maximum)) }
+        if queue.isEmpty, let reason { lastBlockingLimit = reason }
+        queue.append(id, deadline: deadline)
         return .wait
     }
 
-    /// Handles the end of an exchange. Each permit is returned once.
+    /// Handles the end of an exchange. The caller passes each permit exactly once.
     public mutating func left(_ permit: Permit, _ ending: CircuitBreaker.Ending, now: UInt64) -> [Release] {
-        assert(inFlight > 0, "more have left than entered")
+        assert(inFlight > 0, "more exchanges have left than entered")
         inFlight = max(inFlight - 1, 0)
         if !permit.hasResponse { limiter.settled(isCounted: false) }
         if let own = permit.breaker { breaker?.ended(own, ending, now: now) }
         if circuit == .open, let wait = breaker?.refusal(now: now) {
-            return line.removeAll { _, _ in true }.map { .refuse($0.id, .circuitIsOpen(retryAfter: wait)) }
+            return queue.removeAll { _, _ in true }.map { .refuse($0.id, .circuitIsOpen(retryAfter: wait)) }
         }
         return admit(now)
     }
 
     /// Removes a waiter that was cancelled or has timed out. Does nothing if `id` is not waiting.
-    public mutating func refreshFailed(_ id: ID, now: UInt64) -> [Release] {
-        guard line.remove(id) else { return [] }
+    public mutating func removeWaiter(_ id: ID, now: UInt64) -> [Release] {
+        guard queue.remove(id) else { return [] }
         return admit(now)
     }
 
     /// Handles a response head. The limits that the response reports apply to later exchanges and to all waiters.
     ///
     /// - Parameters:
-    ///   - permit: the permit of the exchange. Nil if the exchange has no permit of this gate.
-    ///   - respectsRetryAfter: true if a Retry-After pauses the origin.
+    ///   - permit: the permit of the exchange. Nil if this gate did not admit the exchange.
+    ///   - respectsRetryAfter: true if Retry-After is respected.
     ///   - wallClock: seconds since 1970. Used if the response has no Date field.
     public mutating func received(
         _ permit: inout Permit?, status: Int, _ headers: Headers, respectsRetryAfter: Bool = true, now: UInt64,
@@ -166,19 +165,19 @@ public struct LimitGate: Sendable {
 
     private mutating func admit(_ now: UInt64) -> [Release] {
         var releases: [Release] = []
-        while let waiter = line.first {
+        while let waiter = queue.first {
             if let reason = blocks(now) {
-                hold = reason
-                return releases + refuseWhoWaitsForNothing(now)
+                lastBlockingLimit = reason
+                return releases + refuseFutileWaiters(now)
             }
-            line.removeFirst()
-            releases.append(.enter(waiter.id, permit(now), after: hold))
+            queue.removeFirst()
+            releases.append(.enter(waiter.id, permit(now), after: lastBlockingLimit))
         }
         return releases
     }
 
     /// Returns the limit that prevents the next exchange from starting, or nil if no limit does.
-    private func blocks(_ now: UInt64) -> Hold? {
+    private func blocks(_ now: UInt64) -> BlockingLimit? {
         if let limit = settings.concurrency, inFlight >= max(limit, 1) { return .concurrency }
         if breaker?.refusal(now: now) != nil { return .probe }
         return limiter.admits > now ? .rate(limiter.cause) : nil
@@ -186,29 +185,29 @@ public struct LimitGate: Sendable {
 
     private mutating func permit(_ now: UInt64, ignoresPause: Bool = false) -> Permit {
         let wait = limiter.take(now: now, ignoresPause: ignoresPause)
-        assert(wait == .zero, "let in before its time")
+        assert(wait == .zero, "the exchange was admitted too early")
         inFlight += 1
         guard case .permit(let own) = breaker?.admit(now: now) else { return Permit(breaker: nil, enteredAt: now) }
         return Permit(breaker: own, enteredAt: now)
     }
 
-    /// Returns a permit if only the pause that the server requested prevents the exchange from starting. Returns nil
-    /// otherwise.
+    /// Returns a permit if the only reason to wait is the pause that the server requested. Returns nil otherwise.
     private mutating func passDuringPause(_ now: UInt64) -> Permit? {
         guard case .rate(.serverPause) = blocks(now), limiter.admitsIgnoringPause <= now else { return nil }
         return permit(now, ignoresPause: true)
     }
 
-    /// Refuses waiters that cannot start before their deadline, if the server's limit has changed since the last check.
-    private mutating func refuseWhoWaitsForNothing(_ now: UInt64) -> [Release] {
+    /// Refuses the waiters that cannot start before their deadline, or all waiters if the server requests too long a
+    /// wait. Does nothing if the server's limit has not changed since the last check.
+    private mutating func refuseFutileWaiters(_ now: UInt64) -> [Release] {
         guard limiter.serverAdmits != evaluated else { return [] }
         evaluated = limiter.serverAdmits
         if let wait = longWait(now) {
-            return line.removeAll { _, _ in true }.map { .refuse($0.id, .serverRequestedLongWait(wait)) }
+            return queue.removeAll { _, _ in true }.map { .refuse($0.id, .serverRequestedLongWait(wait)) }
         }
         let limiter = limiter
         var waits: [Duration] = []
-        let refused = line.removeAll { place, waiter in
+        let refused = queue.removeAll { place, waiter in
             guard let wait = limiter.futileWait(place: place, deadline: waiter.deadline, now: now) else { return false }
             waits.append(wait)
             return true
@@ -216,7 +215,7 @@ public struct LimitGate: Sendable {
         return zip(refused, waits).map { .refuse($0.id, .pastDeadline($1)) }
     }
 
-    /// Returns the wait that the server requests if the wait exceeds the maximum, or nil.
+    /// Returns the wait that the server requests if the wait exceeds the maximum. Returns nil otherwise.
     private func longWait(_ now: UInt64) -> Duration? {
         let wait = now.wait(until: limiter.serverAdmits)
         return wait > settings.longestWait ? wait : nil
@@ -224,8 +223,8 @@ public struct LimitGate: Sendable {
 }
 
 extension RateLimiter {
-    /// Returns the estimated wait at position `place` of the queue if the wait reaches the deadline, or nil. An
-    /// exchange that starts at the deadline could not complete.
+    /// Returns the estimated wait at position `place` of the queue if the wait reaches the deadline. Returns nil
+    /// otherwise. An exchange that starts at the deadline could not complete.
     fileprivate func futileWait(place: Int, deadline: UInt64?, now: UInt64) -> Duration? {
         guard let deadline else { return nil }
         let moment = estimate(place: place, now: now)

@@ -3,7 +3,7 @@ extension LimitGate {
     public enum Refusal: Sendable, Equatable {
         /// The queue is full.
         case queueIsFull(maximum: Int)
-        /// The circuit breaker is open, because most recent calls failed, or it is half-open.
+        /// The circuit breaker is open or half-open, because many recent calls failed.
         ///
         /// - Parameter retryAfter: the time until the next probe; zero while a probe is in flight.
         case circuitIsOpen(retryAfter: Duration)
@@ -15,8 +15,8 @@ extension LimitGate {
 }
 
 extension LimitGate.Refusal {
-    /// Returns the error for the caller. The kind is `server` for an open circuit, because callers should handle it
-    /// like a 503 and may retry it. The kind is `rate_limited` for all other refusals.
+    /// Returns the error for the caller. The kind is `server` for an open circuit, because callers should handle this
+    /// error like a 503 response. The kind is `rate_limited` for all other refusals.
     ///
     /// - Parameter name: the name of the origin or limit group.
     public func error(of name: String) -> NightjarError {
@@ -24,17 +24,18 @@ extension LimitGate.Refusal {
         case .queueIsFull(let maximum):
             NightjarError(
                 .rateLimited,
-                "\(maximum) calls are already waiting for the limit of \(name); start fewer calls at once, or raise "
+                "the queue for the limit of \(name) is full (\(maximum) calls); start fewer calls at once, or raise "
                     + "max_queued"
             )
         case .circuitIsOpen(.zero):
             NightjarError(
                 .server,
-                "the circuit of \(name) is half-open: most calls failed recently and a probe is in flight; try "
+                "the circuit of \(name) is half-open: too many calls failed recently and a probe is in flight; try "
                     + "again when it has completed")
         case .circuitIsOpen(let wait):
             NightjarError(
-                .server, "the circuit of \(name) is open: most calls failed recently; try again in \(wait.rounded) s",
+                .server,
+                "the circuit of \(name) is open: too many calls failed recently; try again in \(wait.rounded) s",
                 retryAfter: wait)
         case .serverRequestedLongWait(let wait):
             NightjarError(
@@ -52,6 +53,6 @@ extension LimitGate.Refusal {
 }
 
 extension Duration {
-    /// The duration in seconds, rounded up to a tenth, so that a caller who waits this time does not retry too early.
+    /// The duration in seconds, rounded up to a tenth. A caller that waits this time does not retry too early.
     package var rounded: Double { (inSeconds * 10).rounded(.up) / 10 }
 }

@@ -22,8 +22,7 @@ struct RateLimitFields: Equatable {
 
     /// Reads the rate limit of a response.
     ///
-    /// - Parameter now: seconds since 1970. Used if the server reports the reset as an absolute time and sends no Date
-    ///   field.
+    /// - Parameter now: seconds since 1970. Replaces a missing Date field if the reset is an absolute time.
     /// - Returns: nil if the response does not report a remaining count and a reset.
     init?(_ headers: Headers, now: @autoclosure () -> Double) {
         guard headers.isRateLimitField else { return nil }
@@ -72,8 +71,8 @@ struct RateLimitFields: Equatable {
         self.reset = .seconds(min(reset, RateLimitFields.longestReset))
     }
 
-    /// Converts a reset value to a duration. A value above 1,000,000,000 is an absolute time in seconds since 1970, and
-    /// a value above 1,000,000,000,000 in milliseconds. Smaller values are seconds from now.
+    /// Converts a reset value to a duration. Values above 1,000,000,000,000 are milliseconds since 1970. Smaller values
+    /// above 1,000,000,000 are seconds since 1970. All other values are seconds from now.
     private static func reset(_ number: Int64, sentAt: Int64) -> Duration {
         guard number > 1_000_000_000 else { return .seconds(min(number, longestReset)) }
         let moment = number > 1_000_000_000_000 ? number / 1000 : number
@@ -84,7 +83,7 @@ struct RateLimitFields: Equatable {
         trimmed(item.prefix { $0 != ";" })
     }
 
-    /// Returns the parameters with a numeric value. Parameters are separated by `;`.
+    /// Returns the parameters that have a numeric value. Parameters are separated by `;`.
     private static func parameters(_ item: Substring) -> [Substring: Int64] {
         var found: [Substring: Int64] = [:]
         for parameter in item.split(separator: ";").prefix(16) {

@@ -1,17 +1,17 @@
 /// Decides when the next request may be sent to an origin, by a configured rate and by the rate limit that the origin's
 /// responses report.
 ///
-/// A request that has to wait is not counted, and the caller calls ``take(now:ignoresPause:)`` again after the wait.
-/// Each request that is sent must be reported once with ``settled(isCounted:)``. The remaining count in a response does
-/// not include requests that are still in flight, so their number is subtracted. Times are nanoseconds of a monotonic
+/// If a request must wait, it is not counted, and the caller calls ``take(now:ignoresPause:)`` again after the wait.
+/// The caller reports each sent request once with ``settled(isCounted:)``. The remaining count in a response does not
+/// include requests that are still in flight, so their number is subtracted. Times are nanoseconds of a monotonic
 /// clock.
 public struct RateLimiter: Sendable {
     /// The reason why a request waits.
     public enum Cause: Sendable, Equatable {
         /// The configured rate.
-        case ownRate
-        /// The remaining count that the server reported: few or no requests are left.
-        case serverCount
+        case configuredRate
+        /// The server reported that few or no requests remain.
+        case serverQuota
         /// A pause that the server requested.
         case serverPause
     }
@@ -45,30 +45,31 @@ public struct RateLimiter: Sendable {
 
     /// The server's current window.
     private struct Window: Sendable {
-        /// The lowest remaining count reported, decremented for each request whose response reports no count.
+        /// The lowest remaining count that a response has reported. Decremented for each request whose response reports
+        /// no count.
         var remaining: Int
         /// The lowest remaining count that a response has reported, and the time at which the response arrived.
         var least: (remaining: Int, at: UInt64)
-        /// The highest remaining count reported, used if the quota is unknown.
+        /// The highest remaining count that a response has reported. Replaces an unknown quota.
         var most: Int
         var quota: Int?
         let end: UInt64
-        /// The length, by the longest time until the reset that was reported.
+        /// The longest time until the reset that a response has reported.
         var length: Duration
         /// True if no response has reported this window. The window is assumed to be like the previous window.
         var isAssumed = false
         /// The earliest time of the next spaced request.
         var next: UInt64 = 0
 
-        /// Returns true if so few requests are left that they must be spread over the rest of the window: at most 10 %
-        /// of the quota, or 10 if the quota is unknown.
+        /// Returns true if the remaining requests must be spread over the rest of the window: at most 10 % of the quota
+        /// are left, or at most 10 requests if the quota is unknown.
         func isLimitedResource(_ left: Int) -> Bool { left <= (quota.map { $0 / 10 } ?? 10) }
 
         /// Returns true if a response reports a later window than this window.
         ///
-        /// Servers count whole seconds and responses take time, so a small difference of the ends still means the same
-        /// window. If a request was sent after ``least`` arrived and its response reports a higher remaining count, the
-        /// server has started another window.
+        /// A small difference between the ends still means the same window, because servers count whole seconds and
+        /// responses take time. If a request was sent after ``least`` arrived and its response reports a higher
+        /// remaining count, the server has started another window.
         ///
         /// - Parameters:
         ///   - end: the end of the window that the response reports.
@@ -84,15 +85,14 @@ public struct RateLimiter: Sendable {
     private static let longestSpacing: UInt64 = 5_000_000_000
 
     private let rate: Rate?
-    /// The time at which the bucket will be full. The generic cell rate algorithm needs only this number instead of a
-    /// count and its time.
+    /// The time at which the bucket will be full. This is the only state of the generic cell rate algorithm.
     private var fullAt: UInt64 = 0
     /// The end of the pause that the server requested. May be in the past.
     public private(set) var pausedUntil: UInt64 = 0
     /// The time at which the latest pause was requested.
     private var pausedAt: UInt64 = 0
     private var window: Window?
-    /// The number of requests that were sent and that no reported count includes yet.
+    /// The number of sent requests that no reported count includes yet.
     private var inFlight = 0
 
     /// - Parameter rate: the configured rate. Nil if only the limits that responses report apply.
@@ -101,7 +101,7 @@ public struct RateLimiter: Sendable {
     /// Counts a request if it may be sent now.
     ///
     /// - Parameter ignoresPause: true if the request may be sent during a pause that the server requested.
-    /// - Returns: zero if the request was counted. Otherwise the time to wait before the next call of this function.
+    /// - Returns: zero if the request was counted, otherwise the time to wait before the next call of this function.
     public mutating func take(now: UInt64, ignoresPause: Bool = false) -> Duration {
         restart(now)
         let moment = ignoresPause ? admitsIgnoringPause : admits
@@ -130,7 +130,7 @@ public struct RateLimiter: Sendable {
     }
 
     /// Starts a new window when the current window has ended. The new window is assumed to have the same length and
-    /// quota. Without it, all waiting requests would be sent at once, before the server reports the new window.
+    /// quota. Otherwise, all waiting requests would be sent at once, before the server reports the new window.
     private mutating func restart(_ now: UInt64) {
         guard let over = window, over.end <= now else { return }
         window = nil
@@ -141,15 +141,16 @@ public struct RateLimiter: Sendable {
             end: now.later(by: over.length), length: over.length, isAssumed: true)
     }
 
-    /// The time at which the next request may be sent. May be in the past. Responses to requests in flight may change
-    /// it to an earlier time.
+    /// The time at which the next request may be sent. May be in the past. Responses to requests in flight may make the
+    /// time earlier.
     public var admits: UInt64 { max(pausedUntil, windowAdmits(inFlight), bucketAdmits) }
 
     /// Like ``admits``, without the pause that the server requested.
     var admitsIgnoringPause: UInt64 { max(windowAdmits(inFlight), bucketAdmits) }
 
-    /// Reports that a request that began at `start` has succeeded. Ends the pause if the request began after the pause
-    /// was requested, because the server accepts requests again.
+    /// Reports that a request has succeeded. Ends the pause if the request began after the pause was requested.
+    ///
+    /// - Parameter start: the time at which the request began.
     mutating func succeeded(since start: UInt64, now: UInt64) {
         if pausedUntil > now, start > pausedAt { pausedUntil = 0 }
     }
@@ -160,8 +161,8 @@ public struct RateLimiter: Sendable {
     /// The limit that determines ``admits``.
     public var cause: Cause {
         let windowAdmits = windowAdmits(inFlight)
-        if bucketAdmits > max(pausedUntil, windowAdmits) { return .ownRate }
-        return pausedUntil >= windowAdmits ? .serverPause : .serverCount
+        if bucketAdmits > max(pausedUntil, windowAdmits) { return .configuredRate }
+        return pausedUntil >= windowAdmits ? .serverPause : .serverQuota
     }
 
     /// Estimates the time at which a queued request can be sent. Assumes that no other waiter is cancelled and that the
@@ -179,7 +180,7 @@ public struct RateLimiter: Sendable {
         return max(start, full > slack ? full - slack : 0)
     }
 
-    /// Returns true if the limiter behaves like a new limiter.
+    /// Returns true if no limit is in effect.
     public func isIdle(now: UInt64) -> Bool {
         fullAt <= now && pausedUntil <= now && (window.map { $0.end <= now } ?? true)
     }
@@ -189,10 +190,10 @@ public struct RateLimiter: Sendable {
     /// - Parameters:
     ///   - sent: the time at which the request was sent. Nil if unknown.
     ///   - adaptsToServer: true if rate limit fields are respected in addition to Retry-After.
-    ///   - respectsRetryAfter: true if a Retry-After may pause the origin. See ``PauseScope``.
+    ///   - respectsRetryAfter: true if Retry-After may pause the origin. See ``PauseScope``.
     ///   - wallClock: seconds since 1970. Used if the response has no Date field.
-    ///   - longestPause: the longest Retry-After that pauses the origin. A longer one applies only to the resource.
-    /// - Returns: true if the response reports a remaining count.
+    ///   - longestPause: the longest Retry-After that pauses the origin. A longer wait applies only to the resource.
+    /// - Returns: true if the response reports a remaining count and `adaptsToServer` is true.
     @discardableResult
     public mutating func received(
         status: Int, _ headers: Headers, sent: UInt64? = nil, adaptsToServer: Bool = true,
@@ -221,8 +222,8 @@ public struct RateLimiter: Sendable {
                 quota: fields.quota, end: end, length: fields.reset)
             return true
         }
-        // The same window. Responses may arrive out of order. The end is kept, so that the window ends even if the
-        // server's window slides.
+        // The response reports the same window. Responses may arrive out of order. The end is kept, so that the window
+        // ends even if the server's window slides.
         same.remaining = min(same.remaining, fields.remaining)
         if fields.remaining < same.least.remaining { same.least = (fields.remaining, now) }
         same.most = max(same.most, fields.remaining)

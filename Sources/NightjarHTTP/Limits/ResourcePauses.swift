@@ -43,8 +43,7 @@ public struct ResourcePauses: Sendable {
         let name: String
     }
 
-    /// The maximum number of pauses. If a server requests more, it probably fails as a whole, so the pause that ends
-    /// first is dropped.
+    /// The maximum number of pauses. If there are more, the pause that ends first is dropped.
     static let maximumCount = 1024
 
     private var pauses: [Resource: Pause] = [:]
@@ -54,7 +53,7 @@ public struct ResourcePauses: Sendable {
     /// True if no pauses are stored. Expired pauses may still be stored.
     public var isEmpty: Bool { pauses.isEmpty }
 
-    /// Records the pause that a response for `url` requested. Keeps an earlier pause that ends later.
+    /// Records the pause that a response for `url` requested. Does not shorten an existing pause.
     public mutating func pause(_ url: RequestURL, for wait: Duration, now: UInt64) {
         let end = now.later(by: wait)
         guard end > now else { return }

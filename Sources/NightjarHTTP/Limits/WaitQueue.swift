@@ -41,8 +41,8 @@ struct WaitQueue: Sendable {
         return true
     }
 
-    /// Removes the waiters for which `leaves` returns true. `leaves` is called in queue order. `place` is the number of
-    /// waiters before this waiter that stay in the queue.
+    /// Removes the waiters for which `leaves` returns true. Calls `leaves` in queue order. `place` is the number of
+    /// waiters that stay in the queue before the waiter.
     ///
     /// - Returns: the removed waiters.
     mutating func removeAll(where leaves: (_ place: Int, Waiter) -> Bool) -> [Waiter] {
@@ -63,7 +63,7 @@ struct WaitQueue: Sendable {
     private func isWaiting(_ waiter: Waiter) -> Bool { tickets[waiter.id] == waiter.ticket }
 
     private mutating func compact() {
-        // Keeps the queue within about twice the number of waiters, at amortized constant cost.
+        // Limit the queue to about twice the number of waiters, at amortized constant cost.
         if queue.count > 2 * tickets.count + 16 {
             queue = Deque(queue.filter(isWaiting))
         }

@@ -23,8 +23,8 @@ public struct Challenge: Sendable, Equatable {
 
     /// Parses the challenges of all fields, in order.
     ///
-    /// Commas separate both challenges and parameters, so a field can only be parsed from its beginning. If part of a
-    /// field is invalid, the challenges before it are kept and the rest of the field is ignored.
+    /// If part of a field is invalid, the challenges before it are kept and the rest of the field is ignored. Parsing
+    /// cannot continue there, because commas separate both challenges and parameters.
     public static func parse(_ fields: some Sequence<String>) -> [Challenge] {
         var challenges: [Challenge] = []
         for field in fields {
@@ -99,7 +99,7 @@ private struct ChallengeReader {
         return at == start ? nil : String(decoding: bytes[start..<at].map(ASCII.lowercase), as: UTF8.self)
     }
 
-    /// Reads a parameter. Returns nil and does not change the position if there is none.
+    /// Reads a parameter. If there is none, returns nil and keeps the position.
     private mutating func parameter() -> Challenge.Parameter? {
         let start = at
         if let name = token() {
@@ -116,8 +116,8 @@ private struct ChallengeReader {
         return nil
     }
 
-    /// Reads a token, or an unquoted value that should have been quoted, such as a URL. Returns nil if the value is
-    /// empty or consists of `=` only, because `abc==` is a token68.
+    /// Reads a value without quotes. Accepts values that should be quoted, such as URLs. Returns nil if the value is
+    /// empty or contains only `=`, because `abc==` is a token68.
     private mutating func plainValue() -> String? {
         let start = at
         while let byte = peek, byte > 0x20, byte != 0x7F, byte != UInt8(ascii: ","), byte != UInt8(ascii: "\"") {

@@ -1,4 +1,4 @@
-/// Describes the connection that carried a call. Each connection has one instance, which stays valid after the call.
+/// The connection that carried an exchange. Each connection has one instance.
 public final class ConnectionRecord: Sendable, Equatable {
     /// The connection's number, unique in the process.
     public let number: Int
@@ -9,7 +9,7 @@ public final class ConnectionRecord: Sendable, Equatable {
     public let dns: Duration?
     /// The time to open the connection, without DNS lookup and TLS.
     public let connect: Duration?
-    /// The duration of the TLS handshake.
+    /// The duration of the TLS handshake. Nil without TLS.
     public let tls: Duration?
 
     public init(

@@ -48,7 +48,7 @@ enum CookieDate {
         }
     }
 
-    /// Returns true for tab and printable ASCII except digits, letters and the colon.
+    /// Returns true for tab, space and ASCII punctuation except the colon.
     private static func isDelimiter(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x09, 0x20...0x2F, 0x3B...0x40, 0x5B...0x60, 0x7B...0x7E: true
@@ -101,9 +101,10 @@ enum CookieDate {
         }
     }
 
-    /// Returns the days from 1970-01-01 to a Gregorian date with a year from 1601 to 9999. The calculation uses years
-    /// that begin in March, so that the leap day is the last day of its year. The other months have 153 days in each
-    /// five months.
+    /// Returns the days from 1970-01-01 to a Gregorian date with a year from 1601 to 9999.
+    ///
+    /// The calculation uses years that begin in March, because a leap day is then the last day of its year. From March,
+    /// each five months have 153 days.
     private static func daysFromCivil(_ year: Int, _ month: Int, _ day: Int) -> Int64 {
         let marchYear = month > 2 ? year : year - 1
         let monthsSinceMarch = (month + 9) % 12

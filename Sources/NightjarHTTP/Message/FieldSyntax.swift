@@ -19,8 +19,7 @@ public enum FieldSyntax {
         bytes.allSatisfy(isValueByte)
     }
 
-    /// Returns the end of the run of token bytes that begins at `start`. Checks eight bytes at a time, because names
-    /// consist mostly of letters and hyphens.
+    /// Returns the end of the run of token bytes that begins at `start`. Checks eight bytes at a time.
     @inline(__always)
     static func endOfToken(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         var at = start
@@ -45,8 +44,7 @@ public enum FieldSyntax {
         return fromA & ~beyondZ & ~word & highBits
     }
 
-    /// Returns the end of the run of value bytes that begins at `start`. Checks eight bytes at a time, because values
-    /// are long and nearly all of their bytes are legal.
+    /// Returns the end of the run of value bytes that begins at `start`. Checks eight bytes at a time.
     @inline(__always)
     static func endOfValue(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         var at = start

@@ -2,7 +2,7 @@ import NIOCore
 
 /// A form in the format `application/x-www-form-urlencoded`. WHATWG URL section 5.2.
 ///
-/// Line breaks are encoded as they are, as in URLSearchParams. Only HTML forms convert line breaks to CRLF.
+/// Line breaks are not converted to CRLF. Browsers convert line breaks only in HTML forms, not in URLSearchParams.
 public enum FormEncoding {
     public static let contentType = "application/x-www-form-urlencoded"
 
@@ -11,7 +11,7 @@ public enum FormEncoding {
 
     /// Encodes the pairs in order. Names may repeat.
     public static func encode(_ pairs: [(name: String, value: String)]) -> ByteBuffer {
-        // The size without encoded bytes. The buffer grows if bytes must be encoded.
+        // The minimum size. The buffer grows if bytes must be encoded.
         let size = pairs.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 }
         var buffer = ByteBufferAllocator().buffer(capacity: size)
         for (position, pair) in pairs.enumerated() {

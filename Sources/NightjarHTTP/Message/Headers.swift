@@ -1,9 +1,9 @@
 import Glibc
 
-/// Header or trailer fields in their original order: one buffer of bytes, and the ranges of names and values in it.
+/// Header or trailer fields in their original order. Names are compared ignoring case. RFC 9110 section 5.1.
 ///
-/// Each name and value is followed by a NUL, so a C caller can borrow the text without a copy. A `String` is created
-/// only when a Swift caller reads a name or value. Names are compared ignoring case (RFC 9110 section 5.1).
+/// One buffer stores all names and values. A NUL follows each name and value, so a C caller can borrow the text without
+/// a copy. A `String` is created only when a Swift caller reads a name or value.
 public struct Headers: Sendable {
     struct Field: Sendable, Equatable {
         var name: Int32
@@ -61,8 +61,8 @@ public struct Headers: Sendable {
                 value: Int32(truncatingIfNeeded: value), valueLength: Int32(truncatingIfNeeded: valueLength)))
     }
 
-    /// Copies whole field lines at once. NULs replace the colon and the line ending, so the ranges recorded for the
-    /// fields from index `first` remain valid.
+    /// Copies the field lines whose ranges were recorded by ``appendRange(name:nameLength:value:valueLength:)``, from
+    /// the field at index `first`. Writes a NUL after each name and value.
     mutating func adopt(lines: UnsafeRawBufferPointer, from first: Int) {
         bytes.append(contentsOf: lines)
         bytes.withUnsafeMutableBytes { all in
@@ -73,7 +73,8 @@ public struct Headers: Sendable {
         }
     }
 
-    /// Appends a space and `more` to the value of the last field. The value must be the last text in ``bytes``.
+    /// Appends `more` to the value of the last field, after a space if the value is not empty. The value must be at the
+    /// end of ``bytes``.
     ///
     /// - Parameter more: bytes with the syntax of a field value, without leading or trailing blanks. If empty, nothing
     ///   changes.
@@ -86,7 +87,7 @@ public struct Headers: Sendable {
         bytes.append(0)
     }
 
-    /// Parses field lines that this library has written, so their syntax is valid.
+    /// Parses field lines that this library has written. Does not validate them.
     init(written lines: UnsafeRawBufferPointer) {
         self.init(reservingFields: 12, bytes: lines.count)
         func isBlank(_ index: Int) -> Bool { lines[index] == UInt8(ascii: " ") || lines[index] == UInt8(ascii: "\t") }
@@ -153,8 +154,7 @@ public struct Headers: Sendable {
         self = kept
     }
 
-    /// The maximum size of all fields in bytes that ``add(_:_:)`` allows. Keeps offsets within 32 bits. Servers accept
-    /// less than a thousandth of this size.
+    /// The maximum size of all fields in bytes that ``add(_:_:)`` allows. Keeps offsets within 32 bits.
     static let maximumBytes = 16 << 20
 
     private func check(name: String, value: String) throws(NightjarError) {
@@ -236,8 +236,8 @@ public struct Headers: Sendable {
         bytes.withUnsafeBytes { body(nameBytes(index, in: $0), valueBytes(index, in: $0)) }
     }
 
-    /// Calls `body` for each field whose name length is in `lengths`: bit n stands for length n. Fields whose names are
-    /// 32 bytes or longer are skipped.
+    /// Calls `body` for each field whose name length is in `lengths`. Bit n of `lengths` stands for n bytes. Names of
+    /// 32 bytes or more are skipped.
     @inline(__always)
     func forEachField(
         ofLengths lengths: UInt32,

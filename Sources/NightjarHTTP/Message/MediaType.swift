@@ -1,7 +1,7 @@
 /// The value of a Content-Type field: `text/html; charset=utf-8`. RFC 9110 section 8.3.1.
 ///
-/// Parsed by the WHATWG MIME Sniffing standard (section 4.4): an invalid parameter is ignored, and the other parameters
-/// are kept. Unlike browsers, the parser also accepts spaces around the equals sign.
+/// Parsed as in the WHATWG MIME Sniffing standard (section 4.4): an invalid parameter is ignored, and the other
+/// parameters are kept. Unlike browsers, the parser also accepts spaces around the equals sign.
 public struct MediaType: Sendable, Equatable, CustomStringConvertible {
     public struct Parameter: Sendable, Equatable {
         /// The name in lower case.
@@ -9,8 +9,9 @@ public struct MediaType: Sendable, Equatable, CustomStringConvertible {
         public let value: String
     }
 
-    /// The type in lower case: `text`. ``subtype`` is in lower case too.
+    /// The type in lower case: `text`.
     public let type: String
+    /// The subtype in lower case: `html`.
     public let subtype: String
     /// The parameters in their original order. If a name repeats, only the first parameter is kept.
     public let parameters: [Parameter]
@@ -58,8 +59,8 @@ public struct MediaType: Sendable, Equatable, CustomStringConvertible {
 
     // MARK: Reading
 
-    /// Parses the parameters, each of which begins with a semicolon. Parameters beyond `maximumParameters` are ignored,
-    /// so that detecting duplicate names stays cheap.
+    /// Parses parameters that begin with semicolons. Parameters after the first ``maximumParameters`` are ignored,
+    /// because finding duplicate names takes quadratic time.
     private static func parameters(_ text: ArraySlice<UInt8>) -> [Parameter] {
         var parameters: [Parameter] = []
         var rest = text

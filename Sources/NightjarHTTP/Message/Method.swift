@@ -2,8 +2,7 @@
 public struct Method: Hashable, Sendable, CustomStringConvertible {
     public let name: String
 
-    /// The maximum length in bytes. The longest registered method has 17 (UPDATEREDIRECTREF), and servers rarely accept
-    /// much more.
+    /// The maximum length in bytes. The longest registered method, UPDATEREDIRECTREF, has 17 bytes.
     private static let maximumLength = 64
 
     /// Creates a method. Returns nil if `name` is not a token (RFC 9110 section 5.6.2) of at most 64 bytes.
@@ -30,8 +29,7 @@ public struct Method: Hashable, Sendable, CustomStringConvertible {
         self == .get || self == .head || self == .options || self == .trace
     }
 
-    /// True if sending a request several times has the same effect as sending it once, so the request may be retried.
-    /// RFC 9110 section 9.2.2.
+    /// True if repeating a request has no further effect. Such a request may be retried. RFC 9110 section 9.2.2.
     public var isIdempotent: Bool {
         isSafe || self == .put || self == .delete
     }

@@ -5,9 +5,9 @@ public enum ResponseSource: Int32, Sendable {
     case coalesced = 1
     /// A fresh cache entry.
     case cache = 2
-    /// A stale cache entry that the server confirmed with 304.
+    /// A cache entry that the server confirmed with 304.
     case revalidated = 3
-    /// A stale cache entry, which the cache policy, the request or the stored response allows.
+    /// A stale cache entry that the cache policy, the request or the stored response allows.
     case stale = 4
 
     public var name: String {

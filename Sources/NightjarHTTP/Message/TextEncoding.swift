@@ -2,7 +2,7 @@
 /// responses use.
 ///
 /// As in browsers, the labels iso-8859-1 and us-ascii select windows-1252, because most text with these labels is
-/// windows-1252. The bytes 0x80 to 0x9F are control characters in iso-8859-1, and mostly printable in windows-1252.
+/// windows-1252.
 public enum TextEncoding: Sendable, Equatable {
     case utf8
     case windows1252
@@ -82,16 +82,14 @@ public enum TextEncoding: Sendable, Equatable {
 
     // MARK: Decoding
 
-    /// The characters of windows-1252 from 0x80 to 0x9F. As in the standard's index, the five unassigned bytes map to
-    /// control characters.
+    /// The characters of windows-1252 from 0x80 to 0x9F. The five unassigned bytes map to control characters.
     private static let highCharacters: [UInt16] = [
         0x20AC, 0x0081, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008D,
         0x017D, 0x008F, 0x0090, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A,
         0x0153, 0x009D, 0x017E, 0x0178,
     ]
 
-    /// Decodes windows-1252. Writes the UTF-8 bytes directly, which is twelve times as fast as appending each character
-    /// to a String.
+    /// Decodes windows-1252. Writing UTF-8 bytes is twelve times as fast as appending characters to a String.
     private static func decodeWindows1252(_ bytes: UnsafeRawBufferPointer) -> String {
         highCharacters.withUnsafeBufferPointer { table in
             // Each character of windows-1252 has at most three bytes of UTF-8.
@@ -122,7 +120,7 @@ public enum TextEncoding: Sendable, Equatable {
     private static func decodeUTF16(_ bytes: UnsafeRawBufferPointer, _ order: (UInt16) -> UInt16) -> String {
         let units = (0..<bytes.count / 2).map { order(bytes.loadUnaligned(fromByteOffset: 2 * $0, as: UInt16.self)) }
         let text = String(decoding: units, as: UTF16.self)
-        // A trailing lead surrogate followed by half a code unit is one error, not two. Section 14.4.1.
+        // A trailing lead surrogate followed by half a code unit is one error, not two.
         let isWaiting = units.last.map(UTF16.isLeadSurrogate) ?? false
         return bytes.count % 2 == 0 || isWaiting ? text : text + "\u{FFFD}"
     }

@@ -1,4 +1,4 @@
-// Descriptions of values that contain credentials, for print, dump and debuggers. Credentials are masked as in logs.
+// Descriptions for print, dump and debuggers. Credentials are masked as in logs.
 
 extension Headers: CustomStringConvertible, CustomReflectable {
     /// The fields with masked credentials: `[Accept: */*, Authorization: Bearer ***]`.
@@ -15,7 +15,8 @@ extension RequestURL: CustomReflectable {
 }
 
 extension Request: CustomStringConvertible, CustomReflectable {
-    /// The method, path and fields: `POST /login [Accept: */*]`. Contains neither the query items nor the body.
+    /// The method, target and fields with masked credentials: `POST /login [Accept: */*]`. Contains neither ``query``
+    /// nor the body.
     public var description: String { "\(method) \(Masking.url(target)) \(headers)" }
 
     public var customMirror: Mirror { Mirror(self, children: ["request": description]) }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// A call as an entry of an HTTP archive. HAR 1.2.
+/// A call, for an entry of an HTTP archive. HAR 1.2.
 public struct HAREntry: Sendable {
     /// The durations of the phases. Nil if a phase did not occur or is unknown.
     public struct Timings: Sendable, Equatable {
@@ -18,7 +18,7 @@ public struct HAREntry: Sendable {
         public init() {}
     }
 
-    /// Seconds since 1970.
+    /// The start of the call in seconds since 1970.
     public var started: Double
     public var request: RequestRecord
     /// Nil if there was no response. ``failure`` contains the reason.
@@ -53,8 +53,8 @@ public struct HAREntry: Sendable {
     }
 }
 
-/// Writes an HTTP archive (HAR 1.2) incrementally, so that a long-running program need not keep the archive in memory.
-/// The developer tools of browsers open HAR files.
+/// Writes an HTTP archive (HAR 1.2) incrementally, without keeping the archive in memory. The developer tools of
+/// browsers open HAR files.
 ///
 ///     begin ──▶ entry, entry, ... ──▶ end
 public struct HARWriter: Sendable {
@@ -64,9 +64,10 @@ public struct HARWriter: Sendable {
     private var hasEntries = false
 
     /// - Parameters:
-    ///   - showsSecrets: if false, credentials are masked in fields, URLs and form or JSON bodies.
+    ///   - showsSecrets: if false, credentials in fields, URLs and bodies are masked.
     ///   - sensitive: additional names of fields and query items that carry credentials.
-    ///   - maximumBody: the maximum number of bytes written per body. A longer body is truncated with a comment.
+    ///   - maximumBody: the maximum number of bytes written per body. A longer body is truncated and marked by a
+    ///     comment.
     public init(showsSecrets: Bool = false, sensitive: [String] = [], maximumBody: Int = 1 << 20) {
         self.showsSecrets = showsSecrets
         self.sensitive = sensitive
@@ -106,7 +107,7 @@ public struct HARWriter: Sendable {
     private static func write(_ members: [JSONValue.Member], into text: inout ByteBuffer) {
         // Cannot fail: only infinite numbers and NaN cannot be encoded, and all numbers of an entry are finite.
         guard let encoded = try? JSONValue.object(members).encoded() else {
-            assertionFailure("an entry that cannot be encoded as JSON")
+            assertionFailure("the entry cannot be encoded as JSON")
             text.writeStaticString("{}")
             return
         }
@@ -126,7 +127,7 @@ public struct HARWriter: Sendable {
             .init("cookies", .array(cookies.map(cookie))),
             .init("headers", .array(headers(request.headers, request))),
             .init("queryString", .array(query(url))),
-            // -1 means unknown. The archived fields may be shorter than the sent fields.
+            // -1 means unknown. The archived fields may differ in size from the sent fields.
             .init("headersSize", .integer(-1)),
         ]
         switch request.body {

@@ -1,13 +1,14 @@
 import DequeModule
 
-/// Distributes the connections of one origin among calls. Each connection carries one exchange at a time.
+/// Assigns the connections of one origin to calls. Each connection carries one exchange at a time.
 ///
 ///     acquire ──▶ use       an idle connection, most recently used first, so that surplus connections age and expire
 ///             ──▶ connect   no connection is idle and the limit allows one more; the caller also waits, and gets the
 ///                           first connection that is available: the new one or a released one
 ///             ──▶ wait      the limit is reached; first come, first served
 ///
-/// The pool does no I/O and reads no clock. It receives events and returns actions. `Moment` is the time type of any clock.
+/// The pool does no I/O and reads no clock. It receives events and returns actions. `Moment` is the time type of a
+/// clock.
 public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comparable> {
     /// A position in the wait queue.
     public struct Ticket: Hashable, Sendable {
@@ -66,8 +67,8 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
     @usableFromInline var connecting = 0
     @usableFromInline var waiting = 0
     @usableFromInline var idle = Deque<Idle>()
-    @usableFromInline var line = Deque<Waiter?>()
-    /// The ticket number of the first position in `line`.
+    @usableFromInline var queue = Deque<Waiter?>()
+    /// The ticket number of the first position in `queue`.
     @usableFromInline var firstNumber = 0
 
     @inlinable
@@ -80,7 +81,7 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
 
     /// Requests a connection for `waiter`.
     ///
-    /// - Parameter fresh: true if no idle connection may be used, because another idle connection was found closed.
+    /// - Parameter fresh: true to use no idle connection, for example because another idle connection was found closed.
     @inlinable
     public mutating func acquire(_ waiter: Waiter, fresh: Bool = false) -> Acquired {
         if !fresh, let idle = idle.popLast() { return .use(idle.connection) }
@@ -91,8 +92,10 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
         return .connect(ticket)
     }
 
-    /// Removes the oldest idle connection if the limit is reached, so that a new connection can be opened. The caller
-    /// must close the removed connection. Returns nil if the limit is not reached or no connection is idle.
+    /// Removes the oldest idle connection if the limit is reached, so that a new connection can be opened.
+    ///
+    /// - Returns: the removed connection, which the caller must close, and the attempt to start. Nil if the limit is
+    ///   not reached or no connection is idle.
     @inlinable
     public mutating func replaceOldestIdle() -> (Connection, Attempt?)? {
         guard open >= limit, let oldest = idle.popFirst() else { return nil }
@@ -110,7 +113,7 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
 
     /// Reports that the attempt for `ticket` failed.
     ///
-    /// - Returns: the waiter of the ticket, if still waiting, and an attempt to start for another waiter.
+    /// - Returns: the waiter of the ticket if it is still waiting, and an attempt to start for another waiter.
     @inlinable
     public mutating func connectFailed(for ticket: Ticket) -> (failed: Waiter?, next: Attempt?) {
         assert(connecting > 0)
@@ -120,7 +123,7 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
         return (failed, nextAttempt())
     }
 
-    /// Reports that a call has finished with its connection, which can be reused.
+    /// Reports that a call has released a connection that can be reused.
     @inlinable
     public mutating func released() -> Placed { place() }
 
@@ -174,16 +177,16 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
 
     @inlinable
     mutating func enqueue(_ waiter: Waiter) -> Ticket {
-        line.append(waiter)
+        queue.append(waiter)
         waiting += 1
-        return Ticket(number: firstNumber + line.count - 1)
+        return Ticket(number: firstNumber + queue.count - 1)
     }
 
     @inlinable
     mutating func take(_ ticket: Ticket) -> Waiter? {
         let index = ticket.number - firstNumber
-        guard line.indices.contains(index), let waiter = line[index] else { return nil }
-        line[index] = nil
+        guard queue.indices.contains(index), let waiter = queue[index] else { return nil }
+        queue[index] = nil
         waiting -= 1
         dropEmptyPlaces()
         return waiter
@@ -191,15 +194,15 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
 
     @inlinable
     mutating func dropEmptyPlaces() {
-        while let first = line.first, first == nil {
-            line.removeFirst()
+        while let first = queue.first, first == nil {
+            queue.removeFirst()
             firstNumber += 1
         }
     }
 
     @inlinable
     mutating func place() -> Placed {
-        guard let first = line.popFirst(), let waiter = first else { return .park }
+        guard let first = queue.popFirst(), let waiter = first else { return .park }
         firstNumber += 1
         waiting -= 1
         dropEmptyPlaces()
@@ -207,12 +210,12 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
     }
 
     /// Returns an attempt to start if there are more waiters than attempts and the limit allows one more connection.
-    /// Each attempt belongs to a different waiter if possible, so that each failure is reported to a different waiter.
+    /// Each attempt belongs to a different waiter if possible, because a failed attempt is reported to its waiter.
     @inlinable
     mutating func nextAttempt() -> Attempt? {
         guard waiting > connecting, open < limit else { return nil }
         var before = connecting
-        for (index, place) in line.enumerated() {
+        for (index, place) in queue.enumerated() {
             guard let waiter = place else { continue }
             guard before == 0 else {
                 before -= 1

@@ -1,11 +1,11 @@
-/// Decides whether a request whose connection closed may be sent again on another connection without consulting the
-/// retry policy.
+/// Decides whether a request whose connection closed is sent again on another connection without the retry policy.
 ///
 /// A server may close an idle connection at any time, even while a request is in transit. The client then cannot
-/// determine whether the server received the request (RFC 9112 section 9.3.1). The request is therefore sent again only
-/// if the connection was reused, no byte of a response arrived and the request is idempotent.
+/// determine whether the server received the request (RFC 9112 section 9.3.1). A request that was partly sent is
+/// therefore replaced only if the connection was reused, the method is idempotent and the body can be sent again. A
+/// request is replaced at most once, and never after the response has started.
 public struct Replacement: Sendable {
-    /// True if the connection had carried another exchange before.
+    /// True if the connection had carried an earlier exchange.
     public var connectionWasReused: Bool
     /// True if at least one byte of the request was written to the connection.
     public var requestWasStarted: Bool

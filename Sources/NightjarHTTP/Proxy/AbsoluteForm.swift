@@ -4,7 +4,7 @@ extension PreparedRequest {
     /// Returns ``wireHead`` in absolute form with the proxy's credentials, for an HTTP proxy without a tunnel. RFC 9112
     /// section 3.2.2.
     ///
-    /// Only for http origins. A proxy must not be able to read requests to https origins.
+    /// Used only for http origins, because a proxy must not be able to read requests to https origins.
     public func wireHead(through proxy: ProxyAddress) -> ByteBuffer {
         let origin = url.origin.description
         let methodEnd = method.name.utf8.count + 1

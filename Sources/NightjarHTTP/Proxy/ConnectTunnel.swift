@@ -84,13 +84,13 @@ public struct ConnectTunnel: Sendable {
             do throws(NightjarError) {
                 event = try decoder.next(&buffer)
             } catch {
-                throw fail(error.kind, "the proxy \(proxy) sent an invalid HTTP response: \(error.message)")
+                throw fail(error.kind, "reading the response of the proxy \(proxy) failed: \(error.message)")
             }
             switch event {
             case nil: return false
             case .informational: continue
             case .head(let head) where (200..<300).contains(head.status):
-                // In HTTP the client sends first, so bytes that arrive before the request belong to no response.
+                // In HTTP, the client sends first. Bytes that arrive before the request belong to no response.
                 guard target.isTLS || buffer.readableBytes == 0 else {
                     throw fail(
                         .protocol,
@@ -122,7 +122,7 @@ public struct ConnectTunnel: Sendable {
                 .connect, "the proxy \(proxy) did not open a tunnel to \(target.authority): it responded \(status)",
                 code: Int32(head.status))
         }
-        let error = proxy.loginRequired(by: head.headers)
+        let error = proxy.authenticationRequired(by: head.headers)
         return fail(error.kind, error.message, code: error.code)
     }
 

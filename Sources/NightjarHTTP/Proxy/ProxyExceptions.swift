@@ -11,7 +11,7 @@ public struct ProxyExceptions: Sendable, Equatable {
     private enum Entry: Sendable, Equatable {
         /// A name in lower case, without leading and trailing dots.
         case domain(String)
-        /// The 4 or 16 bytes of an address, of which the first `bits` bits are compared.
+        /// The 4 or 16 bytes of an address. The first `bits` bits are compared.
         case network([UInt8], bits: Int)
     }
 

@@ -1,10 +1,10 @@
-/// The way to an origin: direct or through a proxy.
+/// The route to an origin: direct or through a proxy.
 public enum ProxyRoute: Hashable, Sendable {
     case direct
     case proxy(ProxyAddress)
 }
 
-/// Selects the proxy for each origin. Each client creates its rules once.
+/// Selects the proxy for each origin.
 public struct ProxyRules: Sendable {
     private typealias Choice = Result<ProxyRoute, NightjarError>
 
@@ -58,8 +58,7 @@ public struct ProxyRules: Sendable {
 
     /// Returns the route to an origin.
     ///
-    /// - Throws: `invalid_url` if the proxy for `origin` is invalid. The origin is never accessed without its
-    ///   configured proxy.
+    /// - Throws: `invalid_url` if the proxy for `origin` is invalid. There is no fallback to a direct route.
     public func route(to origin: Origin) throws(NightjarError) -> ProxyRoute {
         exceptions.contains(host: origin.host) ? .direct : try (origin.isTLS ? https : http).get()
     }

@@ -1,5 +1,4 @@
-/// The proxy configuration of a client. ``rules(environment:)`` converts it to the rules that are applied to each
-/// origin.
+/// The proxy configuration of a client.
 public struct ProxySettings: Hashable, Sendable {
     public enum Source: Hashable, Sendable {
         /// The environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, and their variants in

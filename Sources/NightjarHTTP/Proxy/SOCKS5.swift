@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Requests a connection to an origin from a SOCKS 5 proxy. RFC 1928. The user name and password are sent by RFC 1929.
+/// Requests a connection to an origin from a SOCKS 5 proxy. RFC 1928, with user name and password by RFC 1929.
 ///
 ///     idle ──start──▶ method ──no login──▶ reply ──granted──▶ open
 ///                       └──login──▶ login ──▲          any ──refused, invalid, end──▶ failed (permanent)
@@ -43,7 +43,8 @@ public struct SOCKS5: Sendable {
     /// Reports that the connection to the proxy is open.
     ///
     /// - Returns: the bytes to send.
-    /// - Throws: `invalid_url` if the user name, password or host is too long for the protocol.
+    /// - Throws: `invalid_url` if the user name, password or host is too long for the protocol, or if the user name is
+    ///   empty.
     public mutating func start() throws(NightjarError) -> ByteBuffer {
         guard case .idle = state else {
             assertionFailure("the handshake has already been started")
@@ -57,8 +58,8 @@ public struct SOCKS5: Sendable {
             guard 1...255 ~= lengths.0, lengths.1 <= 255 else {
                 throw fail(
                     .invalidURL,
-                    "the user name and password for the proxy \(proxy) must have 1 to 255 bytes each, the limits "
-                        + "of SOCKS 5")
+                    "the proxy \(proxy) cannot be used: SOCKS 5 requires a user name of 1 to 255 bytes and a password "
+                        + "of at most 255 bytes")
             }
         }
         state = .method
@@ -104,7 +105,7 @@ public struct SOCKS5: Sendable {
         case .open: return fail(.connectionLost, "the proxy \(proxy) closed the connection to \(target.authority)")
         case .login:
             return fail(
-                .connect, "the proxy \(proxy) rejected the user name and password: it closed the connection")
+                .connect, "the proxy \(proxy) closed the connection during the login; check the user name and password")
         case .idle, .method, .reply:
             return fail(
                 .connect, "the proxy \(proxy) closed the connection before it had connected to \(target.authority)")
@@ -186,7 +187,7 @@ public struct SOCKS5: Sendable {
         let view = partial.readableBytesView
         let (version, code) = (view[view.startIndex], view[view.startIndex + 1])
         guard version == SOCKS5.version else { throw malformedReply(Array(view)) }
-        // If the code is not 0, the rest of the reply has no meaning, and some proxies omit it.
+        // After a code other than 0, the rest of the reply has no meaning. Some proxies omit it.
         guard code == 0 else { throw refusal(code) }
 
         // The version, the code, a reserved byte, the type of the address and the first byte of the address.
@@ -202,7 +203,7 @@ public struct SOCKS5: Sendable {
         // The reply contains the address from which the proxy connects. The address and the 2-byte port are skipped.
         guard readExactly(4 + addressLength + 2, from: &buffer) else { return .wait }
         partial = ByteBuffer()
-        // In HTTP the client sends first, so bytes that arrive before the request belong to no response.
+        // In HTTP, the client sends first. Bytes that arrive before the request belong to no response.
         guard target.isTLS || buffer.readableBytes == 0 else {
             throw fail(
                 .protocol, "bytes arrived from \(target.authority) through the proxy before the request was sent")
@@ -225,7 +226,7 @@ public struct SOCKS5: Sendable {
             case 5: "the host refused the connection"
             case 6: "the route is too long or the host did not respond in time (TTL expired)"
             case 7: "it does not make outgoing connections (command not supported)"
-            case 8: "it does not support this type of address (IPv6 or a name)"
+            case 8: "it does not support this type of address (a name, IPv4 or IPv6)"
             default: "it returned the code \(code), which RFC 1928 does not define"
             }
         return fail(

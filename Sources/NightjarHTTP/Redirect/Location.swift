@@ -11,11 +11,11 @@ package struct Location: Equatable {
     /// Resolves a reference.
     ///
     /// - Parameters:
-    ///   - field: the raw value. Some servers send UTF-8, Latin-1 or spaces. These bytes are percent-encoded.
+    ///   - field: the raw value. UTF-8, Latin-1 and spaces, which some servers send, are percent-encoded.
     ///   - base: the requested URL. A target with the same origin inherits the user info of `base`.
     ///   - fragment: the fragment of the requested URL.
     ///   - subject: the name of the reference in messages.
-    /// - Throws: `protocol`. The message quotes no part that may be a secret.
+    /// - Throws: `protocol` if the reference is invalid. The message quotes no part that may be a secret.
     package init(
         _ field: UnsafeRawBufferPointer, base: RequestURL, fragment: String? = nil, as subject: Subject = .redirect
     ) throws(NightjarError) {
@@ -36,7 +36,7 @@ package struct Location: Equatable {
         }
     }
 
-    /// The words of messages for a reference and for the failure to follow the reference.
+    /// The kind of a reference, with the text for messages.
     package struct Subject {
         let problem: String
         let name: String
@@ -77,14 +77,14 @@ extension Location.Subject {
         let (isTLS, afterScheme) = try scheme(reference, base: base)
         let rest = UnsafeRawBufferPointer(rebasing: reference[afterScheme...])
         guard rest.starts(with: "//".utf8) else {
-            return (base.origin, try target(rest, behind: base))
+            return (base.origin, try target(rest, base: base))
         }
         let authority = URLResolution.authority(rest, from: 2)
         let pathAndQuery = UnsafeRawBufferPointer(rebasing: rest[(2 + authority.count)...])
-        return (try origin(authority, isTLS: isTLS, base: base.origin), try target(pathAndQuery, behind: nil))
+        return (try origin(authority, isTLS: isTLS, base: base.origin), try target(pathAndQuery, base: nil))
     }
 
-    /// Returns true if the target is https, and the offset after the scheme and its colon. The offset is 0 if the
+    /// Returns the scheme of the target, and the offset after the scheme and its colon. The offset is 0 if the
     /// reference has no scheme.
     private func scheme(
         _ reference: UnsafeRawBufferPointer, base: RequestURL
@@ -111,7 +111,6 @@ extension Location.Subject {
     ) throws(NightjarError) -> Origin {
         // A server on a Unix domain socket refers to itself with the host of the request's Host field.
         if base.socket != nil, !isTLS, authority.elementsEqual(base.hostField.utf8) { return base }
-        // A server must not choose the credentials that the client sends.
         guard !authority.contains(UInt8(ascii: "@")) else {
             throw unfollowable("contains a user name or password, which a server must not choose for the client")
         }
@@ -127,7 +126,7 @@ extension Location.Subject {
     ///
     /// - Parameter base: the URL with which a relative path is merged (section 5.2.3). Nil if the reference has an
     ///   authority.
-    private func target(_ text: UnsafeRawBufferPointer, behind base: RequestURL?) throws(NightjarError) -> String {
+    private func target(_ text: UnsafeRawBufferPointer, base base: RequestURL?) throws(NightjarError) -> String {
         let slash = UInt8(ascii: "/")
         let path = text.prefix { $0 != UInt8(ascii: "?") }
         let query = text[path.endIndex...]

@@ -6,8 +6,8 @@ public struct RedirectSettings: Sendable, Equatable {
     public var maximum = 10
     /// True if a redirect from https to http is followed. If false, the call fails.
     public var allowsDowngrade = false
-    /// True if the client stores cookies. In this case, a redirect that sets a cookie and leads back to the same URL is
-    /// not a loop, because the repeated request carries the cookie.
+    /// True if the client stores cookies. A redirect that sets a cookie and leads back to the same URL is then not a
+    /// loop, because the repeated request carries the cookie.
     public var keepsCookies = false
     /// True if a redirect with Retry-After is followed only after the requested wait (RFC 9110 section 10.2.3).
     public var respectsRetryAfter = true
@@ -24,23 +24,22 @@ public struct VisitedURL: Sendable, Equatable {
     public let status: Int
 }
 
-/// Decides how the redirects of one call are handled. RFC 9110 section 15.4.
-///
-/// Receives each final response and records the URLs that the call has visited.
+/// Decides whether the redirects of one call are followed, and records the visited URLs. RFC 9110 section 15.4.
 public struct RedirectPolicy: Sendable {
     public enum Verdict: Sendable {
         /// The response is not a redirect, or redirects are not followed.
         case respond
         case follow(ProposedRedirect)
-        /// The redirect cannot be followed. The kind is `protocol` if the server or the settings prevent it,
-        /// `invalid_request` if the body cannot be sent again, or `rate_limited` if the requested wait is too long. The
-        /// message contains the chain of redirects.
+        /// The redirect cannot be followed. The message contains the chain of redirects.
+        ///
+        /// The kind is `invalid_request` if the body cannot be sent again, `rate_limited` if the requested wait is too
+        /// long, and `protocol` otherwise.
         case fail(NightjarError)
     }
 
     /// The redirects followed so far, first to last.
     public private(set) var history: [VisitedURL] = []
-    /// The fragment of the current URL, encoded. A redirect inherits it (RFC 9110 section 10.2.2).
+    /// The fragment of the current URL, encoded. A redirect inherits the fragment. RFC 9110 section 10.2.2.
     public private(set) var fragment: String?
     private let settings: RedirectSettings
     /// The index in ``history`` from which loops are detected.
@@ -55,7 +54,7 @@ public struct RedirectPolicy: Sendable {
     ///
     /// - Parameters:
     ///   - bodyIsReplayable: true if the body can be sent again, or if no part of the body was consumed.
-    ///   - wallClock: seconds since 1970. Used for a Retry-After date in a response without a Date field.
+    ///   - wallClock: seconds since 1970. Used if Retry-After is a date and the response has no Date field.
     public mutating func received(
         _ head: ResponseHead, to method: Method, at url: RequestURL, bodyIsReplayable: Bool,
         wallClock: @autoclosure () -> Double = 0
@@ -77,11 +76,12 @@ public struct RedirectPolicy: Sendable {
         } catch {
             return .fail(
                 NightjarError(
-                    error.kind, "\(error.message) (\(chain))", phase: .receive, retryAfter: error.retryAfter))
+                    error.kind, "\(error.message) (redirects: \(chain))", phase: .receive,
+                    retryAfter: error.retryAfter))
         }
     }
 
-    /// Reports that the caller declined the redirect and receives the response itself.
+    /// Reports that the caller declined the redirect and receives its response.
     public mutating func declined() {
         if !history.isEmpty { history.removeLast() }
     }
@@ -103,12 +103,11 @@ public struct RedirectPolicy: Sendable {
             try check(changed, progresses: false, bodyIsReplayable)
             return changed
         } catch {
-            throw NightjarError(error.kind, "\(error.message) (\(chain))", phase: .receive)
+            throw NightjarError(error.kind, "\(error.message) (redirects: \(chain))", phase: .receive)
         }
     }
 
-    /// Returns true for the statuses that are followed. Not included: 300 offers a choice to the caller, 304 is the
-    /// result of a conditional request, 305 and 306 are deprecated.
+    /// Returns true for the statuses that are followed. 300 is not followed, because it offers a choice to the caller.
     private static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
 
     /// Returns the method of the request that follows a redirect. As in browsers, 301 and 302 change POST to GET. RFC
@@ -134,8 +133,8 @@ public struct RedirectPolicy: Sendable {
 
     /// Checks that a redirect can be followed.
     ///
-    /// - Parameter progresses: true if the response set a cookie or had a Retry-After. A redirect back to the same URL
-    ///   is then not a loop, because the next request carries the cookie or is sent later.
+    /// - Parameter progresses: true if the response set a cookie that the client may store, or had a Retry-After. A
+    ///   redirect back to the same URL is then not a loop, because the next request has the cookie or is sent later.
     private mutating func check(
         _ proposed: ProposedRedirect, progresses: Bool, _ bodyIsReplayable: Bool
     ) throws(NightjarError) {
@@ -143,7 +142,8 @@ public struct RedirectPolicy: Sendable {
             throw .unfollowable("it is redirect number \(history.count), but the limit is \(settings.maximum)")
         }
         guard settings.allowsDowngrade || proposed.url.origin.isTLS || !proposed.from.origin.isTLS else {
-            throw .unfollowable("it leads from https to \(brief(proposed.url)); allow downgrades if this is intended")
+            throw .unfollowable(
+                "it leads from https to \(brief(proposed.url)); set allow_downgrade if this is intended")
         }
         guard proposed.wait <= settings.longestWait else {
             throw NightjarError(
@@ -170,7 +170,7 @@ public struct RedirectPolicy: Sendable {
 
     // MARK: Messages
 
-    /// The number of requests that a message names at the beginning and at the end of the chain.
+    /// The number of requests at the beginning and at the end of the chain that a message contains.
     private static let linksNamed = (first: 4, last: 6)
 
     /// The chain of requests and statuses: `GET http://a/ -> 302, GET http://b/ -> 302`.
@@ -196,20 +196,20 @@ public struct ProposedRedirect: Sendable {
     public var url: RequestURL
     /// The status of the redirect response.
     public let status: Int
-    /// The wait before the request that the server requested with Retry-After. Zero if there is none or it is ignored.
+    /// The wait that the server requested with Retry-After. Zero if there is none or Retry-After is ignored.
     public let wait: Duration
     /// The URL of the request that was redirected.
     public let from: RequestURL
     let originalMethod: Method
 
-    /// True if the method is unchanged, so the body is sent again.
+    /// True if the method is unchanged. The body is then sent again.
     public var keepsBody: Bool { method == originalMethod }
 
-    /// True if the target's origin (scheme, host or port) differs from that of ``from``, so credentials are not sent.
+    /// True if the origin of the target differs from the origin of ``from``. Credentials are then not sent.
     public var dropsCredentials: Bool { url.origin != from.origin }
 
-    /// Returns the fields of the previous request that are forwarded. Fields that an earlier redirect dropped are not
-    /// restored if a later redirect returns to the original origin, because another origin chose the target.
+    /// Returns the fields of the previous request that are forwarded. If a later redirect returns to the original
+    /// origin, dropped fields are not restored, because another origin chose the target.
     ///
     /// - Parameters:
     ///   - fields: the fields of the previous request.
@@ -235,8 +235,8 @@ public struct ProposedRedirect: Sendable {
         return kept
     }
 
-    /// Returns the Referer for another origin: the origin of the caller's Referer, because the path and query may
-    /// contain secrets. Returns nil if a Referer from https would be sent to http (RFC 9110 section 10.1.3).
+    /// Returns the Referer for another origin: only the origin of the caller's Referer, because the path and query may
+    /// contain secrets. Returns nil if a Referer from https would be sent to http. RFC 9110 section 10.1.3.
     private func refererOrigin(_ value: UnsafeRawBufferPointer, sensitive: [String]) -> String? {
         guard !sensitive.contains(where: { ASCII.equalIgnoringCase($0.utf8, "referer".utf8) }),
             let referer = try? RequestURL(String(decoding: value, as: UTF8.self)),

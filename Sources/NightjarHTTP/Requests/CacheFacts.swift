@@ -1,8 +1,8 @@
-/// Values that the cache derives from a request, computed once for all calls that send the same request.
+/// Values that the cache derives from a prepared request. They are computed once for all calls that share the request.
 public final class CacheFacts: Sendable {
     /// The cache key, partitioned by all credentials that the request carries.
     public let key: CacheKey
-    /// The partition by credentials other than Authorization, which may contain the token of a login. Nil if the
+    /// The partition by all credentials except Authorization, which may contain the token of a login. Nil if the
     /// request carries no other credentials.
     public let partitionBesideLogin: CachePartition?
     private let cacheRequest: CacheRequest

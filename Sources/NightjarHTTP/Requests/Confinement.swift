@@ -1,27 +1,24 @@
-/// Restricts the URLs and the client features that calls may use. Applies to clients with a path scope and to sandboxed
-/// scripts.
+/// The restrictions of calls by clients with a path scope and by sandboxed scripts.
 ///
 /// Immutable. A class, because requests share an instance and compare confinements by identity.
 package final class Confinement: Sendable {
     /// The allowed origins. Nil allows every origin.
     private let origins: Set<Origin>?
-    /// The path scopes, each for one origin.
+    /// The path scopes and the origins to which they apply.
     private let scopes: [(origin: Origin, scope: PathScope)]
-    /// True if the calls are made by a script that the host did not write. The script can lower the client's limits but
-    /// cannot raise them.
+    /// True for the calls of a sandboxed script. The script can lower the client's limits but cannot raise them.
     package let isSandbox: Bool
     /// Counts the memory held by the calls. Nil if the memory is not counted.
     package let memory: (any MemoryAccount)?
 
-    /// The cookies and cache of the calls, separate from those of the client. Nil if the calls use those of the client.
-    /// Opaque to this module.
-    package let space: (any AnyObject & Sendable)?
+    /// The separate cookies and cache of the calls. Nil if the calls use the client's. Opaque to this module.
+    package let sandboxState: (any AnyObject & Sendable)?
 
     package init(
         origins: [Origin]?, scopes: [(origin: Origin, scope: PathScope)] = [], isSandbox: Bool = false,
-        memory: (any MemoryAccount)? = nil, space: (any AnyObject & Sendable)? = nil
+        memory: (any MemoryAccount)? = nil, sandboxState: (any AnyObject & Sendable)? = nil
     ) {
-        self.space = space
+        self.sandboxState = sandboxState
         self.origins = origins.map { Set($0) }
         self.scopes = scopes
         self.isSandbox = isSandbox
@@ -87,7 +84,7 @@ package struct PathScope: Sendable, Equatable {
     /// Parses a path scope. Removes trailing slashes.
     ///
     /// - Throws: `invalid_argument` if the path does not begin with a slash, has a query, a fragment or dot segments,
-    ///   or contains a character that must be encoded.
+    ///   or contains a space, a control character or a non-ASCII character.
     package init(_ text: String) throws(NightjarError) {
         let bytes = text.utf8
         guard bytes.first == UInt8(ascii: "/"),
@@ -105,8 +102,8 @@ package struct PathScope: Sendable, Equatable {
         self.text = String(text)
     }
 
-    /// Returns true if the encoded path is this path or below it. Returns false for a path that a server may resolve to
-    /// another place, because of its dots, slashes or backslashes.
+    /// Returns true if the encoded path is this path or a path below it. Returns false if a server may resolve dot
+    /// segments in the path to another place, unless the scope is `/`.
     package func contains(_ path: String) -> Bool {
         if text == "/" { return true }
         guard path.utf8.starts(with: text.utf8) else { return false }
@@ -166,7 +163,7 @@ package enum RoutingField {
         "x-rewrite-url", "x-http-method-override", "x-http-method", "x-method-override",
     ]
 
-    static func isOne(_ name: UnsafeRawBufferPointer) -> Bool {
+    static func contains(_ name: UnsafeRawBufferPointer) -> Bool {
         switch ASCII.lowercase(name.first ?? 0) {
         case UInt8(ascii: "h"), UInt8(ascii: "f"), UInt8(ascii: "x"):
             names.contains { ASCII.equalIgnoringCase(name, $0.utf8) }

@@ -3,7 +3,7 @@ import NIOCore
 /// A curl command line, for a POSIX shell, that sends the same request.
 ///
 /// The command disables the fields that curl adds by default (Accept, User-Agent, Content-Type, Expect) if the request
-/// does not have them. It omits the fields that curl generates (Host, Content-Length).
+/// does not have them. It omits Content-Length and the default Host field, which curl generates.
 public struct CurlCommand: Sendable {
     /// The command in one line, unless the body contains line breaks.
     public let text: String
@@ -11,12 +11,12 @@ public struct CurlCommand: Sendable {
     /// large for a command line. Nil if the command does not read standard input, or if the body was not kept.
     public let standardInput: ByteBuffer?
 
-    /// The maximum size in bytes of a body in the command itself.
+    /// The maximum size in bytes of a body that is part of the command.
     private static let longestData = 4096
 
     /// - Parameters:
-    ///   - showsSecrets: if false, credentials are masked in fields, in the URL and in form or JSON bodies.
-    ///     ``standardInput`` is never masked.
+    ///   - showsSecrets: if false, credentials in the fields, the URL and the body are masked. ``standardInput`` is
+    ///     never masked.
     ///   - sensitive: additional names of fields and query items that carry credentials.
     public init(_ request: RequestRecord, showsSecrets: Bool = false, sensitive: [String] = []) {
         var words = ["curl"]
@@ -39,7 +39,7 @@ public struct CurlCommand: Sendable {
         init(_ request: RequestRecord, showsSecrets: Bool, sensitive: [String]) {
             switch request.body {
             case .none:
-                // curl sends "Content-Length: 0" only for empty data.
+                // curl sends "Content-Length: 0" only if it is given empty data.
                 if request.headers["Content-Length"] != nil { words = ["--data-raw", "''"] }
             case .omitted: words = ["--data-binary", "@-"]
             case .bytes(let bytes):
@@ -61,7 +61,7 @@ public struct CurlCommand: Sendable {
     private static func method(_ method: Method, sendsData: Bool) -> [String] {
         switch method {
         case .get where !sendsData, .post where sendsData: []
-        // With -X HEAD, curl would wait for the body that Content-Length declares and a HEAD response does not have.
+        // With -X HEAD, curl would wait for a body, which a HEAD response does not have.
         case .head where !sendsData: ["--head"]
         default: ["-X", isPlain(method.name) ? method.name : ShellWord.quote(method.name.utf8)]
         }
@@ -99,7 +99,7 @@ public struct CurlCommand: Sendable {
                 shown = headers.withBytes(at: index) { Array($1) }
             } else {
                 let masked = Masking.value(value, ofField: name, sensitive: sensitive)
-                // If nothing was masked, use the original bytes, which need not be UTF-8.
+                // If nothing was masked, use the original bytes, which may not be UTF-8.
                 shown = masked == value ? headers.withBytes(at: index) { Array($1) } : Array(masked.utf8)
             }
             // curl omits `Name:`. It sends an empty field for `Name;`.

@@ -1,7 +1,8 @@
 import NIOCore
 
-/// A 64-bit hash that finds possibly equal values, which the caller then compares. The seed differs in each process, so
-/// that an attacker cannot construct collisions.
+/// A 64-bit hash. Different values may have the same hash, so the caller must compare them.
+///
+/// The seed differs in each process, so an attacker does not know which values have the same hash.
 package struct Fingerprint {
     package private(set) var value = seed
 
@@ -11,8 +12,9 @@ package struct Fingerprint {
 
     @inline(__always)
     package mutating func add(_ number: UInt64) {
-        value = (value ^ number) &* 0x9E37_79B9_7F4A_7C15
-        value ^= value >> 32
+        // Uses both halves of the product, because in the low half, equal differences in two numbers can cancel.
+        let product = (value ^ number).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
+        value = product.high ^ product.low
     }
 
     @inline(__always)

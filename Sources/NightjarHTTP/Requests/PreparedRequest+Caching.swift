@@ -1,7 +1,5 @@
-/// The cache's view of a prepared request.
 extension PreparedRequest {
-    /// Returns the names and values of fields that carry credentials or route the request. Empty if the request has no
-    /// such fields.
+    /// Returns the names and values of fields that carry credentials or route the request. Empty if there are none.
     ///
     /// - Parameters:
     ///   - fields: the fields of this request.
@@ -32,7 +30,7 @@ extension PreparedRequest {
     /// Returns true if a server may select its response by this field. Returns false for a Host field that equals the
     /// URL's host, because the URL is part of the cache key.
     private func isRouting(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
-        guard RoutingField.isOne(name) else { return false }
+        guard RoutingField.contains(name) else { return false }
         return !(ASCII.isCaseless(name, "host") && name.count == 4 && value.elementsEqual(origin.hostField.utf8))
     }
 
@@ -40,7 +38,7 @@ extension PreparedRequest {
         sensitive.contains { ASCII.equalIgnoringCase(name, $0.utf8) }
     }
 
-    /// Returns the request that the cache sends, with the cache's conditions instead of the caller's.
+    /// Returns a copy with the changes of `fetch`: the cache's conditions replace those of the caller.
     ///
     /// - Throws: `invalid_request` if a stored validator is not a valid field value.
     public func applying(_ fetch: CacheFetch) throws(NightjarError) -> PreparedRequest {

@@ -1,9 +1,9 @@
 import NIOCore
 
-/// Derives requests from other requests, for the stages of the call that add a cookie or follow a redirect.
+/// Changed copies of a request, for stages such as cookies and redirects.
 ///
-/// The head is parsed again from its bytes. The cost is about a microsecond in each call that changes its request.
-/// Storing the fields separately would slow down every call.
+/// Each change parses the head again, which takes about a microsecond. Storing the fields separately would slow down
+/// every call.
 extension PreparedRequest {
     /// The fields of the head, including Host and the framing fields.
     public var fields: Headers {
@@ -53,7 +53,8 @@ extension PreparedRequest {
         return isCookie ? changed.with(ownCookies: []) : changed
     }
 
-    /// Returns a copy with an additional cookie of the call. The cookie is masked whenever the request is shown.
+    /// Returns a copy with an additional cookie of the call. Its Cookie field contains only the cookies of the call.
+    /// The cookie is masked whenever the request is shown.
     ///
     /// - Parameter cookie: `name=value`.
     /// - Throws: `invalid_request` if the cookie is not a valid field value.
@@ -121,7 +122,7 @@ extension PreparedRequest {
         _ proposed: ProposedRedirect, sensitive: [String] = [], forwarded: ForwardedFields = .standard
     ) throws(NightjarError) -> PreparedRequest {
         var fields = fields
-        // A Host that the caller set is, like credentials, not sent to another origin.
+        // Like credentials, a Host field that the caller set is not sent to another origin.
         let host = proposed.dropsCredentials ? nil : fields["Host"]
         for name in ["Host", "Content-Length", "Transfer-Encoding", "Expect"] { fields.remove(name) }
         fields = proposed.headers(from: fields, sensitive: sensitive, forwarded: forwarded)

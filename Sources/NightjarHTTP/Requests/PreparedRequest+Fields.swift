@@ -7,7 +7,7 @@ extension PreparedRequest {
     /// - Parameters:
     ///   - foreign: the request's origin if it differs from the origin of the template's base URL. Nil otherwise.
     ///   - userInfo: the user info of the target. Sent as Basic credentials if the request has no Authorization field.
-    /// - Returns: true if the request has cookies of its own as well as a Cookie field set by the caller.
+    /// - Returns: true if the written Cookie field combines the request's cookies with a Cookie field of the caller.
     static func writeFields(
         _ request: Request, _ template: RequestTemplate, foreign: Origin?, _ userInfo: UserInfo?,
         into head: inout ByteBuffer
@@ -22,7 +22,7 @@ extension PreparedRequest {
             head.writeImmutableBuffer(template.hostLine)
         }
 
-        // The values of the caller's Cookie fields, which are joined with the request's own cookies in one field.
+        // The values of the caller's Cookie fields. One field combines them with the request's own cookies.
         var cookies: [String] = []
         let isElsewhere = foreign != nil && template.base != nil
         if !isElsewhere, !rules.replacesDefault {
@@ -72,8 +72,8 @@ extension PreparedRequest {
     private struct FieldRules {
         /// The index of the request's Host field.
         private(set) var host: Int?
-        /// True if the response may be compressed. False for a request for a range, because part of a compressed body
-        /// (RFC 9110 section 14.2) cannot be decoded.
+        /// True if the response may be compressed. False for a range request (RFC 9110 section 14.2), because a part of
+        /// a compressed body cannot be decoded.
         private(set) var takesCodings: Bool
         /// The value of the Authorization field from the target's user info. Nil if the field is not added.
         let credentials: String?

@@ -1,28 +1,26 @@
 import NIOCore
+import Synchronization
 
-/// A ``Request`` that is ready to be sent: validated, merged with the client's defaults and serialized. Created on the
-/// caller's thread.
-///
-/// Immutable. The task, the call and the exchange share one instance.
+/// A ``Request`` that is ready to be sent: validated, merged with the client's defaults and serialized. Immutable.
 public final class PreparedRequest: Sendable {
     public let method: Method
     public let url: RequestURL
     public let body: RequestBody
     /// True if the body is compressed while it is sent. False for a body in memory, which is compressed in advance.
     public let isCompressed: Bool
-    /// True if the head has `Expect: 100-continue`. The body is then sent as ``ExpectContinue`` decides.
+    /// True if the head has `Expect: 100-continue`. ``ExpectContinue`` then decides when the body is sent.
     public let expectsContinue: Bool
     /// The request line, the field lines and the empty line, ready to be written.
     public let wireHead: ByteBuffer
     /// A hash of the head. Requests whose heads are equal byte by byte have the same hash.
     public let fingerprint: UInt64
-    /// Names of fields and query items that the client's configuration declares as credentials.
+    /// Names of fields and query items that carry credentials, from the client's configuration or added by it.
     package let sensitive: [String]
-    /// The cookies of the call, as `name=value`. If not empty, the Cookie field contains exactly these cookies. Empty
-    /// if the caller has set the Cookie field. See ``CookieField``.
+    /// The cookies of the call, as `name=value`, without the cookies of the jar. Empty if the caller has set the Cookie
+    /// field. See ``CookieField``.
     public let ownCookies: [String]
     /// Values that the cache has computed for this request.
-    let facts = LazyReference<CacheFacts>()
+    let facts = AtomicLazyReference<CacheFacts>()
 
     public var origin: Origin { url.origin }
     public var framing: BodyFraming { body.framing(isCoded: isCompressed) }
@@ -42,7 +40,8 @@ public final class PreparedRequest: Sendable {
 
     /// Validates and serializes a request.
     ///
-    /// - Parameter known: the probable origin of an absolute target. If the origin matches, it is not parsed again.
+    /// - Parameter known: the probable origin of an absolute target. If the target begins with this origin, the origin
+    ///   is not parsed again.
     /// - Throws: `invalid_url` or `invalid_request`, with the reason.
     public init(
         _ request: borrowing Request, _ template: RequestTemplate, known: Origin? = nil
@@ -179,7 +178,7 @@ public final class PreparedRequest: Sendable {
             else {
                 throw NightjarError(
                     .invalidURL,
-                    "the target is a path, but there is no base URL; set base_url, or use an absolute URL")
+                    "the target is relative, but there is no base URL; set base_url, or use an absolute URL")
             }
             try RequestTarget.write(
                 UnsafeRawBufferPointer(rebasing: bytes[resolution.rest...]), behind: resolution.basePath, query: query,

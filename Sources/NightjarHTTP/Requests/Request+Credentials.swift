@@ -1,6 +1,5 @@
 extension Request {
-    /// True if the request itself contains credentials: a cookie, or a header field or query item whose name suggests a
-    /// credential.
+    /// True if the request contains a cookie, or a header field or query item whose name suggests a credential.
     package var carriesCredentials: Bool {
         if headers.firstSecret != nil || !cookies.isEmpty { return true }
         if query.contains(where: { SecretNames.isSecret(item: $0.name[...].utf8) }) { return true }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// Detects repeated requests, so that a prepared request can be reused for equal requests.
+/// Detects equal requests, for which a prepared request can be reused.
 extension Request {
     /// A hash that is the same for equal requests.
     ///
     /// Nil if the request has a body, template parameters, a resolved URL, a schema, a contract or an idempotency key,
-    /// or is very long. The prepared request is not reused in these cases.
+    /// or is very long. Such requests are always prepared again.
     public var fingerprint: UInt64? {
         guard case .none = body, parameters.isEmpty, resolved == nil, schema == nil, contract == nil,
             idempotencyKey == .none,
@@ -25,7 +25,8 @@ extension Request {
         return fingerprint.value
     }
 
-    /// Returns the fingerprint of a request that consists of this target only, or nil if the target is too long.
+    /// Returns the fingerprint of a request that has only a method and this target. Returns nil if the target is too
+    /// long.
     public static func fingerprint(target: UnsafeRawBufferPointer) -> UInt64? {
         guard target.count <= longestRepeated else { return nil }
         var fingerprint = Fingerprint()
@@ -34,12 +35,12 @@ extension Request {
         return fingerprint.value
     }
 
-    /// The maximum length of the target, the fields and the query in bytes, each. Storing a longer request costs more
+    /// The maximum length in bytes of the target, of the fields and of the query. Storing a longer request costs more
     /// than preparing it again.
     private static let longestRepeated = 4096
 }
 
-/// A request that may be repeated. A class, because copying a request costs more than comparing it.
+/// A request that may be repeated. A class, because copying a ``Request`` is expensive.
 public final class RepeatedRequest: Sendable {
     private let request: Request
     /// The method, NUL and the target, if the request consists only of a method and a target. Empty otherwise.
@@ -64,7 +65,7 @@ public final class RepeatedRequest: Sendable {
         }
     }
 
-    /// Compares all members except those that a request with a fingerprint does not have.
+    /// Compares all members that a request with a fingerprint can have.
     private static func areSame(_ one: borrowing Request, _ other: borrowing Request) -> Bool {
         one.target.isExactly(other.target) && one.method == other.method && one.headers.isSame(as: other.headers)
             && (one.query.isEmpty && other.query.isEmpty

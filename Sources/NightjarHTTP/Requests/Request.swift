@@ -1,6 +1,6 @@
 import NIOCore
 
-/// A request as the caller describes it. A value type: a copy can be changed, and sent any number of times.
+/// A request as the caller describes it. It can be sent any number of times.
 public struct Request: Sendable {
     public var method: Method
     /// An absolute http or https URL, or a path that is resolved against the client's base URL.
@@ -42,8 +42,8 @@ public struct Request: Sendable {
     public var redirect: RedirectSettings?
     /// The retry settings that differ from the client's. Nil uses the client's settings.
     public var retry: RetryChanges?
-    /// True if the request is idempotent regardless of its method. An idempotent request is retried even if the server
-    /// may have processed it.
+    /// True if the request is idempotent regardless of its method. An idempotent request may be retried even if the
+    /// server may have processed it.
     public var isIdempotent = false
     /// The idempotency key. A server recognizes a repeated request by its key, so that even a POST can be retried.
     public var idempotencyKey = IdempotencyKey.Choice.none
@@ -59,21 +59,20 @@ public struct Request: Sendable {
     /// True if a safe call shares the exchange of an equal call that is in flight. Nil uses the client's setting.
     /// Streamed responses are never shared.
     public var coalesces: Bool?
-    /// The client's limit group whose limits apply to this call instead of the limits of its origin. Nil for the
-    /// origin.
+    /// The limit group of this call. The group's limits replace those of the origin. Nil uses the limits of the origin.
     public var limitGroup: String?
-    /// True if a response's Retry-After is respected. Nil uses the client's ``Configuration/respectsRetryAfter``.
+    /// True if Retry-After in responses is respected. Nil uses the client's ``Configuration/respectsRetryAfter``.
     public var respectsRetryAfter: Bool?
     /// If false, the call sends none of the client's credentials.
     public var usesAuth = true
     /// The restrictions of the call, which also apply to its redirects. Nil if there are no restrictions.
     package var confinement: Confinement?
-    /// The names of the security schemes whose credentials are all sent, for a client whose credentials are configured
-    /// by scheme. Any other client rejects the call. If empty, ``security`` decides.
+    /// The names of the security schemes whose credentials are sent. A client whose credentials are not configured by
+    /// scheme rejects the call. If empty, ``security`` decides.
     public var schemes: [String] = []
-    /// Alternative security requirements, one of which must be met, for a client whose credentials are configured by
-    /// scheme. Any other client ignores the requirements and sends its credentials. Nil if no requirements are known.
-    /// No credentials of a scheme are sent in this case.
+    /// Alternative security requirements. A client whose credentials are configured by scheme sends the credentials of
+    /// one alternative, or none if the requirements are nil. Any other client ignores the requirements and sends its
+    /// credentials.
     public var security: [SecurityRequirement]?
     /// The timeouts that differ from the client's.
     public var timeouts = Timeouts()
@@ -113,10 +112,10 @@ public struct StatusRange: Sendable, Equatable {
     public func contains(_ status: Int) -> Bool { lowest <= status && status <= highest }
 }
 
-/// Timeouts, from 0 to 3153600000 seconds (100 years). ``unlimited`` (0) and any longer duration mean no timeout. If a
-/// timeout is nil, a request uses the client's timeout and a client uses the default.
+/// The timeouts of a request or a client. Zero (``unlimited``) and durations over 3153600000 seconds (100 years) mean
+/// no timeout. If a timeout is nil, a request uses the client's timeout and a client uses the default.
 public struct Timeouts: Sendable, Equatable {
-    /// No timeout. Zero means no timeout in Swift, C and Lua.
+    /// No timeout.
     public static let unlimited = Duration.zero
 
     /// The maximum time to open a connection, including TLS. The wait for a free connection of a limited pool counts
@@ -138,19 +137,17 @@ public struct Timeouts: Sendable, Equatable {
         Timeouts(connect: connect ?? other.connect, idle: idle ?? other.idle, total: total ?? other.total)
     }
 
-    /// A copy in which ``unlimited`` is replaced with nil.
+    /// A copy in which durations that mean no timeout are replaced with nil.
     package var limits: Timeouts {
         Timeouts(connect: Timeouts.limit(connect), idle: Timeouts.limit(idle), total: Timeouts.limit(total))
     }
 
     private static func limit(_ length: Duration?) -> Duration? {
-        guard let length, length > .zero, length <= .seconds(Duration.mostSeconds) else { return nil }
+        guard let length, length > .zero, length <= .seconds(Duration.maximumSeconds) else { return nil }
         return length
     }
 
-    /// Checks that no timeout is negative.
-    ///
-    /// - Throws: `invalid_argument` if a timeout is negative.
+    /// Throws `invalid_argument` if a timeout is negative.
     package func check() throws(NightjarError) {
         for (name, length) in [("timeout.connect", connect), ("timeout.idle", idle), ("timeout.total", total)] {
             if let length, length < .zero { throw .duration(name, length.inSeconds) }

@@ -1,23 +1,24 @@
 import NIOCore
 
-/// The parts that all requests of a client have in common, serialized once. Immutable and shared.
+/// The parts that all requests of a client have in common, serialized once. Immutable.
 public final class RequestTemplate: Sendable {
     /// The base URL for relative targets.
     public let base: RequestURL?
-    /// The Host line for the origin of ``base``, with its CRLF.
+    /// The default Host line with its CRLF: the caller's default Host field, or that of the origin of ``base``. Empty
+    /// if there is neither.
     let hostLine: ByteBuffer
     /// The default field lines without Host, each with its CRLF.
     let fieldLines: ByteBuffer
     /// The default fields, for a request that replaces one of them.
     let fields: Headers
-    /// The default fields that may be sent to an origin other than that of ``base``.
+    /// The default fields that may be sent to an origin other than that of ``base``. All fields if ``base`` is nil.
     let publicFields: Headers
     /// True if one of the default fields carries credentials.
     package let hasCredentials: Bool
     /// The fields that are forwarded to another origin by a redirect or a link to the next page.
     package let forwarded: ForwardedFields
-    /// Bit n is set if the length of a name in ``fields`` is n bytes modulo 64. Most other names are excluded by their
-    /// length, without a comparison.
+    /// Bit n is set if the length of a name in ``fields`` is n bytes modulo 64. The bits exclude most other names
+    /// without a comparison.
     let nameLengths: UInt64
     /// Names of fields and query items whose values are masked when a request is shown, in addition to the built-in
     /// credential names.
@@ -41,7 +42,7 @@ public final class RequestTemplate: Sendable {
                 .invalidURL, "the base URL must not have a query; set the query on each request")
         }
         try ReservedField.check(defaults)
-        if base == nil, let name = defaults.firstSecret {
+        if base == nil, let name = defaults.firstCredential(sensitive: sensitive) {
             throw NightjarError(
                 .invalidRequest,
                 "the default header \"\(name)\" would be sent to every server; set base_url so that only "
@@ -97,7 +98,7 @@ public final class RequestTemplate: Sendable {
     /// Returns true if requests have a default field of this name.
     public func hasField(_ name: String) -> Bool { fields.firstIndex(of: name) != nil }
 
-    /// Returns false if no default field has this name. Returns true if one may have this name.
+    /// Returns false only if no default field has this name.
     func mayHaveField(namedLike name: UnsafeRawBufferPointer) -> Bool {
         nameLengths &>> UInt64(name.count & 63) & 1 == 1
     }

@@ -19,17 +19,16 @@ public struct SecurityRequirement: Sendable, Equatable {
 
     public init(_ names: String...) { self.init(names.map { Use($0) }) }
 
-    /// Returns whether credentials are required. False if no alternative requires credentials. Nil if only some
-    /// alternatives require credentials, so they are optional.
-    public static func requiresAuth(_ ways: [SecurityRequirement]) -> Bool? {
-        if ways.allSatisfy(\.schemes.isEmpty) { return false }
-        return ways.contains(where: \.schemes.isEmpty) ? nil : true
+    /// Returns true if all alternatives require credentials, false if none does, and nil if credentials are optional.
+    public static func requiresAuth(_ alternatives: [SecurityRequirement]) -> Bool? {
+        if alternatives.allSatisfy(\.schemes.isEmpty) { return false }
+        return alternatives.contains(where: \.schemes.isEmpty) ? nil : true
     }
 
     /// Formats the alternatives for messages: `by "a" and "b", or by "c"`.
-    public static func text(_ ways: [SecurityRequirement]) -> String {
-        let shown = ways.prefix(maximumShown).map { way in
-            "by " + way.schemes.prefix(maximumShown).map { quoted($0.name) }.joined(separator: " and ")
+    public static func text(_ alternatives: [SecurityRequirement]) -> String {
+        let shown = alternatives.prefix(maximumShown).map { alternative in
+            "by " + alternative.schemes.prefix(maximumShown).map { quoted($0.name) }.joined(separator: " and ")
         }
         return shown.joined(separator: ", or ")
     }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The credentials of a request. Used to mask them in text from the server, because some servers repeat parts of the
+/// The credentials of a request. They are masked in text from the server, because some servers repeat parts of the
 /// request.
 struct SentSecrets {
     /// The credentials, longest first, because a credential may contain another.
@@ -10,8 +10,8 @@ struct SentSecrets {
 
     /// The minimum length in bytes of a credential that is masked. Shorter credentials occur in many words.
     private static let shortest = 5
-    /// The minimum length in bytes of a cookie or query item that is masked. Higher, because their values are often
-    /// ordinary words.
+    /// The minimum length in bytes of a cookie or query value that is masked. Longer than ``shortest``, because such
+    /// values are often ordinary words.
     private static let shortestOther = 8
     /// The maximum size in bytes of a body that is examined.
     private static let maximumBody = 64 * 1024
@@ -46,7 +46,7 @@ struct SentSecrets {
         guard let space = bytes.firstIndex(of: UInt8(ascii: " ")) else { return }
         let token = Array(bytes[(space + 1)...])
         add(token, atLeast: SentSecrets.shortest)
-        // For Basic, add the password by itself too. RFC 7617 section 2.
+        // For Basic, also add the password. RFC 7617 section 2.
         guard ASCII.equalIgnoringCase(bytes[..<space], "basic".utf8), let pair = Base64.decode(token),
             let colon = pair.firstIndex(of: UInt8(ascii: ":"))
         else { return }

@@ -1,8 +1,7 @@
 /// Quotes bytes as one word of a POSIX shell. Supports every byte except NUL, which an argument cannot contain.
 enum ShellWord {
-    /// Returns the quoted word. Printable text is put in single quotes. Control characters, which would affect the
-    /// terminal, and bytes that are not UTF-8 are written as a printf command, because not every shell supports
-    /// `$'...'`.
+    /// Returns the quoted word. Printable text is put in single quotes. Other characters and bytes are written as a
+    /// printf command, because not every shell supports `$'...'`.
     static func quote(_ bytes: some Collection<UInt8>) -> String {
         var word = ""
         var plain = ""
@@ -53,8 +52,8 @@ enum ShellWord {
         return nil
     }
 
-    /// Returns true if a character can be written in quotes. True for a line break, because a command substitution
-    /// would drop it.
+    /// Returns true if a character can be written in quotes. A line break is written in quotes because a command
+    /// substitution would drop it.
     private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
         if scalar == "\n" { return true }
         switch scalar.properties.generalCategory {

@@ -1,5 +1,6 @@
-/// A decision that was made during a call. See ``Response/decisions`` and ``NightjarError/decisions``. Contains no
-/// secrets.
+/// A decision that the client made during a call. Its description and ``json`` contain no secrets.
+///
+/// See ``Response/decisions`` and ``NightjarError/decisions``.
 public struct Decision: Sendable, Equatable {
     public enum Kind: Sendable, Equatable {
         /// The request was retried after a wait.
@@ -8,10 +9,9 @@ public struct Decision: Sendable, Equatable {
         case notRetried(cause: String, because: String)
         /// Equal calls shared one exchange.
         case coalesced(calls: Int)
-        /// An exchange had to wait before it could start.
+        /// The call waited for a limit, or because a server requested a wait.
         case waited(Duration, for: String)
-        /// The call waited for a token refresh. The client numbers its refreshes, and calls that share a refresh have
-        /// the same number.
+        /// The call waited for a token refresh. Calls that share a refresh report the same refresh number.
         case tokenAwaited(TokenCause, Duration, refresh: Int)
         /// The request was sent again with a newer token.
         case replayed
@@ -22,7 +22,7 @@ public struct Decision: Sendable, Equatable {
         case cache(CacheVerdict, key: RequestURL)
         /// The response does not match its endpoint's description, and the client is configured to warn.
         case mismatched(problem: String)
-        /// The server's certificate was not verified, because the client's configuration disables the verification.
+        /// The server's certificate was not verified, because the client's configuration disables verification.
         case unverifiedTLS
     }
 
@@ -31,15 +31,15 @@ public struct Decision: Sendable, Equatable {
 
         fileprivate var sentence: String {
             switch self {
-            case .missing: "there was no token yet"
-            case .expired: "the token had expired"
+            case .missing: "there was no token"
+            case .expired: "the token had expired or was about to expire"
             case .refused: "the server refused the token (401)"
             }
         }
     }
 
     public let what: Kind
-    /// The number of times that the request had been sent on a connection before the decision.
+    /// The number of exchanges that had been started before the decision.
     public let attempt: Int
     /// The time from the start of the call to the decision.
     public let moment: Duration
@@ -133,11 +133,11 @@ extension Decision {
 }
 
 extension Sequence<Decision> {
-    /// One sentence per line. If there are no decisions, a line that reports this.
+    /// The decisions as text, one per line.
     public var explanation: String {
         let lines = map(\.description)
         return lines.isEmpty
-            ? "no decisions: the first response was returned" : lines.joined(separator: "\n")
+            ? "no decisions: the first result was returned" : lines.joined(separator: "\n")
     }
 }
 

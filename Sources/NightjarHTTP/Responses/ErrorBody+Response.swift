@@ -4,8 +4,8 @@ extension ErrorBody {
     /// Reads the error that a response reports. The values come from the body (JSON, XML or plain text). Missing values
     /// come from `WWW-Authenticate` (RFC 6750 section 3) and AWS's `X-Amzn-ErrorType`.
     ///
-    /// Credentials of the request that the server repeats in its response are masked. Returns nil if no part of the
-    /// response is recognized as an error description.
+    /// Credentials of the request that appear in the values are masked. Returns nil if the response contains no
+    /// recognized error description.
     public init?(_ response: Response) {
         self.init()
         if let body = ErrorBody(parsing: response.body) {
@@ -72,8 +72,8 @@ extension ErrorBody {
         return shown.joined(separator: ", ") + (challenges.count > shown.count ? ", ..." : "")
     }
 
-    /// Challenge parameters that name the required credentials and where to get them. `error` and `error_description`
-    /// are not listed, because ``readChallenges(of:)`` copies them into the error body.
+    /// Challenge parameters that describe the required credentials. `error` and `error_description` are not listed,
+    /// because ``readChallenges(of:)`` copies them into the error body.
     private static let shownParameters = ["realm", "scope", "service", "resource_metadata", "authorization_uri"]
     private static let schemeNames = [
         "basic": "Basic", "bearer": "Bearer", "digest": "Digest", "negotiate": "Negotiate", "ntlm": "NTLM",

@@ -2,11 +2,11 @@ import NIOCore
 
 /// The error description in the body of a response.
 ///
-/// Reads RFC 9457 problem details, common JSON shapes (`{"error": "..."}`, `{"error": {...}}`, `{"message": ...}`,
-/// `{"errors": [...]}`, RFC 6749's, AWS's `__type`, Matrix's `errcode`), XML error documents (``ErrorMarkup``) and
-/// plain text.
+/// Recognized formats are RFC 9457 problem details, OAuth errors (RFC 6749 section 5.2), common JSON shapes
+/// (`{"error": "..."}`, `{"error": {...}}`, `{"message": ...}`, `{"errors": [...]}`, AWS's `__type`, Matrix's
+/// `errcode`), XML error documents (``ErrorMarkup``) and plain text.
 ///
-/// The result can be shown and logged. Texts are truncated. The message of a field whose name suggests a secret is
+/// The result can be shown and logged. Texts are truncated. The message for a field whose name suggests a secret is
 /// `***`, because some servers repeat the values they received.
 public struct ErrorBody: Sendable, Equatable {
     public struct Field: Sendable, Equatable {
@@ -81,9 +81,9 @@ public struct ErrorBody: Sendable, Equatable {
         }
         if let code, code != text { text += text.isEmpty ? code : " (\(code))" }
         let fields = fields.filter { $0.name != nil || !parts.contains($0.message) }
-        let reported = fields.prefix(3).map { field in (field.name.map { "\($0): " } ?? "") + field.message }
-        if !reported.isEmpty { text += (text.isEmpty ? "" : "; ") + reported.joined(separator: ", ") }
-        if fields.count > reported.count { text += ", and \(fields.count - reported.count) more" }
+        let messages = fields.prefix(3).map { field in (field.name.map { "\($0): " } ?? "") + field.message }
+        if !messages.isEmpty { text += (text.isEmpty ? "" : "; ") + messages.joined(separator: ", ") }
+        if fields.count > messages.count { text += ", and \(fields.count - messages.count) more" }
         return text.isEmpty ? type ?? "" : text
     }
 
@@ -106,8 +106,8 @@ public struct ErrorBody: Sendable, Equatable {
         title = title ?? first(["title"])
         detail = detail ?? first(["detail", "details", "description", "error_description"])
         message = message ?? first(["message", "msg", "error_message", "errorMessage", "Message"])
-        // Google's `status` is a word. Other servers repeat the HTTP status code in `status`, so only a word is read.
         code = code ?? first(["code", "error_code", "errorCode", "errcode", "Code"])
+        // Google sends a word in `status`. Other servers repeat the HTTP status code, which is ignored.
         code = code ?? ErrorBody.awsCode(object["__type"]) ?? ErrorBody.word(object["status"])
         for name in ["errors", "invalid-params", "invalid_params", "detail", "details", "message"] {
             switch object[name] {
@@ -118,8 +118,8 @@ public struct ErrorBody: Sendable, Equatable {
         }
     }
 
-    /// Reads the `error` member: an object, a list, or a text. The other members decide whether a text is a code, a
-    /// message or a title.
+    /// Reads the `error` member: an object, a list or a text. Depending on the other members, a text is the code, the
+    /// message or the title.
     private mutating func readError(_ object: JSONValue) {
         guard let error = object["error"] else { return }
         switch error {
@@ -170,7 +170,7 @@ public struct ErrorBody: Sendable, Equatable {
         fields.append(Field(name, name.map(ErrorBody.isSecret) ?? false ? "***" : message))
     }
 
-    /// Returns the name of the field to which an element of an error list refers.
+    /// Returns the name of the request field to which an element of an error list refers.
     private static func name(of element: JSONValue) -> String? {
         for name in ["field", "name", "param", "parameter", "property", "path", "pointer", "loc", "source"] {
             switch element[name] {

@@ -1,8 +1,8 @@
 /// Reads an XML error document: S3's and Azure's `<Error><Code>..</Code><Message>..</Message></Error>`, AWS query APIs,
 /// SOAP faults, RFC 7807's `<problem>`, `<error code="..">..</error>`.
 ///
-/// A scanner, not an XML parser. Collects the name and text of each element without child elements. Expands only the
-/// five predefined entities and character references. Makes one pass over the bytes.
+/// This is a scanner, not an XML parser. It collects the name and text of each element without child elements. It
+/// expands only character references and the five predefined entities.
 struct ErrorMarkup {
     /// An element without child elements.
     struct Leaf: Equatable {
@@ -67,7 +67,7 @@ struct ErrorMarkup {
     private mutating func readSection() {
         at += "<![CDATA[".utf8.count
         while at < bytes.count, !starts("]]>") {
-            // Escape `&`, because the whole text of the leaf is decoded later.
+            // Escape `&`, because the text of the leaf is decoded later.
             if bytes[at] == UInt8(ascii: "&"), open != nil, text.count < ErrorMarkup.maximumText {
                 text += "&amp;".utf8.dropLast()
             }
@@ -120,7 +120,7 @@ struct ErrorMarkup {
         let name = readName()
         while at < bytes.count, ASCII.isWhitespace(bytes[at]) { at += 1 }
         guard at < bytes.count, bytes[at] == UInt8(ascii: "=") else {
-            // Skip a byte that cannot begin a name, so that reading always advances.
+            // Skip a byte that cannot begin a name. Otherwise, reading would not advance.
             if at == start { at += 1 }
             return
         }
@@ -138,8 +138,8 @@ struct ErrorMarkup {
 
     // MARK: Text
 
-    /// Returns the text without surrounding white space, with the predefined entities and character references
-    /// expanded. XML 1.0 sections 4.1 and 4.6.
+    /// Removes surrounding white space, and expands character references and the predefined entities. XML 1.0
+    /// sections 4.1 and 4.6.
     static func decoded(_ bytes: [UInt8]) -> String {
         let bytes = Array(ASCII.trimmed(bytes))
         guard bytes.contains(UInt8(ascii: "&")) else { return String(decoding: bytes, as: UTF8.self) }

@@ -1,4 +1,4 @@
-/// The call that failed: its request, its response and its decisions.
+/// The request, the response and the decisions of the call that failed.
 extension NightjarError {
     private struct Call: ErrorContext {
         var response: Response?
@@ -9,7 +9,7 @@ extension NightjarError {
 
     private var call: Call? { facts.context as? Call }
 
-    /// Creates the error that a response reports.
+    /// Creates the error for an unexpected response.
     ///
     /// - Parameter details: the error description in the response's body.
     public init(
@@ -26,15 +26,14 @@ extension NightjarError {
         self.init(facts)
     }
 
-    /// The response. Nil if the failure occurred without a response. Present for kinds that mean a status, and
-    /// `decoding`.
+    /// The response with the unexpected status, or the response that could not be decoded. Nil if there is none.
     public var response: Response? { call?.response }
     /// The error description in ``response``. Nil if its format is not recognized.
     public var details: ErrorBody? { call?.details }
     /// The decisions made during the call, first to last.
     public var decisions: [Decision] { call?.decisions ?? [] }
 
-    /// The last request that was sent or prepared. Nil if the failure belongs to no call.
+    /// The last request that was sent or prepared. Nil if the error does not belong to a call.
     public var request: RequestRecord? { (call?.sent ?? response?.sent).map(RequestRecord.init) }
 
     /// Returns the curl command line that sends the failed request. See ``Response/curl(showsSecrets:)``.
@@ -66,7 +65,7 @@ extension NightjarError {
         }
     }
 
-    /// Returns a copy of this error for a failure to read `response`.
+    /// Returns a copy of this error with the values of `response`, for a response that could not be decoded.
     public func about(_ response: Response) -> NightjarError {
         changed { facts, call in
             facts.phase = .receive

@@ -1,6 +1,6 @@
 import NIOCore
 
-// Views of the body. Each access parses the body again. Store the result to use it several times.
+// Views of the body. Each access parses the body again.
 extension Response {
     /// The body as text, decoded with the charset of its byte order mark or Content-Type. An unknown charset is read as
     /// UTF-8. Invalid sequences become U+FFFD.
@@ -11,9 +11,9 @@ extension Response {
         return known ?? String(buffer: body)
     }
 
-    /// Returns the body as text, like ``text``, but throws for an unsupported charset.
+    /// Returns the body as text. Differs from ``text`` only for an unsupported charset.
     ///
-    /// - Throws: `decoding` with the name of an unsupported charset.
+    /// - Throws: `decoding` with the name of the unsupported charset.
     public func decodedText() throws(NightjarError) -> String {
         try reading { response throws(NightjarError) in
             try response.withBytes { bytes throws(NightjarError) in
@@ -22,7 +22,7 @@ extension Response {
         }
     }
 
-    /// The body as JSON, regardless of its Content-Type.
+    /// The body parsed as JSON, regardless of its Content-Type.
     ///
     /// - Throws: `decoding` if the body is not JSON or is empty.
     public var json: JSONValue {
@@ -48,8 +48,7 @@ extension Response {
         }
     }
 
-    /// Validates the body against a schema. A response without a body is valid, because the status determines whether
-    /// the body may be missing.
+    /// Validates the body against a schema. A response without a body is valid.
     ///
     /// - Throws: `decoding` with the path, the expected and the actual type. The error contains this response.
     public func check(_ schema: JSONSchema) throws(NightjarError) {
@@ -65,7 +64,7 @@ extension Response {
         do throws(NightjarError) {
             return try withBytes { bytes throws(NightjarError) in try JSONValue(parsing: bytes) }
         } catch {
-            // The body is often an HTML page, which its Content-Type reveals.
+            // Show the Content-Type: the body is often an HTML page.
             let type = headers["content-type"].map { " (its Content-Type is \(quoted($0)))" } ?? ""
             throw NightjarError(error.kind, "the response is \(error.message)\(type)")
         }

@@ -1,32 +1,34 @@
 import NIOCore
 
-/// The timing of a call. ``sent``, ``firstByte`` and ``total`` are measured from the start of the call. If the call
-/// sent several requests, the values describe the last request. A value is nil if its event did not occur.
+/// The timing of a call. ``sent``, ``firstByte`` and ``total`` are measured from the start of the call.
+///
+/// If the call had several exchanges, all values except ``total`` describe the last exchange. A value is nil if its
+/// event did not occur.
 public struct Timing: Sendable, Equatable {
-    /// The time at which the request was written to a connection.
+    /// The time at which the client began to send the request on a connection.
     public var sent: Duration?
     /// The time at which the response head was complete.
     public var firstByte: Duration?
     /// The time at which the call ended.
     public var total: Duration = .zero
-    /// True if the connection was used by an earlier call.
+    /// True if an earlier exchange used the connection.
     public var reusedConnection = false
-    /// The connection that carried the call. Nil if the transport does not report it.
+    /// The connection that carried the exchange. Nil if the transport does not report the connection.
     public var connection: ConnectionRecord?
 
-    /// The duration of the DNS lookup. Nil if the connection was not opened for this call.
+    /// The duration of the DNS lookup. Nil if the connection was reused.
     public var dns: Duration? { reusedConnection ? nil : connection?.dns }
-    /// The time to open the connection, without DNS lookup and TLS. Nil if the connection was not opened for this call.
+    /// The time to open the connection, without DNS lookup and TLS. Nil if the connection was reused.
     public var connect: Duration? { reusedConnection ? nil : connection?.connect }
-    /// The duration of the TLS handshake. Nil if the connection was not opened for this call.
+    /// The duration of the TLS handshake. Nil if the connection was reused.
     public var tls: Duration? { reusedConnection ? nil : connection?.tls }
 
     public init() {}
 }
 
-/// The attempts, timing and decisions of a call until its response was complete.
+/// The values of a ``Response`` that describe its call.
 package struct CallRecord: Sendable {
-    /// The number of times that the request was sent on a connection.
+    /// The number of exchanges that were started for the call, including redirects.
     package var attempts = 1
     package var timing = Timing()
     package var source = ResponseSource.network
@@ -52,11 +54,11 @@ public final class Response: Sendable {
         }
     }
     private let record: CallRecord
-    /// The request that was sent. Nil if the response does not belong to a call. Shared with the task and the call.
+    /// The request that was sent. Nil if the response does not belong to a call.
     var sent: PreparedRequest? { if case .request(let request) = requestReference { request } else { nil } }
     private let requestReference: RequestReference
-    /// Counts the memory of the body. Nil if the memory is not counted.
-    package let hold: MemoryReservation?
+    /// Counts the memory of the body against a limit. Nil if there is no limit.
+    package let reservation: MemoryReservation?
 
     private enum RequestReference: Sendable {
         case request(PreparedRequest)
@@ -72,7 +74,7 @@ public final class Response: Sendable {
         head: ResponseHead, body: consuming ByteBuffer, trailers: Headers = Headers(),
         url: @autoclosure () -> RequestURL, sent: PreparedRequest? = nil
     ) {
-        hold = nil
+        reservation = nil
         self.head = head
         self.body = Response.terminated(body)
         self.trailers = trailers
@@ -82,12 +84,12 @@ public final class Response: Sendable {
 
     /// Creates the response of a call.
     ///
-    /// - Parameter hold: counts the memory of the body.
+    /// - Parameter reservation: counts the memory of the body.
     package init(
         _ head: ResponseHead, _ body: consuming ByteBuffer, trailers: Headers, _ record: CallRecord,
-        sent: PreparedRequest, hold: MemoryReservation? = nil
+        sent: PreparedRequest, reservation: MemoryReservation? = nil
     ) {
-        self.hold = hold
+        self.reservation = reservation
         self.head = head
         self.body = Response.terminated(body)
         self.trailers = trailers
@@ -97,7 +99,7 @@ public final class Response: Sendable {
 
     /// Creates a copy with another body and record.
     private init(_ other: Response, body: ByteBuffer, _ record: CallRecord) {
-        hold = other.hold
+        reservation = other.reservation
         head = other.head
         self.body = body
         trailers = other.trailers
@@ -113,14 +115,14 @@ public final class Response: Sendable {
         return body
     }
 
-    /// Returns a copy with these redirects.
+    /// Returns a copy with other ``redirects``.
     public func after(_ redirects: [VisitedURL]) -> Response {
         var record = record
         record.redirects = redirects
         return Response(self, body: body, record)
     }
 
-    /// Returns a copy with the decisions of a call and, if `source` is not nil, another source.
+    /// Returns a copy with other ``decisions`` and, if `source` is not nil, another ``source``.
     public func explained(_ decisions: [Decision], source: ResponseSource? = nil) -> Response {
         var record = record
         record.decisions = decisions
@@ -128,11 +130,11 @@ public final class Response: Sendable {
         return Response(self, body: body, record)
     }
 
-    /// A copy without its body, which was delivered to a body handler.
+    /// A copy with an empty body.
     public var withoutBody: Response { Response(self, body: Response.terminated(ByteBuffer()), record) }
 
     public var status: Int { head.status }
-    /// The number of times that the request was sent on a connection.
+    /// The number of exchanges that were started for the call, including redirects.
     public var attempts: Int { record.attempts }
     public var timing: Timing { record.timing }
     public var source: ResponseSource { record.source }
@@ -144,14 +146,14 @@ public final class Response: Sendable {
     /// The URL of the last request, without user info and with masked query credentials.
     public var url: String { location.redacted }
 
-    /// The last request of the call, including the fields that the client added (Host, Cookie, ...). Nil if the
-    /// response does not belong to a call.
+    /// The last request of the call, with the fields that the client added (Host, Cookie, ...). Nil if the response
+    /// does not belong to a call.
     public var request: RequestRecord? { sent.map(RequestRecord.init) }
 
     /// Returns a curl command line, for a POSIX shell, that sends the same request. Nil if the response does not belong
     /// to a call.
     ///
-    /// - Parameter showsSecrets: if false, credentials are masked in fields, in the URL and in form or JSON bodies.
+    /// - Parameter showsSecrets: if false, credentials in the fields, the URL and the body are masked.
     public func curl(showsSecrets: Bool = false) -> String? {
         request.map { CurlCommand($0, showsSecrets: showsSecrets).text }
     }

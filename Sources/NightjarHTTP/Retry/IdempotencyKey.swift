@@ -1,13 +1,13 @@
 /// A key by which a server recognizes a repeated request (draft-ietf-httpapi-idempotency-key-header).
 ///
-/// Created once per call and sent with every attempt. If the caller stores the key, another process can complete the
-/// call.
+/// A key is created once per call and sent with every attempt. If the caller stores the key, another process can
+/// complete the call.
 public struct IdempotencyKey: Sendable, Hashable, CustomStringConvertible {
     public static let fieldName = "Idempotency-Key"
-    /// The maximum length in bytes. Servers accept up to 255.
+    /// The maximum length in bytes.
     private static let maximumLength = 255
 
-    /// The field value. It has no quotes, because deployed servers treat quotes as part of the key.
+    /// The field value. It has no quotes, because many servers treat quotes as part of the key.
     public let text: String
 
     public var description: String { text }

@@ -1,39 +1,39 @@
-/// Limits the retries of all calls of a client, so that a failing server is not overloaded.
+/// Limits the retries of all calls of a client. Prevents retries from overloading a failing server.
 ///
-/// Each retry is charged to the budget. A call that succeeds is credited with the cost of its own retries and a small
-/// additional amount. The cost of a retry that does not begin is refunded. A retry that the caller requests although
-/// the policy decided against it is neither charged nor credited.
+/// Each retry is charged to the budget. A successful call returns the cost of its retries and a small additional
+/// amount. A retry that does not begin is refunded. A retry that the caller requests against the policy's decision does
+/// not affect the budget.
 ///
-/// An unreliable server, on which retried calls succeed, can therefore be retried indefinitely. A server that is down
-/// receives ``Settings/reserve`` retries, and then only first attempts.
+/// An unreliable server, on which retried calls succeed, can therefore be retried indefinitely. While no call of the
+/// client succeeds, the client makes at most ``Settings/reserve`` retries, and then only first attempts.
 public struct RetryBudget: Sendable {
     public struct Settings: Sendable, Equatable {
         /// The number of retries that a new client may make before any call succeeds.
         public var reserve = 10
-        /// The number of successful calls that allow one more failing retry. With 10, failing retries stay below 10 %
-        /// of the successful calls.
+        /// The number of successful calls that allow one more failing retry. With 10, failing retries beyond
+        /// ``reserve`` are at most 10 % of the successful calls.
         public var successesPerRetry = 10
 
         public init() {}
     }
 
     /// The maximum of each setting. Products of two settings do not overflow.
-    private static let most = 1_000_000
+    private static let maximum = 1_000_000
 
     private let costOfRetry: Int
     private let capacity: Int
     private var balance: Int
 
     public init(_ settings: Settings = Settings()) {
-        costOfRetry = min(max(settings.successesPerRetry, 1), RetryBudget.most)
-        capacity = min(max(settings.reserve, 0), RetryBudget.most) * costOfRetry
+        costOfRetry = min(max(settings.successesPerRetry, 1), RetryBudget.maximum)
+        capacity = min(max(settings.reserve, 0), RetryBudget.maximum) * costOfRetry
         balance = capacity
     }
 
     /// The number of retries that could begin now.
     public var available: Int { balance / costOfRetry }
 
-    /// Charges a retry. Returns false, and charges nothing, if the budget is exhausted.
+    /// Charges a retry. If the budget is exhausted, charges nothing and returns false.
     mutating func takeRetry() -> Bool {
         guard balance >= costOfRetry else { return false }
         balance -= costOfRetry
@@ -47,7 +47,7 @@ public struct RetryBudget: Sendable {
     ///
     /// - Parameter retries: the number of retries charged for the call, usually 0.
     public mutating func succeeded(retries: Int) {
-        let returned = min(max(retries, 0), RetryBudget.most) * costOfRetry
+        let returned = min(max(retries, 0), RetryBudget.maximum) * costOfRetry
         balance = min(balance + returned + 1, capacity)
     }
 }

@@ -1,7 +1,7 @@
 /// Decides whether and when a failed call is retried.
 ///
-/// A request is retried only if the retry cannot repeat the request's effect: the server cannot have processed the
-/// request, the method is idempotent (RFC 9110 section 9.2.2), or the request has an idempotency key. Times are
+/// A request is retried only if the server cannot have processed the request, if the method is idempotent (RFC 9110
+/// section 9.2.2), if the caller declares the request idempotent, or if the request has an idempotency key. Times are
 /// nanoseconds of a monotonic clock.
 public struct RetryPolicy: Sendable {
     /// The result of an attempt.
@@ -67,7 +67,7 @@ public struct RetryPolicy: Sendable {
         case attemptsExhausted
         /// The server requested a wait longer than ``RetrySettings/longestWait``.
         case serverRequestedLongWait(Duration)
-        /// The wait would end after the call's deadline.
+        /// The wait would end at or after the call's deadline.
         case pastDeadline(Duration)
         /// The retry budget is exhausted. See ``RetryBudget``.
         case budgetSpent
@@ -84,14 +84,15 @@ public struct RetryPolicy: Sendable {
         self.deadline = deadline
     }
 
-    /// The properties of an attempt's request, which a redirect may have changed since the call started.
+    /// The properties of an attempt. A redirect may have changed them since the call started.
     public struct Attempt: Sendable {
         var isRepeatable: Bool
         var bodyIsReplayable: Bool
         var responseWasDelivered: Bool
 
         /// - Parameters:
-        ///   - hasIdempotencyKey: true if the request has a key that is the same in every attempt.
+        ///   - hasIdempotencyKey: true if the request has a key that is the same in every attempt, or if the caller
+        ///     declares the request idempotent.
         ///   - bodyIsReplayable: true if the body can be sent again, or if no part of the body was consumed.
         ///   - responseWasDelivered: true if part of the response was delivered to the caller.
         public init(
@@ -103,8 +104,8 @@ public struct RetryPolicy: Sendable {
         }
     }
 
-    /// Records the end of an attempt and decides whether to retry. If the verdict is to retry, the retry has been
-    /// charged to the budget. If the next attempt does not begin, the caller must call ``RetryBudget/refundRetry()``.
+    /// Records the end of an attempt and decides whether to retry. Charges a retry to the budget. If the next attempt
+    /// does not begin, the caller must call ``RetryBudget/refundRetry()``.
     public mutating func ended(
         _ outcome: Outcome, _ attempt: Attempt, now: UInt64, budget: inout RetryBudget,
         using random: inout some RandomNumberGenerator
@@ -124,17 +125,17 @@ public struct RetryPolicy: Sendable {
         return .again(after: wait)
     }
 
-    /// Returns a random wait between zero and the ceiling ("full jitter"), so that calls that failed together are not
+    /// Returns a random wait between zero and the ceiling ("full jitter"). Calls that failed together are therefore not
     /// retried together.
     private func backoff(using random: inout some RandomNumberGenerator) -> Duration {
         let base = UInt64(max(settings.base.nanosecondsClamped, 0))
         let cap = UInt64(max(settings.cap.nanosecondsClamped, 0))
-        // After 63 doublings even one nanosecond exceeds every cap.
+        // After 63 doublings, even one nanosecond exceeds every cap.
         let doublings = min(attempts - 1, 63)
         let (scaled, overflow) = base.multipliedReportingOverflow(by: 1 << UInt64(doublings))
         let ceiling = overflow ? cap : min(scaled, cap)
-        // The upper half of the product is a number from 0 to the ceiling. `random(in:)` is not used, because it loops
-        // until it accepts a number and would not return with a broken generator.
+        // The upper half of the product is a number from 0 to the ceiling. `random(in:)` is not used, because it could
+        // loop forever with a broken generator.
         return .nanoseconds(Int64(clamping: random.next().multipliedFullWidth(by: ceiling + 1).high))
     }
 }

@@ -1,12 +1,12 @@
 /// The number of retries of a failed call and the waits between the attempts.
 public struct RetrySettings: Sendable, Equatable {
-    /// The maximum number of attempts, including the first one. 1 disables retries.
+    /// The maximum number of attempts, including the first attempt. 1 disables retries.
     public var maximumAttempts = 3
     /// The upper bound of the first wait. The bound doubles for each further wait.
     public var base = Duration.milliseconds(500)
     /// The upper bound of every computed wait. A server may request a longer wait with Retry-After.
     public var cap = Duration.seconds(30)
-    /// The longest wait that a server may request. If the server requests a longer wait, the call fails and its error
+    /// The longest wait that a server may request. If the server requests a longer wait, the call fails, and the error
     /// contains the requested wait.
     public var longestWait = Duration.seconds(60)
 

@@ -1,7 +1,7 @@
-/// The header fields that may be sent to another origin: after a redirect and for the next page of a list. Also the
-/// client's default fields that are sent in a request whose URL has another origin than the base URL.
+/// The header fields that may be sent to another origin.
 ///
-/// An unknown field is not sent, because this is an allow list.
+/// The list applies to redirects, to links to the next page, and to the client's default fields if a request goes to an
+/// origin other than that of the base URL. Unknown fields are not sent.
 public struct ForwardedFields: Sendable, Equatable {
     /// Additional names that the caller allows.
     public let names: [String]
@@ -36,32 +36,34 @@ public struct ForwardedFields: Sendable, Equatable {
 
     /// Returns true if the field may be sent to another origin.
     ///
-    /// - Parameter sensitive: names that the caller declares as credentials. They take precedence over all other rules.
+    /// - Parameter sensitive: names that the caller declares as credentials. These fields are never allowed.
     func allow(_ name: UnsafeRawBufferPointer, sensitive: [String]) -> Bool {
         func isAmong(_ names: [String]) -> Bool { names.contains { ASCII.equalIgnoringCase(name, $0.utf8) } }
         return (ForwardedFields.isSafe(name) || isAmong(names)) && !isAmong(sensitive)
     }
 
-    /// Returns true if the field describes the client or the request and never identifies the user.
+    /// Returns true if the field describes the client or the request and carries no credentials.
     static func isSafe(_ name: UnsafeRawBufferPointer) -> Bool {
-        func says(_ text: StaticString) -> Bool { ASCII.isCaseless(name, text) }
+        func matches(_ text: StaticString) -> Bool { ASCII.isCaseless(name, text) }
         switch name.count {
-        case 2: return says("te")
-        case 3: return says("dnt")
-        case 5: return says("range")
-        case 6: return says("accept") || says("expect") || says("pragma") || says("prefer") || says("digest")
-        case 7: return says("sec-gpc")
-        case 8: return says("if-match") || says("if-range") || says("priority")
-        case 9: return says("save-data")
-        case 10: return says("user-agent")
-        case 11: return says("want-digest") || says("repr-digest")
-        case 12: return says("content-type")
-        case 13: return says("cache-control") || says("if-none-match") || says("content-range")
-        case 14: return says("accept-charset") || says("content-length") || says("content-digest")
-        case 15: return says("accept-encoding") || says("accept-language") || says("idempotency-key")
-        case 16: return says("content-encoding") || says("content-language") || says("want-repr-digest")
-        case 17: return says("if-modified-since")
-        case 19: return says("if-unmodified-since") || says("want-content-digest") || says("content-disposition")
+        case 2: return matches("te")
+        case 3: return matches("dnt")
+        case 5: return matches("range")
+        case 6:
+            return matches("accept") || matches("expect") || matches("pragma") || matches("prefer") || matches("digest")
+        case 7: return matches("sec-gpc")
+        case 8: return matches("if-match") || matches("if-range") || matches("priority")
+        case 9: return matches("save-data")
+        case 10: return matches("user-agent")
+        case 11: return matches("want-digest") || matches("repr-digest")
+        case 12: return matches("content-type")
+        case 13: return matches("cache-control") || matches("if-none-match") || matches("content-range")
+        case 14: return matches("accept-charset") || matches("content-length") || matches("content-digest")
+        case 15: return matches("accept-encoding") || matches("accept-language") || matches("idempotency-key")
+        case 16: return matches("content-encoding") || matches("content-language") || matches("want-repr-digest")
+        case 17: return matches("if-modified-since")
+        case 19:
+            return matches("if-unmodified-since") || matches("want-content-digest") || matches("content-disposition")
         default: return false
         }
     }

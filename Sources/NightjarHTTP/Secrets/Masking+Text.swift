@@ -1,9 +1,9 @@
 extension Masking {
-    /// Masks secrets anywhere in a message written by a person or a program.
+    /// Masks secrets in free text, such as a log message.
     ///
-    /// Masks user info and secret items in URLs of any scheme, secret members of JSON, values after secret names
-    /// (`password=x`, `"token": "x"`, `Authorization: x`), the word after `Bearer` and `Basic`, and tokens recognized
-    /// by their form.
+    /// Masks user info and secret items in URLs of any scheme, secret members of JSON, and values after secret names
+    /// (`password=x`, `"token": "x"`). After a colon without quotes, only a value that looks like a credential is
+    /// masked. Also masks credentials after `Bearer` and `Basic`, and tokens that are recognized by their form.
     package static func text(_ text: String) -> String {
         var masks = Masks(sensitive: [])
         let bytes = SecretContent.json(Array(text.utf8), with: &masks)
@@ -52,7 +52,7 @@ extension Masking {
 
     private static func shown(_ word: ArraySlice<UInt8>, after previous: ArraySlice<UInt8>) -> [UInt8] {
         if isScheme(previous), isCredential(word) { return Array(mask.utf8) }
-        // Masks "password: hunter2". Masks "the token: it has expired" only if the word looks like a value.
+        // Masks "password: hunter2" but not "the token: it has expired", because the word must look like a credential.
         let isColon = previous.last == UInt8(ascii: ":") && isCredential(word)
         if isColon || previous.last == UInt8(ascii: "="), isNamed(previous.dropLast()) { return Array(mask.utf8) }
         guard word.contains(where: { "=/?&;@:".utf8.contains($0) }) else { return Array(word) }
@@ -74,8 +74,7 @@ extension Masking {
         return Array(url(String(decoding: word, as: UTF8.self)).utf8)
     }
 
-    /// Returns true if a word ends with the name of a secret. Ignores punctuation at the end and the part before the
-    /// name.
+    /// Returns true if a word ends with the name of a secret. Ignores punctuation at the end of the word.
     private static func isNamed(_ word: ArraySlice<UInt8>) -> Bool {
         func isPart(_ byte: UInt8) -> Bool { SecretShape.isTokenByte(byte) || byte == UInt8(ascii: ".") }
         let name = word.reversed().drop { !isPart($0) }.prefix(while: isPart).reversed()

@@ -1,4 +1,4 @@
-/// Replaces the credentials in logs, messages and other shown text with `***`.
+/// Replaces credentials in logs, messages and other output with `***`.
 package enum Masking {
     package static let mask = "***"
 

@@ -54,7 +54,8 @@ extension SecretContent {
         return [UInt8(ascii: "\"")] + other.utf8 + [UInt8(ascii: "\"")]
     }
 
-    /// Replaces all strings in a secret object or array, except names and members that only describe the secret.
+    /// Replaces all strings in a secret object or array, except names and the values of members that only describe the
+    /// secret.
     private static func inSecret(_ bytes: [UInt8], with secrets: inout some SecretReplacing) -> [UInt8] {
         var result: [UInt8] = []
         var at = 0
@@ -69,7 +70,7 @@ extension SecretContent {
             let text = plain(bytes[at..<end])
             if colon < bytes.count, bytes[colon] == UInt8(ascii: ":") {
                 let value = skippingBlanks(bytes, from: colon + 1)
-                let next = secrets.isAboutSecret(name: text) ? endOfValue(bytes, from: value) : value
+                let next = secrets.describesSecret(name: text) ? endOfValue(bytes, from: value) : value
                 result += bytes[at..<next]
                 at = next
                 continue
@@ -81,7 +82,7 @@ extension SecretContent {
         return result
     }
 
-    /// Replaces the secrets in a string that itself contains JSON, as in logs and message queues.
+    /// Replaces the secrets in a string that contains JSON.
     private static func nested(
         _ text: ArraySlice<UInt8>, with secrets: inout some SecretReplacing, depth: Int
     ) -> [UInt8] {
@@ -98,8 +99,8 @@ extension SecretContent {
         return Array(encoded.readableBytesView)
     }
 
-    /// Returns the text of a string without quotes and with its escapes decoded. A truncated or invalid string is
-    /// decoded as far as possible.
+    /// Returns a string without its quotes and with its escapes decoded. A truncated or invalid string is decoded as
+    /// far as possible.
     private static func plain(_ text: ArraySlice<UInt8>) -> [UInt8] {
         let inner = text.dropFirst()
         let isClosed = text.count > 1 && text.last == UInt8(ascii: "\"")
@@ -165,7 +166,7 @@ extension SecretContent {
                 depth += 1
                 at += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                // The end of the enclosing container. The value was a number or a literal, or is missing.
+                // The enclosing object or array ends here. The value is a number, a literal or missing.
                 if depth == 0 { return at }
                 depth -= 1
                 at += 1

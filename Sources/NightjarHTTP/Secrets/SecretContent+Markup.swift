@@ -61,10 +61,10 @@ private struct Tag {
 
     let start: Int
     private(set) var end: Int
-    /// The name with its prefix.
+    /// The name with its namespace prefix.
     private(set) var name: Range<Int>
     private(set) var attributes: [Attribute] = []
-    /// True if the tag is not self-closing, so that content and an end tag follow.
+    /// True if the tag is complete and not self-closing.
     private(set) var isOpening = false
 
     /// - Returns: nil if no start tag begins at `start`.
@@ -122,7 +122,7 @@ private struct Tag {
         }
     }
 
-    /// Returns the position of the matching end tag, or the end of the document.
+    /// Returns the position of the next end tag of this name, or the end of the document.
     func endOfContent(_ bytes: [UInt8]) -> Int {
         let tag = Array("</".utf8) + bytes[name]
         var at = end
@@ -147,7 +147,7 @@ private struct Tag {
         return at
     }
 
-    /// Returns the text of an element without surrounding white space and CDATA markers, with character references
+    /// Returns the text of an element without surrounding white space and CDATA markers, with the predefined entities
     /// decoded.
     static func text(_ content: ArraySlice<UInt8>) -> [UInt8] {
         var text = ASCII.trimmed(content)
@@ -158,7 +158,7 @@ private struct Tag {
         return plain(text)
     }
 
-    /// Decodes the five named character references. XML section 4.6.
+    /// Decodes the five predefined entities. XML 1.0 section 4.6.
     static func plain(_ text: ArraySlice<UInt8>) -> [UInt8] {
         guard text.contains(UInt8(ascii: "&")) else { return Array(text) }
         let references: [(String, Character)] = [

@@ -10,8 +10,8 @@ extension SecretContent {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
         var at = 0
-        // Text after the last delimiter is handled like a part, because parsers disagree on which delimiter is the
-        // last.
+        // Text after the closing delimiter is handled like a part, because parsers disagree on which delimiter closes
+        // the body.
         while let start = place(of: delimiter, in: bytes, from: at) {
             let lineEnd = bytes[start...].firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? bytes.count
             result += plain(bytes[at..<start], with: &secrets, depth: depth) + delimiter
@@ -49,8 +49,7 @@ extension SecretContent {
 
     /// Returns the position of the next delimiter at the beginning of a line. RFC 2046 section 5.1.1.
     ///
-    /// - Parameter isWholeLine: true if only white space and the `--` of the last delimiter may follow the delimiter on
-    ///   its line.
+    /// - Parameter isWholeLine: true if only `--` and white space may follow the delimiter on its line.
     private static func place(
         of delimiter: [UInt8], isWholeLine: Bool = false, in bytes: [UInt8], from start: Int
     ) -> Int? {
@@ -76,7 +75,7 @@ extension SecretContent {
         /// The number of bytes that the fields occupy in the message.
         var count = 0
         var type: String?
-        /// True if the name in Content-Disposition is the name of a secret, so that the content is a secret.
+        /// True if Content-Disposition contains the name of a secret. The content is then secret.
         var isSecret = false
 
         init(_ bytes: ArraySlice<UInt8>, with secrets: inout some SecretReplacing) {

@@ -1,24 +1,24 @@
 /// Recognizes the names of secrets, and chooses the replacements for the secrets that ``SecretContent`` finds.
 package protocol SecretReplacing {
-    /// Returns true if the value with this name is a secret. The name is plain text.
+    /// Returns true if the value with this name is a secret. The name is decoded text.
     func isSecret(name: [UInt8]) -> Bool
-    /// Returns the replacement for a secret, or nil to keep the secret.
+    /// Returns the replacement for a secret. If nil, the secret is kept.
     mutating func replacement(for secret: String) -> String?
     /// True if a secret object or array is replaced as a whole. False if each string in it is replaced.
     var replacesWhole: Bool { get }
     /// Returns true if a member of a secret object only describes the secret, such as `expires_in`.
-    func isAboutSecret(name: [UInt8]) -> Bool
+    func describesSecret(name: [UInt8]) -> Bool
 }
 
 extension SecretReplacing {
-    func isAboutSecret(name: [UInt8]) -> Bool { false }
+    func describesSecret(name: [UInt8]) -> Bool { false }
 }
 
-/// Finds secrets in a body by their names, and returns the body with replacements.
+/// Replaces the secrets in a body. Secrets are found by their names, and tokens also by their form.
 ///
-/// Supported formats are forms, JSON (also as lines, in events and without its media type), XML, HTML, and multipart
-/// content whose parts have these formats. Truncated or invalid content is processed as far as possible. In all
-/// formats, tokens that are recognized by their form are found too.
+/// Supported formats are forms, JSON (also as JSON lines and in events), XML, HTML, HTTP messages, and multipart
+/// content whose parts have these formats. JSON is recognized without its media type. Truncated or invalid content is
+/// processed as far as possible.
 package enum SecretContent {
     /// Returns the body with its secrets replaced.
     ///
@@ -59,8 +59,8 @@ package enum SecretContent {
         essence.hasSuffix("/xml") || essence.hasSuffix("+xml") || essence == "text/html"
     }
 
-    /// Returns true if text without a known format looks like a form: `name=value&name=value`, without white space,
-    /// quotes and brackets.
+    /// Returns true if text without a specific media type looks like a form: `name=value&name=value` without white
+    /// space, double quotes, angle brackets, braces and backslashes.
     private static func isForm(_ bytes: [UInt8], essence: String) -> Bool {
         guard essence.isEmpty || essence == "text/plain" || essence == "application/octet-stream",
             bytes.contains(UInt8(ascii: "=")), bytes.first.map({ $0 != UInt8(ascii: "=") }) ?? false

@@ -11,8 +11,8 @@ extension SecretNames {
         !isPublic(name) && isSecret(name, in: .field)
     }
 
-    /// Returns true for common fields that are never credentials. Fast, because nearly all requests have only such
-    /// fields.
+    /// Returns true for common fields that are not treated as credentials. Fast, because nearly all requests have only
+    /// such fields.
     private static func isPublic(_ name: UnsafeRawBufferPointer) -> Bool {
         ForwardedFields.isSafe(name) || name.count == 4 && ASCII.isCaseless(name, "host")
     }
@@ -30,12 +30,24 @@ extension SecretNames {
 }
 
 extension Headers {
-    /// The name of the first field that carries credentials, judged by name.
+    /// The name of the first field whose name suggests a credential.
     var firstSecret: String? {
         (0..<count).first { withBytes(at: $0) { name, _ in SecretNames.isSecret(field: name) } }.map(name)
     }
 
-    /// The fields that carry no credentials.
+    /// Returns the name of the first field that is recognized as a credential, by its name or the form of its value.
+    ///
+    /// - Parameter sensitive: additional names of credentials.
+    func firstCredential(sensitive: [String]) -> String? {
+        (0..<count).first { index in
+            withBytes(at: index) { name, value in
+                SecretNames.isSecret(field: name, value)
+                    || sensitive.contains { ASCII.equalIgnoringCase(name, $0.utf8) }
+            }
+        }.map(name)
+    }
+
+    /// The fields that are not recognized as credentials.
     public var withoutCredentials: Headers {
         var others = Headers()
         for index in 0..<count {
@@ -47,7 +59,7 @@ extension Headers {
     }
 }
 
-/// Returns true if the value with this name, in a log line or a table, is probably a credential.
+/// Returns true if a value with this name in a log line or a table is probably a credential.
 public func isNameOfSecret(_ name: UnsafeRawBufferPointer) -> Bool {
     // Names with hyphens are HTTP fields. For other names, the rules for items exclude quantities such as "max_tokens".
     SecretNames.isSecret(name, in: name.contains(UInt8(ascii: "-")) ? .field : .item)

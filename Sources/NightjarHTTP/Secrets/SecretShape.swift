@@ -1,7 +1,7 @@
 /// Recognizes credentials by the form of their values, regardless of their names.
 enum SecretShape {
-    /// Returns true if the value, optionally after a scheme, is a JSON Web Token (RFC 7519) or has the prefix of a
-    /// well-known service's tokens.
+    /// Returns true if the value looks like a JSON Web Token (RFC 7519) or like the token of a well-known service. An
+    /// authentication scheme may precede the token.
     static func isToken(_ value: some BidirectionalCollection<UInt8>) -> Bool {
         let token = withoutScheme(value)
         guard token.count >= shortestToken, token.count <= longest else { return false }
@@ -10,8 +10,8 @@ enum SecretShape {
                 && prefixes.contains { token.starts(with: $0.utf8) }
     }
 
-    /// Returns true if the value is a long random token, in which letters and digits alternate frequently. Returns
-    /// false for a UUID, because a UUID is usually an identifier.
+    /// Returns true if the value looks like a random token: long, with frequent changes between letters and digits.
+    /// Returns false for a UUID, because a UUID is usually an identifier.
     static func isRandom(_ value: some BidirectionalCollection<UInt8>) -> Bool {
         let token = withoutScheme(value)
         guard token.count >= shortestRandom, token.count <= longest else { return false }

@@ -18,7 +18,7 @@ enum HostSyntax {
     /// addresses are in their shortest form (RFC 5952), without brackets.
     static func canonical(_ text: UnsafeRawBufferPointer) throws(NightjarError) -> String {
         guard let first = text.first else {
-            throw NightjarError(.invalidURL, "the URL has no host; write http://host/path")
+            throw NightjarError(.invalidURL, "the URL has no host; add one, as in http://host")
         }
         if first == UInt8(ascii: "[") { return try canonicalIPv6(text) }
         guard text.contains(where: { $0 >= 0x80 }) else { return try canonicalASCII(text) }
@@ -49,8 +49,8 @@ enum HostSyntax {
         }
     }
 
-    /// Returns true if the last label is a number. Such a host must be a complete IPv4 address, because resolvers read
-    /// 127.1, 0x7f000001 and 2130706433 as 127.0.0.1, and rules that compare host names would not match them.
+    /// Returns true if the last label is a number. Such a host must be a complete IPv4 address. Resolvers read 127.1,
+    /// 0x7f000001 and 2130706433 as 127.0.0.1, but rules that compare host names would not match them.
     private static func endsInNumber(_ name: Slice<UnsafeRawBufferPointer>) -> Bool {
         let start = name.lastIndex(of: UInt8(ascii: ".")).map { $0 + 1 } ?? name.startIndex
         let label = name[start...]

@@ -2,11 +2,11 @@ import CIDN2
 
 /// Converts internationalized host names to ASCII by RFC 5891 and UTS #46 (nontransitional), as browsers do.
 enum InternationalName {
-    /// The maximum length of the UTF-8 input in bytes. A longer input cannot encode a name of 253 bytes.
+    /// The maximum length of the UTF-8 input in bytes. A name of 253 characters with four bytes each is allowed.
     private static let longest = 1024
 
     /// Returns the ASCII form of a name. Case and width are mapped: `Ｂücher。example` becomes `xn--bcher-kva.example`.
-    /// The result may be an invalid host name or a numeric address, so the caller must validate the result.
+    /// The result may be an invalid host name or a numeric address. The caller must validate it.
     ///
     /// - Parameter name: a name without control characters.
     static func ascii(_ name: UnsafeRawBufferPointer) throws(NightjarError) -> String {

@@ -65,7 +65,8 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     public static func defaultPort(isTLS: Bool) -> Int { isTLS ? 443 : 80 }
 
-    /// Returns true if `authority` equals ``hostField``, the usual form of this origin in a URL. False for a socket.
+    /// Returns true if the scheme is the same and `authority` equals ``hostField``, the usual form of this origin in a
+    /// URL. False for a socket.
     func isWritten(_ authority: UnsafeRawBufferPointer, isTLS: Bool) -> Bool {
         isTLS == storage.isTLS && ASCII.isSame(authority, storage.hostField) && storage.socket == nil
     }

@@ -2,7 +2,7 @@ import NIOCore
 
 /// Builds the path and query of a request line. RFC 9112 section 3.2.1, origin-form.
 enum RequestTarget {
-    /// The maximum length of a URL in bytes, before and after encoding. Servers accept at most 8 KiB to 64 KiB.
+    /// The maximum length of a URL in bytes, before and after encoding. Common servers accept between 8 KiB and 64 KiB.
     static let maximumLength = 64 * 1024
 
     /// Writes `base`, one slash, the path and query of `text`, and `query`, in this order. The fragment of `text` is
@@ -49,7 +49,7 @@ enum RequestTarget {
         }
         var needsSeparator = ownQuery.last != UInt8(ascii: "&")
         for item in query {
-            // Check the length before encoding, so that the cost of a URL that is too long is small.
+            // Check the length before the expensive encoding.
             try checkLength(item.name.utf8.count + item.value.utf8.count)
             if needsSeparator { buffer.writeInteger(separator) }
             PercentEncoding.writeComponent(item.name, into: &buffer)
@@ -65,7 +65,7 @@ enum RequestTarget {
     static func checkLength(_ count: Int) throws(NightjarError) {
         guard count <= maximumLength else {
             throw NightjarError(
-                .invalidURL, "the URL is longer than \(maximumLength) bytes; send the data in the request body")
+                .invalidURL, "the URL is longer than \(maximumLength) bytes; use a shorter URL")
         }
     }
 }

@@ -1,8 +1,8 @@
 import NIOCore
 
 extension RequestURL {
-    /// Returns a copy with these query items. Each new item takes the place of the first item of the same name, and the
-    /// other items of this name are removed. If there is no item of this name, the new item is appended.
+    /// Returns a copy with these query items. Each new item replaces the first item of the same name, and the other
+    /// items of this name are removed. If there is no item of this name, the new item is appended.
     ///
     /// - Throws: `invalid_url` if the target becomes too long.
     package func setting(_ items: [(name: String, value: String)]) throws(NightjarError) -> RequestURL {
@@ -22,7 +22,7 @@ extension RequestURL {
         return url
     }
 
-    /// Returns a copy without the query items of the same names and with these items appended.
+    /// Returns a copy with these items appended. Removes existing query items of the same names.
     ///
     /// - Throws: `invalid_url` if the target becomes too long.
     package func replacing(_ items: [(name: String, value: String)]) throws(NightjarError) -> RequestURL {

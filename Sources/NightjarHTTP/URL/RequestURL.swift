@@ -9,8 +9,8 @@ public struct RequestURL: Sendable, CustomStringConvertible {
     public let target: String
     /// The user name and password before the `@`. Not part of ``description`` and never sent as part of the URL.
     public let userInfo: UserInfo?
-    /// Names of query items that carry credentials, in addition to the built-in names. A URL that is resolved against
-    /// this URL inherits these names. The names do not affect equality.
+    /// Names of query items that carry credentials, in addition to the built-in names. URLs that are resolved against
+    /// this URL inherit the names. The names do not affect equality.
     package var sensitive: [String] = []
 
     /// Parses an absolute URL.
@@ -37,8 +37,8 @@ public struct RequestURL: Sendable, CustomStringConvertible {
         return RequestURL(origin: origin, target: target, userInfo: userInfo, sensitive: sensitive + further)
     }
 
-    /// Resolves `target`, which is an absolute URL or a path. A path is appended to this URL's path with one slash
-    /// between both paths. `query` is appended to the query of `target`.
+    /// Resolves `target`, which is an absolute URL or a path. A path is appended to this URL's path, separated by one
+    /// slash. `query` is appended to the query of `target`.
     public func joined(
         _ target: String, query: [(name: String, value: String)] = []
     ) throws(NightjarError) -> RequestURL {
@@ -46,7 +46,9 @@ public struct RequestURL: Sendable, CustomStringConvertible {
     }
 
     /// A copy without user info.
-    public var withoutUserInfo: RequestURL { RequestURL(origin: origin, target: target, userInfo: nil) }
+    public var withoutUserInfo: RequestURL {
+        RequestURL(origin: origin, target: target, userInfo: nil, sensitive: sensitive)
+    }
 
     public var path: String {
         guard let end = target.utf8.firstIndex(of: UInt8(ascii: "?")) else { return target }

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// A URI template: `/users/{id}/posts{?page,tag}`. RFC 6570 up to level 3: all operators and several variables in one
-/// expression. Values are strings.
+/// A URI template: `/users/{id}/posts{?page,tag}`. Supports RFC 6570 up to level 3: all operators and several variables
+/// in one expression. Values are strings.
 ///
 /// Text outside braces is kept if it is legal in a URL, including escapes. Other characters are percent-encoded.
 public struct URITemplate: Sendable {
@@ -45,8 +45,8 @@ public struct URITemplate: Sendable {
         return String(buffer: expansion.buffer)
     }
 
-    /// Expands the template. Requires a value for each variable of the path, and rejects values that would change the
-    /// path's structure. An empty ID must not turn a DELETE of `/users/{id}` into a DELETE of `/users/`.
+    /// Expands the template. Requires a value for each variable outside the query. Rejects values that make a path
+    /// segment empty, `.` or `..`: an empty ID would turn `/users/{id}` into `/users/`.
     ///
     /// Variables in `{?...}` and `{&...}` may be missing, and `{+path}` may be empty. If a name occurs more than once
     /// in `values`, the first value is used.
@@ -127,9 +127,9 @@ extension URITemplate {
 
         /// True if each value is preceded by its name.
         var isNamed: Bool { self == .parameter || isOptional }
-        /// True if values are parts of a URL, in which reserved characters and escapes are kept, and not data.
+        /// True if reserved characters and escapes in values are kept.
         var keepsReserved: Bool { self == .reserved || self == .fragment }
-        /// True if a value may be missing, because the variable is in the query and not in the path.
+        /// True if a value may be missing, because the variable is in the query.
         var isOptional: Bool { self == .query || self == .continuation }
     }
 
@@ -151,7 +151,7 @@ extension URITemplate {
                 var isFirst = true
                 for name in names {
                     guard let text = value(name) else { continue }
-                    // Check the length before encoding, so that the cost of a URL that is too long is small.
+                    // Check the length before the expensive encoding.
                     try RequestTarget.checkLength(text.utf8.count)
                     buffer.writeStaticString(isFirst ? kind.first : kind.separator)
                     isFirst = false

@@ -1,13 +1,13 @@
-/// Resolves a target as the caller wrote it: an absolute URL, or a path relative to a base URL.
+/// The resolution of a target, which is an absolute URL or a path relative to a base URL.
 struct URLResolution {
     let origin: Origin
     let userInfo: UserInfo?
     /// The encoded path of the base URL. Empty if the target is an absolute URL.
     let basePath: String
-    /// The offset in the target at which path and query begin.
+    /// The offset in the target at which the path and query begin.
     let rest: Int
 
-    /// Creates the resolution of a URL that is already resolved.
+    /// Creates a resolution from a URL that is already resolved.
     init(of url: RequestURL) {
         origin = url.origin
         userInfo = url.userInfo
@@ -57,7 +57,7 @@ struct URLResolution {
         }
     }
 
-    /// Returns whether the scheme is https, and the offset after `://`. Returns nil if `text` is relative.
+    /// Returns the scheme and the offset after `://`. Returns nil if `text` is relative.
     private static func scheme(_ text: UnsafeRawBufferPointer) throws(NightjarError) -> (isTLS: Bool, end: Int)? {
         var end = 0
         while end < text.count, isSchemeByte(text[end]) { end += 1 }
@@ -77,7 +77,7 @@ struct URLResolution {
         return (isTLS, end + 3)
     }
 
-    /// Returns a hint for a scheme that is known but not supported, to append to the error. Empty for other schemes.
+    /// Returns a hint about a known but unsupported scheme, to append to an error message. Empty for other schemes.
     private static func hint(for scheme: UnsafeRawBufferPointer) -> String {
         if ASCII.isCaseless(scheme, "http+unix") { return "; only base_url can name a socket" }
         if ASCII.isCaseless(scheme, "ws") || ASCII.isCaseless(scheme, "wss") {
@@ -122,7 +122,7 @@ struct URLResolution {
     }
 
     private static func readUserInfo(_ text: UnsafeRawBufferPointer) throws(NightjarError) -> UserInfo {
-        // A backslash in particular is rejected, because browsers end the host at a backslash and other parsers do not.
+        // A backslash must be rejected, because browsers end the host at a backslash and other parsers do not.
         guard text.allSatisfy(PercentEncoding.isUserInfoByte) else {
             throw NightjarError(
                 .invalidURL, "a character of the URL's user name or password must be percent-encoded, like %5C for \\")
@@ -153,8 +153,8 @@ struct URLResolution {
         return (host, port)
     }
 
-    /// The error for an invalid port. The port is not quoted, because the beginning of a password that contains a slash
-    /// is parsed as the port.
+    /// The error for an invalid port. The port is not quoted, because it may be the beginning of a password that
+    /// contains a slash.
     private static var invalidPort: NightjarError {
         NightjarError(
             .invalidURL, "the port is not a number from 1 to 65535; percent-encode / ? # @ in a password")

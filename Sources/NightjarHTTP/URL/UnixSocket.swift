@@ -20,12 +20,12 @@ public struct UnixSocket: Hashable, Sendable, CustomStringConvertible {
                     + "\(UnixSocket.longestPath); use a shorter path, such as a symbolic link")
         }
         guard !path.utf8.contains(0) else {
-            throw NightjarError(.invalidURL, "the path of the unix socket contains a NUL")
+            throw NightjarError(.invalidURL, "the path of the unix socket contains a NUL; remove it")
         }
         self.path = path
     }
 
-    /// Compares the bytes of the paths. The file system does not treat canonically equivalent paths as equal.
+    /// Compares the bytes of the paths, as the file system does.
     public static func == (a: UnixSocket, b: UnixSocket) -> Bool { a.path.isExactly(b.path) }
 
     public func hash(into hasher: inout Hasher) { path.hashExactly(into: &hasher) }
@@ -36,7 +36,7 @@ public struct UnixSocket: Hashable, Sendable, CustomStringConvertible {
 
 extension RequestURL {
     /// Parses a base URL: an http or https URL, or the socket of a local server. A socket is written as
-    /// `unix:/run/docker.sock`, or with a path as `http+unix://%2Frun%2Fdocker.sock/v1.40`.
+    /// `unix:/run/docker.sock`, or with a URL path as `http+unix://%2Frun%2Fdocker.sock/v1.40`.
     ///
     /// Only a base URL may name a socket. The target of a call or a redirect cannot.
     ///

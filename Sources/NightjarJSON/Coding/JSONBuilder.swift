@@ -142,7 +142,7 @@ extension JSONBuilder: SingleValueEncodingContainer {
         } else if let number = UInt64(exactly: integer) {
             node.content = .value(.unsigned(number))
         } else {
-            throw error(integer, "the integer has more than 64 bits and JSON readers would round it")
+            throw error(integer, "the integer has more than 64 bits, so many JSON readers would round it")
         }
     }
 

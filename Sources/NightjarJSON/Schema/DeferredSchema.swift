@@ -1,7 +1,9 @@
+import Synchronization
+
 /// A schema that is parsed on first use, because a program uses few of the schemas of a large API.
 public final class DeferredSchema: Sendable {
     private let read: @Sendable () throws(NightjarError) -> JSONSchema
-    private let cached = LazyReference<Loaded>()
+    private let cached = AtomicLazyReference<Loaded>()
 
     /// The result of parsing.
     private final class Loaded: Sendable {

@@ -221,7 +221,7 @@ struct JSONExampleMaker {
         if let pattern = rules.lazy.compactMap(\.pattern).first {
             // Repeat an unbounded part of the pattern until the text is long enough.
             for extra in [0, 1, max(0, minimum - 1), minimum] {
-                var words = JSONPatternWords(pattern.source, extra: min(extra, JSONExampleMaker.maximumCount))
+                var words = JSONPatternExample(pattern.source, extra: min(extra, JSONExampleMaker.maximumCount))
                 if let text = words.text(), (minimum...max(minimum, maximum)).contains(text.unicodeScalars.count) {
                     return .string(text)
                 }

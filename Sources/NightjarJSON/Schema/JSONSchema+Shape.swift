@@ -71,9 +71,9 @@ extension JSONSchema {
     /// The values that `enum` or `const` allows. Empty if both are missing.
     public var values: [JSONValue] { first { $0.values } ?? [] }
 
-    private func first<Value>(_ reported: (Rules) -> Value?) -> Value? {
+    private func first<Value>(_ property: (Rules) -> Value?) -> Value? {
         for part in arena.parts(of: root) {
-            if let value = reported(arena[part].rules) { return value }
+            if let value = property(arena[part].rules) { return value }
         }
         return nil
     }
@@ -137,17 +137,17 @@ extension JSONSchema.Arena {
         var types = rules.types.isEmpty ? JSONSchema.Types.every : rules.types
         if types.contains(.number) { types.insert(.integer) }
         if let values = rules.values {
-            let reported = values.reduce(into: JSONSchema.Types()) { $0.formUnion(JSONSchema.Types(of: $1)) }
-            types.formIntersection(reported.contains(.number) ? reported.union(.integer) : reported)
+            let allowed = values.reduce(into: JSONSchema.Types()) { $0.formUnion(JSONSchema.Types(of: $1)) }
+            types.formIntersection(allowed.contains(.number) ? allowed.union(.integer) : allowed)
         }
         guard let combination = rules.combination?.value else { return types }
         for schema in combination.allOf + (combination.reference.map { [$0] } ?? []) {
             types.formIntersection(self.types(of: schema, depth + 1, &looks))
         }
         for branches in [combination.anyOf, combination.oneOf] where !branches.isEmpty {
-            var reported = JSONSchema.Types()
-            for branch in branches { reported.formUnion(self.types(of: branch, depth + 1, &looks)) }
-            types.formIntersection(reported)
+            var allowed = JSONSchema.Types()
+            for branch in branches { allowed.formUnion(self.types(of: branch, depth + 1, &looks)) }
+            types.formIntersection(allowed)
         }
         if rules.acceptsNull { types.insert(.null) }
         return types

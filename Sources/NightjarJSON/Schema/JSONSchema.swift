@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A JSON Schema 2020-12, with OpenAPI's `nullable` and `discriminator`.
 ///
 /// `$dynamicRef` is not supported, and `$id` does not change the base of references. Only the formats date-time, date,
@@ -23,7 +25,8 @@ public struct JSONSchema: Sendable {
     public init(_ schema: JSONValue) throws(NightjarError) {
         let place = SchemaPlace(document: "", pointer: JSONPointer())
         var work = JSONSchemaReader.maximumWork
-        (arena, root) = try JSONSchemaReader.read(schema, at: place, in: OwnSchemas(root: schema), nil, work: &work)
+        (arena, root) = try JSONSchemaReader.read(
+            schema, at: place, in: SelfContainedSchema(root: schema), nil, work: &work)
     }
 
     /// Reads a schema written by the caller.
@@ -60,11 +63,11 @@ public struct JSONSchema: Sendable {
         package var maximumSteps: Int?
         /// Called repeatedly during the check. If the closure returns false, the check ends as if it had exceeded its
         /// limit.
-        package var isWanted: (@Sendable () -> Bool)?
+        package var isNeeded: (@Sendable () -> Bool)?
 
-        package init(maximumSteps: Int? = nil, isWanted: (@Sendable () -> Bool)? = nil) {
+        package init(maximumSteps: Int? = nil, isNeeded: (@Sendable () -> Bool)? = nil) {
             self.maximumSteps = maximumSteps
-            self.isWanted = isWanted
+            self.isNeeded = isNeeded
         }
     }
 
@@ -76,7 +79,7 @@ public struct JSONSchema: Sendable {
     ) throws(Unfinished) -> JSONMismatch? {
         let steps = budget.maximumSteps ?? JSONSchemaChecker.steps(for: document)
         var checker = JSONSchemaChecker(arena, use, maximumSteps: steps)
-        checker.isWanted = budget.isWanted
+        checker.isNeeded = budget.isNeeded
         let mismatch = checker.mismatch(of: document, root)
         if budget.maximumSteps != nil, checker.isExhausted { throw Unfinished() }
         return mismatch
@@ -91,7 +94,7 @@ public struct JSONSchema: Sendable {
 }
 
 /// The source of a schema that refers only to itself.
-private final class OwnSchemas: SchemaSource {
+private final class SelfContainedSchema: SchemaSource {
     /// The place of each `$anchor` in the schema.
     private final class Anchors: Sendable {
         let places: ExactDictionary<JSONPointer>
@@ -101,7 +104,7 @@ private final class OwnSchemas: SchemaSource {
 
     let root: JSONValue
     /// Nil until the first reference to an anchor is resolved.
-    private let anchors = LazyReference<Anchors>()
+    private let anchors = AtomicLazyReference<Anchors>()
 
     init(root: JSONValue) { self.root = root }
 
@@ -109,7 +112,8 @@ private final class OwnSchemas: SchemaSource {
     func schema(at place: SchemaPlace, limit: inout Int) throws(NightjarError) -> JSONValue {
         guard let schema = place.pointer.value(in: root) else {
             throw NightjarError(
-                .invalidArgument, "the schema has no value at \(quoted(place.pointer.description, limit: 300))")
+                .invalidArgument,
+                "a reference points to \(quoted(place.pointer.description, limit: 300)), where the schema has no value")
         }
         return schema
     }
@@ -151,7 +155,7 @@ extension JSONPointer {
                     guard case .string(let anchor) = member.value, anchors[anchor] == nil else { continue }
                     anchors[anchor] = JSONPointer(tokens: tokens)
                 }
-                for member in members where !JSONPointer.wordsWithValues.contains(member.name) {
+                for member in members where !JSONPointer.keywordsWithData.contains(member.name) {
                     work.append((member.value, tokens + [member.name]))
                 }
             case .array(let elements):
@@ -163,5 +167,5 @@ extension JSONPointer {
     }
 
     /// Keywords whose values are data. An `$anchor` in data is not an anchor.
-    private static let wordsWithValues: Set<String> = ["enum", "const", "default", "example", "examples"]
+    private static let keywordsWithData: Set<String> = ["enum", "const", "default", "example", "examples"]
 }

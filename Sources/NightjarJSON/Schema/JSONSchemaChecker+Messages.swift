@@ -30,7 +30,7 @@ extension JSONSchemaChecker {
     }
 
     /// Rewords the failure so that it describes a member's name instead of its value.
-    mutating func nameTheName() {
+    mutating func describeMemberName() {
         guard let mismatch = failure?.mismatch else { return }
         failure?.types = nil
         failure?.values = nil
@@ -53,8 +53,8 @@ extension JSONSchemaChecker {
         }
         if let discriminator, !discriminator.names.isEmpty, case .object = value {
             if let meant = report(by: discriminator, top, value) {
-                guard let reported = attempts.first(where: { $0.branch == meant })?.failure else { return }
-                failure = reported
+                guard let selected = attempts.first(where: { $0.branch == meant })?.failure else { return }
+                failure = selected
                 failure?.namesBranch = true
             }
             return
@@ -74,15 +74,15 @@ extension JSONSchemaChecker {
             let nearest = (meant.isEmpty ? far : meant).max(by: {
                 ($0.failure?.mismatch.path.tokens.count ?? 0, -$0.branch)
                     < ($1.failure?.mismatch.path.tokens.count ?? 0, -$1.branch)
-            }), var reported = nearest.failure
+            }), var best = nearest.failure
         else { return }
-        if !reported.namesBranch, count > 1 {
+        if !best.namesBranch, count > 1 {
             let expected =
-                "\(reported.mismatch.expected) (by schema \(nearest.branch + 1) of \(count) in \"\(keyword)\")"
-            reported.mismatch = JSONMismatch(
-                path: reported.mismatch.path, expected: expected, found: reported.mismatch.found)
+                "\(best.mismatch.expected) (by schema \(nearest.branch + 1) of \(count) in \"\(keyword)\")"
+            best.mismatch = JSONMismatch(
+                path: best.mismatch.path, expected: expected, found: best.mismatch.found)
         }
-        failure = Failure(mismatch: reported.mismatch, types: nil, namesBranch: true)
+        failure = Failure(mismatch: best.mismatch, types: nil, namesBranch: true)
     }
 
     /// Describes a discriminator value that selects no schema. The allowed values come from `enum` and `const`. If a
@@ -164,7 +164,7 @@ extension JSONSchemaChecker {
         return JSONMismatch(
             path: JSONPointer(tokens: path(frames.count)),
             expected: isTooDeep
-                ? "at most \(JSONSchemaChecker.maximumDepth) nested schemas"
+                ? "a value with at most \(JSONSchemaChecker.maximumDepth) nested schemas"
                 : "a value that can be checked in \(allowance) steps",
             found: "more")
     }

@@ -206,7 +206,7 @@ extension JSONSchemaChecker {
         guard let schema = stage == .names ? rules.names : rules.unevaluatedProperties else { return nil }
         if let last {
             guard last == .valid else {
-                if stage == .names { nameTheName() }
+                if stage == .names { describeMemberName() }
                 return .invalid
             }
             frames[top].index += 1
@@ -216,7 +216,7 @@ extension JSONSchemaChecker {
             let member = members[index]
             if stage == .names {
                 let outcome = apply(schema, to: .string(member.name))
-                if outcome == .invalid { nameTheName() }
+                if outcome == .invalid { describeMemberName() }
                 guard outcome == .valid else { return outcome }
             } else if let seen = frames[top].seen, seen.includes(index) {
                 guard spend(1) else { return .invalid }

@@ -17,7 +17,7 @@ struct JSONSchemaChecker {
     /// would never end.
     static let maximumDepth = 8192
 
-    /// A bit mask: `isWanted` is called every 256 rounds. The rounds take a few microseconds.
+    /// A bit mask: `isNeeded` is called every 256 rounds. The rounds take a few microseconds.
     private static let roundsBetweenChecks = 255
 
     enum Outcome {
@@ -73,7 +73,7 @@ struct JSONSchemaChecker {
     /// True if the limit that was reached is ``maximumDepth``.
     var isTooDeep = false
     /// Called repeatedly during the check. Returns false if the result is no longer needed.
-    var isWanted: (() -> Bool)?
+    var isNeeded: (() -> Bool)?
     /// The results for each `anyOf` or `oneOf` in progress, by the position of its frame on the stack. Used in the
     /// second pass.
     var attempts: [Int: [Attempt]] = [:]
@@ -120,7 +120,7 @@ struct JSONSchemaChecker {
         var rounds = 0
         while let top = frames.indices.last, !isExhausted {
             rounds &+= 1
-            if rounds & JSONSchemaChecker.roundsBetweenChecks == 0, let isWanted, !isWanted() { isExhausted = true }
+            if rounds & JSONSchemaChecker.roundsBetweenChecks == 0, let isNeeded, !isNeeded() { isExhausted = true }
             outcome = advance(top, outcome)
             guard outcome != .open, let done = frames.popLast() else { continue }
             if outcome == .valid, let seen = done.seen, top > 0, frames[top - 1].seen != nil {

@@ -25,7 +25,7 @@ extension JSONSchemaReader {
             do throws(NightjarError) {
                 try read(member.name, member.value, &draft)
             } catch {
-                guard passes(over: error) else { throw error }
+                guard ignore(error) else { throw error }
             }
         }
         if let discriminator = draft.discriminatorValue, !(draft.oneOf.isEmpty && draft.anyOf.isEmpty) {
@@ -33,7 +33,7 @@ extension JSONSchemaReader {
                 let schemas = draft.oneOf.isEmpty ? draft.anyOf : draft.oneOf
                 draft.combination.discriminator = try self.discriminator(discriminator, schemas)
             } catch {
-                guard passes(over: error) else { throw error }
+                guard ignore(error) else { throw error }
             }
         }
         return draft.finished()
@@ -193,7 +193,7 @@ extension JSONSchemaReader {
                 do throws(NightjarError) {
                     schema = try subschema(member.value, at: keyword, member.name)
                 } catch {
-                    guard passes(over: error) else { throw error }
+                    guard ignore(error) else { throw error }
                     continue
                 }
                 // If a name repeats, the first schema is used.

@@ -167,7 +167,7 @@ struct JSONSchemaReader {
 
     private mutating func newNumber(at place: SchemaPlace) throws(NightjarError) -> JSONSchema.Index {
         guard nodes.count < JSONSchemaReader.maximumNodes else {
-            throw fatal(failure("the schema refers to more than \(JSONSchemaReader.maximumNodes) schemas", at: place))
+            throw fatal(failure("the schema has more than \(JSONSchemaReader.maximumNodes) schemas", at: place))
         }
         let number = arena.count + nodes.count
         guard number < maximum, let index = JSONSchema.Index(exactly: number) else {
@@ -256,7 +256,7 @@ struct JSONSchemaReader {
     func failure(_ what: String) -> NightjarError { failure(what, at: place) }
 
     private func failure(_ what: String, at place: SchemaPlace) -> NightjarError {
-        NightjarError(.invalidArgument, "the schema\(JSONSchemaReader.words(for: place)): \(what)")
+        NightjarError(.invalidArgument, "the schema\(JSONSchemaReader.location(of: place)): \(what)")
     }
 
     /// Records an error that cannot be ignored.
@@ -267,7 +267,7 @@ struct JSONSchemaReader {
 
     /// Records a note and returns true if the error can be ignored. Returns false in a schema written by the caller,
     /// after a fatal error and for `no_memory`, which is no defect of the schema.
-    mutating func passes(over error: NightjarError) -> Bool {
+    mutating func ignore(_ error: NightjarError) -> Bool {
         guard dialect != nil, end == nil, error.kind != .noMemory else { return false }
         note(error.message)
         return true
@@ -279,7 +279,7 @@ struct JSONSchemaReader {
         notes.append(what)
     }
 
-    private static func words(for place: SchemaPlace) -> String {
+    private static func location(of place: SchemaPlace) -> String {
         if place.document.isEmpty {
             return place.pointer.tokens.isEmpty ? "" : " at \(quoted(place.pointer.description, limit: 300))"
         }

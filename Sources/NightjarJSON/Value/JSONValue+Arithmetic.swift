@@ -100,7 +100,7 @@ extension JSONValue {
             case .value(.object(let members)):
                 key.append(UInt8(ascii: "{"))
                 append(members.count)
-                for member in members.sorted(by: { $1.name.isExactly(before: $0.name) }) {
+                for member in members.sorted(by: { $1.name.precedesExactly($0.name) }) {
                     work.append(.value(member.value))
                     work.append(.name(member.name))
                 }

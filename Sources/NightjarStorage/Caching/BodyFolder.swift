@@ -2,9 +2,10 @@ import Glibc
 import NightjarHTTP
 import Synchronization
 
-/// The folder in which a ``DiskCache`` keeps bodies that are not part of its index: one file per body, named by its
-/// SHA-256, in 256 subfolders by the first byte of the hash. Another subfolder contains files that are still being
-/// written.
+/// The folder of a ``DiskCache``: its index, and the bodies that are too large for the index.
+///
+/// Each body is a file named by its SHA-256, in one of 256 subfolders named by the first byte of the hash. Another
+/// subfolder contains files that are still being written.
 struct BodyFolder: Sendable {
     let path: String
 
@@ -12,15 +13,15 @@ struct BodyFolder: Sendable {
 
     /// Creates the folder if it does not exist, accessible only to its owner.
     ///
-    /// - Throws: also if the folder belongs to another user or is writable by other users, because other users could
-    ///   then have written its content.
+    /// - Throws: if the folder cannot be created, belongs to another user or is writable by other users. Other users
+    ///   could otherwise have written its content.
     func prepare() throws(DatabaseError) {
         BodyFolder.make(path)
         var status = stat()
         guard stat(path, &status) == 0 else { throw DatabaseError(errno: errno, path, doing: "created") }
         guard status.st_mode & S_IFMT == S_IFDIR else { throw DatabaseError(.foreign, path, "is not a folder") }
         guard status.st_uid == geteuid() else {
-            throw DatabaseError(.foreign, path, "belongs to another user (uid \(status.st_uid))")
+            throw DatabaseError(.foreign, path, "belongs to another user (uid \(status.st_uid)); use another folder")
         }
         guard status.st_mode & 0o022 == 0 else {
             throw DatabaseError(.foreign, path, "is writable by other users; run chmod 700 on it")
@@ -48,7 +49,7 @@ struct BodyFolder: Sendable {
 
     // MARK: Files
 
-    /// Creates a new file for writing.
+    /// Creates a temporary file for writing.
     ///
     /// - Returns: nil, with errno set, on failure.
     func makeTemporary() -> (path: String, descriptor: Int32)? {
@@ -69,7 +70,7 @@ struct BodyFolder: Sendable {
         return nil
     }
 
-    /// Renames a complete temporary file to its final name. An existing file of that name is replaced: it has the same
+    /// Renames a complete temporary file to its final name. Replaces an existing file of that name, which has the same
     /// content or is damaged.
     ///
     /// - Returns: 0 or an errno value.
@@ -88,7 +89,7 @@ struct BodyFolder: Sendable {
 
     /// Opens the file of a body for reading.
     ///
-    /// - Returns: nil if the file cannot be read, with errno set, or if it is not a regular file, with errno 0.
+    /// - Returns: nil on failure. errno is then 0 if the name refers to something other than a regular file.
     func open(_ hash: [UInt8]) -> (descriptor: Int32, status: stat)? {
         let descriptor = Glibc.open(file(hash), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { return nil }
@@ -103,13 +104,13 @@ struct BodyFolder: Sendable {
 
     // MARK: Leftover files
 
-    /// Removes a temporary file that has not been written to for a long time: its process was killed.
+    /// Removes a temporary file that has not been modified for an hour, because its process was probably killed.
     func removeTemporary(_ name: String, at now: Timestamp) {
         let place = temporaries + "/" + name
         var status = stat()
         guard lstat(place, &status) == 0 else { return }
         let age = now.seconds.subtractingReportingOverflow(Int64(status.st_mtim.tv_sec)).partialValue
-        // A modification time in the future means that the clock was set back.
+        // A modification time far in the future means that the clock was set back.
         if age > BodyFolder.gracePeriod || age < -BodyFolder.gracePeriod { unlink(place) }
     }
 
@@ -117,17 +118,16 @@ struct BodyFolder: Sendable {
         for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
     }
 
-    /// Removes damaged indexes that were moved aside by a process that was killed before it could remove them.
+    /// Removes damaged indexes that a process moved aside but did not remove because it was killed.
     func removeDamaged() {
         for name in BodyFolder.names(in: path) where name.utf8.starts(with: "index.db.damaged-".utf8) {
             unlink(path + "/" + name)
         }
     }
 
-    /// The age in seconds of temporary files that are removed: longer than any download goes without receiving a byte.
+    /// The age in seconds after which temporary files are removed. No download pauses for that long.
     private static let gracePeriod: Int64 = 3600
 
-    /// Returns the names in a folder.
     static func names(in path: String) -> [String] {
         guard let listing = opendir(path) else { return [] }
         defer { closedir(listing) }

@@ -3,7 +3,8 @@ import NIOCore
 import NightjarCrypto
 import NightjarHTTP
 
-/// A body in a ``DiskCache`` whose checksum was verified when it was opened. Blocking; one thread at a time.
+/// Reads a body of a ``DiskCache``. The checksum of the body was verified when the reader was created. Blocking; not
+/// thread-safe.
 ///
 /// The body stays readable if its entry is evicted by this or another process.
 package final class BodyReader: @unchecked Sendable {
@@ -22,7 +23,7 @@ package final class BodyReader: @unchecked Sendable {
         source = .memory(bytes)
     }
 
-    /// - Parameter descriptor: closed when this object is released.
+    /// - Parameter descriptor: owned by this object, which closes it when deallocated.
     init(descriptor: Int32, count: Int, name: String) {
         self.count = count
         source = .file(descriptor, name: name)
@@ -32,7 +33,7 @@ package final class BodyReader: @unchecked Sendable {
         if case .file(let descriptor, _) = source { close(descriptor) }
     }
 
-    /// Continues at another position, for range requests. A position after the end counts as the end.
+    /// Sets the position of the next read, for range requests. A position after the end counts as the end.
     package func seek(to position: Int) { self.position = max(0, min(position, count)) }
 
     /// Reads the next bytes, at most `limit`. Returns nil at the end.
@@ -56,7 +57,7 @@ package final class BodyReader: @unchecked Sendable {
         }
     }
 
-    /// Reads exactly `count` bytes. Otherwise returns nil and an errno value, or 0 if the file ends early.
+    /// Reads exactly `count` bytes. On failure, returns nil and an errno value, or nil and 0 if the file ends early.
     static func read(_ descriptor: Int32, from position: Int, count: Int) -> (ByteBuffer?, Int32) {
         var bytes = ByteBuffer()
         guard (try? bytes.reserve(count, for: "a cached body")) != nil else { return (nil, ENOMEM) }
@@ -93,9 +94,9 @@ package final class BodyReader: @unchecked Sendable {
     }
 }
 
-/// Remembers which files were verified, so that a large file is read for its checksum only once and not by each caller.
+/// The files whose checksum was verified. The checksum of a large file is therefore not computed for each caller.
 struct VerifiedBodies {
-    /// Identifies a version of a file: writing changes its times, and a replacement has another inode.
+    /// Identifies a version of a file: a write changes the times of the file, and a replacement has another inode.
     struct Mark: Hashable {
         private let device: UInt64
         private let number: UInt64
@@ -117,10 +118,10 @@ struct VerifiedBodies {
     func isVerified(_ mark: Mark, as content: [UInt8]) -> Bool { marks[mark] == content }
 
     mutating func add(_ mark: Mark, as content: [UInt8]) {
-        // The table is bounded: when it is full, all marks are dropped, and files are verified again.
-        if marks.count >= VerifiedBodies.most { marks.removeAll(keepingCapacity: true) }
+        // When the table is full, all marks are dropped, and files are verified again.
+        if marks.count >= VerifiedBodies.maximum { marks.removeAll(keepingCapacity: true) }
         marks[mark] = content
     }
 
-    private static let most = 4096
+    private static let maximum = 4096
 }

@@ -3,10 +3,10 @@ import NIOCore
 import NightjarCrypto
 import NightjarHTTP
 
-/// Writes a body into a ``DiskCache`` as it arrives. Blocking; one thread at a time. A body that was not committed is
-/// discarded with this object.
+/// Writes a body into a ``DiskCache`` as it arrives. Blocking; not thread-safe. Deallocation discards a body that was
+/// not committed.
 ///
-/// Failures are not thrown. After a failure, `write` and `commit` do nothing and return false or nil.
+/// Failures are not thrown. After a failure, `write` returns false and `commit` returns nil.
 package final class BodyWriter: @unchecked Sendable {
     private enum State {
         /// In memory, while the body is small.
@@ -30,8 +30,8 @@ package final class BodyWriter: @unchecked Sendable {
 
     deinit { discard() }
 
-    /// Appends bytes to the body. Returns false if the body is too large or could not be written; all later calls then
-    /// return false too.
+    /// Appends bytes to the body. Returns false if the body is too large or could not be written. Later calls
+    /// then also return false.
     @discardableResult
     package func write(_ bytes: ByteBuffer) -> Bool {
         bytes.withUnsafeReadableBytes { write($0) }
@@ -83,7 +83,7 @@ package final class BodyWriter: @unchecked Sendable {
     /// Stores the body in the cache and replaces the variant with the same selecting fields.
     ///
     /// - Parameters:
-    ///   - response: its `contentLength` is set to the number of bytes written.
+    ///   - response: the response; its `contentLength` is replaced by the number of bytes written.
     ///   - displayURL: the key's URL without secrets; the only URL that is stored in plain text.
     ///   - moment: when the request was sent. Nil: later changes to the cache are not checked.
     /// - Returns: nil if the entry could not be stored, or if the key was removed after `moment`.
@@ -109,7 +109,6 @@ package final class BodyWriter: @unchecked Sendable {
         }
     }
 
-    /// Discards the written bytes.
     package func discard() {
         if case .file(let path, let descriptor) = state {
             close(descriptor)

@@ -1,11 +1,11 @@
-/// A position among the changes of a cache: which invalidations and removals were known when a request was sent.
+/// A position among the changes of a cache: the invalidations and removals that were known when a request was sent.
 ///
-/// A response belongs to the moment at which its request was sent. A later change may concern the response, no matter
-/// which process made the change and when the response arrives.
+/// A response belongs to the moment at which its request was sent. A later change may concern the response, even if
+/// another process made the change, and even if the response arrives after the change.
 package struct CacheMoment: Sendable, Equatable {
     /// Identifies the index whose changes `shared` counts; 0: no index has been read.
     package var index: Int64
-    /// The number of the last change in the shared log that had been read.
+    /// The number of the last change that had been read from the shared log.
     package var shared: Int64
     /// The ticket of the last change that this cache object had made or read.
     package var local: UInt64
@@ -39,7 +39,7 @@ package enum ChangeEffect: Int64, Sendable {
 
 /// A change in the shared log, with the fields that decide whether a response may still be stored.
 package struct LoggedChange: Sendable, Equatable {
-    /// The number of the change in the log. Increases over all processes, without gaps, from 1.
+    /// The number of the change in the log. All processes together number the changes consecutively, from 1.
     package let number: Int64
     /// Identifies the cache object that made the change, unique among processes.
     package let writer: Int64
@@ -102,14 +102,15 @@ package struct ChangeLog: Sendable, Equatable {
     }
 }
 
-/// Prevents a memory cache of a shared index from serving entries that other processes have invalidated or removed.
+/// Prevents a memory cache with a shared index from serving entries that other processes have invalidated or removed.
 ///
 ///     unknown ──check──▶ current ──100 ms──▶ due ──500 ms──▶ outdated
 ///                           ▲                 │                 │
 ///                           └──check──────────┴─────────────────┘
 ///
-/// In the state due, entries are served and a check runs in the background. In the state outdated, a lookup waits for
-/// the check. A change is therefore visible at most 500 ms after it is in the index, and a busy client never waits.
+/// In the state `due`, entries are served and a check runs in the background. In the state `outdated`, a lookup waits
+/// for the check. A change is therefore visible at most 500 ms after it is in the index, and a client with frequent
+/// requests does not wait.
 package struct MemoryTier: Sendable, Equatable {
     /// The index that was read last; 0: none.
     package private(set) var index: Int64 = 0
@@ -120,10 +121,9 @@ package struct MemoryTier: Sendable, Equatable {
 
     package enum Age: Sendable { case current, due, outdated }
 
-    /// Returns whether a check is due, by the age of the last successful check.
+    /// Returns the state for the age of the last successful check.
     ///
-    /// - Parameters:
-    ///   - nanoseconds: the time since the start of the last successful check, on a monotonic clock.
+    /// - Parameter nanoseconds: the time since the start of the last successful check, on a monotonic clock.
     package static func age(afterNanoseconds nanoseconds: Int64) -> Age {
         if nanoseconds < dueAfter { return .current }
         return nanoseconds < outdatedAfter ? .due : .outdated
@@ -131,13 +131,13 @@ package struct MemoryTier: Sendable, Equatable {
 
     package enum Need: Sendable, Equatable {
         case nothing
-        /// The changes of other writers after this one apply.
+        /// The changes of other writers after this number must be applied.
         case changes(after: Int64)
         /// The changes are unknown: all entries must be discarded.
         case everything
     }
 
-    /// Returns the changes to apply after a check has read this log.
+    /// Returns the changes to apply, given the log that a check has read.
     package func need(for log: ChangeLog) -> Need {
         guard log.reaches(CacheMoment(index: index, shared: seen)) else { return .everything }
         return seen == log.latest ? .nothing : .changes(after: seen)
@@ -146,7 +146,7 @@ package struct MemoryTier: Sendable, Equatable {
     /// Records that all changes in this log have been applied.
     package mutating func caughtUp(with log: ChangeLog) { (index, seen) = (log.index, log.latest) }
 
-    /// Records that the index cannot be used by this process: the memory cache is independent.
+    /// Records that this process cannot use the index. The memory cache is then independent of other processes.
     package mutating func lostIndex() { (index, seen) = (0, 0) }
 
     package static let dueAfter: Int64 = 100_000_000
@@ -156,8 +156,8 @@ package struct MemoryTier: Sendable, Equatable {
 /// The changes that one cache object has made or read, by name. They decide whether responses that are still in flight
 /// may be stored.
 ///
-/// Bounded: a change that would be beyond `capacity` names drops all names, and responses requested before that change
-/// are not stored.
+/// Bounded: if a change would exceed `capacity` names, all names are dropped. Responses requested before that change
+/// are then not stored.
 package struct LocalChanges<Name: Hashable & Sendable>: Sendable {
     private struct Last {
         var invalidated: UInt64 = 0
@@ -167,9 +167,9 @@ package struct LocalChanges<Name: Hashable & Sendable>: Sendable {
     /// The number of changes so far: ``CacheMoment/local``.
     package private(set) var count: UInt64 = 0
     private var names: [Name: Last] = [:]
-    /// Own changes that the index may not contain yet.
+    /// The tickets of this object's changes that the index may not contain yet.
     private var unwritten: Set<UInt64> = []
-    /// Responses requested before this change are rejected.
+    /// Responses that were requested before the change with this ticket must not be stored.
     private var horizon: UInt64 = 0
     private let capacity: Int
 
@@ -177,7 +177,7 @@ package struct LocalChanges<Name: Hashable & Sendable>: Sendable {
 
     /// - Parameters:
     ///   - name: the name that the change concerns. Nil: a removal of more than one name.
-    ///   - isWritten: true if the index already contains the change, or there is no index.
+    ///   - isWritten: true if the index already contains the change, or if there is no index.
     /// - Returns: the ticket of the change.
     @discardableResult
     package mutating func note(_ effect: ChangeEffect, _ name: Name?, isWritten: Bool = true) -> UInt64 {
@@ -195,11 +195,11 @@ package struct LocalChanges<Name: Hashable & Sendable>: Sendable {
         return count
     }
 
-    /// Records that the index contains the change, or that nothing is read from the index before it does.
+    /// Records that the index contains the change, or will contain it before anything is read from the index.
     package mutating func wrote(_ ticket: UInt64) { unwritten.remove(ticket) }
 
-    /// The last change up to which all changes are in the index. Entries that are read from the index now reflect the
-    /// changes up to this one.
+    /// The ticket up to which the index contains all changes. Entries that are read from the index now reflect these
+    /// changes.
     package var countInIndex: UInt64 { unwritten.min().map { $0 - 1 } ?? count }
 
     /// Decides whether a response requested at `moment` may be stored in memory.
@@ -212,12 +212,12 @@ package struct LocalChanges<Name: Hashable & Sendable>: Sendable {
     }
 }
 
-/// The changes that are still to be written to an index, in order. While there are any, the index is not searched,
+/// The changes that have not been written to an index yet, in order. While there are any, the index is not searched,
 /// because its entries might be invalid.
 package struct PendingChanges<Change: Sendable>: Sendable {
     private var changes: [Change] = []
     private let capacity: Int
-    /// Returns one change that replaces all pending changes if there are too many.
+    /// Returns one change that replaces all pending changes. Called if there are too many.
     private let combined: @Sendable (_ first: Change, _ last: Change) -> Change
 
     package init(capacity: Int, combined: @escaping @Sendable (Change, Change) -> Change) {

@@ -7,17 +7,17 @@ import Synchronization
 extension DiskCache {
     // MARK: Invalidation and removal
     //
-    // Each function returns the number of entries that this change and earlier pending changes have removed. Nil:
-    // another process holds the index or the disk fails, and the change is pending. `ticket` is the position of the
-    // change among the changes of the caller. See `CacheMoment.local`.
+    // Each function returns the number of entries that this change and earlier pending changes have removed. It returns
+    // nil if the change is still pending, because another process holds the index or the disk fails. `ticket` is the
+    // position of the change among the changes of the caller. See `CacheMoment.local`.
 
-    /// Marks all variants of a key: they must be revalidated before they are used.
+    /// Marks all variants of a key as invalidated: they must be revalidated before they are used.
     @discardableResult
     package func invalidate(_ key: CacheKey, ticket: UInt64 = .max) -> Int? {
         change(.invalidateKey(CacheKeyName(DiskNames(key))), ticket)
     }
 
-    /// Marks all responses of a URL, in all partitions.
+    /// Marks all responses of a URL as invalidated, in all partitions.
     @discardableResult
     package func invalidate(url: String, ticket: UInt64 = .max) -> Int? {
         change(.invalidateURL(DiskNames.url(url)), ticket)
@@ -71,8 +71,8 @@ extension DiskCache {
 
     /// Waits until all changes are in the index. Changes that could not be written stay pending.
     ///
-    /// - Parameter seconds: how long to wait for other processes.
-    /// - Returns: the number of removed entries, or the reason why changes are not in the index.
+    /// - Parameter seconds: the maximum time to wait for other processes.
+    /// - Returns: the number of removed entries, or the error that prevented the changes from being written.
     package func settle(within seconds: Double) -> Result<Int, DatabaseError> {
         let end = ContinuousClock.now + .seconds(seconds)
         var count = 0
@@ -93,11 +93,11 @@ extension DiskCache {
 
     // MARK: Changes by other cache objects
 
-    /// Changes that other cache objects, of this or another process, have made in the folder.
+    /// The changes that other cache objects of this or another process have made in the folder.
     package enum ExternalChanges: Sendable {
-        /// The folder cannot be used at all, so no other process shares it with this one.
+        /// The folder cannot be used, so this process shares no changes with others.
         case none
-        /// The index cannot currently be read.
+        /// The index cannot be read at the moment.
         case unknown
         case read(ChangeLog, CacheChanges)
     }
@@ -109,7 +109,7 @@ extension DiskCache {
         case everything
     }
 
-    /// Reads the log of changes. Does not wait for writers and writes no pending changes.
+    /// Reads the log of changes. Does not wait for writers and does not write pending changes.
     package func changes(for tier: MemoryTier) -> ExternalChanges {
         guard getpid() == process else { return .none }
         return state.withLock { state in

@@ -4,25 +4,26 @@ import NightjarCrypto
 import NightjarHTTP
 import Synchronization
 
-/// A cache of responses on disk, bounded in bytes and shared by all processes that use the same folder. Blocking: to be
-/// used on worker threads, from any of them.
+/// A cache of responses on disk, bounded in bytes and shared by all processes that use the same folder. Its functions
+/// block and may be called from any worker thread.
 ///
-/// The index is an SQLite database used by one thread at a time; bodies are written and read outside of it. No
-/// operation reports errors: an operation that fails does nothing or finds nothing. ``takeNotes()`` returns the
-/// reasons.
+/// The index is an SQLite database used by one thread at a time. Bodies are written and read outside of the index.
+/// Except for ``settle(within:)``, operations do not report errors: a failed operation does nothing or finds nothing.
+/// ``takeNotes()`` returns the reasons.
 ///
 ///     unopened ──first use──▶ open ──damaged──▶ recreated
-///         └──failure──▶ off for half a minute; permanently if the index is of a later release or foreign
+///         └──failure──▶ off for 30 s, or for 1 s if another process holds the index;
+///                       permanently off if the index is of a later release or foreign
 ///
-/// Invalidations and removals are never skipped. While a change is pending, because another process holds the index or
-/// the disk is full, lookups find nothing. ``settle(within:)`` waits until all changes are in the index and reports why
-/// some are not.
+/// Invalidations and removals are never skipped. A change is pending while another process holds the index or the disk
+/// is full. Lookups then find nothing. ``settle(within:)`` waits until all changes are in the index, and returns the
+/// error if some are not.
 package final class DiskCache: Sendable {
     package struct Statistics: Sendable, Equatable {
         /// The number of entries of all processes.
         package var entries = 0
-        /// The size of the entries of all processes in bytes, including overhead. Content that two entries share counts
-        /// for each.
+        /// The size of the entries of all processes in bytes, including overhead. If two entries share content, the
+        /// content counts twice.
         package var bytes = 0
         /// The number of entries that this process evicted for lack of space.
         package var evictions = 0
@@ -46,8 +47,8 @@ package final class DiskCache: Sendable {
     ///
     /// - Parameters:
     ///   - folder: created if it does not exist, accessible only to its owner.
-    ///   - maximumBytes: the limit for everything in the folder. If processes use different limits, the smallest
-    ///     applies.
+    ///   - maximumBytes: the limit for the size of all entries in the folder. If processes use different limits, the
+    ///     smallest limit applies.
     ///   - lockTimeout: seconds that an operation waits for other processes.
     package init(folder: String, maximumBytes: Int, lockTimeout: Double = 0.5) {
         bodies = BodyFolder(path: folder)
@@ -78,10 +79,10 @@ package final class DiskCache: Sendable {
 
     /// Opens the body of an entry after verifying its checksum. Counts as a hit.
     ///
-    /// - Returns: nil if the body is missing or damaged; the entry is then removed.
+    /// - Returns: nil if the body cannot be read. Entries with a missing or damaged body are removed.
     package func open(_ entry: DiskEntry) -> BodyReader? {
         let reader = entry.inline.map { openInline($0, entry) } ?? openFile(entry)
-        if reader != nil, entry.uses < Int64(EvictionQueue.mostUses) { count(entry.row) }
+        if reader != nil, entry.uses < Int64(EvictionQueue.maximumUses) { count(entry.row) }
         return reader
     }
 
@@ -136,7 +137,7 @@ package final class DiskCache: Sendable {
     private func count(_ row: Int64) {
         writeUses { uses in
             uses[row, default: 0] += 1
-            return uses.count >= DiskCache.mostUncounted
+            return uses.count >= DiskCache.maximumUncounted
         }
     }
 
@@ -154,7 +155,7 @@ package final class DiskCache: Sendable {
 
     /// Starts writing a body.
     ///
-    /// - Parameter length: its length, if known.
+    /// - Parameter length: the length of the body in bytes, if known.
     /// - Returns: nil if `length` exceeds ``maximumBody`` or the cache is off.
     package func beginBody(expecting length: Int? = nil) -> BodyWriter? {
         guard length ?? 0 <= maximumBody else { return nil }
@@ -181,8 +182,8 @@ package final class DiskCache: Sendable {
         return use(nil) { (index, state) throws(DatabaseError) in
             guard response.contentLength <= limit else { return nil }
             let entry = try index.put(key, response, shown: displayURL, body, since: moment)
-            // There is space again, so the next lack of space may be reported.
-            state.said.remove(.full)
+            // The disk has space again, so the next lack of space is reported again.
+            state.reportedCauses.remove(.full)
             return entry
         }
     }
@@ -205,14 +206,14 @@ package final class DiskCache: Sendable {
 
     // MARK: Bounding the size
 
-    /// Evicts entries beyond the limit, and once a day removes unreferenced files. Called on a worker thread after
+    /// Evicts entries beyond the limit. Once a day, also removes unreferenced files. Called on a worker thread after
     /// writing.
     ///
     /// - Returns: the number of evicted entries.
     @discardableResult
     package func evict(now: Timestamp) -> Int {
         var count = 0
-        for _ in 0..<DiskCache.mostBatches {
+        for _ in 0..<DiskCache.maximumBatches {
             // One batch per transaction, so that other processes can access the index in between.
             let removed = use(nil as Int?) { (index, state) throws(DatabaseError) in
                 guard let removed = try index.evict(counting: state.uses) else { return nil }
@@ -229,7 +230,7 @@ package final class DiskCache: Sendable {
     }
 
     func shrink() {
-        for _ in 0..<DiskCache.mostBatches {
+        for _ in 0..<DiskCache.maximumBatches {
             guard use(false, { (index, _) throws(DatabaseError) in try index.shrink() }) else { return }
         }
     }
@@ -249,7 +250,7 @@ package final class DiskCache: Sendable {
         let bytes: (Int, Int)? = use(nil) { (index, _) throws(DatabaseError) in
             (
                 Int(clamping: try index.database.number("SELECT count(*) FROM entry")),
-                Int(clamping: try index.line.total().bytes)
+                Int(clamping: try index.evictionQueue.total().bytes)
             )
         }
         return state.withLock { state in
@@ -259,8 +260,8 @@ package final class DiskCache: Sendable {
         }
     }
 
-    /// Returns events for the log that were not returned before: why the cache is off or was recreated. Each reason is
-    /// reported once.
+    /// Returns the events for the log since the last call, such as the reason why the cache is off or was recreated.
+    /// Each cause is reported only once, except for damage.
     package func takeNotes() -> [String] {
         state.withLock { state in
             defer { state.notes = [] }
@@ -270,7 +271,7 @@ package final class DiskCache: Sendable {
 
     /// Writes pending data and closes the index. The next operation opens it again.
     package func close() {
-        // In a forked child, the index belongs to the parent and must be neither used nor closed.
+        // In a forked child, the index belongs to the parent. It must be neither used nor closed.
         guard getpid() == process else {
             state.withLock { state in
                 if let index = state.index { _ = Unmanaged.passRetained(index) }
@@ -336,7 +337,7 @@ package final class DiskCache: Sendable {
             state.index = nil
         }
         guard !state.isOff, state.suspendedUntil.map({ ContinuousClock.now >= $0 }) ?? true else { return nil }
-        // Set if preparing the statements finds damage. The next attempt replaces the index.
+        // Set if preparing the statements finds damage. The next call of this function replaces the index.
         var corruptFile: CorruptFile?
         do throws(DatabaseError) {
             try bodies.prepare()
@@ -346,7 +347,7 @@ package final class DiskCache: Sendable {
                 checksPages: false)
             state.corruptFile = nil
             if let moved = opened.movedAside {
-                // The moved file is not needed: a cache can be refilled.
+                // The moved file is not needed, because a cache can be refilled.
                 bodies.removeIndex(moved.path)
                 state.note(moved.error, folder)
             }
@@ -362,9 +363,9 @@ package final class DiskCache: Sendable {
             state.note(error, folder)
             switch error.cause {
             case .newer, .foreign: state.isOff = true
-            case .busy: state.suspendedUntil = ContinuousClock.now + DiskCache.compactionInterval / 30
+            case .busy: state.suspendedUntil = ContinuousClock.now + DiskCache.folderRetryDelay / 30
             case .damaged, .full, .readOnly, .other:
-                state.suspendedUntil = ContinuousClock.now + DiskCache.compactionInterval
+                state.suspendedUntil = ContinuousClock.now + DiskCache.folderRetryDelay
             }
         }
         return state.index
@@ -376,19 +377,20 @@ package final class DiskCache: Sendable {
 
     // MARK: Numbers
 
-    /// The upper limit of ``maximumBytes``: more than any disk has, and far from overflow.
+    /// The upper limit of ``maximumBytes``: larger than any disk, but small enough that sums do not overflow.
     private static let largest = 1 << 50
-    /// The largest body in bytes that is stored in the index; for small bodies, a file costs more than its content.
+    /// The largest body in bytes that is stored in the index. A file for a smaller body would cost more than its
+    /// content.
     static let largestInline = 8 << 10
     /// A body may use at most one eighth of ``maximumBytes``, so that a few entries cannot fill the cache.
     static let largestShare = 8
     /// The largest body in bytes that is read, verified and returned in one step.
     private static let largestAtOnce = 256 << 10
     /// The number of entries with unwritten hits at which the hits are written.
-    private static let mostUncounted = 64
-    static let mostPending = 256
-    /// The maximum number of batches of one eviction. Never reached in practice.
-    private static let mostBatches = 10_000
+    private static let maximumUncounted = 64
+    static let maximumPending = 256
+    /// The maximum number of batches of one eviction. Not reached in practice.
+    private static let maximumBatches = 10_000
     /// The time before the next attempt to use a folder that could not be used.
-    private static let compactionInterval = Duration.seconds(30)
+    private static let folderRetryDelay = Duration.seconds(30)
 }

@@ -5,33 +5,33 @@ struct PendingChange: Sendable {
     let ticket: UInt64
 }
 
-/// The state of a ``DiskCache``, under its lock. The index belongs to this state only.
+/// The state of a ``DiskCache``, protected by its lock. No other object refers to the index.
 struct DiskCacheState: @unchecked Sendable {
     var index: DiskIndex?
     var corruptFile: CorruptFile?
-    /// Permanently off.
+    /// True if the cache is permanently off.
     var isOff = false
     /// The cache is off until this time.
     var suspendedUntil: ContinuousClock.Instant?
-    /// Operations do not wait for other processes until this time, because another process has held the index for too
+    /// Until this time, operations do not wait for other processes, because another process has held the index for too
     /// long.
     var skipsLockUntil: ContinuousClock.Instant?
-    /// Why the index could not be used in the last attempt.
+    /// The error of the last operation or opening that failed, until an operation succeeds.
     var lastError: DatabaseError?
-    /// Changes to write before the next lookup. If there are too many, they are replaced by the removal of all entries.
-    var pending = PendingChanges<PendingChange>(capacity: DiskCache.mostPending) { _, last in
+    /// Changes to write before the next lookup. Too many changes are replaced by the removal of all entries.
+    var pending = PendingChanges<PendingChange>(capacity: DiskCache.maximumPending) { _, last in
         PendingChange(change: .removeAll, ticket: last.ticket)
     }
     /// The number of entries that pending changes have removed since this number was last read.
     var settled = 0
-    /// Unwritten hits by row.
+    /// The number of unwritten hits by row.
     var uses: [Int64: Int] = [:]
     var verified = VerifiedBodies()
     var evictions = 0
     var damaged = 0
     var skipped = 0
     var notes: [String] = []
-    var said: Set<DatabaseError.Cause> = []
+    var reportedCauses: Set<DatabaseError.Cause> = []
 
     mutating func succeeded() {
         guard lastError != nil || skipsLockUntil != nil else { return }
@@ -45,7 +45,7 @@ struct DiskCacheState: @unchecked Sendable {
             skipped += 1
             return
         }
-        guard said.insert(error.cause).inserted || error.cause == .damaged && notes.count < 8 else { return }
+        guard reportedCauses.insert(error.cause).inserted || error.cause == .damaged && notes.count < 8 else { return }
         let consequence =
             switch error.cause {
             case .damaged: "is recreated"

@@ -4,7 +4,7 @@ import NightjarHTTP
 package enum CacheChange: Sendable, Equatable {
     case invalidateKey(CacheKeyName)
     case invalidateURL([UInt8])
-    /// One entry as it was found. Not logged for other processes.
+    /// Removes an entry unless it was changed after it was read. Not logged.
     case removeEntry(Int64, digest: [UInt8])
     case removeKey(CacheKeyName)
     case removeURL([UInt8])
@@ -20,7 +20,7 @@ package enum CacheChange: Sendable, Equatable {
         }
     }
 
-    /// The name of the URL that the change concerns; nil: possibly more than one URL.
+    /// The name of the URL that the change concerns; nil if it may concern several URLs.
     package var url: [UInt8]? {
         switch self {
         case .invalidateKey(let key), .removeKey(let key): key.url
@@ -41,16 +41,16 @@ package struct CacheKeyName: Sendable, Equatable {
 
     init(_ names: DiskNames) { (key, url, partition) = (names.key, names.url, names.partition) }
 
-    /// Creates the name as the log contains it, without the key.
+    /// Creates a name from a row of the log, which does not contain the key.
     fileprivate init(url: [UInt8], partition: [UInt8]) {
         (key, self.url, self.partition) = ([], url, partition)
     }
 }
 
-/// The log of changes of a ``DiskIndex``: at least the last 1024, numbered over all processes.
+/// The log of changes of a ``DiskIndex``. It covers at least the last 1024 changes of all processes.
 ///
-/// Each change is logged in the transaction that applies it. A store reads the log in its own transaction, and memory
-/// caches read it periodically.
+/// Each change is logged in the transaction that applies it. A transaction that stores a response reads the log, and
+/// memory caches read it periodically.
 struct DiskChanges {
     private let extent: Statement
     private let advance: Statement
@@ -104,7 +104,8 @@ struct DiskChanges {
         guard let (kind, name) = DiskChanges.encode(change) else { return }
         var ticket = ticket
         if let url = change.url {
-            // Only the last of equal changes is kept. Threads may log them in another order than their tickets.
+            // Only the last of several equal changes is kept. Threads may log changes in another order than their
+            // tickets.
             try replace.each([.blob(url), .integer(writer), .integer(kind.rawValue), .blob(name)]) { row in
                 ticket = max(ticket, row.integer(0).map { UInt64(bitPattern: $0) } ?? ticket)
                 return true
@@ -120,12 +121,14 @@ struct DiskChanges {
         try setHorizon.run([.integer(horizon)])
     }
 
-    /// The minimum number of changes kept in the log.
+    /// The minimum number of latest changes that the log covers.
     static let kept: Int64 = 1024
 
     // MARK: Reading
 
-    /// Decides whether a response of a URL that was requested at `moment` may be stored.
+    /// Decides whether the response to a request for this URL may be stored.
+    ///
+    /// - Parameter moment: when the request was sent.
     func verdict(_ url: [UInt8], since moment: CacheMoment, by writer: Int64) throws(DatabaseError) -> StoreVerdict {
         let log = try log()
         guard log.reaches(moment), log.latest > moment.shared else { return log.verdict(since: moment, by: writer, []) }
@@ -173,7 +176,8 @@ struct DiskChanges {
         case .removeEntry: nil
         case .removeKey(let key): (.removeKey, key.partition)
         case .removeURL: (.removeURL, [])
-        // The query may contain a secret, so it is cut off. Removing more entries than requested only costs a request.
+        // The query is cut off, because it may contain a secret. Removing too many entries only costs additional
+        // requests.
         case .removePrefix(let prefix): (.removePrefix, Array(prefix.utf8.prefix { $0 != UInt8(ascii: "?") }))
         case .removeOrigin(let origin): (.removeOrigin, Array(origin.utf8))
         case .removePartition(let partition): (.removePartition, partition)

@@ -6,12 +6,12 @@ import NightjarHTTP
 package struct DiskEntry: Sendable {
     package let key: CacheKey
     package let response: StoredResponse
-    /// The row and the digest of its content. Another process may have replaced the row since it was read.
+    /// The row of the entry and the digest of the row. The digest detects that another process has replaced the row.
     let row: Int64
     let digest: [UInt8]
     /// The SHA-256 of the body.
     let content: [UInt8]
-    /// The body, unless it is in a file. Not yet verified.
+    /// The body, unless it is in a file. Its checksum is not verified yet.
     let inline: [UInt8]?
     /// The number of hits stored in the row.
     let uses: Int64
@@ -29,7 +29,7 @@ struct DiskNames {
         partition = DiskNames.bytes(key.partition)
         var text = Array(key.url.utf8)
         url = Array(Digest.sha256(text).prefix(16))
-        // A separator: URLs contain no NUL.
+        // NUL is a separator that no URL contains.
         text.append(0)
         text += partition
         self.key = Digest.sha256(text)
@@ -58,8 +58,10 @@ struct DiskNames {
         return Array(Digest.sha256(text).prefix(16))
     }
 
-    /// Returns a checksum over all columns that must not change. Eight of its bytes are stored as a number that marks
-    /// the row as valid. An invalidation replaces the number by 0, and damage to the file cannot restore it by chance.
+    /// Returns a checksum over all columns that must not change, and a number that marks the row as valid.
+    ///
+    /// The number consists of eight bytes of the checksum. An invalidation replaces the number by 0, and damage to the
+    /// file cannot restore it by chance.
     static func seal(
         _ names: DiskNames, variant: [UInt8], shown: String, head: [UInt8], content: [UInt8]
     ) -> (digest: [UInt8], valid: Int64) {
@@ -75,7 +77,7 @@ struct DiskNames {
         text += head
         let digest = Digest.sha256(text)
         let number = digest[24...].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        // Never 0, which means invalid.
+        // The number is never 0, because 0 means invalid.
         return (Array(digest.prefix(24)), Int64(bitPattern: number | 1))
     }
 }

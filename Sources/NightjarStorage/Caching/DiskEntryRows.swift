@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// The tables of entries and contents of a ``DiskIndex``, row by row.
+/// Reads and writes the rows of the tables `entry` and `content` of a ``DiskIndex``.
 struct DiskEntryRows {
     private let byKey: Statement
     private let byVariant: Statement
@@ -82,7 +82,7 @@ struct DiskEntryRows {
         try oldestOfKey.first([.blob(key)]) { $0.integer(0) } ?? nil
     }
 
-    /// Returns the other columns of an entry, or nil if the row no longer has this digest.
+    /// Returns the displayed URL, the size and the queue of an entry, or nil if the row no longer has this digest.
     func shown(
         _ row: Int64, digest: [UInt8]
     ) throws(DatabaseError) -> (shown: String, bytes: Int64, isMain: Bool)? {
@@ -117,12 +117,12 @@ struct DiskEntryRows {
         return rows
     }
 
-    /// Returns the hashes of the contents that satisfy a condition.
+    /// Returns the hashes of the contents that satisfy an SQL condition.
     func contents(_ condition: String) throws(DatabaseError) -> [[UInt8]] {
         try hashes(try database.prepare("SELECT hash FROM content WHERE \(condition)"), [])
     }
 
-    /// Returns the hashes of contents in files that begin with the given byte.
+    /// Returns the hashes that begin with the given byte. Includes only contents that are in files.
     func contents(startingWith first: UInt8) throws(DatabaseError) -> [[UInt8]] {
         let statement = try database.prepare("SELECT hash FROM content WHERE body IS NULL AND hash >= ? AND hash < ?")
         // For ff, the upper bound is longer than any hash.
@@ -173,8 +173,8 @@ struct DiskEntryRows {
 
     /// Removes an entry.
     ///
-    /// - Returns: the hash of the entry's content, its size and its place in the eviction queues; nil if it did not
-    ///   exist.
+    /// - Returns: the hash of the entry's content, the size of the entry and its place in the eviction queues; nil if
+    ///   the entry did not exist.
     func remove(
         _ row: Int64
     ) throws(DatabaseError) -> (content: [UInt8], bytes: Int64, place: DiskEvictionQueue.Place)? {
@@ -193,7 +193,7 @@ struct DiskEntryRows {
         ])
     }
 
-    /// Removes a content.
+    /// Removes a row of the table `content`.
     ///
     /// - Returns: whether the content was in a file.
     func removeContent(_ hash: [UInt8]) throws(DatabaseError) -> Bool {

@@ -1,9 +1,9 @@
-/// The eviction order of a ``DiskIndex``: the two queues of ``EvictionQueue`` and its ghost list, as rows that all
+/// The eviction order of a ``DiskIndex``: the two queues of ``EvictionQueue`` and its ghost list, in tables that all
 /// processes share.
 struct DiskEvictionQueue {
     struct Place {
         var isMain: Bool
-        /// Increases within each queue; independent of clocks.
+        /// Increases within each queue. Independent of clocks.
         var position: Int64
         var uses: Int64 = 0
     }
@@ -41,7 +41,7 @@ struct DiskEvictionQueue {
         move = try database.prepare(
             "UPDATE entry SET main = 1, position = ?2, uses = ?3 WHERE id = ?1")
         countUse = try database.prepare(
-            "UPDATE entry SET uses = min(uses + ?2, \(EvictionQueue.mostUses)) WHERE id = ?1")
+            "UPDATE entry SET uses = min(uses + ?2, \(EvictionQueue.maximumUses)) WHERE id = ?1")
         totals = try database.prepare("SELECT small, main, swept FROM total WHERE one = 1")
         addTotals = try database.prepare("UPDATE total SET small = small + ?, main = main + ? WHERE one = 1")
         takeGhost = try database.prepare("DELETE FROM ghost WHERE name = ? RETURNING name")
@@ -51,7 +51,7 @@ struct DiskEvictionQueue {
 
     // MARK: Positions
 
-    /// Returns the end of the small queue, or of the main queue if the entry was evicted recently.
+    /// Returns the end of the small queue, or the end of the main queue if the entry was evicted recently.
     func placeForNew(_ key: [UInt8], _ variant: [UInt8]) throws(DatabaseError) -> Place {
         let isMain = try takeGhost.first([.integer(DiskEvictionQueue.name(key, variant))]) { _ in true } ?? false
         return Place(isMain: isMain, position: try nextPosition(isMain: isMain))
@@ -71,12 +71,12 @@ struct DiskEvictionQueue {
         }
     }
 
-    /// Moves an entry to the end of the main queue, from the small queue or from the front of the main queue.
+    /// Moves an entry of the small queue, or the oldest entry of the main queue, to the end of the main queue.
     func moveToMain(_ candidate: Candidate) throws(DatabaseError) {
         let bytes = try database.prepare("SELECT bytes FROM entry WHERE id = ?").first([.integer(candidate.row)]) {
             DiskEvictionQueue.plausible($0.integer(0))
         }
-        let uses = candidate.isMain ? max(0, min(candidate.uses, Int64(EvictionQueue.mostUses)) - 1) : 0
+        let uses = candidate.isMain ? max(0, min(candidate.uses, Int64(EvictionQueue.maximumUses)) - 1) : 0
         try move.run([.integer(candidate.row), .integer(nextPosition(isMain: true)), .integer(uses)])
         guard !candidate.isMain, let bytes else { return }
         try add(-bytes, isMain: false)
@@ -110,7 +110,6 @@ struct DiskEvictionQueue {
         try database.prepare("UPDATE total SET swept = ?").run([.integer(seconds)])
     }
 
-    /// Recomputes the sums.
     func recount() throws(DatabaseError) {
         try database.execute(
             """
@@ -120,7 +119,7 @@ struct DiskEvictionQueue {
             """)
     }
 
-    /// Returns the size of an entry in bytes, clamped because the file is not trusted.
+    /// Returns the size of an entry in bytes. The size is clamped because the file is not trusted.
     static func plausible(_ bytes: Int64?) -> Int64 { max(0, min(bytes ?? 0, largest)) }
 
     private static let largest: Int64 = 1 << 40

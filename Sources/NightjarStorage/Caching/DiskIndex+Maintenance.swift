@@ -24,45 +24,45 @@ extension DiskIndex {
     /// Claims the next sweep for this process if it is due.
     func acquireSweep(_ now: Timestamp) throws(DatabaseError) -> Bool {
         func isDue(_ total: DiskEvictionQueue.Total) -> Bool {
-            // A clock that was set back does not delay the sweep.
+            // A time of the last sweep in the future means that the clock was set back.
             total.swept > now.seconds || now.seconds - total.swept >= DiskIndex.sweepInterval
         }
-        guard try isDue(line.total()) else { return false }
+        guard try isDue(evictionQueue.total()) else { return false }
         return try database.transaction { () throws(DatabaseError) -> Bool in
-            guard try isDue(line.total()) else { return false }
-            try line.setSwept(now.seconds)
+            guard try isDue(evictionQueue.total()) else { return false }
+            try evictionQueue.setSwept(now.seconds)
             return true
         }
     }
 
-    /// Makes the rows and files of one subfolder consistent.
+    /// Removes the rows without a file and the files without a row of one subfolder.
     func sweep(folder first: UInt8) throws(DatabaseError) {
         let folder = bodies.folder(first)
         try database.transaction { () throws(DatabaseError) in
             var files = Set(BodyFolder.names(in: folder))
             for hash in try entries.contents(startingWith: first) {
-                // Rows whose file is missing are dropped.
+                // Only rows whose file is missing are dropped.
                 guard files.remove(Hexadecimal.encode(hash.dropFirst())) == nil else { continue }
                 for row in try entries.rows(content: hash) { _ = try drop(row) }
                 try release(hash)
             }
-            // Files get their names only inside of transactions, so the remaining files are unreferenced.
+            // Files get their final names only inside transactions, so the remaining files are unreferenced.
             for name in files { bodies.removeFile(folder + "/" + name) }
         }
     }
 
-    /// Checks the pages, drops unreferenced rows and recomputes the sums.
+    /// Checks the pages, drops entries without content and contents without an entry, and recomputes the sums.
     func repair() throws(DatabaseError) {
         try DatabaseFile.checkPages(database)
         if try database.number("PRAGMA auto_vacuum") == 0 {
-            // Created by a version whose files could not shrink.
+            // An earlier version, whose files could not shrink, created this file.
             try database.makeShrinkable()
         }
         mayShrink = true
         try database.transaction { () throws(DatabaseError) in
             for row in try entries.withoutContent() { _ = try drop(row) }
             for hash in try entries.contents("hash NOT IN (SELECT content FROM entry)") { try release(hash) }
-            try line.recount()
+            try evictionQueue.recount()
         }
     }
 
@@ -70,7 +70,7 @@ extension DiskIndex {
 
     /// The number of free pages to keep: 256 KiB.
     private static let freePages: Int64 = 64
-    /// Pages returned per transaction.
+    /// The maximum number of free pages that one transaction returns to the file system.
     private static let pagesAtOnce = 256
     /// The time between two sweeps in seconds: one day.
     private static let sweepInterval: Int64 = 86_400

@@ -2,12 +2,13 @@ import Glibc
 import NightjarCrypto
 import NightjarHTTP
 
-/// The index of a ``DiskCache``: its entries, their contents and their order of eviction. One thread at a time.
+/// The index of a ``DiskCache``: its entries, their contents and their order of eviction. Not thread-safe.
 ///
-/// Body files are renamed into place and removed inside of transactions, of which there is only one at a time among all
-/// processes. A body therefore exists if its row exists, even if other processes evict entries. A process that is
-/// killed in the middle leaves a file without a row, which ``sweep(folder:)`` removes, or a row without a file, which
-/// counts as missing.
+/// Body files are renamed into place and removed inside transactions. Only one transaction of all processes writes at a
+/// time. A body file therefore exists while its row exists, even if other processes evict entries.
+///
+/// A process that is killed during a transaction may leave a file without a row, which ``sweep(folder:)`` removes. It
+/// may also leave a row without a file, which counts as a missing body.
 final class DiskIndex {
     static let schema = DatabaseSchema(
         "njhc",
@@ -34,7 +35,7 @@ final class DiskIndex {
             DiskChanges.tables,
         ], shrinks: true)
 
-    /// Content to be stored: small and in memory, or in a temporary file.
+    /// A body to be stored: inline if it is small, otherwise in a temporary file.
     struct Body {
         let hash: [UInt8]
         var inline: [UInt8]?
@@ -45,13 +46,13 @@ final class DiskIndex {
     let bodies: BodyFolder
     let maximumBytes: Int
     let entries: DiskEntryRows
-    let line: DiskEvictionQueue
+    let evictionQueue: DiskEvictionQueue
     let changes: DiskChanges
     /// Identifies the cache object that uses this index. Unique among processes.
     private let writer: Int64
-    /// Seconds that a statement waits for other processes, if set.
+    /// The last value of ``wait(upTo:)`` in seconds.
     private var lockTimeout: Double?
-    /// True if the file may have free pages.
+    /// True if the file may have free pages to return.
     var mayShrink = false
 
     init(
@@ -61,10 +62,10 @@ final class DiskIndex {
         self.bodies = bodies
         self.maximumBytes = maximumBytes
         self.writer = writer
-        // A cache does not wait for the disk: the write-ahead log is synced only when it is copied into the file.
+        // Commits do not wait for the disk: the write-ahead log is synced only when it is copied into the file.
         try database.execute("PRAGMA synchronous = NORMAL; PRAGMA secure_delete = FAST")
         entries = try DiskEntryRows(database)
-        line = try DiskEvictionQueue(database)
+        evictionQueue = try DiskEvictionQueue(database)
         changes = try DiskChanges(database)
     }
 
@@ -87,14 +88,14 @@ final class DiskIndex {
     /// Stores a response with its body.
     ///
     /// - Parameter moment: when the request was sent. Nil: later changes to the cache are not checked.
-    /// - Returns: nil if the response may not be stored.
+    /// - Returns: nil if the response must not be stored or its headers are too large.
     func put(
         _ key: CacheKey, _ response: StoredResponse, shown: String, _ body: Body, since moment: CacheMoment?
     ) throws(DatabaseError) -> DiskEntry? {
         do throws(DatabaseError) {
             return try store(key, response, shown: shown, body, since: moment)
         } catch {
-            // On a full disk, a file without a row would use space until the next sweep.
+            // A file without a row would use space until the next sweep, possibly on a full disk.
             if body.file != nil {
                 try? database.transaction { () throws(DatabaseError) in
                     if try !entries.isKnown(body.hash) { bodies.remove(body.hash) }
@@ -117,23 +118,23 @@ final class DiskIndex {
             switch try verdict(names, since: moment) {
             case .asIs: break
             case .invalidated:
-                // A valid previous entry was requested after the invalidation, so it is kept.
+                // The request of a valid previous entry was sent after the invalidation, so the entry is kept.
                 if previous?.isValid ?? false { return nil }
                 response.isInvalidated = true
             case .refused: return nil
             }
-            var place = try line.placeForNew(names.key, variant)
+            var place = try evictionQueue.placeForNew(names.key, variant)
             if let previous {
                 // The new entry keeps the queue place and the hits of the entry that it replaces.
                 place = try drop(previous.id) ?? place
             }
-            if try entries.count(names.key) >= DiskIndex.mostVariants, let oldest = try entries.oldest(names.key) {
+            if try entries.count(names.key) >= DiskIndex.maximumVariants, let oldest = try entries.oldest(names.key) {
                 _ = try drop(oldest)
             }
             if let file = body.file {
                 let code = bodies.place(file, as: body.hash)
                 guard code == 0 else {
-                    // Another process, whose clock is ahead, has removed the temporary file as old.
+                    // Another process whose clock is ahead has removed the temporary file, because it seemed old.
                     guard code != ENOENT else { throw DatabaseError(.busy, file, "was removed", code: code) }
                     throw DatabaseError(errno: code, bodies.file(body.hash), doing: "written")
                 }
@@ -144,8 +145,8 @@ final class DiskIndex {
                 DiskEntryRows.NewEntry(
                     names: names, variant: variant, shown: shown, head: head, content: body.hash, digest: seal.digest,
                     valid: response.isInvalidated ? 0 : seal.valid, bytes: bytes, place: place))
-            try line.add(bytes, isMain: place.isMain)
-            try evictIfForgotten()
+            try evictionQueue.add(bytes, isMain: place.isMain)
+            try evictIfOverdue()
             return DiskEntry(
                 key: key, response: response, row: row, digest: seal.digest, content: body.hash, inline: body.inline,
                 uses: 0)
@@ -164,7 +165,7 @@ final class DiskIndex {
         let names = DiskNames(entry.key)
         let variant = DiskNames.variant(entry.response)
         return try database.transaction { () throws(DatabaseError) -> DiskEntry? in
-            // Content that another process stored in the meantime is kept.
+            // If another process has replaced the row since it was read, the new row is kept.
             guard let row = try entries.shown(entry.row, digest: entry.digest) else { return nil }
             guard let head else {
                 _ = try drop(entry.row)
@@ -174,8 +175,8 @@ final class DiskIndex {
             let bytes = DiskIndex.weight(head, row.shown, response)
             let seal = DiskNames.seal(names, variant: variant, shown: row.shown, head: head, content: entry.content)
             try entries.update(entry.row, head, seal.digest, response.isInvalidated ? 0 : seal.valid, bytes)
-            try line.add(Int64(bytes) - row.bytes, isMain: row.isMain)
-            try evictIfForgotten()
+            try evictionQueue.add(Int64(bytes) - row.bytes, isMain: row.isMain)
+            try evictIfOverdue()
             return DiskEntry(
                 key: entry.key, response: response, row: entry.row, digest: seal.digest, content: entry.content,
                 inline: entry.inline, uses: entry.uses)
@@ -185,14 +186,14 @@ final class DiskIndex {
     /// Adds hits to the counters of entries.
     func use(_ rows: [Int64: Int]) throws(DatabaseError) {
         try database.transaction { () throws(DatabaseError) in
-            for (row, count) in rows { try line.use(row, count) }
+            for (row, count) in rows { try evictionQueue.use(row, count) }
         }
     }
 
-    /// Evicts while writing if the cache is more than a quarter over its limit, in case the owner does not call
+    /// Evicts some entries if the cache is more than a quarter over its limit because the owner has not called
     /// ``evict(counting:)``.
-    private func evictIfForgotten() throws(DatabaseError) {
-        if try line.total().bytes > maximumBytes + maximumBytes / 4 { _ = try evictSome() }
+    private func evictIfOverdue() throws(DatabaseError) {
+        if try evictionQueue.total().bytes > maximumBytes + maximumBytes / 4 { _ = try evictSome() }
     }
 
     private func verdict(_ names: DiskNames, since moment: CacheMoment?) throws(DatabaseError) -> StoreVerdict {
@@ -205,7 +206,7 @@ final class DiskIndex {
     /// Applies a change and logs it.
     ///
     /// - Parameter ticket: the position of the change among the changes of the cache object that makes it.
-    /// - Returns: the number of removed entries; 0 for an invalidation.
+    /// - Returns: the number of removed entries, which is 0 for an invalidation.
     func apply(_ change: CacheChange, ticket: UInt64) throws(DatabaseError) -> Int {
         func invalidate(_ condition: String, _ value: [UInt8]) throws(DatabaseError) -> Int {
             try database.transaction { () throws(DatabaseError) -> Int in
@@ -233,8 +234,8 @@ final class DiskIndex {
         }
     }
 
-    /// - Parameter finish: called in the last transaction, after which no matching entries are left. Logs the removal,
-    ///   so that a process that reads it from the log cannot find the removed entries.
+    /// - Parameter finish: logs the removal. Called in the last transaction, which removes the last matching entries. A
+    ///   process that has read the removal from the log therefore cannot find the entries.
     private func dropAll(
         _ condition: String, _ value: SQLValue, _ finish: () throws(DatabaseError) -> Void
     ) throws(DatabaseError) -> Int {
@@ -262,18 +263,17 @@ final class DiskIndex {
             let count = try database.number("SELECT count(*) FROM entry")
             for hash in try entries.contents("body IS NULL") { bodies.remove(hash) }
             try database.execute("DELETE FROM entry; DELETE FROM content; DELETE FROM ghost")
-            try line.setTotal(small: 0, main: 0)
+            try evictionQueue.setTotal(small: 0, main: 0)
             try changes.add(.removeAll, by: writer, ticket: ticket)
             return Int(clamping: count)
         }
     }
 
-    /// Removes damaged rows.
     func drop(damaged rows: [Int64]) throws(DatabaseError) {
         try database.transaction { () throws(DatabaseError) in for row in rows { _ = try drop(row) } }
     }
 
-    /// Removes all entries whose body is damaged or missing.
+    /// Removes all entries with this body, which is damaged or missing.
     func drop(content hash: [UInt8]) throws(DatabaseError) {
         try database.transaction { () throws(DatabaseError) in
             for row in try entries.rows(content: hash) { _ = try drop(row) }
@@ -281,16 +281,16 @@ final class DiskIndex {
         }
     }
 
-    /// Removes an entry. Returns its place in the eviction queues, or nil if it did not exist.
+    /// Removes an entry. Returns its place in the eviction queues, or nil if the entry did not exist.
     func drop(_ row: Int64) throws(DatabaseError) -> DiskEvictionQueue.Place? {
         guard let (content, bytes, place) = try entries.remove(row) else { return nil }
         mayShrink = true
-        try line.add(-bytes, isMain: place.isMain)
+        try evictionQueue.add(-bytes, isMain: place.isMain)
         try release(content)
         return place
     }
 
-    /// Removes a content if no entry refers to it.
+    /// Removes a content and its body file if no entry refers to the content.
     func release(_ content: [UInt8]) throws(DatabaseError) {
         guard try !entries.isUsed(content) else { return }
         if try entries.removeContent(content) { bodies.remove(content) }
@@ -298,27 +298,26 @@ final class DiskIndex {
 
     // MARK: Eviction
 
-    /// Applies the rules of ``EvictionQueue`` to rows and evicts a bounded number of them. Must be called in a
-    /// transaction.
+    /// Evicts a bounded number of entries according to the rules of ``EvictionQueue``. Must be called in a transaction.
     private func evictSome() throws(DatabaseError) -> Int {
         var removed = 0
         for _ in 0..<DiskIndex.batch * 4 where removed < DiskIndex.batch {
-            let total = try line.total()
+            let total = try evictionQueue.total()
             guard total.bytes > maximumBytes - maximumBytes / DiskIndex.slack else { break }
             let isSmall = total.small > maximumBytes / EvictionQueue.smallShare
-            var candidate = try line.oldest(isMain: !isSmall)
-            if candidate == nil { candidate = try line.oldest(isMain: isSmall) }
+            var candidate = try evictionQueue.oldest(isMain: !isSmall)
+            if candidate == nil { candidate = try evictionQueue.oldest(isMain: isSmall) }
             guard let candidate else {
                 // There are no entries although the sum is not 0, so the sum is recomputed.
-                try line.recount()
+                try evictionQueue.recount()
                 break
             }
             let isRetained = candidate.uses >= (candidate.isMain ? 1 : Int64(EvictionQueue.usesForMain))
             if isRetained {
-                try line.moveToMain(candidate)
+                try evictionQueue.moveToMain(candidate)
             } else {
                 _ = try drop(candidate.row)
-                if !candidate.isMain { try line.remember(candidate) }
+                if !candidate.isMain { try evictionQueue.remember(candidate) }
                 removed += 1
             }
         }
@@ -329,11 +328,11 @@ final class DiskIndex {
     ///
     /// - Returns: the number of evicted entries; nil if the cache is within its limit.
     func evict(counting uses: [Int64: Int]) throws(DatabaseError) -> Int? {
-        guard try line.total().bytes > maximumBytes else { return nil }
+        guard try evictionQueue.total().bytes > maximumBytes else { return nil }
         return try database.transaction { () throws(DatabaseError) -> Int in
-            for (row, count) in uses { try line.use(row, count) }
+            for (row, count) in uses { try evictionQueue.use(row, count) }
             let removed = try evictSome()
-            try line.forgetGhosts()
+            try evictionQueue.forgetGhosts()
             return removed
         }
     }
@@ -344,14 +343,14 @@ final class DiskIndex {
         overhead + head.count + shown.utf8.count * 2 + response.contentLength
     }
 
-    /// The maximum size of an entry's headers in bytes: the same as for its body, but at least 4096.
+    /// The maximum size of an entry's headers in bytes: the limit for a body, but at least 4096.
     private var largestHead: Int { max(maximumBytes / DiskCache.largestShare, DiskIndex.smallestLargestHead) }
     private static let smallestLargestHead = 4096
     /// The maximum number of entries dropped per transaction.
     private static let batch = 64
-    /// One 64th of the limit is freed in addition, so that not each write evicts.
+    /// An eviction additionally frees one 64th of the limit, so that not every write evicts.
     private static let slack = 64
-    private static let mostVariants = MemoryCache.mostVariants
-    /// The approximate size in bytes of a row and its entries in the SQL indexes.
+    private static let maximumVariants = MemoryCache.maximumVariants
+    /// The approximate size in bytes of a row's fixed columns and of its entries in the SQL indexes.
     private static let overhead = 512
 }

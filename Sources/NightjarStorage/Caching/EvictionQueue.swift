@@ -1,12 +1,13 @@
-/// Selects the entries to evict from a cache of bounded size: S3-FIFO (Yang et al., SOSP 2023), with sizes.
+/// Selects the entries to evict from a cache of bounded size: S3-FIFO (Yang et al., SOSP 2023) with weighted entries.
 ///
 ///     new ──▶ small ──used again──▶ main ──not used since──▶ evicted
-///                └──not used──▶ evicted, fingerprint remembered: a new entry with it starts in main
+///                └──not used──▶ evicted; its fingerprint is kept: a new entry with it starts in main
 ///
 /// Entries that are used only once pass through the small queue and do not displace others, as they would with LRU. A
-/// hit moves nothing; it only increments a counter up to three.
+/// hit does not move the entry. It only increments a counter, up to three.
 struct EvictionQueue {
-    /// The index of an entry, valid from ``insert(_:weight:)`` until the entry is evicted or removed, then reused.
+    /// The index of an entry, valid from ``insert(_:weight:)`` until the entry is evicted or removed. The index is then
+    /// reused.
     typealias Slot = Int
 
     private struct Node {
@@ -14,13 +15,13 @@ struct EvictionQueue {
         var weight = 0
         /// The next newer node.
         var newer: Int32 = none
-        /// The next older node; for a free node, the next free node.
+        /// The next older node. For a free node, the next free node.
         var older: Int32 = none
         var uses: UInt8 = 0
         var isMain = false
     }
 
-    private struct Line {
+    private struct LinkedList {
         var newest: Int32 = none
         var oldest: Int32 = none
         var weight = 0
@@ -31,8 +32,8 @@ struct EvictionQueue {
     private(set) var count = 0
     private var nodes: [Node] = []
     private var free = none
-    private var small = Line()
-    private var main = Line()
+    private var small = LinkedList()
+    private var main = LinkedList()
     private var ghosts = GhostList()
     private let smallCapacity: Int
 
@@ -47,8 +48,8 @@ struct EvictionQueue {
     /// Inserts an entry as the newest of its queue.
     ///
     /// - Parameters:
-    ///   - fingerprint: a hash of the entry's name, by which it is recognized when it is inserted again.
-    ///   - weight: at least 0. The caller bounds it, so that sums of weights cannot overflow.
+    ///   - fingerprint: a hash of the entry's name. It identifies an entry that is inserted again after its eviction.
+    ///   - weight: at least 0. The caller limits it so that sums of weights cannot overflow.
     mutating func insert(_ fingerprint: UInt64, weight: Int) -> Slot {
         let slot: Int32
         if free != EvictionQueue.none {
@@ -66,7 +67,7 @@ struct EvictionQueue {
 
     @inline(__always)
     mutating func touch(_ slot: Slot) {
-        if nodes[slot].uses < EvictionQueue.mostUses { nodes[slot].uses += 1 }
+        if nodes[slot].uses < EvictionQueue.maximumUses { nodes[slot].uses += 1 }
     }
 
     /// Removes an entry. Its fingerprint is not remembered, because the entry was not evicted.
@@ -149,23 +150,22 @@ struct EvictionQueue {
     // MARK: Numbers
 
     private static let none: Int32 = -1
-    /// One tenth of the capacity is for entries that were used once, as in the paper.
+    /// One tenth of the capacity is for new entries, as in the paper.
     static let smallShare = 10
     /// The maximum of the hit counter, as in the paper.
-    static let mostUses: UInt8 = 3
-    /// The minimum number of hits with which an entry is moved from the small queue to the main queue instead of being
-    /// evicted.
+    static let maximumUses: UInt8 = 3
+    /// The minimum number of hits for moving an entry from the small queue to the main queue instead of evicting it.
     static let usesForMain: UInt8 = 1
     private static let fewestGhosts = 64
 }
 
-/// The fingerprints of recently evicted entries, bounded; the oldest are dropped first.
+/// The fingerprints of recently evicted entries. The list is bounded: the oldest fingerprints are dropped first.
 private struct GhostList {
     private var order: [UInt64] = []
     /// The index in `order` of the first valid element.
     private var start = 0
     /// The fingerprints in the list. A fingerprint that was removed and added again is in `order` twice and is dropped
-    /// with its first occurrence. This is rare, and its only effect is that an entry starts in the small queue.
+    /// when its first occurrence is dropped. This is rare. The only effect is that an entry starts in the small queue.
     private var known: Set<UInt64> = []
 
     mutating func add(_ fingerprint: UInt64, limit: Int) {

@@ -1,9 +1,9 @@
 import NightjarHTTP
 
 extension MemoryCache {
-    /// Applies the changes that other processes have made in a shared index.
+    /// Applies the changes that other cache objects have made in a shared index.
     ///
-    /// - Parameter names: the names of the URLs in this cache, kept between calls.
+    /// - Parameter names: the names of the URLs in this cache. The caller keeps the value between calls.
     package func apply(_ changes: [CacheChange], _ names: inout URLNames) {
         if changes.contains(where: { $0.url != nil }) { names.update(to: urls) }
         for change in changes {
@@ -24,7 +24,7 @@ extension MemoryCache {
     }
 }
 
-/// The URLs of a memory cache by their names in an index. Computed only when another process has changed something, so
+/// The URLs of a memory cache by their names in an index. Computed only when another cache object has made a change, so
 /// that a cache used by one process has no cost.
 package struct URLNames: Sendable {
     private var urls: [[UInt8]: String] = [:]
@@ -55,7 +55,7 @@ extension CacheKey {
 }
 
 extension CachePartition {
-    /// Decodes a partition as it is stored in an index.
+    /// Decodes a partition from a row of an index.
     fileprivate init?(_ bytes: [UInt8]) {
         guard bytes.count == 16 else { return nil }
         func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }

@@ -2,13 +2,13 @@ import NIOCore
 import NightjarHTTP
 import Synchronization
 
-/// A cache of responses in memory, bounded in bytes, for the clients that share it. Callable from any thread.
+/// A cache of responses in memory, bounded in bytes and shared by clients. Thread-safe.
 ///
 /// A hit costs one lock, one lookup and one retain and allocates nothing. ``EvictionQueue`` selects the entries to
 /// evict.
 package final class MemoryCache: Sendable {
-    /// One variant of a response. Immutable: an update or invalidation replaces an entry by another entry, and holders
-    /// of the old entry may continue to read it.
+    /// One variant of a response. Immutable: an update or invalidation replaces the entry with a new entry. Holders of
+    /// the old entry may continue to read it.
     package final class Entry: Sendable {
         package let key: CacheKey
         package let response: StoredResponse
@@ -59,8 +59,8 @@ package final class MemoryCache: Sendable {
 
     // MARK: Lookup
 
-    /// Returns the variants of a key, oldest first. A single variant counts as used; for several, call ``use(_:)`` with
-    /// the selected one.
+    /// Returns the variants of a key, oldest first. A single variant counts as used. If there are several, call
+    /// ``use(_:)`` with the selected variant.
     package func find(_ key: CacheKey) -> [Entry] {
         state.withLock { state in
             guard let entries = state.keys[key] else { return [] }
@@ -85,21 +85,20 @@ package final class MemoryCache: Sendable {
         state.withLock { Statistics(entries: $0.queue.count, bytes: $0.queue.weight, evictions: $0.evictions) }
     }
 
-    /// The URLs of the entries.
     var urls: [String] { state.withLock { Array($0.partitions.keys) } }
 
     // MARK: Storing
 
     /// Stores a response and replaces the variant with the same selecting fields.
     ///
-    /// - Returns: nil if the response is too large; the previous variant is then removed.
+    /// - Returns: nil if the response is too large or there is no memory for it. The previous variant is then removed.
     @discardableResult
     package func store(_ key: CacheKey, _ response: StoredResponse, body: ByteBuffer) -> Entry? {
         let compact = body.readableBytes <= MemoryCache.largestBody ? MemoryCache.compact(body) : nil
         let body = compact ?? ByteBuffer()
         let weight = MemoryCache.weight(key, response, body)
         let fits = compact != nil && weight <= maximumBytes / MemoryCache.largestShare
-        // Removed entries are released outside of the lock, because they may be large.
+        // Removed entries are released outside of the lock, because releasing large entries takes time.
         let (entry, removed) = state.withLock { state -> (Entry?, [Entry]) in
             var removed: [Entry] = []
             let others = state.keys[key] ?? []
@@ -107,7 +106,7 @@ package final class MemoryCache: Sendable {
             if let same { removed.append(state.remove(same)) }
             guard fits else { return (nil, removed) }
             let count = others.count - (same == nil ? 0 : 1)
-            if count >= MemoryCache.mostVariants, let oldest = others.first(where: { $0 !== same }) {
+            if count >= MemoryCache.maximumVariants, let oldest = others.first(where: { $0 !== same }) {
                 removed.append(state.remove(oldest))
             }
             let slot = state.queue.insert(MemoryCache.fingerprint(key, response), weight: weight)
@@ -141,12 +140,12 @@ package final class MemoryCache: Sendable {
 
     // MARK: Invalidation and removal
 
-    /// Marks all variants of a key: they must be revalidated before they are used.
+    /// Marks all variants of a key as invalidated: they must be revalidated before they are used.
     package func invalidate(_ key: CacheKey) {
         state.withLock { $0.invalidate(key) }
     }
 
-    /// Marks all responses of a URL, in all partitions.
+    /// Marks all responses of a URL as invalidated, in all partitions.
     package func invalidate(url: String) {
         state.withLock { state in
             for partition in state.partitions[url] ?? [] { state.invalidate(CacheKey(url: url, partition: partition)) }
@@ -157,7 +156,7 @@ package final class MemoryCache: Sendable {
         state.withLock { if $0.isThere(entry) { _ = $0.remove(entry) } }
     }
 
-    /// Removes all variants of a key. Returns the number of removed entries, as do the following functions.
+    /// Removes all variants of a key. This function and the following functions return the number of removed entries.
     @discardableResult
     package func remove(_ key: CacheKey) -> Int {
         removeEntries(chosenBy: { $0.keys[key] ?? [] })
@@ -204,26 +203,26 @@ package final class MemoryCache: Sendable {
 
     // MARK: Sizes
 
-    /// The maximum size of a body in bytes: enough for a large page of an API, but not for a download.
+    /// The maximum size of a body in bytes: enough for a large page of an API, but not for most downloads.
     package static let largestBody = 1 << 20
     /// An entry may use at most one eighth of ``maximumBytes``, so that a few entries cannot fill the cache.
     private static let largestShare = 8
-    /// The maximum number of variants of one key. If a server varies by a header with many values, almost every
-    /// request adds a variant.
-    static let mostVariants = 32
+    /// The maximum number of variants of one key. If `Vary` names a header with many values, almost every request adds
+    /// a variant.
+    static let maximumVariants = 32
     /// The approximate size in bytes of an entry's objects and its places in the tables.
     private static let overhead = 640
 
-    /// Returns the approximate size of an entry in bytes. Headers count twice, because the response head that is
-    /// created from the entry has a copy of them and is reused for a second.
+    /// Returns the approximate size of an entry in bytes. Headers count twice, because a response head that is created
+    /// from the entry copies them.
     private static func weight(_ key: CacheKey, _ response: StoredResponse, _ body: ByteBuffer) -> Int {
         var text = response.headers.byteCount + response.trailers.byteCount
         for field in response.variantFields { text += field.name.utf8.count + (field.value?.utf8.count ?? 0) + 32 }
         return overhead + key.url.utf8.count * 2 + text * 2 + (body.readableBytes == 0 ? 0 : body.storageCapacity)
     }
 
-    /// Copies a body that is a small part of its buffer, so that it does not keep the whole buffer alive. Returns nil
-    /// if the system has no memory for the copy.
+    /// Copies a body if its buffer is much larger than the body, so that the cache does not keep the whole buffer
+    /// alive. Returns nil if there is no memory for the copy.
     private static func compact(_ body: ByteBuffer) -> ByteBuffer? {
         let count = body.readableBytes
         if count == 0 { return ByteBuffer() }
@@ -291,18 +290,18 @@ extension MemoryCache.State {
 }
 
 extension StoredResponse {
-    /// Returns whether both apply to the same requests, independent of the order of their fields.
+    /// Returns whether both responses have the same selecting fields, in any order.
     package func selectsAs(_ other: StoredResponse) -> Bool {
         variantFields == other.variantFields
             || variantFields.count == other.variantFields.count && Set(variantFields) == Set(other.variantFields)
     }
 }
 
-/// URLs of keys, compared byte by byte.
+/// Compares URLs of keys byte by byte.
 enum CacheURL {
     static func hasPrefix(_ url: String, _ prefix: String) -> Bool { url.utf8.starts(with: prefix.utf8) }
 
-    /// Returns whether a URL is of an origin: `https://a/b` is of `https://a`, but `https://ab/` is not.
+    /// Returns whether a URL belongs to an origin: `https://a/b` belongs to `https://a`, but `https://ab/` does not.
     static func isOf(origin: String, _ url: String) -> Bool {
         guard hasPrefix(url, origin) else { return false }
         guard let next = url.utf8.dropFirst(origin.utf8.count).first else { return true }

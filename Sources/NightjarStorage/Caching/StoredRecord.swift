@@ -1,12 +1,12 @@
 import NightjarHTTP
 
-/// The encoding of a ``StoredResponse`` in a row, except for whether it is invalidated, which is a separate column.
+/// Encodes and decodes a ``StoredResponse`` in a row of the index. `isInvalidated` is a separate column.
 ///
-/// Numbers are big-endian; values of variable length follow their count.
+/// Numbers are big-endian. Each value of variable length is preceded by its length.
 enum StoredRecord {
     /// Encodes a response.
     ///
-    /// - Returns: nil if the headers are too large to be stored.
+    /// - Returns: nil if the record would be larger than 1 MiB.
     static func encode(_ response: StoredResponse) -> [UInt8]? {
         var writer = Writer()
         writer.bytes.reserveCapacity(256 + response.headers.byteCount + response.headers.count * 8)
@@ -31,7 +31,7 @@ enum StoredRecord {
 
     /// Decodes a response.
     ///
-    /// - Returns: nil for bytes that ``encode(_:)`` did not produce.
+    /// - Returns: nil if the bytes are not a valid record.
     static func decode(_ bytes: [UInt8]) -> StoredResponse? {
         guard bytes.count <= largest else { return nil }
         return bytes.withUnsafeBytes { bytes in
@@ -61,7 +61,7 @@ enum StoredRecord {
     }
 
     private static let version: UInt8 = 1
-    /// The maximum size of a record in bytes: more than the headers of any server need.
+    /// The maximum size of a record in bytes. Responses with larger headers are not stored.
     private static let largest = 1 << 20
 
     private struct Writer {

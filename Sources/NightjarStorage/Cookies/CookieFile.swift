@@ -1,13 +1,12 @@
 import NightjarHTTP
 
-/// The cookies of any number of processes in one SQLite file.
+/// An SQLite file with cookies that any number of processes share.
 ///
-/// ``CookieExchange`` decides the content of the file after each exchange: the last change wins, no matter which
-/// process made it, and a deletion is not undone by an older copy. A process may therefore have old cookies, or end at
-/// any time.
+/// ``CookieExchange`` decides the content of the file after each exchange. The last change wins, even if another
+/// process made it, and an older copy of a cookie does not undo a deletion. Processes may therefore have outdated
+/// cookies, and may end at any time.
 ///
-/// If the file is damaged during use, or removed, it is recreated with the cookies that this process has. One thread at
-/// a time.
+/// If the file is damaged or removed during use, it is recreated with the cookies of this process. Not thread-safe.
 package final class CookieFile {
     /// An event for the owner's log. Not an error, because the file remains usable.
     package typealias Note = String
@@ -30,7 +29,7 @@ package final class CookieFile {
 
     /// Creates the object. Does not access the disk yet.
     ///
-    /// - Parameter lockTimeout: seconds to wait for other processes.
+    /// - Parameter lockTimeout: seconds that one statement waits for other processes.
     package init(_ path: String, keepsSession: Bool = false, lockTimeout: Double = 5) {
         self.path = path
         decisions = CookieExchange(keepsSession: keepsSession)
@@ -48,32 +47,31 @@ package final class CookieFile {
 
     // MARK: Loading
 
-    /// Returns the cookies of the file, which is created if it does not exist.
+    /// Returns the cookies of the file. Creates the file if it does not exist.
     package func load(at now: Double) throws(DatabaseError) -> CookieJar.Snapshot {
-        // An exchange without changes; it also removes expired cookies.
+        // An exchange without changes also removes expired cookies.
         try exchange(CookieJar.Snapshot(), at: now)
     }
 
-    /// Returns the cookies of a file that cannot be written, as far as it can be read.
-    package func loadAsItStands() throws(DatabaseError) -> CookieJar.Snapshot {
-        let database = try DatabaseFile.openAsItStands(path, CookieRows.schema)
+    /// Returns the cookies of a file that this process cannot write.
+    package func loadWithoutLocks() throws(DatabaseError) -> CookieJar.Snapshot {
+        let database = try DatabaseFile.openWithoutLocks(path, CookieRows.schema)
         return decisions.visible(try CookieRows(database).read())
     }
 
     // MARK: Exchanging
 
-    /// Returns whether an ``exchange(_:at:)`` might return changes of other processes, as far as this can be determined
-    /// cheaply.
+    /// Returns whether ``exchange(_:at:)`` might return changes of other processes. This check is cheap, but not exact.
     package func mayHaveChanged() throws(DatabaseError) -> Bool {
         guard let connection else { return true }
         if connection.database.isReplaced { return true }
         return try connection.database.version != connection.version
     }
 
-    /// Writes those of `changes` to the file that are newer than its content.
+    /// Writes the parts of `changes` that are newer than the file's content.
     ///
-    /// - Parameter changes: the whole content of the jar that merged the earlier results.
-    /// - Returns: the content of the file that is not in `changes`, for the jar to merge; usually empty.
+    /// - Parameter changes: the whole content of the jar, into which the results of earlier calls have been merged.
+    /// - Returns: the content of the file that is not in `changes` and that the jar must merge. Usually empty.
     package func exchange(
         _ changes: CookieJar.Snapshot, at now: Double
     ) throws(DatabaseError) -> CookieJar.Snapshot {

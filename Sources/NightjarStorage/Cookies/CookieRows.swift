@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// A jar's snapshot as rows of a database.
+/// Reads and writes the snapshot of a cookie jar as rows of a database.
 struct CookieRows {
     static let schema = DatabaseSchema(
         "njck",
@@ -51,9 +51,9 @@ struct CookieRows {
 
     // MARK: Reading
 
-    /// Returns the content. A row that no jar could have written is ignored.
+    /// Returns the content. Ignores rows that no jar could have written.
     ///
-    /// - Throws: `damaged` if there are more rows than a jar can write.
+    /// - Throws: `damaged` if there are more rows of cookies and deletions than a jar can write.
     func read() throws(DatabaseError) -> CookieJar.Snapshot {
         var content = CookieJar.Snapshot()
         var count = 0
@@ -131,8 +131,8 @@ struct CookieRows {
             .real(cookie.lastAccess), .real(cookie.modified))
     }
 
-    /// Returns whether a cookie must be written. A change of only the last access is written at most once a day,
-    /// because it only affects which cookies are evicted.
+    /// Returns whether a cookie must be written. The time of the last access only affects which cookies are evicted, so
+    /// it is written at most once a day.
     private static func needsWriting(_ cookie: Cookie, over old: Cookie) -> Bool {
         cookie.modified != old.modified || !cookie.value.isExactly(old.value) || cookie.expires != old.expires
             || cookie.created != old.created || cookie.lastAccess > old.lastAccess + 86400
@@ -147,7 +147,7 @@ struct CookieRows {
 }
 
 extension Statement {
-    /// Runs the statement with the four columns that every cookie table begins with.
+    /// Runs the statement with the four columns that identify a cookie or deletion, followed by `more`.
     fileprivate func run(_ identity: Cookie.Identity, _ more: SQLValue...) throws(DatabaseError) {
         try run(
             [.text(identity.domain), .text(identity.path), .text(identity.name), .flag(identity.isHostOnly)] + more)

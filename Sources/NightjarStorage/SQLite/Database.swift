@@ -1,7 +1,7 @@
 import CSQLite
 import Glibc
 
-/// A connection to an SQLite file. One thread at a time; the owner ensures this.
+/// A connection to an SQLite file. Not thread-safe: the owner ensures that only one thread uses it at a time.
 ///
 /// The file is not trusted: its triggers and views are disabled, and no value may be larger than ``largestValue``.
 package final class Database {
@@ -14,11 +14,11 @@ package final class Database {
     ///
     /// - Parameters:
     ///   - lockTimeout: seconds that one statement waits for other processes.
-    ///   - asItStands: opens the file read-only and without locks, for files that this process may only read.
-    convenience init(existing path: String, lockTimeout: Double, asItStands: Bool = false) throws(DatabaseError) {
+    ///   - withoutLocks: opens the file read-only and without locks, for files that this process may only read.
+    convenience init(existing path: String, lockTimeout: Double, withoutLocks: Bool = false) throws(DatabaseError) {
         try self.init(
-            path, as: asItStands ? Database.immutableURI(path) : path,
-            asItStands ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE, lockTimeout: lockTimeout)
+            path, as: withoutLocks ? Database.immutableURI(path) : path,
+            withoutLocks ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE, lockTimeout: lockTimeout)
     }
 
     /// Creates a database in memory.
@@ -28,7 +28,8 @@ package final class Database {
 
     private init(_ path: String, as name: String, _ mode: Int32, lockTimeout: Double) throws(DatabaseError) {
         var handle: OpaquePointer?
-        // NOMUTEX: only one thread at a time. EXRESCODE: distinguishes a full disk from a failing one.
+        // NOMUTEX: only one thread uses the connection at a time. EXRESCODE: distinguishes a full disk from a failing
+        // disk.
         let code = ForkGate.inside {
             sqlite3_open_v2(name, &handle, mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
         }
@@ -44,7 +45,7 @@ package final class Database {
         sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, Database.largestValue)
         sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
         guard ForkGate.inside({ csqlite_harden(handle) }) == SQLITE_OK else { throw error("opened") }
-        // No memory mapping: if another process truncated the file, an access would end this process.
+        // No memory mapping: if another process truncated a mapped file, an access would end this process.
         try execute("PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON")
     }
 
@@ -104,11 +105,11 @@ package final class Database {
     package func transaction<Result>(
         _ body: () throws(DatabaseError) -> Result
     ) throws(DatabaseError) -> Result {
-        // IMMEDIATE: acquiring the write lock only at the first write could fail without waiting.
+        // With a plain BEGIN, the first write would acquire the write lock and could fail without waiting.
         try transaction("BEGIN IMMEDIATE", body)
     }
 
-    /// Reads a consistent state of the file. Must not be nested.
+    /// Runs `body` in a read transaction: all reads see the same state of the file. Must not be nested.
     func reading<Result>(_ body: () throws(DatabaseError) -> Result) throws(DatabaseError) -> Result {
         try transaction("BEGIN", body)
     }
@@ -128,7 +129,8 @@ package final class Database {
         }
     }
 
-    /// Returns a number from the database or connection, such as `PRAGMA user_version`.
+    /// Returns the first column of the first row as a number, such as for `PRAGMA user_version`. Returns 0 if there is
+    /// none.
     func number(_ sql: String) throws(DatabaseError) -> Int64 {
         try prepare(sql).first { $0.integer(0) ?? 0 } ?? 0
     }
@@ -143,7 +145,7 @@ package final class Database {
                 "SELECT type || ' ' || name || ' ' || sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY 1"
             ).each {
                 objects.append($0.text(0) ?? "")
-                return objects.count < Database.mostObjects
+                return objects.count < Database.maximumObjects
             }
             return objects
         }
@@ -156,7 +158,7 @@ package final class Database {
     }
 
     /// The maximum number of objects that are read: more than any schema of this library has.
-    private static let mostObjects = 1000
+    private static let maximumObjects = 1000
 
     // MARK: Changes by other connections
 

@@ -4,15 +4,15 @@ import NightjarHTTP
 
 /// An error of a database. ``failure`` is the error for callers of the library.
 package struct DatabaseError: Error, Sendable, CustomStringConvertible {
-    /// The cause, in the categories that owners handle differently.
     package enum Cause: Sendable {
         /// The file is not a database, its pages are inconsistent, or SQLite cannot use its tables.
         case damaged
         /// A later version of this library wrote the file.
         case newer
-        /// The database of another program, or another kind of database of this library. It is not changed.
+        /// The file belongs to another program or user, is accessible to other users, or is another kind of database of
+        /// this library. It is not changed.
         case foreign
-        /// Another process held the file for longer than the wait.
+        /// Another process kept the file locked for longer than the lock timeout.
         case busy
         /// The disk has no space left.
         case full
@@ -42,7 +42,6 @@ package struct DatabaseError: Error, Sendable, CustomStringConvertible {
         self.init(Cause(code), path, "cannot be \(what): \(text)", code: code)
     }
 
-    /// Creates an error from an errno value.
     init(errno code: Int32, _ path: String, doing what: String) {
         let cause: Cause =
             switch code {
@@ -63,13 +62,13 @@ extension DatabaseError.Cause {
         self =
             switch code & 0xFF {
             case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_MISMATCH, SQLITE_FORMAT: .damaged
-            // The library's statements are constants that fit its tables, and its values are bounded. If SQLite rejects
-            // a statement, the tables have been changed.
+            // The library's statements fit its tables, and its values are bounded. If SQLite rejects a statement,
+            // another program has changed the tables.
             case SQLITE_ERROR, SQLITE_TOOBIG, SQLITE_CONSTRAINT: .damaged
             case SQLITE_BUSY, SQLITE_LOCKED: .busy
             case SQLITE_FULL: .full
             case SQLITE_READONLY, SQLITE_PERM: .readOnly
-            // SQLITE_IOERR_WRITE and SQLITE_IOERR_SHMSIZE: a disk that has space for only a part of the data.
+            // SQLITE_IOERR_WRITE and SQLITE_IOERR_SHMSIZE: the disk had space for only a part of the data.
             case SQLITE_IOERR where code == SQLITE_IOERR | (3 << 8) || code == SQLITE_IOERR | (19 << 8): .full
             default: .other
             }

@@ -4,13 +4,14 @@ import Glibc
 
 /// The definition of a kind of database.
 package struct DatabaseSchema: Sendable {
-    /// Stored in the header of each file of this kind, so that files of other kinds are recognized.
+    /// The number in the header of each file of this kind. Files with another number are not used.
     package let applicationID: Int32
     /// The version of the schema, from 1. Files of later versions are not read.
     package let version: Int32
-    /// The SQL statements that upgrade from each version to the next; the first from an empty file to version 1.
+    /// The SQL statements that upgrade from each version to the next. The first step upgrades an empty file to version
+    /// 1.
     package let steps: [String]
-    /// True if free pages can be returned to the file system (`PRAGMA incremental_vacuum`). Applies to new files only.
+    /// True if new files can return free pages to the file system (`PRAGMA incremental_vacuum`).
     let shrinks: Bool
 
     /// - Parameter applicationID: four ASCII characters.
@@ -37,9 +38,8 @@ package struct CorruptFile {
 
 /// Opens or creates a database file.
 ///
-/// A new file is accessible only to its owner. A file that cannot be read, because it is damaged or of a later version,
-/// is moved aside, since it may still be needed, and a new one is created. A database of another program is never
-/// changed.
+/// A new file is accessible only to its owner. By default, a file that is damaged or of a later version is moved aside,
+/// and a new file is created. A database of another program is never changed.
 package enum DatabaseFile {
     package struct Opened {
         package let database: Database
@@ -51,11 +51,11 @@ package enum DatabaseFile {
     ///
     /// - Parameters:
     ///   - lockTimeout: seconds that one statement waits for other processes.
-    ///   - corruptFile: a file that was found damaged during use. It is moved aside if it still exists at `path`.
-    ///   - leavesUnreadable: throws instead of moving a file aside.
-    ///   - leavesNewer: throws instead of moving a file of a later version aside.
-    ///   - checksPages: reads the whole file to check it. False for large files whose rows are checked when they are
-    ///     read.
+    ///   - corruptFile: a file that was found damaged during use. It is moved aside if it is still at `path`.
+    ///   - leavesUnreadable: true to throw instead of moving a file aside.
+    ///   - leavesNewer: true to throw instead of moving a file of a later version aside.
+    ///   - checksPages: true to read and check the whole file. False for large files whose rows are checked when they
+    ///     are read.
     package static func open(
         _ path: String, _ schema: DatabaseSchema, lockTimeout: Double = 5, corruptFile: CorruptFile? = nil,
         leavesUnreadable: Bool = false, leavesNewer: Bool = false, checksPages: Bool = true
@@ -70,13 +70,12 @@ package enum DatabaseFile {
             let identity = FileIdentity(path)
             do throws(DatabaseError) {
                 let database = try openExisting(path, schema, lockTimeout, checksPages: checksPages)
-                // Checked again, because a process that may write in the folder could have replaced the file after the
-                // first check.
+                // Checked again: a process with write access to the folder could have replaced the file after the first
+                // check.
                 try checkOwner(path)
                 return Opened(database: database, movedAside: moved)
             } catch {
-                // The file may be one that another process has just created. The error is thrown after the fourth
-                // attempt.
+                // Another process may replace the file concurrently, so there are several attempts.
                 guard !leavesUnreadable, error.cause == .damaged || error.cause == .newer && !leavesNewer,
                     attempts < 4, let identity
                 else { throw error }
@@ -85,18 +84,27 @@ package enum DatabaseFile {
         }
     }
 
-    /// Opens a file that may only be read.
-    package static func openAsItStands(_ path: String, _ schema: DatabaseSchema) throws(DatabaseError) -> Database {
+    /// Opens an existing file read-only and without locks.
+    ///
+    /// - Throws: `readOnly` if the file is of an earlier version, because an upgrade writes to it.
+    package static func openWithoutLocks(_ path: String, _ schema: DatabaseSchema) throws(DatabaseError) -> Database {
         try checkOwner(path, orRoot: true)
-        let database = try Database(existing: path, lockTimeout: 0, asItStands: true)
-        guard try isCurrent(database, schema) else { throw DatabaseError(.foreign, path, "is empty") }
-        return database
+        let database = try Database(existing: path, lockTimeout: 0, withoutLocks: true)
+        switch try content(of: database, schema) {
+        case .current: return database
+        case .empty: throw DatabaseError(.foreign, path, "is empty")
+        case .earlier(let version):
+            throw DatabaseError(
+                .readOnly, path,
+                "has version \(version), written by an earlier release; make the file and its folder writable, so that it can be upgraded"
+            )
+        }
     }
 
-    /// Creates an empty file, which is an empty database, unless it exists.
+    /// Creates an empty file, which is a valid empty database. Does nothing if the file exists.
     private static func create(_ path: String) throws(DatabaseError) {
-        // An existing file is never opened here: closing it would release SQLite's locks on it, because POSIX locks
-        // belong to the process and are released when any descriptor of the file is closed.
+        // An existing file is never opened here: closing it would release SQLite's locks on it. POSIX locks belong to
+        // the process and are released when the process closes any descriptor of the file.
         let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         if descriptor >= 0 {
             close(descriptor)
@@ -105,9 +113,10 @@ package enum DatabaseFile {
         guard errno == EEXIST else { throw DatabaseError(errno: errno, path, doing: "created") }
     }
 
-    /// Checks that the file and SQLite's files beside it belong to this user and are not accessible to others, because
-    /// a database contains secrets, and the database of another user may contain anything. The file is not opened for
-    /// this check; see ``create(_:)``.
+    /// Checks that the file and SQLite's files beside it belong to this user and are not accessible to others. A
+    /// database contains secrets, and the database of another user may contain anything.
+    ///
+    /// The check does not open the files; see ``create(_:)``.
     ///
     /// - Parameter orRoot: also accepts files of root, for reading.
     private static func checkOwner(_ path: String, orRoot: Bool = false) throws(DatabaseError) {
@@ -121,12 +130,15 @@ package enum DatabaseFile {
             }
             if status.st_mode & S_IFMT == S_IFLNK, suffix.isEmpty {
                 guard status.st_uid == geteuid() || status.st_uid == 0 else {
-                    throw DatabaseError(.foreign, name, "is a symbolic link of another user (uid \(status.st_uid))")
+                    throw DatabaseError(
+                        .foreign, name,
+                        "is a symbolic link of another user (uid \(status.st_uid)), who controls its target; use another path"
+                    )
                 }
                 guard stat(name, &status) == 0 else { throw DatabaseError(errno: errno, name, doing: "opened") }
             }
             if orRoot, status.st_uid == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o022 == 0 { continue }
-            // A file that belongs to this user but is readable by others is made private.
+            // A file of this user that others can only read is made private.
             if status.st_uid == geteuid(), status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o033 == 0,
                 status.st_mode & 0o044 != 0, chmod(name, 0o600) == 0
             {
@@ -134,7 +146,7 @@ package enum DatabaseFile {
             }
             switch clinux_check_private(&status) {
             case 0: break
-            case CLINUX_NO_FILE.rawValue: throw DatabaseError(.foreign, name, "is not a regular file")
+            case CLINUX_NO_FILE.rawValue: throw DatabaseError(.foreign, name, "is not a regular file; use another path")
             case CLINUX_FOREIGN.rawValue:
                 throw DatabaseError(
                     .foreign, name,
@@ -153,20 +165,23 @@ package enum DatabaseFile {
         _ path: String, _ schema: DatabaseSchema, _ lockTimeout: Double, checksPages: Bool
     ) throws(DatabaseError) -> Database {
         let database = try Database(existing: path, lockTimeout: lockTimeout)
-        if try !isCurrent(database, schema, checksPages: checksPages) {
+        switch try content(of: database, schema, checksPages: checksPages) {
+        case .empty, .earlier:
             // `auto_vacuum` must be set before the first page is written.
             if schema.shrinks { try database.execute("PRAGMA auto_vacuum = INCREMENTAL") }
             try useWriteAheadLog(database, lockTimeout)
             try migrate(database, schema)
-        } else if try database.prepare("PRAGMA journal_mode").first(read: { $0.text(0) }) != "wal" {
-            try useWriteAheadLog(database, lockTimeout)
+        case .current:
+            if try database.prepare("PRAGMA journal_mode").first(read: { $0.text(0) }) != "wal" {
+                try useWriteAheadLog(database, lockTimeout)
+            }
         }
         // A crash of the process loses nothing. A power failure may lose the last changes but does not damage the file.
         try database.execute("PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 1048576")
         return database
     }
 
-    /// With a write-ahead log, readers and the writer do not wait for each other, and a change is a single append.
+    /// Enables the write-ahead log: readers and the writer do not wait for each other, and a change is a single append.
     private static func useWriteAheadLog(_ database: Database, _ lockTimeout: Double) throws(DatabaseError) {
         // SQLite does not wait by itself if two processes open a new file at the same time.
         let deadline = ContinuousClock.now + .seconds(lockTimeout)
@@ -180,23 +195,32 @@ package enum DatabaseFile {
         }
     }
 
-    /// Checks the tables of the file. Returns false if the file is empty or of an earlier version.
-    private static func isCurrent(
-        _ database: Database, _ schema: DatabaseSchema, checksPages: Bool = true
-    ) throws(DatabaseError) -> Bool {
-        // In one transaction, because another process may be creating the tables.
+    /// The content of a file that this release can use.
+    private enum Content {
+        case empty
+        case earlier(version: Int64)
+        case current
+    }
+
+    /// Checks the tables of the file.
+    private static func content(
+        of database: Database, _ schema: DatabaseSchema, checksPages: Bool = true
+    ) throws(DatabaseError) -> Content {
+        // One transaction, because another process may be creating the tables.
         try database.reading { () throws(DatabaseError) in try check(database, schema, checksPages: checksPages) }
     }
 
     private static func check(
         _ database: Database, _ schema: DatabaseSchema, checksPages: Bool
-    ) throws(DatabaseError) -> Bool {
+    ) throws(DatabaseError) -> Content {
         let identifier = try database.number("PRAGMA application_id")
         let version = try database.number("PRAGMA user_version")
         let objects = try database.number("SELECT count(*) FROM sqlite_schema")
-        if identifier == 0, version == 0, objects == 0 { return false }
+        if identifier == 0, version == 0, objects == 0 { return .empty }
         guard identifier == schema.applicationID else {
-            throw DatabaseError(.foreign, database.path, "belongs to another program or has another purpose")
+            throw DatabaseError(
+                .foreign, database.path,
+                "belongs to another program or has another purpose; it was not changed; use another path")
         }
         guard version <= schema.version else {
             throw DatabaseError(
@@ -208,10 +232,10 @@ package enum DatabaseFile {
             throw DatabaseError(.damaged, database.path, "is damaged: its tables were changed")
         }
         if checksPages { try checkPages(database) }
-        return version == schema.version
+        return version == schema.version ? .current : .earlier(version: version)
     }
 
-    /// Reads the whole file.
+    /// Checks all pages of the file.
     ///
     /// - Throws: `damaged` if the pages are inconsistent.
     static func checkPages(_ database: Database) throws(DatabaseError) {
@@ -234,13 +258,12 @@ package enum DatabaseFile {
 
     // MARK: Moving aside
 
-    /// Renames the file and SQLite's files beside it.
+    /// Renames the file and SQLite's files beside it. The file must not be open in this process.
     ///
-    /// The file must not be open in this process. If several processes want to move it, a lock on the damaged file
-    /// ensures that only one process moves it; the path must still refer to that file.
+    /// If several processes find the file damaged, a lock on the file ensures that only one of them moves it.
     ///
     /// - Parameter identity: the file that was found damaged.
-    /// - Returns: nil if another process has moved it.
+    /// - Returns: the new path; nil if another process has already moved or replaced the file.
     private static func moveAside(_ path: String, _ identity: FileIdentity) throws(DatabaseError) -> String? {
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {

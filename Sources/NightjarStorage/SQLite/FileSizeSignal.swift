@@ -1,7 +1,7 @@
 import Glibc
 
-/// Runs `body`, which writes files, with SIGXFSZ blocked, so that a file size limit is an error like a full disk. By
-/// default the signal would end the host process.
+/// Runs `body` with SIGXFSZ blocked. A write that exceeds the file size limit then fails with EFBIG instead of ending
+/// the host process.
 package func withoutFileSizeSignal<Result, Failure: Error>(
     _ body: () throws(Failure) -> Result
 ) throws(Failure) -> Result {

@@ -1,13 +1,14 @@
 import CSQLite
 import Glibc
 
-/// Delays a fork of the process while a thread is inside SQLite. Otherwise SQLite's own locks could be held forever in
-/// the child, which does not have that thread, and the child would hang when it opens a database.
+/// Delays a fork of the process while a thread is inside SQLite.
 ///
-/// A thread that waits for the lock of another process is not inside, so a fork waits only for milliseconds.
+/// Without the delay, the child could inherit a locked mutex of SQLite without the thread that holds it. The child
+/// would then hang when it opens a database. A thread that waits for the lock of another process leaves the gate, so a
+/// fork waits only for milliseconds.
 enum ForkGate {
-    /// Threads inside hold a read lock. Readers are preferred to waiting writers, which is glibc's default, so that a
-    /// thread inside may enter again.
+    /// Threads inside SQLite hold a read lock. By default, glibc prefers readers to waiting writers, so a thread that
+    /// holds a read lock can acquire another one.
     nonisolated(unsafe) private static let lock: UnsafeMutablePointer<pthread_rwlock_t> = {
         let lock = UnsafeMutablePointer<pthread_rwlock_t>.allocate(capacity: 1)
         pthread_rwlock_init(lock, nil)
@@ -26,7 +27,7 @@ enum ForkGate {
         return body()
     }
 
-    /// Waits for other processes like `sqlite3_busy_timeout`, but outside of the gate.
+    /// Sets a busy handler that waits like `sqlite3_busy_timeout`, but leaves the gate while it sleeps.
     ///
     /// - Parameter lockTimeout: milliseconds per statement.
     static func waitForOthers(_ database: OpaquePointer, lockTimeout: Int) {

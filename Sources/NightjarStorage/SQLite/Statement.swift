@@ -12,8 +12,7 @@ package enum SQLValue: Sendable, Equatable {
     package static func real(_ value: Double?) -> SQLValue { value.map { .real($0) } ?? .null }
 }
 
-/// A compiled SQL statement that can be run repeatedly with different values. Belongs to the thread of its
-/// ``Database``.
+/// A compiled SQL statement that can be run repeatedly with different values. Not thread-safe, like its ``Database``.
 package final class Statement {
     private let database: Database
     private let handle: OpaquePointer
@@ -40,9 +39,9 @@ package final class Statement {
         return result
     }
 
-    /// Calls `body` for each row until it returns false. The row is valid until `body` returns.
+    /// Calls `body` for each row until `body` returns false. The row is valid until `body` returns.
     package func each(_ values: [SQLValue] = [], _ body: (Row) -> Bool) throws(DatabaseError) {
-        // Always reset: an unfinished statement would keep its lock on the file.
+        // Always reset, because an unfinished statement keeps its lock on the file.
         defer {
             _ = ForkGate.inside {
                 sqlite3_reset(handle)
@@ -72,7 +71,7 @@ package final class Statement {
         case .text(var text):
             text.withUTF8 { bytes in
                 bytes.withMemoryRebound(to: CChar.self) {
-                    // An empty string may have no address, which SQLite would store as NULL.
+                    // The address of an empty string may be nil, and SQLite stores a nil address as NULL.
                     sqlite3_bind_text64(
                         handle, index, $0.baseAddress ?? Statement.nothing, UInt64($0.count), csqlite_transient(),
                         UInt8(SQLITE_UTF8))
@@ -95,7 +94,7 @@ package final class Statement {
 
 /// A row of a ``Statement``. Columns are numbered from 0. Must not be stored.
 ///
-/// The file is not trusted: a value of another type, or text that is not valid UTF-8, reads as nil.
+/// The file is not trusted. A value of another type is read as nil, and so is text that is not valid UTF-8.
 package struct Row {
     private let handle: OpaquePointer
 

@@ -48,10 +48,10 @@ public struct EncryptionKey: Sendable, CustomStringConvertible, CustomReflectabl
     public var description: String { "key ***" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Distinguishes keys without revealing anything about them.
+    /// Identifies the key without revealing it.
     var fingerprint: [UInt8] { Array(Digest.sha256(Array("nightjar token key\0".utf8) + bytes).prefix(8)) }
 
-    /// The maximum size of a key file in bytes: Base64 in lines, with room for white space.
+    /// The maximum size of a key file in bytes: the encoded key and surrounding white space.
     private static let longestText = 256
 
     // MARK: Text
@@ -62,8 +62,10 @@ public struct EncryptionKey: Sendable, CustomStringConvertible, CustomReflectabl
         return digits.count == AEAD.keySize * 2 ? Hexadecimal.decode(Array(digits)) : base64(Array(digits))
     }
 
-    /// Decodes a key in Base64 (RFC 4648 sections 4 and 5): 43 characters, with or without padding. Unlike ``Base64``,
-    /// ignores the unused bits of the last character, because any 43 random characters may have been chosen as a key.
+    /// Decodes a key in Base64 (RFC 4648 sections 4 and 5): 43 characters, with or without padding.
+    ///
+    /// Unlike ``Base64``, ignores the unused bits of the last character, because a user may have chosen 43 random
+    /// characters as a key.
     private static func base64(_ digits: [UInt8]) -> [UInt8]? {
         let padding = UInt8(ascii: "=")
         let digits = digits.count == 44 && digits.last == padding ? digits.dropLast() : digits[...]

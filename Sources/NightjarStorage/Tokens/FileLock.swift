@@ -3,11 +3,13 @@ import Glibc
 import NightjarHTTP
 import Synchronization
 
-/// A lock on one byte of a lock file, held by one client among those of all processes.
+/// A lock on one byte of a lock file. At most one client in all processes holds it.
 ///
-/// The lock belongs to the open file description (F_OFD_SETLK): two clients of a process exclude each other, and the
-/// system releases the lock when the process ends. The file is never removed: otherwise a process waiting for the old
-/// file and a process that created a new file could both hold the lock.
+/// The lock belongs to the open file description (F_OFD_SETLK). Two clients of a process therefore exclude each other,
+/// and the system releases the lock when the process ends.
+///
+/// The file is never removed. Otherwise, a process that waits for the old file and a process that created a new file
+/// could both hold the lock.
 final class FileLock: TokenLock {
     private let descriptor: Int32
     private let process = getpid()
@@ -23,12 +25,13 @@ final class FileLock: TokenLock {
     /// - Returns: nil while another client holds the lock.
     static func take(_ path: String, byte: Int64) throws(NightjarError) -> FileLock? {
         let file = PrivateFile(path, "lock file")
-        for _ in 0..<mostReplacements {
+        for _ in 0..<maximumReplacements {
             let descriptor = ForkWatch.open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0o600)
             guard descriptor >= 0 else { throw failure(file, errno) }
             var isTaken = false
             defer { if !isTaken { ForkWatch.close(descriptor) } }
-            // The umask may have removed permissions, and other users must not be able to open and lock the file.
+            // The mode is set explicitly. The umask may have removed permissions of the owner, and other users must not
+            // be able to open and lock the file.
             var status = stat()
             guard fstat(descriptor, &status) == 0 else { throw failure(file, errno) }
             if status.st_uid == geteuid(), status.st_mode & 0o777 != 0o600 {
@@ -50,7 +53,7 @@ final class FileLock: TokenLock {
         throw file.failure("was replaced repeatedly; do not remove it while it is used")
     }
 
-    /// Waits until the lock is available.
+    /// Waits until the lock is available. Throws `storage` after `lockTimeout`.
     static func wait(
         _ path: String, byte: Int64, lockTimeout: Duration
     ) throws(NightjarError) -> FileLock {
@@ -58,7 +61,7 @@ final class FileLock: TokenLock {
         while true {
             if let lock = try take(path, byte: byte) { return lock }
             guard ContinuousClock.now < deadline else {
-                throw PrivateFile(path, "lock file").failure("has been held by another process for \(lockTimeout)")
+                throw PrivateFile(path, "lock file").failure("has been held by another client for \(lockTimeout)")
             }
             usleep(2000)
         }
@@ -73,10 +76,10 @@ final class FileLock: TokenLock {
 
     private static func failure(_ file: PrivateFile, _ code: Int32) -> NightjarError {
         file.failure(
-            "cannot be used: \(String(cString: strerror(code))); it must be in the folder of the file that it protects, which "
-                + "must be writable and on a file system that supports locks", code: code)
+            "cannot be used: \(String(cString: strerror(code))); its folder must be writable, and "
+                + "the file system must support locks", code: code)
     }
 
-    /// The maximum number of attempts while the lock file is replaced. A single replacement may be an accident.
-    private static let mostReplacements = 4
+    /// The maximum number of attempts while other processes replace the lock file.
+    private static let maximumReplacements = 4
 }

@@ -1,10 +1,10 @@
 import Glibc
 import NightjarHTTP
 
-/// Stores one login in a file, which each save replaces as a whole. `PATH.lock` is the lock file. `PATH.new` exists
-/// while the file is being written.
+/// Stores one login in a file. Each save replaces the whole file. `PATH.lock` is the lock file. `PATH.new` exists while
+/// the file is being written.
 ///
-/// Only the lock is held open, so a forked child may use the store.
+/// Between operations, only the lock file may be open. A forked child may therefore use the store.
 public struct FileTokenStore: TokenStore {
     public let path: String
     private let key: EncryptionKey?
@@ -12,8 +12,8 @@ public struct FileTokenStore: TokenStore {
 
     /// Creates the store. Does not access the disk yet.
     ///
-    /// - Parameter key: encrypts the file with AES-256-GCM for this path: a copy at another path is rejected. With a
-    ///   key, an unencrypted file is rejected; without a key, an encrypted file is rejected.
+    /// - Parameter key: encrypts the file with AES-256-GCM. A copy of the file at another path is rejected. With a key,
+    ///   an unencrypted file is rejected. Without a key, an encrypted file is rejected.
     public init(path: String, key: EncryptionKey? = nil) {
         self.path = path
         self.key = key
@@ -28,7 +28,7 @@ public struct FileTokenStore: TokenStore {
         do throws(LoginRecord.Failure) {
             return try LoginRecord.decode(content, key: key, place: place)
         } catch {
-            throw failure(error.reason)
+            throw failure(error.fileReason)
         }
     }
 
@@ -36,7 +36,7 @@ public struct FileTokenStore: TokenStore {
         guard let content = LoginRecord.encode(login, key: key, place: try recordPlace()) else {
             throw failure("cannot store the login: its record would be larger than 1 MiB")
         }
-        // A separate, short lock: saving a login or logout does not wait for a token refresh.
+        // A separate lock, held only while writing: a login or logout does not wait for a token refresh.
         let lock = try writingLock()
         defer { lock.unlock() }
         // A record that cannot be read is not overwritten.
@@ -64,6 +64,6 @@ public struct FileTokenStore: TokenStore {
         static let writing: Int64 = 1
     }
 
-    /// Other clients hold the write lock only while they write to disk.
+    /// The maximum wait for the write lock. Other clients hold it only while they write to disk.
     private static let lockTimeout = Duration.seconds(10)
 }

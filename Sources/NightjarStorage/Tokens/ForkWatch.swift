@@ -1,7 +1,10 @@
 import Glibc
 
-/// Removes state that a forked child must not keep: descriptors with locks, because the child would keep the locks
-/// after the parent ended, and SQLite's records of files that the parent had open.
+/// Prevents a forked child from using resources of its parent.
+///
+/// The child closes descriptors with locks. Otherwise it would keep the locks after the parent has ended. If the parent
+/// was using a database when it forked, the child uses no databases, because SQLite's records of open files are wrong
+/// there.
 enum ForkWatch {
     private struct State {
         var mutex = pthread_mutex_t()
@@ -11,7 +14,7 @@ enum ForkWatch {
         var inheritedDatabases = false
     }
 
-    /// A system mutex: the forking thread locks it before the fork and unlocks it on both sides.
+    /// The mutex is a system mutex. The forking thread locks it before the fork and unlocks it in both processes.
     nonisolated(unsafe) private static let state: UnsafeMutablePointer<State> = {
         let state = UnsafeMutablePointer<State>.allocate(capacity: 1)
         state.initialize(to: State())
@@ -26,7 +29,7 @@ enum ForkWatch {
         return state
     }()
 
-    /// Discards the parent's state in the child. Called under the lock, which the forking thread holds on both sides.
+    /// Discards the parent's state in the child. Called while the forking thread holds the mutex.
     private static func leaveParent() {
         for descriptor in state.pointee.descriptors { _ = Glibc.close(descriptor) }
         state.pointee.descriptors.removeAll(keepingCapacity: true)

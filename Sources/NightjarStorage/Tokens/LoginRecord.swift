@@ -1,25 +1,27 @@
 import NightjarCrypto
 import NightjarHTTP
 
-/// The encoding of a login or its tombstone. Any changed byte is detected.
+/// Encodes and decodes a login, or the tombstone of a logout. Any changed byte is detected.
 ///
 ///     0   8  "NJLOGIN\n"
 ///     8   1  version, 2
-///     9   1  sealing: 0 none, 1 AES-256-GCM
+///     9   1  encryption: 0 none, 1 AES-256-GCM
 ///     10  2  zero
 ///     12  4  total length
-///     16  8  fingerprint of the key; zero without one
-///     24     the fields and their padding, then the SHA-256 of everything before;
-///            or a nonce and the sealed fields, with the preceding bytes and the record's place as associated data
+///     16  8  fingerprint of the key; zero without a key
+///     24     not encrypted: the fields, padding, and the SHA-256 of all preceding bytes
+///            encrypted: a nonce, and the encrypted fields and padding;
+///            the associated data is the preceding bytes and the place of the record
 ///
 /// A field is a tag, a length of four bytes and its bytes. Numbers are big-endian. The place is the path and, in a
 /// database, the account: an encrypted record that is copied to another path or account cannot be decrypted there.
 enum LoginRecord {
-    /// Why bytes are not a valid login. Completes the sentence `the token file "name" …`.
-    enum Failure: Error {
+    /// The reason why a record cannot be decoded.
+    enum Failure: Error, Equatable {
         case foreign, newer(UInt8), older(UInt8), damaged, notAuthentic, otherKey, needsKey, notEncrypted
 
-        var reason: String {
+        /// The message for a store with a path. Completes the sentence `the token file "name" …`.
+        var fileReason: String {
             switch self {
             case .foreign: "is not a token store and was not changed; use another path, or move it away"
             case .newer(let version):
@@ -34,6 +36,23 @@ enum LoginRecord {
             case .notEncrypted: "is not encrypted, but a key is set; move it away and log in again"
             }
         }
+
+        /// The message for a keyring, which has no path and whose items are decoded without a key. Completes the
+        /// sentence `the token keyring (service "name", account "name") …`.
+        var keyringReason: String {
+            let removal = "remove the item with the desktop's password manager"
+            return switch self {
+            case .foreign:
+                "contains an item that is not a login and was not changed; use another service or account, or \(removal)"
+            case .newer(let version):
+                "contains a login of version \(version), written by a later release; this release supports up to version \(LoginRecord.version)"
+            case .older(let version):
+                "contains a login of version \(version), written by an earlier release; \(removal) and log in again"
+            case .damaged, .notEncrypted: "contains a damaged login; \(removal) and log in again"
+            case .needsKey, .otherKey, .notAuthentic:
+                "contains an encrypted login, which a keyring does not support; \(removal) and log in again"
+            }
+        }
     }
 
     private enum Field: UInt8 {
@@ -44,7 +63,7 @@ enum LoginRecord {
     private static let magic = Array("NJLOGIN\n".utf8)
     private static let version: UInt8 = 2
     private static let headerSize = 24
-    /// The size of a digest. A nonce and a tag together are 4 bytes shorter.
+    /// The size of a digest in bytes. A nonce and an authentication tag together are 4 bytes shorter.
     private static let overhead = 32
     /// The maximum size of a record in bytes. No token is this long.
     static let largestSize = 1 << 20
@@ -75,9 +94,10 @@ enum LoginRecord {
         return record + nonce + sealed
     }
 
-    /// Rounds up to whole disk pages, with room for a token that is longer by a quarter and 1 KiB. The record of an
-    /// intent therefore takes as much space as the record after the refresh, and a full disk is detected before the old
-    /// token is spent.
+    /// Adds a quarter and 1 KiB for longer tokens, and rounds up to a multiple of 4096 bytes.
+    ///
+    /// The record saved before a token refresh is therefore usually as large as the record saved afterwards. A full
+    /// disk is detected before the refresh token is used.
     private static func paddedSize(_ size: Int) -> Int { (size + size / 4 + 1024 + 4095) / 4096 * 4096 }
 
     private static func fields(_ login: StoredLogin) -> [UInt8] {
@@ -197,7 +217,7 @@ extension [UInt8] {
         Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
     }
 
-    /// Returns the big-endian number in `count` bytes, at most 8, from `start`. The bytes must exist.
+    /// Returns the big-endian number in `count` bytes from `start`. `count` is at most 8, and the bytes must exist.
     fileprivate func number(at start: Int, _ count: Int) -> UInt64 {
         self[start..<start + count].reduce(0) { $0 << 8 | UInt64($1) }
     }

@@ -2,7 +2,7 @@ import Glibc
 import NightjarHTTP
 import Synchronization
 
-/// Stores a login in memory. The login is lost when the process ends. Clients that share the login use the same store.
+/// Stores a login in memory. The login is lost when the process ends. Clients that use the same store share its login.
 public final class MemoryTokenStore: TokenStore {
     fileprivate struct State: Sendable {
         var login: StoredLogin?
@@ -46,11 +46,11 @@ public final class MemoryTokenStore: TokenStore {
         state.withLock { $0.isLocked = false }
     }
 
-    /// Throws `forked` in a forked child, which has a copy of the login and would redeem the same refresh token as its
+    /// Throws `forked` in a forked child. The child has a copy of the login and would use the same refresh token as its
     /// parent.
     private func checkProcess() throws(NightjarError) {
         guard getpid() != process else { return }
-        throw NightjarError(.forked, "this token store belongs to the parent process; create a new one after fork")
+        throw NightjarError(.forked, "this token store belongs to the parent process; create a new one after the fork")
     }
 }
 

@@ -31,13 +31,12 @@ package struct PrivateFile: Sendable {
 
     // MARK: Opening
 
-    /// Opens the file without following a symbolic link, or creates it with O_CREAT. All files with secrets are opened
-    /// with this function.
+    /// Opens the file without following a symbolic link. Creates the file if `flags` contains O_CREAT.
     ///
-    /// - Parameter flags: as in open(2). A file that other users can open is rejected for reading; for writing, it is
-    ///   made private.
+    /// - Parameter flags: as in open(2). For reading, a file that other users can access is rejected. For writing, the
+    ///   file is made private.
     /// - Returns: a descriptor owned by the caller.
-    /// - Throws: `storage`, with the errno value, if the file is not private to this user.
+    /// - Throws: `storage` if the file cannot be opened, is not a regular file, or belongs to another user.
     package func open(_ name: [CChar], _ flags: Int32) throws(NightjarError) -> Int32 {
         var status = stat()
         let descriptor = clinux_open_private(name, flags, &status)
@@ -55,15 +54,16 @@ package struct PrivateFile: Sendable {
 
     // MARK: Name
 
-    /// Returns the canonical path of the file, which need not exist, with all symbolic links resolved. A save replaces
-    /// the target of a link, and all names of a file use the same lock.
+    /// Returns the canonical path of the file, with all symbolic links resolved. The file need not exist.
+    ///
+    /// If the path is a symbolic link, a save replaces the target of the link. All names of a file use the same lock.
     func place() throws(NightjarError) -> String {
         guard !path.isEmpty, !path.utf8.contains(0), path.utf8.last != UInt8(ascii: "/") else {
             throw NightjarError(
                 .invalidArgument, "the path of a \(kind) must not be empty, end with a slash or contain a NUL")
         }
         var name = path
-        for _ in 0..<PrivateFile.mostLinks {
+        for _ in 0..<PrivateFile.maximumLinks {
             guard let target = try link(name) else {
                 let (folder, last) = PrivateFile.split(name)
                 guard let resolved = realpath(folder, nil) else { throw failure(errno: errno, doing: "found") }
@@ -76,18 +76,18 @@ package struct PrivateFile: Sendable {
         throw failure(errno: ELOOP, doing: "found")
     }
 
-    /// The maximum number of symbolic links to follow: the system's limit for a path.
-    private static let mostLinks = 40
+    /// The maximum number of symbolic links to follow, the same as Linux's limit for a path.
+    private static let maximumLinks = 40
 
-    /// Returns the target of a symbolic link; nil if it is not a link.
+    /// Returns the target of the symbolic link `name`, or nil if `name` is not a symbolic link.
     ///
-    /// - Throws: if another user created the link, because that user would choose the file.
+    /// - Throws: `storage` if the link belongs to another user except root, because its owner can change the target.
     private func link(_ name: String) throws(NightjarError) -> String? {
         var status = stat()
         guard lstat(name, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return nil }
         guard status.st_uid == geteuid() || status.st_uid == 0 else {
             throw failure(
-                "is a symbolic link of another user (uid \(status.st_uid)), who controls its target")
+                "is a symbolic link of another user (uid \(status.st_uid)), who controls its target; use another path")
         }
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
             guard let start = buffer.baseAddress else { return nil }
@@ -108,8 +108,8 @@ package struct PrivateFile: Sendable {
     /// Reads the whole file.
     ///
     /// - Returns: nil if the file does not exist but its folder does.
-    /// - Throws: also if the file belongs to another user or is readable by other users, because its content may then
-    ///   be forged or known.
+    /// - Throws: `storage` if the file is longer than `limit` bytes, belongs to another user or is accessible to other
+    ///   users. Other users may have changed or read the content of an accessible file.
     func read(atMost limit: Int) throws(NightjarError) -> [UInt8]? {
         let place = try place()
         let descriptor: Int32
@@ -143,7 +143,7 @@ package struct PrivateFile: Sendable {
     func check(_ status: stat) throws(NightjarError) {
         guard status.st_mode & S_IFMT == S_IFREG else { throw failure("is not a regular file") }
         guard status.st_uid == geteuid() else {
-            throw failure("belongs to another user (uid \(status.st_uid))")
+            throw failure("belongs to another user (uid \(status.st_uid)); use another path")
         }
         guard status.st_mode & 0o077 == 0 else {
             let mode = String(status.st_mode & 0o777, radix: 8)
@@ -155,15 +155,15 @@ package struct PrivateFile: Sendable {
 
     // MARK: Writing
 
-    /// Replaces the file atomically and durably. One caller at a time.
+    /// Replaces the file atomically and durably. Calls for the same file must not overlap.
     func replace(with content: [UInt8]) throws(NightjarError) {
         let place = try place()
         let temporary = place + PrivateFile.temporarySuffix
-        // Removes a file that a killed process left.
+        // Removes a file that a killed process left behind.
         unlink(temporary)
         let descriptor = Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw failure(errno: errno, doing: "written") }
-        // The mode is set again, because the umask may have removed permissions, even of the owner.
+        // The mode is set again, because the umask may have removed permissions of the owner.
         var code = fchmod(descriptor, 0o600) == 0 ? 0 : errno
         if code == 0 { code = withoutFileSizeSignal { PrivateFile.write(content, to: descriptor) } }
         if code == 0, fsync(descriptor) != 0 { code = errno }
@@ -185,7 +185,7 @@ package struct PrivateFile: Sendable {
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure(errno: errno, doing: "synced to disk") }
     }
 
-    /// A fixed name, so that killed processes leave at most one file.
+    /// A fixed suffix, so that killed processes leave at most one file behind.
     private static let temporarySuffix = ".new"
 
     private static func write(_ content: [UInt8], to descriptor: Int32) -> Int32 {

@@ -2,10 +2,10 @@ import Glibc
 import NightjarCrypto
 import NightjarHTTP
 
-/// Stores one login in an SQLite file, which may contain the logins of several accounts. `PATH.lock` is the lock file,
-/// with a byte for each account.
+/// Stores one login in an SQLite file. The file may contain the logins of several accounts. `PATH.lock` is the lock
+/// file, with one byte for each account.
 ///
-/// The file is open only during an operation, so a forked child may use the store, unless the parent forked during an
+/// The file is open only during an operation. A forked child may use the store, unless the parent forked during an
 /// operation.
 public struct SQLiteTokenStore: TokenStore {
     public let path: String
@@ -18,8 +18,7 @@ public struct SQLiteTokenStore: TokenStore {
     ///
     /// - Parameters:
     ///   - account: the name of the login in the file; any text.
-    ///   - key: encrypts this login with AES-256-GCM for this file and account: a record that is copied to another file
-    ///     or account is rejected.
+    ///   - key: encrypts this login with AES-256-GCM. A record that is copied to another file or account is rejected.
     ///   - lockTimeout: seconds that one statement waits for other processes.
     public init(path: String, account: String, key: EncryptionKey? = nil, lockTimeout: Double = 5) {
         self.path = path
@@ -67,8 +66,8 @@ public struct SQLiteTokenStore: TokenStore {
     public func tryLock() throws(NightjarError) -> (any TokenLock)? {
         let digest = Digest.sha256(Array(account.utf8)).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         let place = try file.place()
-        // The shift keeps the offset below the maximum file length. Two accounts that share a byte by chance only wait
-        // for each other.
+        // The shift keeps the offset below the maximum file length. If two accounts have the same offset by chance,
+        // they only wait for each other.
         guard let lock = try FileLock.take(place + ".lock", byte: Int64(digest >> 2)) else { return nil }
         do throws(NightjarError) {
             if try isThere(place) { try settle(place) }
@@ -79,9 +78,10 @@ public struct SQLiteTokenStore: TokenStore {
         }
     }
 
-    /// Settles a save whose process was killed in the middle. Its change may be at the end of SQLite's log, invisible
-    /// until a process recovers the log, and visible after that. After a change by this process, the killed save has
-    /// either happened or never will.
+    /// Completes or discards a save that was interrupted because its process was killed.
+    ///
+    /// The interrupted change may be at the end of SQLite's log. It would become visible later, when a process recovers
+    /// the log. A write by this process recovers the log now.
     private func settle(_ place: String) throws(NightjarError) {
         try use(place) { (database) throws(DatabaseError) -> Result<Void, NightjarError> in
             try database.transaction { () throws(DatabaseError) -> Result<Void, NightjarError> in
@@ -91,7 +91,7 @@ public struct SQLiteTokenStore: TokenStore {
         }
     }
 
-    /// Returns the associated data of an encrypted record. A row copied to another account or file is rejected.
+    /// Returns the associated data of an encrypted record. A record copied to another account or file is rejected.
     private func recordPlace(_ place: String) -> String { "sqlite\0\(place)\0\(account)" }
 
     // MARK: Database
@@ -106,8 +106,8 @@ public struct SQLiteTokenStore: TokenStore {
             """
         ])
 
-    /// Returns whether the file exists. Does not open it, because closing it would release SQLite's locks on it in this
-    /// process.
+    /// Returns whether the file exists. Does not open the file: closing it would release the locks that SQLite holds on
+    /// the file in this process.
     private func isThere(_ place: String) throws(NightjarError) -> Bool {
         var status = stat()
         guard stat(place, &status) == 0 else {
@@ -135,7 +135,9 @@ public struct SQLiteTokenStore: TokenStore {
                 }
             }
         } catch {
-            throw failure(error.reason + SQLiteTokenStore.advice(error.cause), code: error.code)
+            // The error may concern a file of SQLite beside the database. "Remove it" must not refer to the database.
+            let reason = error.path == place ? error.reason : "cannot be opened: \(quoted(error.path)) \(error.reason)"
+            throw failure(reason + SQLiteTokenStore.advice(error.cause), code: error.code)
         }
         guard let result else {
             throw NightjarError(.forked, "the token \(name) was in use when this process was forked")
@@ -153,14 +155,16 @@ public struct SQLiteTokenStore: TokenStore {
         do throws(LoginRecord.Failure) {
             return .success(try LoginRecord.decode(record ?? [], key: key, place: recordPlace(place)))
         } catch {
-            return .failure(failure(error.reason))
+            return .failure(failure(error.fileReason))
         }
     }
 
+    /// Returns the end of the message: what the caller can do.
     private static func advice(_ cause: DatabaseError.Cause) -> String {
         switch cause {
         case .damaged: "; it was not changed; move it away and log in again"
-        case .foreign: "; it was not changed; use another path"
+        // The reason already contains the advice, which depends on what is foreign: the file, its owner or its mode.
+        case .foreign: ""
         case .newer: ""
         case .busy: "; another process held it for too long"
         case .full: "; free some disk space; the previous content is unchanged"

@@ -7,7 +7,7 @@ import Synchronization
 /// Stores one login in the desktop's keyring (the Secret Service of freedesktop.org), through libsecret-1, which is
 /// loaded on first use. Never prompts: a locked keyring is an error.
 ///
-/// As durable as the service is after it has reported success.
+/// Durability depends on the service: a save returns when the service has reported success.
 public struct SecretServiceTokenStore: TokenStore {
     public let service: String
     public let account: String
@@ -28,12 +28,12 @@ public struct SecretServiceTokenStore: TokenStore {
         defer { csecret_free(text) }
         guard try isFound(result, message), let text else { return nil }
         guard let record = Hexadecimal.decode(String(cString: text).utf8) else {
-            throw failure(LoginRecord.Failure.foreign.reason)
+            throw failure(LoginRecord.Failure.foreign.keyringReason)
         }
         do throws(LoginRecord.Failure) {
             return try LoginRecord.decode(record, key: nil, place: "")
         } catch {
-            throw failure(error.reason)
+            throw failure(error.keyringReason)
         }
     }
 
@@ -72,7 +72,8 @@ public struct SecretServiceTokenStore: TokenStore {
         case CSECRET_NO_KEYRING:
             throw failure("cannot be used: the desktop has no default keyring; create one with its password manager")
         case CSECRET_NO_LIBRARY:
-            throw failure("requires libsecret (Debian package libsecret-1-0); install it, or use a file (\(reason))")
+            throw failure(
+                "requires libsecret: \(reason); install the Debian package libsecret-1-0, or use a token file")
         default:
             throw failure(
                 "cannot be used: \(reason); check that a keyring such as gnome-keyring or KWallet is running in this session"
@@ -80,8 +81,8 @@ public struct SecretServiceTokenStore: TokenStore {
         }
     }
 
-    /// The process that first used GLib's bus. In a forked child, GLib's thread does not exist and calls would never
-    /// return.
+    /// The ID of the process that first used the keyring, or 0. In a forked child, GLib's thread does not exist and
+    /// calls would never return.
     private static let process = Atomic<Int32>(0)
 
     private func checkUse() throws(NightjarError) {
@@ -112,8 +113,8 @@ public struct SecretServiceTokenStore: TokenStore {
         static let writing: Int64 = 1
     }
 
-    /// Returns the path of the lock file. It is in a folder of the user, because the location of the keyring is not
-    /// known.
+    /// Returns the path of the lock file. The lock file is in a folder of the user, because the location of the keyring
+    /// is not known.
     private func lockPath() throws(NightjarError) -> String {
         let folder = try lockFolder() + "/nightjar"
         guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
@@ -130,7 +131,7 @@ public struct SecretServiceTokenStore: TokenStore {
             getenv(name).map { String(cString: $0) }.flatMap { $0.utf8.first == UInt8(ascii: "/") ? $0 : nil }
         }
         if let folder = variable("XDG_RUNTIME_DIR") { return folder }
-        // The usual location of XDG_RUNTIME_DIR: a login session without the variable must use the same lock.
+        // The usual value of XDG_RUNTIME_DIR. A process without the variable must use the same lock.
         let usual = "/run/user/\(geteuid())"
         if access(usual, W_OK) == 0 { return usual }
         if let folder = variable("XDG_STATE_HOME"), access(folder, W_OK) == 0 { return folder }

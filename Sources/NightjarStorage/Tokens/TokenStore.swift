@@ -2,11 +2,14 @@ import NightjarHTTP
 
 /// Stores one login for any number of clients and processes.
 ///
-/// A client that is about to redeem the refresh token takes the lock, loads the login, saves its intent (the same token
-/// with ``StoredLogin/pending``), and after the exchange saves the result and unlocks. New logins and logouts are saved
-/// without the lock. Each call blocks, but not for long. Readers need no lock and always read a complete record.
+/// To redeem the refresh token, a client takes the lock, loads the login and saves its intent: the same token with
+/// ``StoredLogin/pending``. After the token exchange, the client saves the result and releases the lock. New logins and
+/// logouts are saved without the lock.
 ///
-/// A record that is damaged, belongs to another program or cannot be decrypted is an error and is never overwritten.
+/// Each call blocks while it accesses the file or keyring. Readers need no lock and always read a complete record.
+///
+/// A record that is damaged, belongs to another program or cannot be decrypted causes an error and is never
+/// overwritten.
 public protocol TokenStore: Sendable {
     /// The name of the store for messages, such as `file "x"`. Contains no secret.
     var name: String { get }
@@ -14,13 +17,15 @@ public protocol TokenStore: Sendable {
     /// Returns the stored login or logout. Returns nil if none was ever saved.
     func load() throws(NightjarError) -> StoredLogin?
 
-    /// Replaces the record of this version with `login`, atomically between processes; durable when it returns true. A
-    /// logout is saved as a tombstone. If it throws, the store contains the old record or `login`; saving `login` again
-    /// is then correct in both cases.
+    /// Replaces the stored record with `login` if the stored record has the given version.
     ///
-    /// - Parameter version: the version of the record to replace. Nil: the store must be unused.
-    /// - Returns: false, without any change, if the store contains another version, because another client has saved a
-    ///   login since the caller loaded it.
+    /// The replacement is atomic between processes, and durable when the call returns true. A logout is saved as a
+    /// tombstone. If the call throws, the store contains the old record or `login`, and the caller may save `login`
+    /// again.
+    ///
+    /// - Parameter version: the version of the record to replace. Nil if the store must not contain a record.
+    /// - Returns: false, without any change, if the store contains another version: another client has saved a record
+    ///   since the caller loaded it.
     func save(_ login: StoredLogin, replacing version: LoginVersion?) throws(NightjarError) -> Bool
 
     /// Takes the lock without waiting. Returns nil while another process or client holds it. The lock is released by

@@ -20,10 +20,9 @@ package struct ExchangeScript: Sendable {
         }
     }
 
-    /// The events in order. The last event is `finish` or `fail`. Without such an event, the exchange never ends by
-    /// itself.
+    /// The events in order. If the last event is neither `finish` nor `fail`, the exchange never ends by itself.
     package var steps: [Step]
-    /// True if the connection could not be established, so that nothing was sent.
+    /// True if the connection could not be opened and nothing was sent.
     package var failsBeforeSending = false
 
     package init(_ steps: [Step]) { self.steps = steps }

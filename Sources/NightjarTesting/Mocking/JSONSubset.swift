@@ -1,8 +1,8 @@
 extension JSONValue {
-    /// Checks that another value contains this value. Additional object members are allowed. Arrays must have equal
-    /// lengths. Numbers are compared by value.
+    /// Finds the first place at which `other` does not contain this value. Additional object members are allowed.
+    /// Arrays must have equal lengths. Numbers are compared by value.
     ///
-    /// - Returns: the place of the first difference. Nil if there is none.
+    /// - Returns: the place in this value. Nil if `other` contains this value.
     func firstDifference(from other: JSONValue) -> JSONPointer? {
         // Iterative, so that a deeply nested value cannot exhaust the stack.
         var pairs: [(JSONValue, JSONValue?, [String])] = [(self, other, [])]

@@ -19,17 +19,17 @@ public struct MockFault: Sendable, Equatable {
     }
 
     public var kind: Kind
-    /// The number of body bytes that arrive before the fault. Nil if not even a response head arrives.
+    /// The number of body bytes that arrive before the fault. Nil if the fault occurs before the response head.
     public var after: Int?
 
-    /// - Parameter after: the number of body bytes before the fault, for faults on an established connection. Other
-    ///   faults occur before anything is sent.
+    /// - Parameter after: the number of body bytes before the fault. Only for faults on an established connection: a
+    ///   mock rejects it for other faults with `invalid_argument`.
     public init(_ kind: Kind, after: Int? = nil) {
         self.kind = kind
         self.after = after
     }
 
-    /// True if the fault occurs while connecting, so that no server has received the request.
+    /// True if the fault occurs while connecting. The server then does not receive the request.
     var isBeforeSending: Bool {
         switch kind {
         case .offline, .dns, .connect, .tls, .connectTimeout: true
@@ -37,7 +37,13 @@ public struct MockFault: Sendable, Equatable {
         }
     }
 
-    /// Returns the error of the call. Returns nil if the exchange never ends.
+    /// The reason why a mock rejects the fault. Nil if the fault is valid.
+    package var invalidity: String? {
+        guard after != nil, isBeforeSending else { return nil }
+        return "\(quoted(kind.rawValue)) occurs before the body, so after cannot be set"
+    }
+
+    /// Returns the error of the exchange, or nil if the exchange never ends.
     func error(to origin: Origin) -> NightjarError? {
         let host = origin.authority
         switch kind {

@@ -9,8 +9,7 @@ public struct MockResponse: Sendable {
     public var delay: Duration
     /// Bytes of the body per second. Nil for no limit.
     public var rate: Int?
-    /// The size of each piece of the body in bytes. Nil for a single piece, or ten pieces per second if ``rate`` is
-    /// set.
+    /// The size of each piece of the body in bytes. Nil: ten pieces per second if ``rate`` is set, otherwise one piece.
     public var pieces: Int?
     public var fault: MockFault?
 
@@ -79,8 +78,8 @@ public struct MockResponse: Sendable {
         var rest = content
         if let bytes = fault?.after { rest = rest.readSlice(length: min(bytes, rest.readableBytes)) ?? rest }
         let size = max(pieces ?? rate.map { max($0 / 10, 1) } ?? rest.readableBytes, 1)
-        // Bound the number of pieces of a large body.
-        let least = max(rest.readableBytes / MockResponse.mostPieces, 1)
+        // Limits the number of pieces of a large body.
+        let least = max(rest.readableBytes / MockResponse.maximumPieces, 1)
         var parts: [ByteBuffer] = []
         while rest.readableBytes > 0, let part = rest.readSlice(length: min(max(size, least), rest.readableBytes)) {
             parts.append(part)
@@ -94,5 +93,5 @@ public struct MockResponse: Sendable {
     }
 
     /// The maximum number of pieces of one response. Each piece needs a timer.
-    private static let mostPieces = 100_000
+    private static let maximumPieces = 100_000
 }

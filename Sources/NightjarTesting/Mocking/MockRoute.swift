@@ -17,13 +17,13 @@ public struct MockRoute: Sendable {
         case responder(Int)
     }
 
-    /// The name in messages and use counts. Nil uses the pattern instead.
+    /// The name in messages and use counts. If nil, the pattern is used instead.
     public var name: String?
     public var pattern: RequestPattern
     public var responses: Responses
     public var whenExhausted = ExhaustionPolicy.last
-    /// The maximum number of requests that the route responds to. Further requests are matched against the routes after
-    /// it. Nil: unlimited.
+    /// The maximum number of requests to which the route responds. Later requests are matched against the following
+    /// routes. Nil: unlimited.
     public var times: Int?
     /// True if verification accepts that the route was never used.
     public var isOptional = false

@@ -25,13 +25,18 @@ package struct MockTable: Sendable {
     private var unmatched = 0
 
     package init(_ routes: [MockRoute], passesUnmatched: Bool = false) throws(NightjarError) {
-        guard routes.count <= MockTable.mostRoutes else {
+        guard routes.count <= MockTable.maximumRoutes else {
             throw NightjarError(
-                .invalidArgument, "the mock has \(routes.count) routes; the maximum is \(MockTable.mostRoutes)")
+                .invalidArgument, "the mock has \(routes.count) routes; the maximum is \(MockTable.maximumRoutes)")
         }
         for route in routes {
-            if case .sequence(let responses) = route.responses, responses.isEmpty {
+            guard case .sequence(let responses) = route.responses else { continue }
+            guard !responses.isEmpty else {
                 throw NightjarError(.invalidArgument, "the mock route \(route.summary) has no responses")
+            }
+            if let invalidity = responses.lazy.compactMap({ $0.fault?.invalidity }).first {
+                throw NightjarError(
+                    .invalidArgument, "the mock route \(route.summary) has an invalid fault: \(invalidity)")
             }
         }
         self.routes = routes
@@ -39,11 +44,11 @@ package struct MockTable: Sendable {
         uses = Array(repeating: 0, count: routes.count)
     }
 
-    /// The maximum number of routes of one mock. Each call is compared with each route; the mock of an API has tens of
+    /// The maximum number of routes of one mock. Each call may be compared with all routes. A typical mock has tens of
     /// routes.
-    static let mostRoutes = 10_000
+    static let maximumRoutes = 10_000
     /// The maximum number of requests that are kept for inspection.
-    static let mostCalls = 1000
+    static let maximumCalls = 1000
 
     /// Selects the response to a request and counts the use.
     package mutating func choose(_ request: ArrivedRequest, base: RequestURL?) -> Choice {
@@ -89,10 +94,10 @@ package struct MockTable: Sendable {
     }
 
     private mutating func note(_ request: ArrivedRequest, _ route: Int?) {
-        if calls.count == MockTable.mostCalls {
+        if calls.count == MockTable.maximumCalls {
             // Dropped in blocks, so that not every call moves the whole array.
-            calls.removeFirst(MockTable.mostCalls / 10)
-            droppedCalls += MockTable.mostCalls / 10
+            calls.removeFirst(MockTable.maximumCalls / 10)
+            droppedCalls += MockTable.maximumCalls / 10
         }
         calls.append(Call(request: request, route: route))
     }
@@ -132,8 +137,8 @@ package struct MockTable: Sendable {
 
     // MARK: Verification
 
-    /// Returns the number of uses of the routes with this name or pattern (`GET /articles`). Returns nil if there is
-    /// none.
+    /// Returns the number of uses of the routes with this name or pattern (`GET /articles`). Returns nil if no route
+    /// has it.
     package func uses(of name: String) -> Int? {
         var sum: Int?
         for (index, route) in routes.enumerated() where route.name == name || route.pattern.summary == name {
@@ -142,7 +147,6 @@ package struct MockTable: Sendable {
         return sum
     }
 
-    /// The number of uses of all routes.
     package var totalUses: Int { uses.reduce(0, &+) }
 
     /// Clears the recorded calls and use counts. Each sequence starts again.
@@ -153,8 +157,8 @@ package struct MockTable: Sendable {
         unmatched = 0
     }
 
-    /// The result of verification: routes that were used less often than their `times` or never, and calls that matched
-    /// no route. Nil if verification succeeds.
+    /// The error of the verification, or nil if the verification succeeds. It lists the routes that were used less
+    /// often than required, and counts the calls that matched no route.
     package var failureMessage: NightjarError? {
         var mismatches: [String] = []
         for (index, route) in routes.enumerated() where !route.isOptional {

@@ -2,7 +2,8 @@
 /// or `/static/**` for any number of segments. Compared segment by segment after percent-decoding.
 package struct PathPattern: Sendable, Equatable, CustomStringConvertible {
     private enum Segment: Sendable, Equatable {
-        /// The pieces between `*`, each of which stands for any text. A single piece must match exactly.
+        /// The pieces between the asterisks of a segment. An asterisk matches any text. If there is no asterisk, the
+        /// only piece must match exactly.
         case text([[UInt8]])
         case parameter(String)
         /// Any number of segments.
@@ -15,7 +16,7 @@ package struct PathPattern: Sendable, Equatable, CustomStringConvertible {
     private let segments: [Segment]
 
     /// - Parameter text: a path that begins with a slash, or an absolute URL without a query.
-    /// - Throws: `invalid_argument` if it is neither.
+    /// - Throws: `invalid_argument` if the text is neither, contains a query or is too long.
     package init(_ text: String) throws(NightjarError) {
         description = text
         var path = Substring(text)
@@ -45,7 +46,7 @@ package struct PathPattern: Sendable, Equatable, CustomStringConvertible {
         return (try RequestURL(String(text[..<slash])).origin, slash == rest.endIndex ? "/" : text[slash...])
     }
 
-    /// The maximum length of a pattern in bytes: the URI length that RFC 9110 section 4.1 recommends to support.
+    /// The maximum length of a pattern in bytes: the URI length that RFC 9110 section 4.1 recommends as a minimum.
     static let longest = 8000
 
     private static func pieces(_ path: Substring) -> [Substring.UTF8View] {
@@ -63,8 +64,8 @@ package struct PathPattern: Sendable, Equatable, CustomStringConvertible {
 
     /// Matches the path of a URL.
     ///
-    /// - Parameter base: the client's base URL. The part of the path after the base URL's path is compared too, so that
-    ///   a route can be written like a call.
+    /// - Parameter base: the client's base URL. The pattern matches the whole path, or the part after the base URL's
+    ///   path. A route can therefore have the same path as the call.
     /// - Returns: the values of the parameters. Nil if the path does not match.
     package func match(_ url: RequestURL, base: RequestURL?) -> [(name: String, value: String)]? {
         if let origin { return origin == url.origin ? match(url.path[...]) : nil }
@@ -81,8 +82,8 @@ package struct PathPattern: Sendable, Equatable, CustomStringConvertible {
         return match(url.path[...])
     }
 
-    /// Matches a path. Backtracks to the last `**` only, because the shortest match of an earlier `**` never needs to
-    /// be revised.
+    /// Matches a path. Backtracks only to the last `**`, because the shortest match of an earlier `**` is always
+    /// sufficient.
     private func match(_ path: Substring) -> [(name: String, value: String)]? {
         let parts = PathPattern.pieces(path)
         var values: [(name: String, value: String)] = []

@@ -1,4 +1,4 @@
-/// The requests that a route matches. Properties that are not set match anything.
+/// The requests that a route matches. A property that is not set matches anything.
 public struct RequestPattern: Sendable {
     /// The condition for a header field, a query item or a form item.
     public enum ExpectedValue: Sendable, Equatable {
@@ -14,7 +14,7 @@ public struct RequestPattern: Sendable {
     public enum Body: Sendable {
         /// A body equal to this text, byte for byte.
         case text(String)
-        /// JSON that contains this value, see ``JSONValue/firstDifference(from:)``.
+        /// JSON that contains this value. See ``JSONValue/firstDifference(from:)``.
         case json(JSONValue)
         /// A form that contains these items.
         case form([(name: String, expected: ExpectedValue)])
@@ -44,7 +44,7 @@ public struct RequestPattern: Sendable {
 
     /// Compares a request with the pattern. Returns the values of the path parameters.
     ///
-    /// - Parameter base: the client's base URL, see ``PathPattern/match(_:base:)``.
+    /// - Parameter base: the client's base URL. See ``PathPattern/match(_:base:)``.
     func match(
         _ request: ArrivedRequest, base: RequestURL?
     ) -> Result<[(name: String, value: String)], MismatchError> {
@@ -92,7 +92,7 @@ public struct RequestPattern: Sendable {
         }
     }
 
-    /// Returns why values do not meet a condition.
+    /// Returns the reason why the values do not meet the condition.
     ///
     /// - Parameter showsFound: false for values that may be secret.
     /// - Returns: nil if the condition is met.
@@ -117,8 +117,8 @@ public struct RequestPattern: Sendable {
 
 /// The reason why a request does not match a pattern.
 struct MismatchError: Error {
-    /// The first mismatch: 0 the path, 1 the method, 2 the query, 3 a header, 4 the body, 5 the number of uses. A
-    /// higher step means a closer match.
+    /// The part that does not match: 0 the path, 1 the method, 2 the query, 3 a header, 4 the body, 5 the number of
+    /// uses. Parts are compared in this order, so a higher step means a closer match.
     let step: Int
     let reason: String
 

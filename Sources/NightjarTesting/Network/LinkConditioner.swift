@@ -1,12 +1,13 @@
-/// Simulates one network link that is shared by all exchanges of a client: computes when data arrives and which
-/// connections break. Times are nanoseconds of the caller's clock. All randomness comes from the profile's seed.
+/// Simulates one network link that all exchanges of a client share. Computes when data arrives and which connections
+/// break. Times are in nanoseconds of the caller's clock. All random values depend on the profile's seed.
 ///
-/// An exchange takes half the latency in each direction. The first exchange with an origin takes one more latency for
-/// the connection, and another one for TLS. Data in transit occupies the link for as long as its bytes take.
+/// The request and the response are each delayed by half the latency. The first exchange with an origin takes one
+/// additional latency for the connection, and another for TLS. Data occupies the link for the duration of its
+/// transmission.
 package struct LinkConditioner: Sendable {
     /// The effect of the link on one exchange.
     package struct ConnectionPlan: Sendable, Equatable {
-        /// Where the connection breaks. Nil: it does not break.
+        /// The point at which the connection breaks. Nil if it does not break.
         package var breaks: Break?
         /// The time to open a new connection before the request is sent. Zero for a known origin.
         package var opening: Duration
@@ -14,7 +15,6 @@ package struct LinkConditioner: Sendable {
         package var half: Duration
     }
 
-    /// The point at which a connection breaks.
     package enum Break: Sendable, Equatable {
         case connecting
         /// After the request was sent and before a response arrives.
@@ -26,7 +26,7 @@ package struct LinkConditioner: Sendable {
     package let profile: NetworkProfile
     private var random: RepeatableRandom
     private var known: Set<Origin> = []
-    /// When the link becomes free for more data, in each direction.
+    /// The times at which the link becomes free for more data, in each direction.
     private var freeDown: UInt64 = 0
     private var freeUp: UInt64 = 0
 
@@ -35,10 +35,9 @@ package struct LinkConditioner: Sendable {
         random = RepeatableRandom(seed: profile.seed)
     }
 
-    /// Starts an exchange.
     package mutating func begin(to origin: Origin) -> ConnectionPlan {
-        // Always draws the same number of random values, so that the outcome of an exchange does not depend on other
-        // exchanges.
+        // Each exchange draws the same number of random values. Its result therefore does not depend on the results of
+        // earlier exchanges.
         let (chance, place, bytes, shake) = (unit(), unit(), unit(), unit())
         let breaks: Break? =
             chance >= profile.loss
@@ -47,8 +46,9 @@ package struct LinkConditioner: Sendable {
         let latency = profile.latency + .nanoseconds(Int64(Double(profile.jitter.nanosecondsClamped) * shake))
         var opening = Duration.zero
         if !known.contains(origin) { opening = origin.isTLS ? latency + latency : latency }
-        // When the limit is reached, all origins are forgotten, and the next exchange with each opens a new connection.
-        if known.count >= LinkConditioner.mostOrigins { known = [] }
+        // When the limit is reached, all origins are removed. The next exchange with each origin opens a new
+        // connection.
+        if known.count >= LinkConditioner.maximumOrigins { known = [] }
         if breaks == nil { known.insert(origin) } else { known.remove(origin) }
         return ConnectionPlan(breaks: breaks, opening: opening, half: latency / 2)
     }
@@ -75,7 +75,8 @@ package struct LinkConditioner: Sendable {
     /// Returns a random number in 0 ..< 1.
     private mutating func unit() -> Double { Double(random.next() >> 11) * 0x1p-53 }
 
-    /// 100 years in nanoseconds. Prevents an overflow for gigabytes at one byte per second.
+    /// The maximum transmission time: 100 years in nanoseconds. Prevents an overflow for gigabytes at one byte per
+    /// second.
     private static let longest = 3.15e18
-    private static let mostOrigins = 10_000
+    private static let maximumOrigins = 10_000
 }

@@ -31,8 +31,10 @@ public struct NetworkProfile: Sendable, Equatable {
     /// The names accepted by ``named(_:)``.
     public static let names = ["3g", "edge", "lossy", "offline"]
 
-    /// Returns a predefined profile. `3g` and `edge` are the WebPageTest profiles (`connectivity.ini.sample`: 3G with
-    /// 1.6 Mbit/s down, 768 kbit/s up, 300 ms; EDGE with 240 and 200 kbit/s, 840 ms). `lossy` is 3G in which one
+    /// Returns a predefined profile, or nil for an unknown name.
+    ///
+    /// `3g` and `edge` are the profiles of WebPageTest (`connectivity.ini.sample`). 3G has 1.6 Mbit/s down, 768 kbit/s
+    /// up and 300 ms. EDGE has 240 kbit/s down, 200 kbit/s up and 840 ms. `lossy` is 3G with 200 ms of jitter, and one
     /// connection in ten breaks.
     public static func named(_ name: String) -> NetworkProfile? {
         switch name {

@@ -1,7 +1,7 @@
 import NIOCore
 
 extension Cassette {
-    /// Reads a cassette. Throws `decoding` with the place if the text is not a cassette.
+    /// Parses a cassette. Throws `decoding` with the path of the invalid value if the text is not a cassette.
     package init(parsing text: UnsafeRawBufferPointer) throws(NightjarError) {
         let file = CassetteNode(try JSONValue(parsing: text), "")
         let members = try file.members(["format", "version", "exchanges"])
@@ -17,9 +17,9 @@ extension Cassette {
                 "unsupported cassette version \(number); this library reads version \(Cassette.version)")
         }
         let list = try file.needed("exchanges", in: members).elements()
-        guard list.count <= Cassette.mostExchanges else {
+        guard list.count <= Cassette.maximumExchanges else {
             throw NightjarError(
-                .decoding, "the cassette has \(list.count) exchanges; the maximum is \(Cassette.mostExchanges)")
+                .decoding, "the cassette has \(list.count) exchanges; the maximum is \(Cassette.maximumExchanges)")
         }
         for node in list { exchanges.append(try RecordedExchange(node)) }
     }

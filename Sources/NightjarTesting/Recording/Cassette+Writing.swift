@@ -1,11 +1,11 @@
 import NIOCore
 
 extension Cassette {
-    /// Encodes the file with one member per line, so that versions of it can be compared. A body whose indentation
-    /// would take several times its own size is written on one line; see ``IndentedJSONWriter``.
+    /// Encodes the cassette with one member per line, so that versions of the file can be compared. A body is written
+    /// on one line if its indentation would take several times its own size; see ``IndentedJSONWriter``.
     ///
-    /// - Throws: `invalid_request` if a JSON body contains a number that JSON cannot represent, `too_large` if the file
-    ///   would exceed ``largestFile`` bytes and could not be read again.
+    /// - Throws: `invalid_request` if a JSON body contains a number that JSON cannot represent. `too_large` if the file
+    ///   would be larger than ``largestFile`` bytes, because it could not be read again.
     package func encoded() throws(NightjarError) -> ByteBuffer {
         let file = JSONValue.object([
             .init("format", .string(Cassette.format)), .init("version", .integer(Cassette.version)),

@@ -6,16 +6,20 @@ import NIOCore
 ///       "format": "nightjar-cassette", "version": 1,
 ///       "exchanges": [
 ///         {
-///           "request": {"method": "GET", "url": "http://...", "headers": {...}, "json"|"text"|"base64": ...},
-///           "response": {"status": 200, "headers": {...}, "json"|"text"|"base64": ..., "delay": 0.012,
-///                        "pieces": [[0.001, 512], ...]},
-///           "failure": {"kind": "connection_lost", "message": "...", "phase": "receive", "may_have_been_processed": true}
+///           "request": {"method": "GET", "url": "http://...", "headers": {...}, BODY},
+///           "response": {"status": 200, "reason": "OK", "headers": {...}, BODY, "trailers": {...}, "delay": 0.012,
+///                        "pieces": [[0.001, 512], ...], "cut": true},
+///           "failure": {"kind": "connection_lost", "message": "...", "phase": "receive",
+///                       "may_have_been_processed": true, "delay": 0.5}
 ///         }
 ///       ]
 ///     }
 ///
-/// Delays are in seconds. A repeated header has a list of values. `pieces` are the parts in which the body arrived:
-/// seconds since the previous event, and bytes. Members that an exchange does not need are omitted.
+/// `BODY` is a member `json`, `text` or `base64` with the body, or `omitted` for a body that was too large. An empty body
+/// has no member. Members that an exchange does not need are omitted. A repeated header has a list of values.
+///
+/// Delays are in seconds. `pieces` are the parts in which the body arrived: seconds since the previous event, and
+/// bytes. `cut` is true if the client stopped reading before the end of the body.
 package struct Cassette: Sendable, Equatable {
     package var exchanges: [RecordedExchange] = []
 
@@ -23,7 +27,7 @@ package struct Cassette: Sendable, Equatable {
 
     /// The largest file that is read, in bytes.
     package static let largestFile = 256 << 20
-    package static let mostExchanges = 100_000
+    package static let maximumExchanges = 100_000
     /// The largest body that is stored, in bytes.
     package static let largestBody = 16 << 20
 

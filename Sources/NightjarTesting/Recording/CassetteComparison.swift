@@ -3,7 +3,7 @@ import NIOCore
 /// Decides whether a request equals a recorded request. Compares the method, the URL and the body, with secrets masked.
 /// JSON is compared by value, a form item by item, and a query regardless of its order.
 public struct CassetteComparison: Sendable {
-    /// The names of headers that must be equal too.
+    /// The names of headers that must also be equal.
     public var headers: [String] = []
     /// The names of query items that may differ.
     public var ignoredQuery: [String] = []
@@ -15,7 +15,7 @@ public struct CassetteComparison: Sendable {
 
     public init() {}
 
-    /// A request in a comparable form. Consists of strings, so that a table can hold many.
+    /// A request in a comparable form. It consists only of strings, so that a table can contain many keys.
     struct Key: Hashable, Sendable {
         var method: String
         /// The URL without the query.
@@ -25,7 +25,7 @@ public struct CassetteComparison: Sendable {
         /// Nil if the body is unknown or ignored.
         var body: String?
 
-        /// All strings of the key. The first string states how many of each kind follow.
+        /// All strings of the key. The first string contains the number of query items and headers.
         private var texts: [String] {
             ["\(query.count) \(headers.count) \(body == nil)", method, place] + query + headers + [body ?? ""]
         }
@@ -49,7 +49,7 @@ public struct CassetteComparison: Sendable {
             }
             .map { String(Substring($0)) }
         return Key(
-            method: request.method.name, place: place, query: items.sorted { $0.isExactly(before: $1) },
+            method: request.method.name, place: place, query: items.sorted { $0.precedesExactly($1) },
             headers: headers.map { "\($0): \(request.headers.values($0).joined(separator: ", "))" },
             body: ignoresBody ? nil : body(of: request))
     }
@@ -67,7 +67,7 @@ public struct CassetteComparison: Sendable {
             }
             if type?.essence == FormEncoding.contentType {
                 return text.utf8.split(separator: UInt8(ascii: "&")).map { String(Substring($0)) }
-                    .sorted { $0.isExactly(before: $1) }.joined(separator: "&")
+                    .sorted { $0.precedesExactly($1) }.joined(separator: "&")
             }
             return CassetteComparison.plain(text, type)
         }
@@ -164,7 +164,7 @@ extension JSONValue {
         case .object(let members):
             return .object(
                 members.map { .init($0.name, $0.value.sorted(depth: depth + 1)) }.sorted {
-                    $0.name.isExactly(before: $1.name)
+                    $0.name.precedesExactly($1.name)
                 })
         case .array(let elements): return .array(elements.map { $0.sorted(depth: depth + 1) })
         case .number(let number): return Int64(exactly: number).map(JSONValue.integer) ?? self

@@ -5,7 +5,7 @@ import NIOCore
 package struct CassettePlayer: Sendable {
     package enum Verdict: Sendable {
         case play(RecordedExchange)
-        /// No exchange matches, or all that match have been played.
+        /// No exchange matches, or all matching exchanges have been played.
         case missing(NightjarError)
     }
 
@@ -16,7 +16,7 @@ package struct CassettePlayer: Sendable {
     private var exchanges: [RecordedExchange] = []
     private var keys: [CassetteComparison.Key] = []
     private var places: [CassetteComparison.Key: [Int]] = [:]
-    /// Exchanges whose request body is unknown, so that one key stands for many requests.
+    /// The exchanges whose request body was not stored. Their keys match requests with any body.
     private var inexactMatches: [CassetteComparison.Key: [Int]] = [:]
     private var played: [CassetteComparison.Key: Int] = [:]
     private var uses: [Int]
@@ -53,7 +53,7 @@ package struct CassettePlayer: Sendable {
         var key = live
         var candidates = places[key]
         if candidates == nil {
-            // The request may belong to a login, which the recorder may have detected from the response.
+            // The request may belong to a login that the recorder detected only from the response.
             key = comparison.key(of: scrubber.scrub(RecordedExchange(recorded, nil), inLogin: true).request)
             candidates = places[key]
         }
@@ -80,7 +80,7 @@ package struct CassettePlayer: Sendable {
     private func unmatched(_ request: ArrivedRequest, _ live: CassetteComparison.Key) -> NightjarError {
         let what = "the cassette \(quoted(file)) has no exchange for \(request.method) \(request.url.redacted)"
         var nearest: (index: Int, similarity: Int, text: String)?
-        for (index, key) in keys.enumerated().prefix(CassettePlayer.mostCompared) {
+        for (index, key) in keys.enumerated().prefix(CassettePlayer.maximumCompared) {
             guard let (similarity, text) = CassetteComparison.difference(key, live) else { continue }
             if nearest.map({ $0.similarity < similarity }) ?? true { nearest = (index, similarity, text) }
         }
@@ -93,11 +93,11 @@ package struct CassettePlayer: Sendable {
     }
 
     /// The maximum number of exchanges that are compared to build a message.
-    private static let mostCompared = 1000
+    private static let maximumCompared = 1000
 }
 
 extension RecordedExchange.Request {
-    /// Creates the request as it would be recorded, including its secrets.
+    /// Creates the request as it would be recorded, but with its secrets.
     package init(_ request: ArrivedRequest) {
         self.init(
             method: request.method, url: request.url.origin.description + request.url.target, headers: request.headers,

@@ -1,20 +1,22 @@
 /// Decides which header fields, query items and body members contain secrets.
 public struct CassetteSecrets: Sendable {
     /// Additional names of headers, query items, form items and JSON members. Case and separators are ignored.
-    public var further: [String]
-    /// Secrets of which every occurrence is replaced.
+    public var additionalNames: [String]
+    /// Additional secrets. Every occurrence of their text is replaced.
     public var values: [String]
 
-    public init(further: [String] = [], values: [String] = []) {
-        self.further = further
+    public init(additionalNames: [String] = [], values: [String] = []) {
+        self.additionalNames = additionalNames
         self.values = values
     }
 
     /// Returns true if a query item is secret. The secret names are the same as in logs.
-    func isSecret(queryItem name: Substring.UTF8View) -> Bool { SecretNames.isSecret(item: name, sensitive: further) }
+    func isSecret(queryItem name: Substring.UTF8View) -> Bool {
+        SecretNames.isSecret(item: name, sensitive: additionalNames)
+    }
 
     func isSecret(field name: String, _ value: String) -> Bool {
-        if SecretNames.isNamed(name.utf8, in: further) { return true }
+        if SecretNames.isNamed(name.utf8, in: additionalNames) { return true }
         // A challenge is kept, because a client needs it for authentication during replay.
         if challenges.contains(where: { ASCII.equalIgnoringCase($0.utf8, name.utf8) }) { return false }
         var (name, value) = (name, value)
@@ -25,10 +27,10 @@ public struct CassetteSecrets: Sendable {
 
     private var challenges: [String] { ["WWW-Authenticate", "Proxy-Authenticate"] }
 
-    /// Returns true if a body member is secret. Names that are also common for data ("code", "key", "ticket") are
-    /// secret in bodies of logins only, so that the code of an error stays visible.
+    /// Returns true if a body member is secret. Some names are also common for data ("code", "key", "ticket"). These
+    /// are secret only in the bodies of logins, so that the code of an error stays visible.
     func isSecret(member name: some Collection<UInt8>, inLogin: Bool) -> Bool {
-        if CassetteSecrets.isCode(name) || SecretNames.isNamed(name, in: further) { return true }
+        if CassetteSecrets.isCode(name) || SecretNames.isNamed(name, in: additionalNames) { return true }
         switch SecretNames.strength(name, in: .item) {
         case .none: return false
         case .weak: return inLogin
@@ -50,9 +52,9 @@ public struct CassetteSecrets: Sendable {
     }
 
     /// Returns true for a member inside a secret member that describes the secret but is not secret itself.
-    static func isAboutSecret(_ name: some Collection<UInt8>) -> Bool { about.contains(letters(name)) }
+    static func describesSecret(_ name: some Collection<UInt8>) -> Bool { descriptiveNames.contains(letters(name)) }
 
-    private static let about: Set<String> = [
+    private static let descriptiveNames: Set<String> = [
         "type", "tokentype", "scope", "scopes", "name", "expires", "expiry", "expiresat",
     ]
 

@@ -1,10 +1,10 @@
 import NIOCore
 
-/// Writes JSON for people: one member or element per line, and a list of up to four short scalars on one line.
+/// Writes indented JSON: one member or element per line, and a list of up to four short scalars on one line.
 ///
-/// The size of the text is bounded. Indentation grows with the depth, so nested arrays of a few megabytes would become
-/// gigabytes. A value inside `partLevel` containers is therefore written on one line if its line breaks and indentation
-/// took more than ``maximumGrowth`` times its compact size.
+/// The size of the text is bounded. Indentation grows with the depth and could expand nested arrays of a few megabytes
+/// to gigabytes. A value inside `partLevel` containers is therefore indented only if the white space takes at most
+/// ``maximumGrowth`` times its compact size. Otherwise, the value is written on one line.
 ///
 /// The writer is iterative, so that a deeply nested value cannot exhaust the stack.
 struct IndentedJSONWriter {
@@ -27,10 +27,10 @@ struct IndentedJSONWriter {
         self.maximumSize = maximumSize
     }
 
-    /// The maximum white space of a part, in bytes for each byte of its compact form. Responses of APIs have one to two
-    /// bytes.
+    /// The maximum white space of a part, in bytes for each byte of its compact form. API responses typically need one
+    /// to two.
     private static let maximumGrowth = 4
-    /// The white space in bytes that every part may have, so that small parts stay legible at any realistic depth.
+    /// The white space in bytes that every part may have, so that small parts stay legible at any depth.
     private static let leastSpace = 1024
 
     /// Writes a value.

@@ -183,7 +183,7 @@ package enum RecordedBody: Sendable, Equatable {
     }
 
     /// The maximum nesting depth of a body that is stored as JSON. A deeper body is stored as text, because the file
-    /// adds levels of its own and ``SecretScrubber`` does not search deeper.
+    /// adds further levels and ``SecretScrubber`` does not search deeper.
     static let deepestJSON = 199
 
     /// The body in a form that can be written to a file, read back and searched for secrets.

@@ -14,18 +14,18 @@ extension JSONValue {
 }
 
 extension RecordedBody {
-    /// Applies `change` to the names and strings of JSON, or to a whole text.
+    /// Applies `change` to the names, strings and numbers of JSON, or to a whole text.
     func mapTexts(_ change: (String) -> String) -> RecordedBody {
         switch self {
         case .none, .omitted, .binary: return self
         case .text(let text): return .text(change(text))
         case .json(let value):
-            // Change the encoded text: replacements need no escapes, and the nesting depth does not matter.
+            // The encoded text is changed, because replacements need no escapes and the nesting depth does not matter.
             guard let encoded = try? value.encoded() else { return self }
             let text = String(buffer: encoded)
             let changed = change(text)
             guard changed != text else { return self }
-            // A number was replaced with a text that is not JSON. Replace the strings one by one instead.
+            // If the text is no longer JSON, a number was replaced. The strings are then replaced one by one instead.
             return .json((try? JSONValue(parsing: changed)) ?? value.mapTexts(change))
         }
     }

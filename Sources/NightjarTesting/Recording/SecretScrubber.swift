@@ -2,11 +2,9 @@ import NIOCore
 
 /// Replaces the secrets in requests and responses.
 ///
-/// For files, every occurrence of a secret is replaced with its unique name (`scrubbed-1`). The name reveals nothing
-/// about the secret. A token in a replayed response can therefore be sent again, and different tokens stay different.
-/// For comparisons, secrets and their names become `***`, so that scrubbed and live requests are equal.
-///
-/// After a secret has been found once, all its other occurrences are replaced.
+/// For files, every occurrence of a secret is replaced with its unique name (`scrubbed-1`), which reveals nothing about
+/// the secret. A token in a replayed response can therefore be sent again, and different tokens stay different. For
+/// comparisons, secrets and their names become `***`, so that scrubbed and live requests are equal.
 package struct SecretScrubber: Sendable {
     package enum Style: Sendable {
         /// Names with numbers from `after` + 1.
@@ -38,7 +36,7 @@ package struct SecretScrubber: Sendable {
     /// secrets would match other texts by chance.
     package static let shortest = 6
     /// The maximum number of secrets that are replaced everywhere. Each secret costs a search of each body.
-    private static let mostSeen = 500
+    private static let maximumSeen = 500
 
     // MARK: Messages
 
@@ -87,7 +85,7 @@ package struct SecretScrubber: Sendable {
     }
 
     private func isLogin(_ exchange: RecordedExchange) -> Bool {
-        func reports(_ body: RecordedBody, _ type: String?) -> Bool {
+        func containsLogin(_ body: RecordedBody, _ type: String?) -> Bool {
             switch body {
             case .json(.object(let members)): return members.contains { CassetteSecrets.isLogin($0.name[...].utf8) }
             case .text(let text) where MediaType(type ?? "")?.essence == FormEncoding.contentType:
@@ -95,8 +93,8 @@ package struct SecretScrubber: Sendable {
             default: return false
             }
         }
-        return reports(exchange.request.body, exchange.request.headers["Content-Type"])
-            || reports(exchange.response?.body ?? .none, exchange.response?.headers["Content-Type"])
+        return containsLogin(exchange.request.body, exchange.request.headers["Content-Type"])
+            || containsLogin(exchange.response?.body ?? .none, exchange.response?.headers["Content-Type"])
     }
 
     // MARK: Parts
@@ -130,12 +128,12 @@ package struct SecretScrubber: Sendable {
     private mutating func cookie(_ pair: Substring) -> String {
         guard let equals = pair.utf8.firstIndex(of: UInt8(ascii: "=")) else { return replace(String(pair)) }
         let value = String(pair[pair.utf8.index(after: equals)...])
-        // An empty value is kept: with it, a server deletes a cookie.
+        // An empty value is kept, because servers use it to delete a cookie.
         return value.isEmpty ? String(pair) : pair[...equals] + replace(value)
     }
 
-    /// Records the password of Basic credentials (RFC 7617) as a secret of its own. The encoded credentials are
-    /// replaced as a whole.
+    /// Records the password of Basic credentials (RFC 7617) as a separate secret. The encoded credentials are replaced
+    /// as a whole.
     private mutating func notePassword(_ credentials: String) {
         guard let bytes = Base64.decode(credentials.utf8), let text = String(validating: bytes, as: UTF8.self),
             let colon = text.utf8.firstIndex(of: UInt8(ascii: ":"))
@@ -163,7 +161,7 @@ package struct SecretScrubber: Sendable {
         let name = text.prefix { $0 != UInt8(ascii: "=") }
         guard name.endIndex < text.endIndex,
             names.isSecret(queryItem: name)
-                || Masking.hasSecret(text[name.endIndex...].dropFirst(), sensitive: names.further)
+                || Masking.hasSecret(text[name.endIndex...].dropFirst(), sensitive: names.additionalNames)
         else { return String(Substring(text)) }
         let value = FormEncoding.decode(text).first?.value ?? ""
         return value.isEmpty ? String(Substring(text)) : Substring(name) + "=" + replace(value)
@@ -177,7 +175,7 @@ package struct SecretScrubber: Sendable {
         case .text(let text):
             return .text(String(decoding: replacing(Array(text.utf8), type: type), as: UTF8.self))
         case .binary(let bytes):
-            // Of the binary bodies, only multipart forms are scrubbed, because they can contain named secrets besides
+            // Among binary bodies, only multipart forms are scrubbed, because they can contain named secrets besides
             // files.
             guard SecretContent.essence(type).hasPrefix("multipart/") else { return body }
             let others = replacing(Array(bytes.readableBytesView), type: type)
@@ -200,7 +198,7 @@ package struct SecretScrubber: Sendable {
                 members.map { member in
                     let isSecret =
                         names.isSecret(member: member.name.utf8, inLogin: inLogin)
-                        || inSecret && !CassetteSecrets.isAboutSecret(member.name.utf8)
+                        || inSecret && !CassetteSecrets.describesSecret(member.name.utf8)
                     if isSecret, let number = member.value.numberText {
                         return inSecret ? member : .init(member.name, .string(replace(number)))
                     }
@@ -230,13 +228,14 @@ package struct SecretScrubber: Sendable {
 
     // MARK: Secrets
 
-    /// Returns the replacement of a secret. After this call, every occurrence of the secret is replaced.
+    /// Returns the replacement of a secret. After this call, the secret is replaced everywhere, unless it is shorter
+    /// than ``shortest``.
     package mutating func name(of secret: String) -> String { replace(secret) }
 
     /// Each secret and its replacement. Secrets that are replaced everywhere come first.
     package var replaced: [(secret: String, name: String, isEverywhere: Bool)] {
         let everywhere = ExactSet(seen.lazy.map(\.secret))
-        let others = known.all.filter { !everywhere.contains($0.name) }.sorted { $0.name.isExactly(before: $1.name) }
+        let others = known.all.filter { !everywhere.contains($0.name) }.sorted { $0.name.precedesExactly($1.name) }
         return seen.map { ($0.secret, $0.name, true) } + others.map { ($0.name, $0.value, false) }
     }
 
@@ -276,16 +275,19 @@ package struct SecretScrubber: Sendable {
 
     private mutating func replace(_ secret: String, always: Bool = false) -> String {
         if isMasking, SecretScrubber.isName(secret) { return Masking.mask }
-        // The value was replayed from a cassette and is recorded again.
+        // The value was replayed from a cassette and is being recorded again.
         if SecretScrubber.isName(secret) { return secret }
         if let name = known[secret] { return name }
         lastNumber &+= 1
         let name = isMasking ? Masking.mask : SecretScrubber.prefix + String(lastNumber)
         known[secret] = name
-        // A part of the prefix is not replaced, because it would match the names of other secrets.
+        // A secret that is a part of the prefix is not replaced everywhere, because it would match the names of other
+        // secrets.
         let core = secret.utf8.reversed().drop { $0 &- UInt8(ascii: "0") < 10 }.reversed()
         let isPartOfName = !core.isEmpty && SecretScrubber.prefix.contains(String(decoding: Array(core), as: UTF8.self))
-        if seen.count < SecretScrubber.mostSeen, always || secret.utf8.count >= SecretScrubber.shortest, !isPartOfName {
+        if seen.count < SecretScrubber.maximumSeen, always || secret.utf8.count >= SecretScrubber.shortest,
+            !isPartOfName
+        {
             seen.append((secret, name))
         }
         return name
@@ -317,6 +319,6 @@ package struct SecretScrubber: Sendable {
 extension SecretScrubber: SecretReplacing {
     package var replacesWhole: Bool { false }
     package func isSecret(name: [UInt8]) -> Bool { names.isSecret(member: name, inLogin: inLogin) }
-    package func isAboutSecret(name: [UInt8]) -> Bool { CassetteSecrets.isAboutSecret(name) }
+    package func describesSecret(name: [UInt8]) -> Bool { CassetteSecrets.describesSecret(name) }
     package mutating func replacement(for secret: String) -> String? { replace(secret) }
 }

@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 import NightjarHTTP
 
-/// Resolves host names with the system's resolver, which blocks, on threads of its own.
+/// Resolves host names with the system's resolver. The resolver blocks, so it runs on separate threads.
 final class AddressResolver: Resolver, @unchecked Sendable {
     private let loop: any EventLoop
     /// Returns the addresses of a host. Blocks.
@@ -13,8 +13,8 @@ final class AddressResolver: Resolver, @unchecked Sendable {
     private let lookUp: LookUp
     private let threads: WorkerThreads
     private var lookups: [String: EventLoopPromise<[SocketAddress]>] = [:]
-    /// A cache of resolved names, so that consecutive connections do not each resolve the name.
-    private var known: [String: (addresses: [SocketAddress], until: NIODeadline)] = [:]
+    /// The cached addresses by host and port, so that not every connection resolves the name again.
+    private var cache: [String: (addresses: [SocketAddress], until: NIODeadline)] = [:]
 
     init(loop: any EventLoop, lookUp: @escaping LookUp = AddressResolver.queryResolver) {
         self.loop = loop
@@ -40,13 +40,13 @@ final class AddressResolver: Resolver, @unchecked Sendable {
     func cancelQueries() {}
 
     /// Returns whether the host's addresses are cached.
-    func knows(_ host: String, _ port: Int) -> Bool {
-        known["\(host):\(port)"].map { $0.until > .now() } ?? false
+    func isCached(_ host: String, _ port: Int) -> Bool {
+        cache["\(host):\(port)"].map { $0.until > .now() } ?? false
     }
 
-    /// Removes a host from the cache after connecting to its addresses failed, because its addresses may have changed.
+    /// Removes a host from the cache. Called after a connection failed, because the addresses may have changed.
     func forget(_ host: String, _ port: Int) {
-        known["\(host):\(port)"] = nil
+        cache["\(host):\(port)"] = nil
     }
 
     /// Returns all addresses in the system's order of preference.
@@ -54,7 +54,7 @@ final class AddressResolver: Resolver, @unchecked Sendable {
     /// Concurrent lookups of the same host, including the A and AAAA queries of one connection, share one system call.
     func addresses(_ host: String, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
         let key = "\(host):\(port)"
-        if let entry = known[key], entry.until > .now() { return loop.makeSucceededFuture(entry.addresses) }
+        if let entry = cache[key], entry.until > .now() { return loop.makeSucceededFuture(entry.addresses) }
         if let lookup = lookups[key] { return lookup.futureResult }
         let lookup = loop.makePromise(of: [SocketAddress].self)
         threads.run("looking up \(host)", failsAs: .connect) { [lookUp] () throws(NightjarError) in
@@ -69,15 +69,15 @@ final class AddressResolver: Resolver, @unchecked Sendable {
         lookup.futureResult.assumeIsolated().whenComplete { result in
             self.lookups[key] = nil
             guard case .success(let addresses) = result else { return }
-            if self.known.count >= AddressResolver.mostKnown { self.known.removeAll() }
-            self.known[key] = (addresses, .now() + AddressResolver.lifetime)
+            if self.cache.count >= AddressResolver.maximumCached { self.cache.removeAll() }
+            self.cache[key] = (addresses, .now() + AddressResolver.lifetime)
         }
         return lookup.futureResult
     }
 
-    /// How long addresses are cached. getaddrinfo returns no TTL. 60 s is curl's default.
+    /// The time for which addresses are cached. getaddrinfo returns no TTL. 60 s is curl's default.
     private static let lifetime = TimeAmount.seconds(60)
-    private static let mostKnown = 1024
+    private static let maximumCached = 1024
 
     @Sendable
     static func queryResolver(_ host: String, _ port: Int) throws -> [SocketAddress] {

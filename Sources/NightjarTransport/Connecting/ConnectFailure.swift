@@ -10,8 +10,8 @@ enum ConnectFailure {
         let way = proxy.map { " through the proxy \($0)" } ?? ""
         return NightjarError(
             .timeout,
-            "connecting to \(origin.authority)\(way) timed out after \(seconds(maximumWait)); raise "
-                + "timeout.connect",
+            "connecting to \(origin.authority)\(way) timed out after \(seconds(maximumWait)); "
+                + "check the host and port, or raise timeout.connect",
             phase: .connect, code: ETIMEDOUT)
     }
 
@@ -21,9 +21,13 @@ enum ConnectFailure {
         switch error {
         case let error as NightjarError: error
         case let error as NIOConnectionError: describe(error, peer)
-        case let error as IOError: refused(error, peer)
+        case let error as IOError: systemError(error, peer)
         case let error as ChannelError:
-            if case .connectTimeout(let maximumWait) = error { silent(peer, maximumWait) } else { other(error, peer) }
+            if case .connectTimeout(let maximumWait) = error {
+                connectTimedOut(peer, maximumWait)
+            } else {
+                other(error, peer)
+            }
         case nil:
             NightjarError(
                 peer.isTLS ? .tls : .connect,
@@ -45,14 +49,15 @@ enum ConnectFailure {
         return NightjarError(
             .dns,
             "resolving the host \(quoted(host))\(purpose) failed: \(failure?.reason ?? "it has no address"); check the "
-                + "spelling",
+                + "name and the DNS settings",
             phase: .dns, code: failure?.code ?? 0)
     }
 
-    private static func silent(_ peer: Peer, _ maximumWait: TimeAmount) -> NightjarError {
+    private static func connectTimedOut(_ peer: Peer, _ maximumWait: TimeAmount) -> NightjarError {
         NightjarError(
             .timeout,
-            "connecting to \(peer.place)\(peer.purpose) timed out after \(seconds(maximumWait)); raise timeout.connect",
+            "connecting to \(peer.place)\(peer.purpose) timed out after \(seconds(maximumWait)); "
+                + "check the host and port, or raise timeout.connect",
             phase: .connect, code: ETIMEDOUT)
     }
 
@@ -67,7 +72,7 @@ enum ConnectFailure {
         return notFound(peer.host, error.dnsAError ?? error.dnsAAAAError, purpose: peer.isProxy ? " of the proxy" : "")
     }
 
-    private static func refused(_ error: IOError, _ peer: Peer) -> NightjarError {
+    private static func systemError(_ error: IOError, _ peer: Peer) -> NightjarError {
         let reason = String(cString: strerror(error.errnoCode))
         return NightjarError(
             error.errnoCode == ENETUNREACH || error.errnoCode == ENETDOWN ? .offline : .connect,
@@ -112,13 +117,13 @@ enum TLSFailure {
             if reason.contains("CERTIFICATE_VERIFY_FAILED") {
                 return NightjarError(
                     .tls,
-                    "the certificate of \(place) is not trusted: it has expired or its issuer is unknown; "
+                    "the certificate of \(place) is not trusted: it may have expired, or its issuer may be unknown; "
                         + "for a private certificate authority, set ca_file", phase: .tls)
             }
             if reason.contains("WRONG_VERSION_NUMBER") || reason.contains("HTTP_REQUEST") {
                 return NightjarError(
                     .tls,
-                    "\(place) does not support TLS on this port; use http:// in the URL if that is "
+                    "\(place) does not support TLS on this port; use http:// in its URL if that is "
                         + "intended", phase: .tls)
             }
             return NightjarError(.tls, "the TLS handshake with \(place) failed: \(reason)", phase: .tls)

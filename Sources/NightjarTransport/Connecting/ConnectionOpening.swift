@@ -16,7 +16,7 @@ struct ConnectionOpening {
     /// Whether data can be exchanged with the origin, or with the proxy that forwards requests.
     var isConnected: Bool { connected != nil }
 
-    /// Records that data can be exchanged with the origin.
+    /// Records that data can be exchanged with the origin, or with the proxy that forwards requests.
     ///
     /// - Parameter lookUp: The lookup of the connection's host; nil for an address.
     mutating func connected(after lookUp: LookUpClock?, usesTLS: Bool) {
@@ -45,13 +45,13 @@ struct ConnectionOpening {
 /// Measures the lookup of one connection.
 final class LookUpClock: Resolver, @unchecked Sendable {
     private let resolver: AddressResolver
-    private let isKnown: Bool
-    /// When the lookup finished; nil before that, and if the addresses were cached. Used on the loop.
+    private let isCached: Bool
+    /// The time at which the lookup finished. Nil until then, and if the addresses were cached. Used on the loop only.
     private(set) var resolvedAt: NIODeadline?
 
     init(_ resolver: AddressResolver, _ host: String, _ port: Int) {
         self.resolver = resolver
-        isKnown = resolver.knows(host, port)
+        isCached = resolver.isCached(host, port)
     }
 
     func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
@@ -65,7 +65,7 @@ final class LookUpClock: Resolver, @unchecked Sendable {
     func cancelQueries() { resolver.cancelQueries() }
 
     private func noting(_ query: EventLoopFuture<[SocketAddress]>) -> EventLoopFuture<[SocketAddress]> {
-        if isKnown { return query }
+        if isCached { return query }
         query.assumeIsolated().whenSuccess { _ in
             if self.resolvedAt == nil { self.resolvedAt = .now() }
         }

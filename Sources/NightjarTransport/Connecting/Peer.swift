@@ -2,12 +2,12 @@ import NightjarHTTP
 
 /// The peer of one step of opening a connection, for error messages.
 struct Peer {
-    /// `example.com:443`, or `the proxy http://proxy.example:3128`.
+    /// The name of the peer: `example.com:443`, `the proxy http://proxy.example:3128`, or a Unix socket.
     let place: String
     let host: String
     let isTLS: Bool
     let isProxy: Bool
-    /// ` for example.com:443` if the peer is not the origin.
+    /// ` for example.com:443` if ``place`` does not name the origin; otherwise empty.
     let purpose: String
 
     init(_ origin: Origin) {

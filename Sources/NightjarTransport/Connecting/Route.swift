@@ -1,7 +1,7 @@
 import NightjarHTTP
 
-/// How connections to one origin are made. An origin's route never changes within a client. A connection through a
-/// proxy carries requests for one origin only, so each pool has one origin and one route.
+/// The way in which a client connects to one origin. It never changes. A connection through a proxy carries requests
+/// for only one origin, so each pool has one origin and one route.
 enum Route {
     case direct
     /// A Unix socket, regardless of the origin's host.
@@ -11,8 +11,7 @@ enum Route {
     /// The proxy opens a tunnel with CONNECT or SOCKS 5.
     case tunnelled(ProxyAddress)
 
-    /// Determines the route to an origin. Throws `invalid_url` if the configured proxy or socket cannot be used for
-    /// `origin`.
+    /// Determines the route to an origin. Throws `invalid_url` if the proxy for `origin` is invalid.
     init(to origin: Origin, socket: UnixSocket?, _ rules: ProxyRules) throws(NightjarError) {
         if let socket = origin.socket ?? socket {
             self = .socket(socket)

@@ -1,9 +1,9 @@
 import NightjarHTTP
 
-/// The subject of a certificate, and whether it matches the requested host. RFC 9110 section 4.3.4, RFC 9525 section 6.
+/// The hosts for which a certificate is valid. RFC 9110 section 4.3.4, RFC 9525 section 6.
 ///
-/// SwiftNIO's check is not used: it also accepts a certificate for the IP address of the socket, so an attacker who
-/// controls DNS, or any proxy, would only need a certificate for its own address.
+/// SwiftNIO's check is not used, because it also accepts a certificate for the IP address of the socket. An attacker
+/// who controls DNS, or any proxy, would then only need a certificate for its own address.
 struct ServerIdentity {
     /// The DNS names as written in the certificate.
     var names: [[UInt8]] = []
@@ -12,8 +12,8 @@ struct ServerIdentity {
 
     /// Returns true if the certificate is for `host`.
     ///
-    /// - Parameter host: In the form of ``Origin/host``. A name is compared with the names, an address with the
-    ///   addresses. The common name is not used (RFC 9525 section 2).
+    /// - Parameter host: In the form of ``Origin/host``. A name is compared with ``names``, an address with
+    ///   ``addresses``. The common name is not used (RFC 9525 section 2).
     func isFor(_ host: String) -> Bool {
         if let address = NumericAddress.bytes(host.utf8) { return addresses.contains(address) }
         // A trailing dot marks a fully qualified name and is not part of the certificate's name.
@@ -23,8 +23,8 @@ struct ServerIdentity {
 
     /// Returns true if a host name matches a DNS name of the certificate.
     ///
-    /// - Parameter pattern: A name, or a name whose first label is `*` alone, which matches one label (section 6.3),
-    ///   but not directly below a top-level domain.
+    /// - Parameter pattern: A DNS name. If its first label is `*`, the label matches any one label (RFC 9525 section
+    ///   6.3), but not directly below a top-level domain.
     private static func matches(_ name: Substring.UTF8View, _ pattern: ArraySlice<UInt8>) -> Bool {
         let pattern = pattern.last == UInt8(ascii: ".") ? pattern.dropLast() : pattern
         guard pattern.starts(with: "*.".utf8) else { return ASCII.equalIgnoringCase(name, pattern) }
@@ -38,6 +38,6 @@ struct ServerIdentity {
     /// Up to four names, for a message.
     var description: String {
         let shown = names.prefix(4).map { quoted(String(decoding: $0, as: UTF8.self)) }
-        return shown.isEmpty ? "it names no host" : "it is for " + shown.joined(separator: ", ")
+        return shown.isEmpty ? "it contains no host name" : "its names include " + shown.joined(separator: ", ")
     }
 }

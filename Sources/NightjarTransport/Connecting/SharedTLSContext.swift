@@ -1,10 +1,11 @@
 import NIOSSL
 import Synchronization
 
-/// TLS settings with the trust store that is made from them, shared by all clients of the process whose settings are equal.
+/// TLS settings and the trust store that is loaded for them. All clients of the process with equal settings share one
+/// object.
 ///
-/// The system's trust store takes about 1 MB. It is read when the first client makes a secure connection, and released with
-/// the last client that uses it. Clients share no TLS session: NIOSSL resumes none.
+/// The system's trust store takes about 1 MB. It is read when the first client opens a secure connection, and released
+/// with the last client that uses it. Clients do not share TLS sessions, because NIOSSL does not resume sessions.
 ///
 /// Thread-safe.
 final class SharedTLSContext: Sendable {
@@ -17,7 +18,7 @@ final class SharedTLSContext: Sendable {
     private let configuration: TLSConfiguration
     private let context = Mutex<NIOSSLContext?>(nil)
 
-    /// Returns the context of the clients that have the same settings, or a new context.
+    /// Returns the object that other clients with equal settings use, or a new object.
     static func matching(_ configuration: TLSConfiguration) -> SharedTLSContext {
         shared.withLock { contexts in
             contexts.removeAll { $0.context == nil }
@@ -35,8 +36,8 @@ final class SharedTLSContext: Sendable {
 
     var verifiesCertificates: Bool { configuration.certificateVerification != .none }
 
-    /// Returns the context that connections are made with. The first call reads the trust store, and may block for some
-    /// milliseconds; it throws if BoringSSL cannot read it.
+    /// Returns the context for connections. The first call reads the trust store and may block for some milliseconds.
+    /// Throws if BoringSSL cannot read the trust store.
     func loaded() throws -> NIOSSLContext {
         try context.withLock { context in
             if let context { return context }

@@ -16,9 +16,9 @@ struct SocketHandle {
     /// Writes as much of `bytes` as the socket accepts. The caller writes the remaining bytes through the channel.
     /// After a failure, all bytes remain, and the channel encounters the same failure.
     ///
-    /// Used for requests on a connection without TLS: one system call instead of the channel's write queue, which costs
-    /// a request 8 % of its instructions. Must not be called after data was written through the channel, which may
-    /// still have that data in its queue.
+    /// Used for requests on a connection without TLS, because the channel's write queue takes 8 % of the instructions
+    /// of a request. Must not be called after data was written through the channel, because the data may still be in
+    /// the channel's queue.
     func write(_ bytes: inout ByteBuffer) {
         let written = bytes.withUnsafeReadableBytes {
             Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT))
@@ -26,7 +26,7 @@ struct SocketHandle {
         if written > 0 { bytes.moveReaderIndex(forwardBy: written) }
     }
 
-    /// Bytes in the send buffer that the peer has not acknowledged (tcp(7), SIOCOUTQ).
+    /// The number of bytes in the send buffer that the peer has not acknowledged (tcp(7), SIOCOUTQ).
     var unacknowledgedBytes: Int {
         var count: CInt = 0
         return ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : 0

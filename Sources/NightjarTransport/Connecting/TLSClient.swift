@@ -14,7 +14,7 @@ final class TLSClient {
         tls.certificateVerification = configuration.verifiesCertificates ? .noHostnameVerification : .none
         if let file = configuration.certificateAuthorityFile {
             do {
-                // The file is read now, so that a wrong path is an error of the configuration and not of the first
+                // The file is read now, so that a wrong path is reported when the client is created, not at the first
                 // request.
                 tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(file))
             } catch {
@@ -25,10 +25,11 @@ final class TLSClient {
         context = .matching(tls)
     }
 
-    /// Creates a handler that verifies the certificate for the peer's name or address. The peer is the origin or a proxy.
+    /// Creates a TLS handler. Unless verification is disabled, the handler verifies that the certificate is for the
+    /// peer, which is the origin or a proxy.
     func handler(for peer: Peer) throws -> NIOSSLClientHandler {
         let context = try self.context.loaded()
-        // Server Name Indication is for names only (RFC 6066 section 3) and excludes the trailing dot.
+        // Server Name Indication contains only names, without a trailing dot (RFC 6066 section 3).
         let isAddress = NumericAddress.bytes(peer.host.utf8) != nil
         let name = peer.host.hasSuffix(".") ? String(peer.host.dropLast()) : peer.host
         let serverName = isAddress ? nil : name
@@ -41,7 +42,7 @@ final class TLSClient {
             guard identity.isFor(peer.host) else {
                 return channel.eventLoop.makeFailedFuture(
                     NightjarError(
-                        .tls, "the certificate of \(peer.place) is for another host: \(identity.description)",
+                        .tls, "the certificate of \(peer.place) does not match the host: \(identity.description)",
                         phase: .tls))
             }
             return channel.eventLoop.makeSucceededVoidFuture()

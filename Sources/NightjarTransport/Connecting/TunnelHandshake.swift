@@ -5,8 +5,8 @@ import NightjarHTTP
 /// Requests a tunnel from a proxy. When the tunnel is open, the channel belongs to the origin and this handler is
 /// removed.
 ///
-///     added ──TCP or the proxy's TLS is up──▶ asking ──granted──▶ done
-///                   └───────────────────────────┴──refused, closed──▶ done
+///     added ──TCP or the proxy's TLS is up──▶ handshaking ──granted──▶ done
+///                   └────────────────────────────────┴──refused, closed──▶ done
 final class TunnelHandshake: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -26,7 +26,8 @@ final class TunnelHandshake: ChannelInboundHandler, RemovableChannelHandler {
     /// The channel's error, which is reported before the channel closes.
     private var cause: (any Error)?
 
-    /// - Parameter finished: Called once. Adds the handlers of the origin's connection after this one.
+    /// - Parameter finished: Called once with the result. On success, adds the handlers of the origin's connection
+    ///   after this handler.
     init(
         _ machine: Machine, with proxy: Peer, finished: @escaping (Result<Void, NightjarError>) -> Void
     ) {
@@ -67,13 +68,13 @@ final class TunnelHandshake: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // Data between the end of the handshake and the removal of this handler is the origin's.
+        // Data that arrives before this handler is removed belongs to the origin.
         guard !isDone else { return context.fireChannelRead(data) }
         var buffer = unwrapInboundIn(data)
         do throws(NightjarError) {
             guard try received(&buffer, context) else { return }
             finish(.success(()))
-            // Data after the proxy's response is the first data of the origin.
+            // Data after the proxy's response belongs to the origin.
             if buffer.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(buffer)) }
             context.pipeline.syncOperations.removeHandler(self, promise: nil)
         } catch {

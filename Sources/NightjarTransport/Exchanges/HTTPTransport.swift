@@ -3,29 +3,31 @@ import NightjarHTTP
 
 /// Sends requests to servers. The network is one implementation; tests and programs may provide others.
 ///
-/// Every method is called on the client's loop, and the receivers are called on that loop.
+/// All methods are called on the client's loop. The transport calls the receivers on the same loop.
 public protocol HTTPTransport: AnyObject {
-    /// Begins one exchange. The receiver may be called later, or before this method returns. The caller cancels the
-    /// returned exchange if it is no longer needed.
+    /// Begins one exchange. The receiver may be called before this method returns. The caller cancels the returned
+    /// exchange if it no longer needs the response.
     func begin(_ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver) -> any Exchange
 
-    /// Closes every connection. Exchanges in progress fail with `cancelled`. No exchange can begin after this call.
+    /// Closes every connection. No exchange can begin after this call.
+    ///
+    /// The caller must first cancel its exchanges. An exchange that waits for a connection is not notified.
     func shutDown()
 }
 
 /// An exchange in progress, for the caller that began it.
 public protocol Exchange: AnyObject {
-    /// Cancels the exchange: the receiver is not called any more. Has no effect after the end.
+    /// Cancels the exchange. The receiver is not called any more. Has no effect on an exchange that has ended.
     func cancel()
-    /// Stops reading, so that flow control slows down the peer.
+    /// Stops reading until ``resume()`` is called, so that flow control slows down the peer.
     func pause()
     func resume()
     /// Sends the next part of a streamed request body, after `exchangeNeedsBody`.
     func send(_ part: ByteBuffer)
     func endBody()
-    /// Bytes that the peer is not known to have received, for the idle timeout.
+    /// The number of bytes that the peer has not acknowledged, for the idle timeout.
     var unsentBytes: Int { get }
-    /// Body bytes that the connection has accepted, including ``unsentBytes``, for progress.
+    /// The number of body bytes that the connection has accepted, for progress reports.
     var sentBytes: Int { get }
 }
 
@@ -35,19 +37,19 @@ extension Exchange {
     public var sentBytes: Int { 0 }
 }
 
-/// Receives the events of an exchange, in this order: any number of `informational`, one `head`, any number of `body`,
-/// then `finished`; or `failed` at any point, which is the last event.
+/// Receives the events of an exchange in this order: any number of `informational`, one `head`, any number of `body`,
+/// then `finished`. Instead, `failed` may be called at any point as the last event.
 public protocol ExchangeReceiver: AnyObject {
-    /// Called when the request is sent, on a new or a reused connection. Called again, with the body from its
-    /// beginning, if a reused connection was lost before a response.
+    /// Called when the request is sent, on a new or a reused connection. Called again if the request is repeated on
+    /// another connection. The body is then sent from its beginning.
     func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool)
-    /// Some data was sent or received. Restarts the idle timeout.
+    /// Called when data was sent or received, to restart the idle timeout.
     func exchangeProgressed()
     func exchangeReceived(informational: ResponseHead)
     func exchangeReceived(head: consuming ResponseHead)
     func exchangeReceived(body: ByteBuffer)
     func exchangeFinished(trailers: Headers)
     func exchangeFailed(_ error: NightjarError)
-    /// Requests up to about `maximum` bytes of the streamed body. Call `send` or `endBody` once.
+    /// Called to request up to about `maximum` bytes of the streamed body. The receiver calls `send` or `endBody` once.
     func exchangeNeedsBody(maximum: Int)
 }

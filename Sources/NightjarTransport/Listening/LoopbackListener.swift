@@ -2,7 +2,7 @@ import NIOCore
 import NIOPosix
 import NightjarHTTP
 
-/// Listens on a free port of the loopback interface for the redirect of a browser, on a client's loop.
+/// Listens on a free port of the loopback interface for a browser's redirect. Runs on a client's loop.
 public final class LoopbackListener: @unchecked Sendable {
     /// The response to the browser. The connection is closed afterwards.
     public struct Reply: Sendable {
@@ -27,7 +27,7 @@ public final class LoopbackListener: @unchecked Sendable {
         self.port = port
     }
 
-    /// Opens a listener. Must be called on the loop, on which `handler` and `deliver` are called too.
+    /// Opens a listener. Must be called on the loop. `handler` and `deliver` are also called on the loop.
     public static func open(
         on loop: any EventLoop, _ handler: @escaping Handler,
         then deliver: @escaping @Sendable (Result<LoopbackListener, NightjarError>) -> Void
@@ -37,7 +37,7 @@ public final class LoopbackListener: @unchecked Sendable {
             .serverChannelOption(.backlog, value: 64)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    connections.enter(channel)
+                    connections.add(channel)
                     try channel.pipeline.syncOperations.addHandler(BrowserConnection(handler))
                 }
             }
@@ -57,19 +57,20 @@ public final class LoopbackListener: @unchecked Sendable {
     public func close() { channel.close(promise: nil) }
 }
 
-/// The open connections. Any program of this machine may connect, and a browser needs few connections. If there are too
-/// many, the oldest connection is closed, so that other programs cannot keep the browser out. Used on the loop.
+/// Limits the number of open connections. Any program on this machine may connect, but a browser needs few connections.
+/// If there are too many, the oldest connection is closed, so that other programs cannot block the browser. Used on the
+/// loop.
 private final class BrowserConnections: @unchecked Sendable {
     /// The open connections, oldest first.
     private var channels: [any Channel] = []
 
-    func enter(_ channel: any Channel) {
-        if channels.count >= BrowserConnections.most { channels.removeFirst().close(promise: nil) }
+    func add(_ channel: any Channel) {
+        if channels.count >= BrowserConnections.maximum { channels.removeFirst().close(promise: nil) }
         channels.append(channel)
         channel.closeFuture.whenComplete { _ in self.channels.removeAll { $0 === channel } }
     }
 
-    private static let most = 32
+    private static let maximum = 32
 }
 
 /// Reads the head of one request and responds. Only the request line is used.
@@ -79,7 +80,7 @@ private final class BrowserConnection: ChannelInboundHandler {
 
     private let handler: LoopbackListener.Handler
     private var head = ByteBuffer()
-    /// How many bytes of the final CR LF CR LF have been received.
+    /// The number of bytes of the final CR LF CR LF that have been received.
     private var matched = 0
     private var hasResponded = false
 
@@ -133,7 +134,7 @@ private final class BrowserConnection: ChannelInboundHandler {
         return (method, String(words[1]))
     }
 
-    /// The maximum head size in bytes. Codes, states and cookies of this host can be long.
+    /// The maximum head size in bytes. Authorization codes, states and cookies of the loopback host can be long.
     private static let largestHead = 64 * 1024
     private static let timeout = TimeAmount.seconds(10)
 }

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// The clock of one loop. While an event is handled, the time is read only once. Otherwise a call would read it eight
-/// times, and each read costs as much as a stage of the call.
+/// The clock of one loop. It reads the time only once for each event. Otherwise a call would read the time eight times,
+/// and each read costs as much as a stage of the call.
 ///
 /// Used on the loop only. The time never goes backwards.
 public final class LoopClock: @unchecked Sendable {

@@ -3,7 +3,7 @@ import NIOCore
 import NightjarHTTP
 import Synchronization
 
-/// An event loop with a thread of its own, for one client at a time. The thread blocks all signals.
+/// An event loop on a dedicated thread, for one client at a time. The thread blocks all signals.
 ///
 /// Loops are reused: ``stop()`` parks the loop, and the next client takes it. NIO needs a Dispatch thread to end a
 /// loop, and Dispatch waits forever if the system has no thread left.
@@ -24,10 +24,11 @@ public final class LoopThread: Sendable {
         }
     }
 
-    /// Parks the loop. Returns when the loop has run everything that was submitted before, also if another thread stops
-    /// it at the same time. On the loop itself, returns at once.
+    /// Parks the loop. Returns when the loop has run all work that was submitted before, even if another thread calls
+    /// this method concurrently. On the loop, returns immediately.
     ///
-    /// The caller must have closed the client's channels and cancelled its timers, and must submit nothing afterwards.
+    /// Before the call, the caller must close the client's channels and cancel its timers. It must not submit work
+    /// afterwards.
     public func stop() {
         if !isStopping.exchange(true, ordering: .relaxed) {
             loop.execute { [self] in
@@ -38,7 +39,7 @@ public final class LoopThread: Sendable {
         if !loop.inEventLoop { hasStopped.wait() }
     }
 
-    /// Blocks the calling loop's thread for `duration`.
+    /// Blocks the calling thread for `duration`.
     public static func sleep(_ duration: Duration) {
         var length = timespec(tv_sec: 0, tv_nsec: Int(duration.nanosecondsClamped))
         nanosleep(&length, nil)

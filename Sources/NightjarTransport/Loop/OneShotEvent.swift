@@ -1,6 +1,6 @@
 import Synchronization
 
-/// An event that happens once and that threads can wait for. Any thread.
+/// An event that happens once and for which threads can wait. Thread-safe.
 package final class OneShotEvent: Sendable {
     private let monitor = Monitor()
     private let hasHappened = Atomic<Bool>(false)

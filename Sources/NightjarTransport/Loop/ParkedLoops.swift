@@ -2,15 +2,16 @@ import Dispatch
 import Glibc
 import NIOCore
 
-/// The event loops of closed clients, each with its thread, for the next clients. Any thread.
+/// The event loops of closed clients and their threads, for reuse by later clients. Thread-safe.
 enum ParkedLoops {
     private static let monitor = Monitor()
     // Protected by the monitor's lock:
     nonisolated(unsafe) private static var loops: [any EventLoop] = []
-    /// The loops of the parent process. Their threads are not in this process, so they can neither run nor be freed.
+    /// The loops of the parent process. Their threads do not exist in this process, so they can neither run nor be
+    /// freed.
     nonisolated(unsafe) private static var foreign: [any EventLoop] = []
 
-    /// Holds the lock during a fork, so that the child finds it free and the list consistent.
+    /// Locks the monitor during a fork, so that in the child the lock is free and the list is consistent.
     private static let watchForks: Void = {
         _ = pthread_atfork(
             { monitor.lock() }, { monitor.unlock() },
@@ -24,7 +25,7 @@ enum ParkedLoops {
     /// Returns nil if no loop is parked.
     static func take() -> (any EventLoop)? { monitor.withLock { loops.popLast() } }
 
-    /// Parks a loop that no client uses, or ends it if enough are parked. Called on the loop.
+    /// Parks a loop that no client uses. Ends the loop instead if the maximum number is parked. Called on the loop.
     static func put(_ loop: any EventLoop) {
         watchForks
         let isParked = monitor.withLock {
@@ -32,13 +33,12 @@ enum ParkedLoops {
             loops.append(loop)
             return true
         }
-        // If the system has no thread for Dispatch, the thread of the loop waits in this call. No other thread waits
-        // for it.
+        // If Dispatch cannot start a thread, this call blocks the loop's thread. No other thread waits for that thread.
         if !isParked { loop.shutdownGracefully(queue: ends) { _ in } }
     }
 
     /// The maximum number of parked loops. A program that opens and closes clients one after the other needs one loop.
     private static let maximum = 4
-    /// NIO reports the end of a loop on this queue, which is used for nothing else.
+    /// The queue on which NIO reports the end of a loop. It has no other use.
     private static let ends = DispatchQueue(label: "nightjar.loops")
 }

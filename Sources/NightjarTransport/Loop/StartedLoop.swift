@@ -5,8 +5,8 @@ import NIOCore
 import NIOPosix
 import NightjarHTTP
 
-/// Starts event loops. NIO ends the process if it cannot create the descriptors of a loop, so they are created
-/// beforehand.
+/// Starts event loops. The descriptors of a loop are created first, because NIO ends the process if it cannot create
+/// them.
 enum StartedLoop {
     /// Starts an event loop on a new thread.
     ///
@@ -34,7 +34,7 @@ enum StartedLoop {
             .connect, "\(operation) failed: \(String(cString: strerror(code)))", phase: .connect, code: code)
     }
 
-    /// The time in nanoseconds by which the kernel may wake the thread later than requested.
+    /// The maximum delay in nanoseconds with which the kernel may wake the thread.
     private static let timerSlack: UInt = 1000
 
     /// Passes the loop from the new thread to the thread that started it.

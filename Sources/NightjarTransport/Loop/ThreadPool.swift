@@ -1,8 +1,9 @@
 import DequeModule
 import Glibc
 
-/// A pool of threads for blocking work. A thread starts when no other is idle, up to a maximum, and ends when the pool
-/// is closed. Any thread.
+/// A pool of threads for blocking work. Thread-safe.
+///
+/// A thread starts if no other thread is idle, up to a maximum. The threads end when the pool is closed.
 ///
 /// NIO's thread pool ends the process if the system has no thread left, and Dispatch waits forever. Neither survives a
 /// fork of the host.
@@ -26,9 +27,9 @@ package final class ThreadPool: @unchecked Sendable {
 
     /// Queues `work`. Work begins in the order of submission.
     ///
-    /// - Parameter mustRun: Keeps the work in the queue until a thread starts if none can be started now. At most
-    ///   10,000 items are kept.
-    /// - Throws: The system's error number if the pool has no thread and none can be started; `ECANCELED` if the pool
+    /// - Parameter mustRun: True to keep the work in the queue if no thread can be started now. It runs when a later
+    ///   call starts a thread. At most 10,000 items are kept.
+    /// - Throws: The system's error number if the pool has no thread and cannot start one, or `ECANCELED` if the pool
     ///   is closed. `work` then does not run, unless it is kept in the queue.
     package func submit(mustRun: Bool = false, _ work: @escaping Work) throws(ThreadFailure) {
         monitor.lock()
@@ -38,7 +39,7 @@ package final class ThreadPool: @unchecked Sendable {
             do throws(ThreadFailure) {
                 try addThread()
             } catch {
-                // If another thread runs, the work waits for it.
+                // If the pool has another thread, the work waits for that thread.
                 guard threads > 0 else {
                     if mustRun, queue.count < ThreadPool.maximumKept { queue.append(work) }
                     throw error
@@ -49,8 +50,10 @@ package final class ThreadPool: @unchecked Sendable {
         monitor.signal()
     }
 
-    /// Discards the work that has not started. Each thread ends after its current work. Does not wait, because blocking
-    /// work cannot be interrupted. Must not be called in the child of a fork, which has none of the threads.
+    /// Discards the work that has not started. Each thread ends after its current work.
+    ///
+    /// Does not wait, because blocking work cannot be interrupted. Must not be called in a forked child, which does not
+    /// have the threads.
     package func close() {
         let dropped = monitor.withLock { () -> Deque<Work> in
             isClosed = true

@@ -31,7 +31,7 @@ package func startThread(
     return thread
 }
 
-/// The error that is thrown if the system cannot start a thread.
+/// The error that is thrown if a thread cannot be started.
 package struct ThreadFailure: Error {
     /// The system's error number.
     package let code: Int32

@@ -2,11 +2,11 @@ import NIOCore
 import NightjarHTTP
 import Synchronization
 
-/// Threads for blocking work of one loop: the work runs on a thread, and its result returns to the loop.
+/// Runs blocking work on threads and delivers the results on one loop.
 package final class WorkerThreads: @unchecked Sendable {
     private let loop: any EventLoop
     private let threads: ThreadPool
-    /// Whether the loop still takes results. A blocking system call may return long after the loop's client is closed.
+    /// Whether results are still delivered. A blocking system call may return long after the loop's client is closed.
     private let isOpen = Mutex(true)
 
     package init(_ maximum: Int, for loop: any EventLoop) {
@@ -14,11 +14,11 @@ package final class WorkerThreads: @unchecked Sendable {
         threads = ThreadPool(maximum, name: "nightjar-work")
     }
 
-    /// Runs `work` on a thread, then `deliver` on the loop. Runs neither after the client is closed. Called on the
+    /// Runs `work` on a thread, then `deliver` on the loop. Neither is started after ``shutDown()``. Called on the
     /// loop.
     ///
     /// - Parameters:
-    ///   - operation: What the work does, for the error if the system has no thread: "looking up example.com".
+    ///   - operation: The purpose of the work, for the message if no thread can be started: "looking up example.com".
     ///   - kind: The kind of that error.
     package func run<Value: Sendable>(
         _ operation: @autoclosure () -> String, failsAs kind: ErrorKind = .storage,

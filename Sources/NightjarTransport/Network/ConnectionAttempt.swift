@@ -80,25 +80,25 @@ final class ConnectionAttempt {
             switch result {
             case .success(let channel): opened(channel)
             case .failure(let error):
-                connection.connectFailed(ConnectFailure.describe(error, connection.host.nearest))
+                connection.connectFailed(ConnectFailure.describe(error, connection.host.connectedPeer))
             }
         }
     }
 
     private func opened(_ channel: any Channel) {
         guard connection.isConnecting else { return channel.close(promise: nil) }
-        connection.way = channel
+        connection.channel = channel
         do {
             switch route {
             case .direct, .socket:
                 try finish(channel, isSecured: false)
             case .forwarded(let proxy):
                 connection.opening.connected(after: lookUp, usesTLS: proxy.kind == .https)
-                if proxy.kind == .https { try secure(channel, connection.host.nearest) }
+                if proxy.kind == .https { try secure(channel, connection.host.connectedPeer) }
                 try channel.pipeline.syncOperations.addHandler(connection)
                 if proxy.kind != .https { connection.opened(SocketHandle(channel)) }
             case .tunnelled(let proxy):
-                if proxy.kind == .https { try secure(channel, connection.host.nearest) }
+                if proxy.kind == .https { try secure(channel, connection.host.connectedPeer) }
                 try requestTunnel(channel, proxy)
             }
         } catch {
@@ -116,7 +116,7 @@ final class ConnectionAttempt {
         case .socks5, .socks5h:
             machine = .socks(SOCKS5(to: origin, address: addresses.popFirst()?.ipAddress, through: proxy))
         }
-        let handshake = TunnelHandshake(machine, with: connection.host.nearest) { [self] result in
+        let handshake = TunnelHandshake(machine, with: connection.host.connectedPeer) { [self] result in
             do throws(NightjarError) {
                 try result.get()
                 guard connection.isConnecting else { return }
@@ -139,7 +139,7 @@ final class ConnectionAttempt {
 
     /// Adds the handlers of TLS and of the connection. Called when the channel is connected to the origin.
     ///
-    /// - Parameter isSecured: Whether the channel already uses TLS, so that nothing may be written directly to the
+    /// - Parameter isSecured: Whether the channel already uses TLS. If so, data must not be written directly to the
     ///   socket.
     private func finish(_ channel: any Channel, isSecured: Bool) throws(NightjarError) {
         connection.opening.connected(after: lookUp, usesTLS: origin.isTLS)
@@ -157,7 +157,7 @@ final class ConnectionAttempt {
     }
 
     private func fail(_ error: any Error, _ channel: any Channel) {
-        connection.connectFailed(ConnectFailure.describe(error, connection.host.nearest))
+        connection.connectFailed(ConnectFailure.describe(error, connection.host.connectedPeer))
         channel.close(promise: nil)
     }
 }

@@ -25,7 +25,7 @@ final class Connector: @unchecked Sendable {
         for channel in channels.values { channel.close(promise: nil) }
     }
 
-    /// Makes ``shutDown()`` close the channel, also while it is still connecting. Called on the loop.
+    /// Registers a channel, even one that is still connecting, to be closed by ``shutDown()``. Called on the loop.
     func watch(_ channel: any Channel) {
         let id = ObjectIdentifier(channel)
         channels[id] = channel
@@ -43,6 +43,6 @@ final class Connector: @unchecked Sendable {
         ConnectionAttempt(self, connection, timeout: maximumWait).begin()
     }
 
-    /// The default timeout: about the time after which the kernel gives up on a silent peer.
+    /// The default timeout. Linux gives up connecting to a silent peer after about the same time.
     private static let longestAttempt = TimeAmount.seconds(130)
 }

@@ -2,7 +2,7 @@ import NIOCore
 import NIOTLS
 import NightjarHTTP
 
-/// One HTTP/1.1 connection, the last handler of its channel: bytes in, events of the exchange out.
+/// The last handler in the channel of an HTTP/1.1 connection. Converts bytes to the events of an exchange.
 ///
 ///     connecting ──open──▶ idle ──start──▶ busy ──end, reusable──▶ idle
 ///          └───────────────┴─────────────────┴──── failure, close ────▶ closed
@@ -14,21 +14,21 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     private enum Phase { case connecting, idle, busy, closed }
 
-    /// Retained until the connection is closed. Not `unowned`, because an unowned reference costs two atomic operations
-    /// at each use.
+    /// A strong reference, because an unowned reference costs two atomic operations at each use. The transport releases
+    /// a connection when the connection is closed.
     private let transport: NetworkTransport
     let host: NetworkTransport.Host
-    /// The place in the pool's queue for which the connection was opened.
+    /// The ticket of the exchange for which the connection was opened.
     let attempt: NetworkTransport.Pool.Ticket
 
     private var phase = Phase.connecting
-    /// The progress of opening, as reported by the connector.
+    /// The progress of opening, as reported by the connection attempt.
     var opening = ConnectionOpening()
     /// Nil until the connection is open.
     private(set) var record: ConnectionRecord?
     private var context: ChannelHandlerContext?
     private var decoder: HTTP1ResponseDecoder
-    /// Nil over TLS, and after something was written through the channel.
+    /// The socket for direct writes. Nil over TLS, and after data was written through the channel.
     private var socket: SocketHandle?
     private var exchange: NetworkExchange?
     private var isReused = false
@@ -42,8 +42,8 @@ final class HTTP1Connection: ChannelInboundHandler {
     private var timeout: Scheduled<Void>?
     /// The channel's error, which is reported before the channel closes.
     private var cause: (any Error)?
-    /// The channel during the handshakes with the proxy and TLS; this handler may not be in it yet.
-    var way: (any Channel)?
+    /// The channel while the connection is being opened. This handler may not be in it yet.
+    var channel: (any Channel)?
     /// Fires if the connection does not open in time.
     var connectTimer: Scheduled<Void>?
 
@@ -56,11 +56,11 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     // MARK: Opening
 
-    /// Passes the open connection to the pool. Called by the connector, or at the end of the TLS handshake.
+    /// Passes the open connection to the pool. Called by the connection attempt, or at the end of the TLS handshake.
     func opened(_ socket: SocketHandle? = nil) {
         guard phase == .connecting else { return }
         self.socket = socket
-        way = nil
+        channel = nil
         phase = .idle
         record = opening.finished(context?.channel.remoteAddress)
         connectTimer?.cancel()
@@ -73,16 +73,15 @@ final class HTTP1Connection: ChannelInboundHandler {
         phase = .closed
         connectTimer?.cancel()
         connectTimer = nil
-        way.take()?.close(promise: nil)
+        channel.take()?.close(promise: nil)
         transport.connectFailed(self, error)
     }
 
     /// The peer of the current step: a proxy until its tunnel is open, then the origin.
     private var stepPeer: Peer {
-        if case .tunnelled = host.route, opening.isConnected { Peer(host.origin) } else { host.nearest }
+        if case .tunnelled = host.route, opening.isConnected { Peer(host.origin) } else { host.connectedPeer }
     }
 
-    /// Whether the connection is still being opened.
     var isConnecting: Bool { phase == .connecting }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -149,7 +148,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         // Written data must be flushed, or the channel never becomes writable again.
         var isUnflushed = false
         defer { if isUnflushed { context.flush() } }
-        while phase == .busy, !requestIsComplete, expectation?.letsBodyPass ?? true, context.channel.isWritable {
+        while phase == .busy, !requestIsComplete, expectation?.allowsBody ?? true, context.channel.isWritable {
             switch outgoing?.next() ?? .complete {
             case .write(let part):
                 context.write(wrapOutboundOut(part), promise: nil)
@@ -173,7 +172,6 @@ final class HTTP1Connection: ChannelInboundHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// Sends the next part of a streamed body.
     func send(_ part: ByteBuffer) {
         guard phase == .busy, let context else { return }
         do throws(NightjarError) {
@@ -194,14 +192,14 @@ final class HTTP1Connection: ChannelInboundHandler {
         continueBody(context)
     }
 
-    /// Bytes in the channel or the socket's send buffer that the peer has not acknowledged.
+    /// The number of bytes in the channel and in the socket's send buffer that the peer has not acknowledged.
     var unsentBytes: Int {
         guard let channel = context?.channel else { return 0 }
         let waiting = try? channel.syncOptions?.getOption(.bufferedWritableBytes)
         return (waiting ?? 0) + (SocketHandle(channel)?.unacknowledgedBytes ?? 0)
     }
 
-    /// Body bytes passed to the channel.
+    /// The number of body bytes that were taken from their source.
     var sentBytes: Int { outgoing?.sentBytes ?? 0 }
 
     // MARK: Expect: 100-continue
@@ -291,8 +289,8 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     /// Ends the exchange after a complete response.
     ///
-    /// - Parameter hasSurplus: Whether the server sent data after the response. The response is framed correctly and
-    ///   valid, but the data belongs to no request, so the connection is closed (RFC 9112 section 6.3).
+    /// - Parameter hasSurplus: Whether the server sent data after the response. The response is valid, but the
+    ///   connection is closed, because the data belongs to no request (RFC 9112 section 6.3).
     private func finish(trailers: Headers, hasSurplus: Bool) {
         guard let exchange else { return }
         self.exchange = nil
@@ -376,7 +374,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         transport.lost(self)
     }
 
-    /// Closes an idle connection that the pool has removed, or on which the peer sent unexpected data.
+    /// Closes an idle connection. Called if the pool has removed the connection or the peer has sent unexpected data.
     func close() {
         guard phase == .idle else { return }
         phase = .closed

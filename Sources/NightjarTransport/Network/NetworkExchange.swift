@@ -1,8 +1,8 @@
 import NIOCore
 import NightjarHTTP
 
-/// One exchange over the network: waits in a pool's queue, then uses a connection. It is repeated once on another
-/// connection if a reused connection was stale (``Replacement``).
+/// One exchange over the network. It waits in a pool's queue and then uses a connection. If a reused connection was
+/// stale, the exchange is repeated once on another connection (``Replacement``).
 final class NetworkExchange: Exchange {
     private enum State {
         case acquiring

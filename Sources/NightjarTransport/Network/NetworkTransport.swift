@@ -5,7 +5,7 @@ import NightjarHTTP
 
 /// Sends requests over TCP and TLS, with a connection pool per origin.
 ///
-/// `Sendable` only because its timer retains it: everything runs on the loop.
+/// All code runs on the loop. `Sendable` only because a timer retains the transport.
 public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     typealias Pool = OriginPool<HTTP1Connection, NetworkExchange, NIODeadline>
 
@@ -92,8 +92,8 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         return host
     }
 
-    /// Removes the hosts without a connection when the number of hosts has doubled, because programs such as crawlers
-    /// contact many hosts once.
+    /// Removes the unused hosts each time the number of hosts has doubled. Programs such as crawlers contact many hosts
+    /// only once.
     private func forgetUnusedHosts() {
         guard hosts.count >= hostsBeforeSweep else { return }
         hosts = hosts.filter { !$0.value.pool.isUnused }
@@ -118,8 +118,8 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         }
     }
 
-    /// Starts an attempt. An attempt may fail at once and start the next one. A loop avoids a deep stack for a long
-    /// queue.
+    /// Starts an attempt. An attempt may fail immediately and start the next attempt. The loop avoids a deep stack for
+    /// a long queue.
     private func connect(_ host: Host, _ attempt: Pool.Attempt?) {
         guard let attempt else { return }
         dueAttempts.append((host, attempt))
@@ -150,7 +150,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         failed?.connectFailed(error)
     }
 
-    /// Reuses a connection whose exchange is complete: for the next exchange, or as an idle connection.
+    /// Assigns a connection whose exchange is complete to the next exchange, or parks it as an idle connection.
     func released(_ connection: HTTP1Connection) {
         place(connection, connection.host.pool.released(), reused: true)
     }

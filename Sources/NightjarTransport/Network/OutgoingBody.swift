@@ -16,7 +16,7 @@ struct OutgoingBody {
     private enum Source {
         case none
         case bytes(ByteBuffer)
-        /// One part at a time is requested from the source. `remaining` is nil for an unknown length.
+        /// The source provides one part at a time, on request. `remaining` is nil for an unknown length.
         case stream(remaining: Int?, isRequested: Bool)
     }
 
@@ -88,8 +88,7 @@ struct OutgoingBody {
         source = .none
     }
 
-    /// The largest body in bytes that is written together with the head. Copying it costs less than a second system
-    /// call.
+    /// The largest body in bytes that is written together with the head. The copy costs less than a second system call.
     private static let largestInlined = 16 * 1024
     /// The size of one write in bytes. The channel's buffer holds a few parts.
     private static let partSize = 128 * 1024

@@ -1,8 +1,7 @@
 import NIOCore
 import NightjarHTTP
 
-/// The connections to one origin and their route. A class, so that an exchange finds its pool without looking up its
-/// origin.
+/// The connections to one origin and their route. A class, so that an exchange refers to its pool directly.
 final class TransportHost {
     let origin: Origin
     let route: Route
@@ -15,7 +14,7 @@ final class TransportHost {
     }
 
     /// The peer to which a connection's socket is connected: the origin, a proxy or a Unix socket.
-    var nearest: Peer {
+    var connectedPeer: Peer {
         switch route {
         case .direct: Peer(origin)
         case .socket(let socket): Peer(socket, for: origin)
@@ -30,6 +29,8 @@ final class TransportHost {
 
     /// Throws `connect` if the forwarding proxy, not the origin, requires authentication.
     func checkProxy(_ head: ResponseHead) throws(NightjarError) {
-        if head.status == 407, case .forwarded(let proxy) = route { throw proxy.loginRequired(by: head.headers) }
+        if head.status == 407, case .forwarded(let proxy) = route {
+            throw proxy.authenticationRequired(by: head.headers)
+        }
     }
 }

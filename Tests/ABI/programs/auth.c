@@ -57,7 +57,7 @@ static void control(const char *json) {
   nj_client_free(client);
 }
 
-/* The server's counter. */
+/* The server's counter at a JSON Pointer. */
 static int64_t count(const char *pointer) {
   nj_client *client = client_of(nj_config_new());
   nj_request *request = nj_request_new("GET", "/__stats");
@@ -137,7 +137,7 @@ static void endpoints_are_sent_what_they_name(void) {
   request = nj_request_from_endpoint(catalog, "nobody", NULL);
   CHECK(call(client, request, &body) == -NJ_INVALID_REQUEST);
   CHECK(strcmp(body, "endpoint \"nobody\": authentication is required by \"missing\", and the client has credentials for "
-                     "\"key\", \"oauth\", \"sid\"; set them in the option auth.schemes") == 0);
+                     "\"key\", \"oauth\", \"sid\"; set the required credentials in the option auth.schemes") == 0);
   free(body);
   nj_request_free(request);
   request = nj_request_from_endpoint(catalog, "me", NULL);
@@ -149,7 +149,7 @@ static void endpoints_are_sent_what_they_name(void) {
   CHECK(nj_client_set_token(client, "oauth", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_OK);
   CHECK(nj_client_set_token(client, "key", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_INVALID_REQUEST);
   CHECK(nj_client_set_token(client, "\xff", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_INVALID_ARGUMENT);
-  CHECK(call(client, request, NULL) == 200); /* Rejected, then refreshed. */
+  CHECK(call(client, request, NULL) == 200); /* The token is rejected and refreshed. */
   nj_request_free(request);
   request = nj_request_new("GET", "/echo");
   CHECK(call(client, request, &body) == 200 && strstr(body, "k1") == NULL && strstr(body, "s1") == NULL);
@@ -297,7 +297,7 @@ static nj_client *provided(provider *self) {
   return self->client = client_of(config);
 }
 
-/* Blocks. Returns whether the request carried that token. */
+/* Makes a blocking call. Returns whether its request contained the token. */
 static bool echoes(nj_client *client, const char *token) {
   nj_request *request = nj_request_new("GET", "/echo");
   char *body;
@@ -377,7 +377,7 @@ static void done(void *context, nj_task *task, const nj_response *response, cons
   ++*(int *)context;
 }
 
-/* A queue that is never polled, registered before and after one that is polled. */
+/* The provider runs on the polled queue, even if the other queue was used first. */
 static void whoever_polls_is_asked(void) {
   for (int idle = 0; idle < 2; idle++) {
     provider self = {.manner = NOW};
@@ -460,7 +460,7 @@ static void a_forked_child_is_told(void) {
   nj_queue_free(queue);
 }
 
-/* ------------------------------------------------------------------------------------------------ log in by people --- */
+/* -------------------------------------------------------------------------------------------- interactive login --- */
 
 typedef struct person {
   nj_client *browser;

@@ -19,7 +19,7 @@ static nj_client *new_client(void) {
 
 static nj_request *get(const char *target) { return nj_request_new("GET", target); }
 
-/* /v1/slow, whose requests in progress the server counts by key. */
+/* A request to /v1/slow. The server counts such requests in progress by key. */
 static nj_request *slow(const char *key, const char *milliseconds) {
   nj_request *request = get("/v1/slow");
   nj_request_add_query(request, "ms", milliseconds);
@@ -110,7 +110,7 @@ static void collected(void) {
   nj_request_free(wrong);
 }
 
-/* An invalid argument of an endpoint is the failure of that request. */
+/* An invalid argument of an endpoint fails only its request. */
 static void wrong_argument(void) {
   static const char text[] = "{\"path\": \"/v1/articles/{id}\", \"parameters\": {\"id\": \"integer\"}}";
   nj_catalog *catalog = nj_catalog_new();
@@ -177,7 +177,7 @@ static void queued(void) {
   nj_batch_cancel(batch);
   nj_batch_release(batch);
 
-  /* The first failure. */
+  /* The first failure ends the batch. */
   nj_request *failing = get("/status/500"), *held = slow("held", "20000");
   const nj_request *mixed[] = {held, failing, held, held};
   tally stopped = {0};
@@ -185,7 +185,7 @@ static void queued(void) {
   while (stopped.ends == 0) nj_queue_poll(queue, -1);
   CHECK(stopped.failed == 1 && stopped.cancelled == 3 && stopped.end == NJ_SERVER && stopped.failed_at == 1);
 
-  /* Cancelled from a callback, without callbacks for each request. */
+  /* One batch is cancelled from a callback. The other has no callback for each request. */
   nj_request *quick = get("/v1/articles/1");
   for (int i = 0; i < MANY; i++) requests[i] = quick;
   tally cut = {.cancel_at = 3};
@@ -197,7 +197,7 @@ static void queued(void) {
   while (quiet.ends == 0) nj_queue_poll(queue, -1);
   CHECK(quiet.end == NJ_OK);
 
-  /* No request at all; and a freed queue, which runs its remaining events. */
+  /* An empty batch, and a freed queue, which runs its remaining events. */
   tally none = {0};
   nj_batch_release(nj_client_start_batch(client, NULL, 0, 6, false, queue, done, finished, &none, NULL));
   CHECK(none.ends == 0);
@@ -239,7 +239,7 @@ static void freed_client(void) {
   nj_request_free(held);
 }
 
-/* A queue that is freed inside a callback still delivers a batch without network requests. */
+/* A queue that is freed inside a callback still delivers the events of a batch that sends no requests. */
 typedef struct freeing {
   nj_queue *queue;
   tally local, empty;

@@ -1,4 +1,4 @@
-/* The cache from C: cache DEMO_URL FOLDER. The demo's /cache/{name} responds as its query requests. */
+/* The cache from C: cache DEMO_URL FOLDER. The demo's /cache/{name} responds as the query requests. */
 #include "check.h"
 #include <nightjar.h>
 #include <pthread.h>
@@ -72,7 +72,7 @@ static int cleared(nj_cache *cache) {
   return count_of(status, count);
 }
 
-/* Resets the server's counters, because this program may have run against it before. */
+/* Resets a resource, because this program may have run against the same server before. */
 static void forget(nj_client *client, const char *path) { send(client, "DELETE", path); }
 
 static int64_t version(const nj_response *response) {
@@ -200,7 +200,7 @@ static void looks_up_inserts_and_removes(void) {
   CHECK(nj_cache_remove(cache, "/cache/c-hand", NULL, NULL) == NJ_INVALID_URL);
   CHECK(nj_client_cache_get(client, request, &error) == NULL && error == NULL);
 
-  /* Of any age and any status. */
+  /* With freshness information an error response is stored. */
   CHECK(nj_client_cache_put(client, request, 404, headers, NULL, 0, &error) == NJ_OK);
   response = nj_client_cache_get(client, request, &error);
   CHECK(response != NULL && nj_response_status(response) == 404);
@@ -223,7 +223,7 @@ static void looks_up_inserts_and_removes(void) {
 
   static const char *const secret[] = {"Cache-Control", "no-store", NULL};
   CHECK(nj_client_cache_put(client, request, 200, secret, "x", 1, &error) == NJ_INVALID_ARGUMENT);
-  CHECK_TEXT(nj_error_message(error), "the response cannot be stored: the response says no-store");
+  CHECK_TEXT(nj_error_message(error), "the response cannot be stored: the response has no-store");
   nj_error_release(error);
   static const char *const odd[] = {"Cache-Control", NULL};
   CHECK(nj_client_cache_put(client, request, 200, odd, "x", 1, &error) == NJ_INVALID_ARGUMENT);
@@ -329,7 +329,7 @@ static void a_stale_answer_comes_first_and_the_fresh_one_behind_it(void) {
   CHECK(self.error == NJ_NOT_FOUND);
   nj_request_free(request);
 
-  /* In any order of completion. */
+  /* The client and the queue are freed in either order. */
   for (int order = 0; order < 3; order++) {
     self = (reported){0};
     nj_queue *last = nj_queue_new();

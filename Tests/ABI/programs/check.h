@@ -1,4 +1,4 @@
-/* Checks for C tests: one line per failed check, the position of the first failure, and an exit status. */
+/* Checks for C tests. Each failed check prints a line with its position, and FINISH returns the exit status. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -12,7 +12,7 @@ static int checks_failed;
   do {                                                                \
     if (!(claim)) {                                                   \
       checks_failed++;                                                \
-      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #claim); \
+      fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #claim); \
     }                                                                 \
   } while (0)
 

@@ -54,7 +54,7 @@ static int get(nj_client *client, const char *target) {
   return status;
 }
 
-/* --- Getters that are given NULL --- */
+/* --- Getters of NULL --- */
 
 static void getters_of_null_return_none(void) {
   size_t length = 7;
@@ -165,7 +165,7 @@ static void durations_have_their_ranges(void) {
     CHECK(nj_config_set_rate_limit(config, 1, seconds, 0) == expected);
     CHECK(nj_config_set_circuit_breaker(config, 0.5, 1, seconds, 1) == expected);
   }
-  /* INFINITY is NJ_NO_LIMIT, where that has a meaning. */
+  /* INFINITY means NJ_NO_LIMIT where a limit is optional. */
   nj_script *script = nj_script_new(NULL);
   CHECK(nj_config_set_connect_timeout(config, INFINITY) == NJ_OK);
   CHECK(nj_config_set_idle_timeout(config, INFINITY) == NJ_OK);
@@ -268,7 +268,7 @@ static void numbers_have_their_ranges(void) {
   nj_config_free(config);
 }
 
-/* NULL resets what can be unset, and is refused elsewhere. */
+/* NULL resets an optional value, and is rejected elsewhere. */
 static void null_is_a_value_only_where_it_says(void) {
   nj_config *config = nj_config_new();
   nj_request *request = nj_request_new("GET", "/");
@@ -377,7 +377,7 @@ static void a_login_of_zero_seconds_has_no_limit(void) {
   nj_task *task = nj_client_start_log_in(client, NULL, 0, queue, show, logged_in, &count, NULL);
   while (count == 0 && nj_queue_poll(queue, 10) > 0) continue;
   CHECK(count == 1 && nj_task_is_finished(task));
-  /* Not a call. */
+  /* A login is not a call. */
   CHECK(nj_task_retry(task, NJ_RETRY_STOP, 0) == NJ_INVALID_ARGUMENT);
   nj_task_release(task);
   nj_queue_free(queue);
@@ -389,7 +389,7 @@ static void clients_have_the_documented_defaults(void) {
   CHECK(nj_config_set_retry_backoff(config, 0, 0) == NJ_OK);
   nj_client *client = client_of(config);
   CHECK(!nj_client_cookies(client) && !nj_client_cache(client) && !nj_client_catalog(client));
-  /* Three attempts. */
+  /* The default is three attempts. */
   nj_request *request = nj_request_new("GET", "/busy");
   nj_error *error = NULL;
   CHECK(!nj_client_send(client, request, &error) && nj_error_kind(error) == NJ_SERVER);
@@ -399,7 +399,7 @@ static void clients_have_the_documented_defaults(void) {
   CHECK(nj_error_earlier(error, 1) && !nj_error_earlier(error, 2) && nj_error_details_field_count(error) == 0);
   CHECK(!nj_error_details_field_name_at(error, 0) && !nj_error_details_title(error));
   nj_error_release(error);
-  /* Only the attempts change. */
+  /* Only the number of attempts changes. */
   CHECK(nj_request_set_retry_attempts(request, 2) == NJ_OK);
   error = NULL;
   double before = now();
@@ -407,7 +407,7 @@ static void clients_have_the_documented_defaults(void) {
   nj_error_release(error);
   nj_request_free(request);
   CHECK(nj_client_mock_uses(client, "GET /busy") == 5 && nj_client_mock_uses(client, "nothing") == -1);
-  /* Ten redirects. */
+  /* The default is ten redirects. */
   CHECK(get(client, "/loop?n=0") == -NJ_PROTOCOL);
   request = nj_request_new("GET", "/loop?n=0");
   nj_client_mock_reset(client);
@@ -445,7 +445,7 @@ static void clients_have_the_documented_defaults(void) {
   char *limits = nj_client_limits_json(client, &length);
   CHECK_TEXT(limits, "[]");
   nj_text_free(limits);
-  /* Nothing is shared, so that each is asked. */
+  /* Calls are not coalesced, so each request is sent. */
   nj_client_mock_reset(client);
   const nj_request *two[2];
   request = nj_request_new("GET", "/slow");
@@ -509,7 +509,7 @@ static void the_demo_shows_the_other_defaults(void) {
   CHECK(nj_response_time_sent(response) >= 0 && nj_response_time_first_byte(response) >= 0);
   nj_response_release(response);
   nj_request_free(request);
-  /* 64 MiB. */
+  /* The default limit of a body is 64 MiB. */
   CHECK(get(client, "/bytes/67108864") == 200 && get(client, "/bytes/67108865") == -NJ_TOO_LARGE);
   nj_client_free(client);
 }
@@ -559,7 +559,7 @@ static void scripts_have_the_documented_defaults(void) {
   nj_script *script = nj_script_new(NULL);
   CHECK(nj_script_register(script, "look", look, NULL, NULL) == NJ_OK);
   CHECK(run(script, "local a, b = look(nil, true, 7, 7.5, '7', {}) assert(a == '' and b == nil)") == NJ_OK);
-  /* 256 MiB, not sandboxed. */
+  /* By default, a script has 256 MiB and is not sandboxed. */
   CHECK(run(script, "assert(io and os)") == NJ_OK);
   CHECK(run(script, "s = string.rep('x', 100 << 20) s = nil collectgarbage()") == NJ_OK);
   CHECK(run(script, "s = string.rep('x', 300 << 20)") == NJ_SCRIPT);
@@ -570,7 +570,7 @@ static void scripts_have_the_documented_defaults(void) {
   CHECK(nj_script_run(script, NULL, 0, NULL, NULL) == NJ_INVALID_ARGUMENT);
   nj_script_free(script);
 
-  /* 0 is no limit. */
+  /* 0 means no limit. */
   script = nj_script_new(NULL);
   CHECK(nj_script_set_memory_limit(script, 0) == NJ_OK && nj_script_set_instruction_limit(script, 0) == NJ_OK);
   CHECK(nj_script_set_burst_limit(script, 0) == NJ_OK && nj_script_set_time_limit(script, NJ_NO_LIMIT) == NJ_OK);
@@ -662,7 +662,7 @@ static void after_fork_old_handles_fail(void) {
     nj_task_cancel(task);
     nj_batch_cancel(batch);
     CHECK(nj_batch_is_finished(batch) && nj_task_is_finished(task) && nj_task_retry(task, NJ_RETRY_STOP, 0) == NJ_FORKED);
-    /* queues, also for what the child has made */
+    /* queues, including those that are used with objects of the child */
     CHECK(nj_queue_poll(queue, -1) == 0 && nj_queue_fd(queue) == -1);
     nj_queue_wake(queue);
     CHECK(nj_config_set_log(config, NJ_LOG_INFO, queue, log_line, NULL) == NJ_FORKED);
@@ -692,7 +692,7 @@ static void after_fork_old_handles_fail(void) {
     own = nj_client_new(config, NULL);
     CHECK(own && get(own, "/ten") == 200);
     nj_client_free(own);
-    /* pagers */
+    /* paginators */
     nj_page *page = NULL;
     CHECK(nj_paginator_next_item(paginator, NULL, NULL, &error) == NJ_NEXT_FAILED && nj_error_kind(error) == NJ_FORKED);
     nj_error_release(error);
@@ -724,11 +724,11 @@ static void after_fork_old_handles_fail(void) {
     CHECK(nj_response_json_count(response, "", &length, NULL) == NJ_OK && length == 2);
     CHECK(nj_request_set_header(request, "A", "b") == NJ_OK && nj_catalog_count(catalog) == 0);
     CHECK(nj_cookie_list_count(snapshot) == 1);
-    /* All of them can be freed. */
+    /* Every handle can be freed. */
     nj_paginator_free(paginator), nj_task_release(task), nj_batch_release(batch), nj_client_free(client), nj_queue_free(queue);
     nj_cookies_free(cookies), nj_cache_free(cache), nj_script_free(unused);
     nj_response_release(response), nj_catalog_free(catalog), nj_cookie_list_free(snapshot);
-    /* By another program, so that valgrind does not take for lost what the parent's threads hold. */
+    /* Replaces the process, so that valgrind does not report the memory of the parent's threads as lost. */
     execl("/bin/sh", "sh", "-c", checks_failed ? "exit 1" : "exit 0", (char *)NULL);
     _exit(2);
   }

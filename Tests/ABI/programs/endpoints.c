@@ -44,7 +44,7 @@ static void refused(nj_client *client, nj_request *request, const char *message)
   nj_request_free(request);
 }
 
-static void responded(nj_client *client, nj_request *request, const char *pointer, const char *text) {
+static void expect_reply(nj_client *client, nj_request *request, const char *pointer, const char *text) {
   nj_error *error = NULL;
   nj_response *response = nj_client_send(client, request, &error);
   if (error) fprintf(stderr, "%s\n", nj_error_message(error));
@@ -66,14 +66,14 @@ static void values_go_to_their_places(void) {
   CHECK(nj_request_set_argument(request, "X-Trace", "t") == NJ_OK);
   CHECK(nj_request_set_argument(request, "X-Trace", NULL) == NJ_OK);
   CHECK(nj_request_add_query(request, "debug", "1") == NJ_OK);
-  responded(client, request, "/target", "/echo?page=2&tags=a%20b&tags=c&debug=1");
+  expect_reply(client, request, "/target", "/echo?page=2&tags=a%20b&tags=c&debug=1");
 
   request = nj_request_from_endpoint(catalog, "echo", NULL);
   CHECK(nj_request_set_argument_body_json(request, "{\"title\": \"x\"}", 14, NULL) == NJ_OK);
-  responded(client, request, "/body", "{\"title\":\"x\"}");
+  expect_reply(client, request, "/body", "{\"title\":\"x\"}");
   request = nj_request_from_endpoint(catalog, "echo", NULL);
   CHECK(nj_request_set_body(request, "{\"title\": 1}", 12) == NJ_OK);
-  responded(client, request, "/body", "{\"title\": 1}");
+  expect_reply(client, request, "/body", "{\"title\": 1}");
   nj_client_free(client);
   nj_catalog_free(catalog);
 }
@@ -120,7 +120,7 @@ static void a_catalog_tells_what_there_is(void) {
   CHECK(nj_catalog_json(catalog) == all);
   CHECK(nj_catalog_add_json(catalog, "home", "{\"path\": \"/\"}", 13, NULL) == NJ_OK);
   CHECK(strstr(nj_catalog_json(catalog), "\"strict\",\"home\"]") != NULL);
-  CHECK(strstr(all, "\"strict\"]") != NULL); /* Still there. */
+  CHECK(strstr(all, "\"strict\"]") != NULL); /* The older text is still valid. */
   nj_error *error = NULL;
   CHECK(nj_catalog_add_json(catalog, "article", article, strlen(article), &error) == NJ_INVALID_ARGUMENT);
   nj_error_release(error);

@@ -142,7 +142,7 @@ def a_late_cancel_never_passes_half_an_answer_off_as_whole():
     on_body(request, part, None)
     done = Done(lambda _, __, response, error: ends.append("response" if response else name_of(error)))
     task = start(made, request, queue, done, None, None)
-    time.sleep(0.5)  # everything has been received before anybody polls
+    time.sleep(0.5)  # everything has been received before the first poll
     while not ends:
         poll(queue, 1.0)
     assert (ends[0] == "cancelled") == (delivered[0] < 60000), (ends, delivered)

@@ -1,4 +1,4 @@
-/* Hooks before and after each call and redirect callbacks, against the demo API whose URL is the argument. */
+/* Redirect callbacks, and hooks before and after each call, against the demo API whose URL is the argument. */
 #include "check.h"
 #include <nightjar.h>
 #include <time.h>

@@ -48,7 +48,7 @@ static void get(nj_client *client, const char *url) {
   nj.request_free(req);
 }
 
-/* Every other thread blocks all signals that can be blocked. */
+/* Every other thread blocks all signals, except those that report faults or cannot be blocked. */
 static void our_threads_take_no_signals(void) {
   DIR *tasks = opendir("/proc/self/task");
   int ours = 0;

@@ -1,4 +1,4 @@
-"""The ABI from Python: threads with a queue each share a client, and callbacks run on the thread that polls."""
+"""Tests the ABI from Python. Threads share a client, each has its own queue, and callbacks run on the polling thread."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-/* Typed reading of JSON responses, texts, schemas and error bodies: nightjar.h against prepared responses. */
+/* Typed reading of JSON responses, texts, schemas and error bodies, with prepared responses. */
 #include "check.h"
 #include <arpa/inet.h>
 #include <limits.h>
@@ -251,7 +251,7 @@ static void tells_what_the_server_says(void) {
   CHECK(nj_error_details_title(NULL) == NULL && nj_error_details_field_count(NULL) == 0);
 }
 
-/* One response, many threads: it is parsed once, and each string has one address. */
+/* Many threads read one response. It is parsed once, and each string has one address. */
 static void *read_much(void *response) {
   const char *first = NULL;
   for (int round = 0; round < 200; round++) {

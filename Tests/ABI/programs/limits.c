@@ -207,7 +207,7 @@ static void calls_that_are_alike_share_an_exchange(void) {
   CHECK(all(client, request, 3).coalesced == 0);
   CHECK(count("/requests/GET ~1v1~1slow") - before == 4);
 
-  /* The last call that stays still gets the response. */
+  /* The only remaining call receives the response. */
   CHECK(nj_request_set_coalesce(request, true) == NJ_OK);
   nj_task *tasks[20];
   tally open_duration = {0};

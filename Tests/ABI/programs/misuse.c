@@ -1,5 +1,5 @@
-/* Every function with NULL, empty texts, invalid UTF-8, numbers out of range and closed queues: it returns an error
- * and does not crash. */
+/* Calls every function with NULL, empty texts, invalid UTF-8, numbers out of range and closed queues. The function must
+ * return an error and not crash. */
 #include "check.h"
 #include <math.h>
 #include <nightjar.h>
@@ -138,8 +138,8 @@ static void null_handles_are_answered(void) {
   nj_queue_free(NULL);
 }
 
-static nj_retry_action stop(void *context, nj_task *task, nj_failed_attempt *request) {
-  (void)context, (void)task, (void)request;
+static nj_retry_action stop(void *context, nj_task *task, nj_failed_attempt *attempt) {
+  (void)context, (void)task, (void)attempt;
   return NJ_RETRY_STOP;
 }
 
@@ -220,7 +220,7 @@ static void null_handles_of_logins_and_limits_are_answered(void) {
   CHECK(nj_client_start_log_in(NULL, NULL, 1, NULL, show, logged_in, NULL, NULL) == NULL);
 }
 
-/* Functions that a client with a login rejects without sending anything. */
+/* Invalid calls that a client with a login rejects without sending a request. */
 static void logins_are_checked(void) {
   static const char auth[] = "{\"type\":\"oauth2\",\"token_url\":\"/t\",\"access_token\":\"a\"}";
   nj_config *config = nj_config_new();

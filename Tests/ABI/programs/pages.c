@@ -10,7 +10,7 @@
 static const char *url;
 static nj_client *client;
 
-/* A new list: /v1/lists/{name}/{style}, with the number of its items. */
+/* A request to a new list: /v1/lists/{name}/{style}?count={count}. */
 static nj_request *list_of(const char *style, const char *count, const char *limit) {
   static int sets;
   char target[128];
@@ -91,7 +91,7 @@ static void whole_pages(void) {
   CHECK(strstr(nj_page_item(page, 9, &length), "\"id\":10000,") != NULL);
   CHECK(nj_page_item(page, 9, NULL) == nj_page_item(page, 9, NULL));
   CHECK(nj_page_item(page, 10, NULL) == NULL && nj_page_item(page, (size_t)-1, NULL) == NULL);
-  /* A position in the middle of a page, from which another pager continues. */
+  /* A position in the middle of a page, from which another paginator continues. */
   char *state = nj_page_state(page, 4);
   nj_paginator *other = nj_paginator_new(client, request, pagination, state, NULL);
   read_items(other, 5, 25);
@@ -126,7 +126,7 @@ static void failing_page(void) {
   nj_error *error = NULL;
   int count = 0;
   while (nj_paginator_next_item(paginator, &item, NULL, &error) == NJ_NEXT_FOUND) count++;
-  /* The page may have been prefetched without a report, and loaded again when it was requested. */
+  /* There is no error if the prefetch of the page failed, and the page was loaded again when it was requested. */
   if (error) {
     CHECK(count == 10 && nj_error_kind(error) == NJ_SERVER);
     nj_error_release(error);
@@ -153,7 +153,7 @@ static void custom(void) {
   nj_error_release(error);
   while (nj_paginator_next_page(paginator, &page, NULL) == NJ_NEXT_FOUND) {
     const nj_response *response = nj_page_response(page);
-    const char *cursor = NULL; /* stays so where it is null */
+    const char *cursor = NULL; /* stays NULL if the member is null */
     nj_response_json_string(response, "/next_cursor", &cursor, NULL, NULL);
     const char *items[] = {"cursor", cursor, NULL};
     pages++;
@@ -200,7 +200,7 @@ static void queued(void) {
   CHECK(all.pages == 3 && all.items == 25 && all.failures == 0);
   nj_paginator_free(paginator);
 
-  /* Cancelled and freed before the page arrives. */
+  /* The paginator is cancelled and freed before the page arrives. */
   nj_request_add_query(request, "delay", "3000");
   for (int i = 0; i < 2; i++) {
     tally cut = {0};
@@ -249,7 +249,7 @@ static void hooks(void) {
   }
   CHECK(all.pages == 4 && all.items == 35 && hooked == 8 && elsewhere == 0);
   nj_paginator_free(paginator);
-  /* Freed while a page is prefetched; the client before the pager, and the queue before both. */
+  /* The queue, the client and the paginator are freed in this order while a page is prefetched. */
   paginator = nj_paginator_new(other, request, NULL, NULL, NULL);
   CHECK(nj_paginator_next_item(paginator, NULL, NULL, NULL) == NJ_NEXT_FOUND);
   CHECK(nj_paginator_start_next_page(paginator, queue, page_came, &all) == NJ_OK);
@@ -264,7 +264,7 @@ static void hooks(void) {
 
 static atomic_bool has_returned;
 
-/* A cancel before the page is requested has no effect. */
+/* Cancels repeatedly, because a cancel before the page is requested has no effect. */
 static void *cancel_it(void *paginator) {
   while (!atomic_load(&has_returned)) {
     nj_paginator_cancel(paginator);

@@ -246,7 +246,7 @@ static void a_stream_begins_anew_where_it_can(void) {
   nj_request_free(request);
 }
 
-/* Last, because the client then holds back calls to the origin. */
+/* This test runs last, because afterwards the client delays calls to the origin. */
 static void what_takes_too_long_fails_at_once(void) {
   nj_error *error = NULL;
   nj_request *request = flaky("GET", "times=9&retry_after=1000");

@@ -81,7 +81,7 @@ static void limits_hold(void) {
   nj_error_release(err);
   nj_script_free(script);
 
-  script = nj_script_new(NULL); /* Without any. */
+  script = nj_script_new(NULL); /* Without limits. */
   CHECK(nj_script_set_memory_limit(script, 0) == NJ_OK);
   CHECK(nj_script_set_instruction_limit(script, 0) == NJ_OK);
   CHECK(nj_script_set_burst_limit(script, 0) == NJ_OK);

@@ -1,4 +1,4 @@
-/* The behaviour documented in nightjar.h, against the demo API whose URL is the argument. */
+/* The behavior documented in nightjar.h, against the demo API whose URL is the argument. */
 #include <unistd.h>
 
 #include "check.h"

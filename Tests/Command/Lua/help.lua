@@ -8,7 +8,7 @@ local equal = check.equal
 local function about(value) return help.about(value, { width = 80 }) end
 
 assert(about(nightjar.sleep):find "^nightjar.sleep%(seconds: number%)\n  Suspends ", about(nightjar.sleep))
-assert(about(nightjar.map):find "concurrency: integer\n      How many run at a time%.\n      Default: 6", about(nightjar.map))
+assert(about(nightjar.map):find "concurrency: integer\n      The number of items that are processed at a time%.\n      Default: 6", about(nightjar.map))
 assert(about "api:get":find "^api:get%(path: string, options%?: nightjar.call_options%)", about "api:get")
 assert(about "retry_options":find "^Retries, and the waits before them%.")
 assert(about(nil):find "Ctrl%-R")
@@ -16,7 +16,7 @@ equal(about "nosuch", 'no help for "nosuch"; help() shows an overview')
 equal(about(print):match "^a C function", "a C function")
 assert(about(function(a, b, ...) return a, b, ... end):find "^function%(a, b, %.%.%.%), from ")
 
--- A method of a client that has not been used.
+-- A method of an unused client.
 do
   local other <close> = nightjar.client {}
   assert(about(other.get):find "^api:get%(", about(other.get))
@@ -62,7 +62,7 @@ for _, object in ipairs { { "nightjar.client", api }, { "nightjar.cookies", api.
     assert(ok and (value ~= nil or member[2]:find "?$"), "there is no " .. object[1] .. "." .. member[1])
   end
 end
--- The suggestion for an unknown option is a known option.
+-- Each option of the reference is accepted as a known option.
 for _, member in ipairs(help.class("nightjar.client_options").members) do
   local ok, message = pcall(nightjar.client, { [member[1]] = true })
   assert(ok or not tostring(message.message or message):find "unknown option", member[1] .. ": " .. tostring(message))

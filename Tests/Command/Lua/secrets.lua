@@ -30,7 +30,7 @@ holds("login { pin = 1234 }", true)
 holds("login { Password = 1234 }", true)
 holds("ask { max_tokens = 1234, pinned = 5 }", false)
 
--- Issue 19, item 17.
+-- Secrets in other places and forms.
 holds("local password <const> = \"hunter2\"", true)
 holds("local secret <close> = 'hunter-3'", true)
 holds("password = (\"hunter-4\")", true)

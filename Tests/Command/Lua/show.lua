@@ -88,7 +88,7 @@ equal(bodies.json('{"b":1.00,"a":[],"c":[{"x":null}],"e":{}}', text.painter(fals
 equal(bodies.json('{"a":', text.painter(false)), nil)
 equal(bodies.json("nonsense", text.painter(false)), nil)
 equal(bodies.json("[1}", text.painter(false)), nil)
-equal(bodies.json(("["):rep(5000), text.painter(false)) ~= nil, true) -- only its beginning
+equal(bodies.json(("["):rep(5000), text.painter(false)) ~= nil, true) -- only the beginning is shown
 assert(#bodies.json('["' .. ("x"):rep(100000) .. '"]', text.painter(false)) < 3000)
 assert(bodies.json("[" .. ("1,"):rep(10000) .. "1]", text.painter(false)):find "… 19.4 KB more$")
 
@@ -96,11 +96,11 @@ assert(bodies.json("[" .. ("1,"):rep(10000) .. "1]", text.painter(false)):find "
 local hints = require "nightjar.command.hints"
 local api = nightjar.client { base_url = "http://127.0.0.1:1", retry = false }
 local _, err = nightjar.try(api.get, api, "/")
-assert(shown(err):find "^connect: .+\nhint: check host and port, and whether the server runs", shown(err))
+assert(shown(err):find "^connect: .+\nhint: check host and port, and whether the server is running", shown(err))
 equal(hints.for_message "stdin:1: attempt to call a nil value (method 'gte')", "did you mean get?")
 equal(hints.for_message "stdin:1: attempt to index a nil value (global 'nightjr')" ~= nil, true)
 equal(hints.for_message "something else", nil)
--- Hints name what exists: options of a client or call, methods and fields of api, res and err, and flags of commands.
+-- Hints name only existing options, methods, fields and flags.
 do
   local reference = require "nightjar.command.reference"
   local known, flags = {}, {}
@@ -143,5 +143,5 @@ do
 end
 equal(hints.nearest("pritn", { "print", "pairs" }), "print")
 
--- Colours
+-- Colors
 equal(show.value({ a = 1 }, { width = 80, colors = true }), "{ \27[34ma\27[0m = \27[36m1\27[0m }")

@@ -1,14 +1,14 @@
 import NIOCore
 import NightjarHTTP
 
-/// Fuzzes the readers of challenges, token responses, authorization redirects and rate limits. Aborts if an invariant
-/// is violated:
+/// Fuzzes the readers of challenges, token responses, authorization redirects and rate limits. Aborts if one of these
+/// invariants is violated:
 ///
 /// - Nothing traps, and the amount of parsed data is bounded.
 /// - The credentials for a challenge fit into a header field and never contain the password.
-/// - No wait is negative or shorter than the server requested.
-/// - An authorization code is accepted only with our state, and the page for the browser contains no unescaped input.
-/// - No description or error contains a token, code or password.
+/// - No wait is negative.
+/// - An authorization code is accepted only with the expected state, and the browser page contains no unescaped input.
+/// - No description of a token contains that token, and no error contains a token or password.
 ///
 /// The first byte selects the reader.
 func fuzzAuth(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
@@ -24,13 +24,13 @@ func fuzzAuth(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     return 0
 }
 
-/// Replaces a hash function. Only its arguments matter.
+/// A substitute for a hash function. The result depends only on the length of the input.
 private let hash: DigestAuthentication.Hash = { bytes in
     [UInt8](repeating: UInt8(truncatingIfNeeded: bytes.count), count: 32)
 }
 
 private func challenge(_ input: UnsafeRawBufferPointer) {
-    // As received from the wire, where no field contains forbidden bytes.
+    // `Headers` rejects forbidden bytes, as the decoder does.
     var headers = Headers()
     for line in lines(input) { try? headers.add("WWW-Authenticate", line) }
     let fields = headers.values("WWW-Authenticate")
@@ -40,7 +40,7 @@ private func challenge(_ input: UnsafeRawBufferPointer) {
         user: "user \"ä\"", password: "s3cret", hashes: [.sha512_256: hash, .sha256: hash, .md5: hash])
     guard let url = try? RequestURL("http://h/a?b") else { return }
     for rounds in 0..<3 {
-        let verdict = login.challenged(challenges, for: url, body: .none, responsePass: rounds)
+        let verdict = login.challenged(challenges, for: url, body: .none, rounds: rounds)
         guard case .respond = verdict else { return }
         var last = ""
         for _ in 0..<2 {
@@ -89,9 +89,9 @@ private func limits(_ input: UnsafeRawBufferPointer, status: Int) {
         switch gate.arrive(UInt64(id), deadline: id % 2 == 0 ? nil : now + 5_000_000_000, now: now + UInt64(id)) {
         case .enter(let permit):
             entered.insert(UInt64(id))
-            var responsePass: LimitGate.Permit? = permit
-            take(gate.received(&responsePass, status: status, headers, now: now + UInt64(id), wallClock: 1e9))
-            take(gate.left(responsePass ?? permit, .succeeded, now: now + UInt64(id)))
+            var current: LimitGate.Permit? = permit
+            take(gate.received(&current, status: status, headers, now: now + UInt64(id), wallClock: 1e9))
+            take(gate.left(current ?? permit, .succeeded, now: now + UInt64(id)))
         case .wait: break
         case .refuse: refused.insert(UInt64(id))
         }

@@ -1,12 +1,13 @@
 import NightjarHTTP
 
-/// Fuzzes the cache rules with header fields of requests and responses. Aborts if an invariant is violated:
+/// Fuzzes the cache rules with header fields of requests and responses. Aborts if one of these invariants is violated:
 ///
 /// - Nothing traps.
-/// - A response is not stored if its request has a plain `no-store`, or if it has one itself and no `must-understand`.
+/// - A response is not stored if its request has a plain `no-store`, or if the response has one and no
+///   `must-understand`.
 /// - An age is never negative and never decreases. Ages and lifetimes do not exceed 2^31 seconds.
 /// - A range lies within the stored body, and a response from the cache has exactly one Age field.
-/// - An only-if-cached request is never fetched, and a reload never returns a cached response.
+/// - An only-if-cached request is never fetched. Any other reload never returns a cached response.
 /// - An update never changes Content-Length, Content-Encoding or Content-Range.
 ///
 /// The first bytes select the method, status, policy and times. Four sections follow, separated by blank lines: the
@@ -44,14 +45,14 @@ func fuzzCaching(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     case .callers, .none: break
     }
     updated(then.updated(stored, byNotModified: newer, requested: requested, received: now), stored)
-    let hit = ResponseHead(status: 200, headers: sections[3])
-    if case .updated(let update) = then.meaning(ofHead: hit, for: stored, requested: requested, received: now) {
+    let response = ResponseHead(status: 200, headers: sections[3])
+    if case .updated(let update) = then.meaning(ofHead: response, for: stored, requested: requested, received: now) {
         updated(update, stored)
     }
     if let url = try? RequestURL("http://example.com/a/b") {
-        for other in Invalidation.urls(.post, url, hit) { require(other.origin == url.origin, "another origin") }
+        for other in Invalidation.urls(.post, url, response) { require(other.origin == url.origin, "another origin") }
     }
-    _ = Invalidation.clearsOrigin(hit)
+    _ = Invalidation.clearsOrigin(response)
     return 0
 }
 
@@ -106,7 +107,7 @@ private func moment(_ seconds: Int64) -> Timestamp {
 
 private let fingerprint: CacheRequest.Fingerprint = { String($0.count) }
 
-/// `no-store` as an element of a line without quotes, which any reader would recognize.
+/// Whether a line without quotes has `no-store` as an element. Each reader of the field recognizes this form.
 private func saysNoStore(_ headers: Headers) -> Bool { says("no-store", headers) }
 
 private func mayUnderstand(_ headers: Headers) -> Bool {

@@ -2,18 +2,18 @@ import NIOCore
 import NightjarHTTP
 import NightjarTesting
 
-/// Fuzzes the cassette reader. Aborts if an invariant is violated:
+/// Fuzzes the cassette reader. Aborts if one of these invariants is violated:
 ///
-/// - A cassette that was read is written such that reading it again returns the same.
+/// - A cassette that is written and read again is unchanged.
 /// - A scrubbed cassette is still a cassette, and its Authorization fields contain no credentials.
-/// - Each exchange matches a request equal to its own, and ends.
+/// - Playing each recorded request ends.
 /// - Nothing traps, hangs or grows without bound.
 func fuzzCassette(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, let cassette = try? Cassette(parsing: UnsafeRawBufferPointer(start: start, count: count)) else {
         return 0
     }
     require(read(cassette) == cassette, "the written text is parsed differently")
-    var scrubber = SecretScrubber(CassetteSecrets(further: ["x-key"]), .names(after: 0))
+    var scrubber = SecretScrubber(CassetteSecrets(additionalNames: ["x-key"]), .names(after: 0))
     let scrubbed = Cassette(cassette.exchanges.map { scrubber.scrub($0) })
     require(read(scrubbed) != nil, "the scrubbed recording is not a cassette")
     for exchange in scrubbed.exchanges {

@@ -2,13 +2,13 @@ import NIOCore
 import NightjarCoding
 import NightjarHTTP
 
-/// Fuzzes the content codings with whole and split input. Aborts if an invariant is violated:
+/// Fuzzes the content codings with whole and split input. Aborts if one of these invariants is violated:
 ///
 /// - The decoder never crashes and never accesses memory outside its buffers (checked by AddressSanitizer).
 /// - Each way to split the input gives the same output, or all fail.
 /// - Parts have 1 to 65,536 bytes, and their sum does not exceed the limit.
 /// - Failures are `decoding` or `too_large`, and are permanent.
-/// - Decoded output that our encoder encodes again decodes to the same bytes.
+/// - Output that the encoder encodes again decodes to the same bytes.
 ///
 /// The first bytes of the input are settings: the codings (two bits each, and their number) and the positions to split
 /// at.
@@ -39,7 +39,7 @@ func fuzzCoding(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     return 0
 }
 
-/// Far below the threshold from which the ratio is checked, because that check depends on the split.
+/// The limit is far below the size from which the ratio is checked, because that check depends on the split.
 private let limits = DecodingLimits(maximumBytes: 256 * 1024)
 
 private struct Decoded {

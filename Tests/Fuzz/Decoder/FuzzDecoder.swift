@@ -1,11 +1,11 @@
 import NIOCore
 import NightjarHTTP
 
-/// Fuzzes the response decoder with whole and split input. Aborts if an invariant is violated:
+/// Fuzzes the response decoder with whole and split input. Aborts if one of these invariants is violated:
 ///
 /// - The decoder never crashes and never reads past its input (checked by AddressSanitizer).
 /// - Each way to split the input gives the same output.
-/// - When the decoder needs more input, its buffer is empty. It gets there in a bounded number of steps.
+/// - The decoder drains its buffer in a bounded number of steps before it needs more input.
 /// - Failures are `protocol`, `too_large` or `connection_lost`, and are permanent.
 /// - The output has no more content bytes than the input has bytes.
 /// - Accepted header fields can be written, and are read back unchanged.

@@ -3,13 +3,13 @@ import NightjarAPI
 import NightjarHTTP
 
 /// Fuzzes the requests that operations make from arguments. Both the operation and the values come from the input.
-/// Aborts if an invariant is violated:
+/// Aborts if one of these invariants is violated:
 ///
-/// - A request is made, or refused with a non-empty error. The error contains no value of a header field or cookie.
+/// - A request is created, or rejected with an error. The error contains no value of a header field or cookie.
 /// - The path has the segments of its template. No value adds or removes a segment or turns one into `.` or `..`.
 /// - The host is that of the base URL or of the operation's server.
 /// - The request has exactly the header fields that are set. No value adds one.
-/// - Each query item and each cookie with one value appears once and decodes to the given value.
+/// - Each query item with a single value is in the query and decodes to the given value.
 ///
 /// The first two bytes are settings. Three parts follow, separated by NUL: the path template, the parameters, and the
 /// arguments as a JSON object, whose member `body` is the body, if any. Each line of the parameters is one parameter: a
@@ -53,7 +53,7 @@ func fuzzEndpoints(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
 }
 
 private let base = try? RequestURL("https://api.example/v1")
-/// Appended to each text in a cookie or header field, except Host, which is not secret.
+/// Appended to the value of each cookie and header field except Host, which is not secret.
 private let mark = "s3cr3tvalue"
 
 private func parameters(_ text: Slice<UnsafeBufferPointer<UInt8>>, reserved: Bool) -> [Parameter] {
@@ -93,8 +93,8 @@ private func marked(_ member: JSONValue.Member, of operation: Operation) -> JSON
 
 // MARK: Invariants
 
-/// The segments of a template, separated by slashes outside braces: the number of bytes in each, and whether it has a
-/// value.
+/// The segments of a template, separated by slashes outside of braces: the number of literal bytes, and whether there is
+/// a parameter.
 private func segments(_ template: String) -> [(bytes: Int, hasValue: Bool)] {
     var segments: [(bytes: Int, hasValue: Bool)] = [(0, false)]
     var rest = Array(template.utf8)[...]
@@ -113,7 +113,7 @@ private func segments(_ template: String) -> [(bytes: Int, hasValue: Bool)] {
 
 private func checkPath(_ url: RequestURL, _ operation: Operation) {
     let host = operation.server == nil ? "https://api.example" : "https://other.example"
-    require(url.origin.description == host, "asks \(url.origin)")
+    require(url.origin.description == host, "a request to \(url.origin)")
     require(
         !url.target.utf8.contains { $0 <= 0x20 || $0 >= 0x7F || $0 == UInt8(ascii: "#") }, "a target: \(url.target)")
     let path = url.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2)

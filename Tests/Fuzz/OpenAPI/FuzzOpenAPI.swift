@@ -1,16 +1,15 @@
 import NightjarAPI
 import NightjarHTTP
 
-/// Fuzzes the loader of API descriptions. Aborts if an invariant is violated:
+/// Fuzzes the loader of API descriptions. Aborts if one of these invariants is violated:
 ///
 /// - Nothing traps, hangs or uses unbounded memory.
-/// - Loading ends. It requests each document once, and none from another origin.
+/// - Loading ends, and requests each document at most once and none from another origin.
 /// - Operation names are unique and contain no control characters, paths begin with a slash, and servers are URLs.
 /// - Loading the same input twice gives the same result.
-/// - Each schema and request is made or refused.
 ///
-/// The first byte selects the location of the documents (files or an origin), whether the name of the first indicates
-/// JSON or YAML, and whether an `openapi` version is prepended to the first. The rest is documents separated by `%`.
+/// The rest of the input is documents separated by `%`. The first byte selects their location (files or an origin),
+/// whether the first document's name indicates JSON or YAML, and whether it begins with an added `openapi` version.
 func fuzzOpenAPI(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, count >= 1 else { return 0 }
     let choice = start[0]
@@ -41,8 +40,8 @@ private func load(_ name: String, _ documents: [[UInt8]]) -> Catalog? {
     var loader = CatalogLoader(name)
     var next = 0
     var requested: Set<String> = []
-    while let wanted = loader.wanted.first {
-        require(requested.insert(wanted).inserted, "\(wanted) is asked for twice")
+    while let wanted = loader.missing.first {
+        require(requested.insert(wanted).inserted, "\(wanted) is requested twice")
         require(wanted.hasPrefix("/") == name.hasPrefix("/"), "a document at \(wanted)")
         require(
             wanted.hasPrefix("/") || wanted.hasPrefix("https://user:secret@example.com/"), "a document at \(wanted)")
@@ -59,7 +58,7 @@ private func load(_ name: String, _ documents: [[UInt8]]) -> Catalog? {
             require(!error.message.isEmpty, "no message")
             return nil
         }
-        require(!loader.wanted.contains(wanted), "\(wanted) is still wanted")
+        require(!loader.missing.contains(wanted), "\(wanted) is still wanted")
     }
     return try? loader.catalog()
 }

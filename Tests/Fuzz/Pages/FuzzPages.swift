@@ -2,14 +2,13 @@ import NIOCore
 import NightjarAPI
 import NightjarHTTP
 
-/// Fuzzes the iteration over paginated lists with responses. Aborts if an invariant is violated:
+/// Fuzzes the iteration over paginated lists with responses. Aborts if one of these invariants is violated:
 ///
 /// - Nothing traps, and each iteration ends.
 /// - At most one page is loading, and each request for a page gets one result.
 /// - The items are those that the parser finds in the array, in order, each once.
 /// - Another origin is requested only if it is allowed, and never receives credentials.
-/// - A saved state can be read by an iteration with the same options, and contains no secret. Any other text is
-///   refused.
+/// - A saved state can be read by an iteration with the same options, unless the state omits a query item.
 ///
 /// The first bytes select the style and the options. Sections follow, separated by blank lines, each a response: a line
 /// for the Link field, a line for a header field, and the body. The first section is also tried as a saved state.
@@ -136,7 +135,7 @@ private func checkState(_ state: String, _ options: Pagination, _ first: Request
         let traversal = try PageTraversal(options, first: first, resuming: state)
         require(traversal.state == state, "the state changed when it was read")
     } catch {
-        // A next URL from the server may contain a secret, which no state may contain.
+        // A next URL from the server may contain a secret, which a state omits.
         require(error.kind == .invalidArgument && error.message.contains("omits the query item"), error.message)
     }
 }

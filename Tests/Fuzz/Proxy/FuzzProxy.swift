@@ -1,8 +1,8 @@
 import NIOCore
 import NightjarHTTP
 
-/// Fuzzes the handshakes with a proxy, with whole input and byte by byte, and the parsers of proxy addresses and of
-/// no_proxy, with the same bytes as text. Aborts if an invariant is violated:
+/// Fuzzes the handshakes with a proxy, with whole input and byte by byte. Also fuzzes the parsers of proxy addresses and
+/// no_proxy with the same bytes. Aborts if one of these invariants is violated:
 ///
 /// - The result does not depend on how the input is split.
 /// - A failure is `connect`, `protocol` or `too_large`, is permanent, and contains neither user name nor password.
@@ -13,8 +13,8 @@ func fuzzProxy(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, count >= 1 else { return 0 }
     let responses = Array(UnsafeBufferPointer(start: start + 1, count: count - 1))
     guard !String(decoding: responses, as: UTF8.self).contains("s3cret") else { return 0 }
-    let login = start[0] & 1 == 0 ? "" : "s3cret:s3cret@"
-    guard let proxy = try? ProxyAddress("socks5h://\(login)p"),
+    let userInfo = start[0] & 1 == 0 ? "" : "s3cret:s3cret@"
+    guard let proxy = try? ProxyAddress("socks5h://\(userInfo)p"),
         let url = try? RequestURL(start[0] & 2 == 0 ? "https://name" : "http://[::1]:1")
     else { return 0 }
     let everyByte = Array(responses.indices.dropFirst())
@@ -25,7 +25,7 @@ func fuzzProxy(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     }
     // Bytes after the end of the handshake can be detected only if they arrive together with it.
     if url.origin.isTLS { require(outcomes[0] == outcomes[1], "the result depends on the split: \(outcomes)") }
-    require(!outcomes[0].contains("s3cret"), "a login is shown: \(outcomes[0])")
+    require(!outcomes[0].contains("s3cret"), "the user info is shown: \(outcomes[0])")
     checkText(String(decoding: responses, as: UTF8.self))
     return 0
 }
@@ -100,7 +100,7 @@ private func checkText(_ text: String) {
     require(1...65535 ~= proxy.port && !proxy.host.isEmpty, "an invalid address")
     let again = try? ProxyAddress(proxy.description)
     require(again?.authority == proxy.authority && again?.kind == proxy.kind, "\(proxy) is read as another")
-    require(!proxy.description.contains("@"), "a login is shown")
+    require(!proxy.description.contains("@"), "the user info is shown")
 }
 
 private func require(_ condition: Bool, _ broken: @autoclosure () -> String) {

@@ -2,11 +2,11 @@ import NIOCore
 import NightjarHTTP
 import NightjarTesting
 
-/// Fuzzes redaction. Puts a random secret into a place that holds secrets, surrounds it with input, and aborts if an
-/// invariant is violated:
+/// Fuzzes redaction. Puts a random secret into a place that holds secrets and surrounds it with input. Aborts if one of
+/// these invariants is violated:
 ///
 /// - The secret does not appear in a log message, URL, archive entry, curl command or cassette.
-/// - It does not appear in a request that a redirect sends to another origin.
+/// - The secret does not appear in a request that a redirect sends to another origin.
 /// - Nothing traps, hangs or grows without bound.
 ///
 /// The first byte selects the place, the second the name, and the next eight are the secret. The rest surrounds it.
@@ -32,7 +32,7 @@ private let names = [
     "access_token", "pw", "jwt", "Private-Key", "db.password", "user[password]",
 ]
 
-/// Must return for any input.
+/// Passes any input to the redaction, which must return.
 private func anything(_ bytes: [UInt8]) {
     let text = String(decoding: bytes, as: UTF8.self)
     _ = Masking.text(text)
@@ -120,5 +120,5 @@ private func shown(_ record: RequestRecord) -> [String] {
 }
 
 private func hides(_ shown: String, _ secret: String, _ text: String) {
-    if shown.contains(secret) { fatalError("a secret came out of \(text): \(shown)") }
+    if shown.contains(secret) { fatalError("a secret of \(text) is shown: \(shown)") }
 }

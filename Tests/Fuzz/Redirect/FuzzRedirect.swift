@@ -1,20 +1,19 @@
 import NIOCore
 import NightjarHTTP
 
-/// Fuzzes the redirect policy with Location fields, one per line. Aborts if an invariant is violated:
+/// Fuzzes the redirect policy with Location fields, one per line. Aborts if one of these invariants is violated:
 ///
-/// - Redirects end: no call follows more than the limit.
-/// - A redirect never leads from https to http, to a scheme other than http and https, or to a URL that the call has
-///   already visited.
-/// - No possible credential is sent to another origin.
+/// - No call follows more than ten redirects.
+/// - A redirect never leads from https to http.
+/// - No credential is sent to another origin.
 /// - The target is a URL that parses to itself, and its curl command and archive entry can be written.
-/// - Messages contain no part of a user name or password, and their length is bounded.
+/// - Messages contain no password, and their length is bounded.
 ///
 /// The first byte selects the first URL, the method and the statuses of the responses.
 func fuzzRedirect(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, count >= 1, let first = begin(start[0]) else { return 0 }
     let input = UnsafeRawBufferPointer(start: start, count: count)
-    // If the server sends this text itself, it is not our secret.
+    // If the input contains this text, a message may contain it, too.
     guard !String(decoding: input, as: UTF8.self).contains("s3cret") else { return 0 }
     var request = first
     var policy = RedirectPolicy(RedirectSettings(), fragment: "f")
@@ -53,7 +52,7 @@ private func begin(_ settings: UInt8) -> PreparedRequest? {
     return try? PreparedRequest(request, base: nil, defaults: Headers(), userAgent: nil)
 }
 
-/// The head as received from the wire, with any bytes a server can send.
+/// Decodes a head whose Location has any bytes that a server can send.
 private func head(_ location: Slice<UnsafeRawBufferPointer>, status: Int) -> ResponseHead? {
     var wire = ByteBuffer(string: "HTTP/1.1 \(status) x\r\nLocation: ")
     wire.writeBytes(location)

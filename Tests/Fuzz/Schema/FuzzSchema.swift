@@ -1,9 +1,9 @@
 import NightjarHTTP
 
-/// Fuzzes schemas. Aborts if an invariant is violated:
+/// Fuzzes schemas. Aborts if one of these invariants is violated:
 ///
-/// - A schema is parsed or refused with `invalid_argument`, and a document is validated or refused with `decoding`, in
-///   bounded time (libFuzzer's limit) and without a crash.
+/// - A schema is parsed or rejected with `invalid_argument`. A document is accepted or rejected with `decoding`. Both end
+///   within libFuzzer's time limit and do not crash.
 /// - Messages are not empty and their length is bounded.
 /// - A schema accepts the example that it generates.
 ///

@@ -1,11 +1,11 @@
 import NightjarHTTP
 
-/// Fuzzes a cookie jar line by line. Aborts if an invariant is violated:
+/// Fuzzes a cookie jar line by line. Aborts if one of these invariants is violated:
 ///
 /// - A stored cookie could also have been created by the API, and fits into a header field.
 /// - A cookie is sent only where its domain and path match, and a secure cookie only over TLS.
 /// - A jar stays within its limits, also after reading the input as cookies.txt.
-/// - A written cookies.txt is read back unchanged.
+/// - A written cookies.txt is read back without a loss.
 /// - A jar that merges a snapshot of another equals it afterwards, and merging it again changes nothing.
 ///
 /// The first byte selects the URL (bits 0 and 1) and the seconds between lines (the other bits).

@@ -1,12 +1,12 @@
 import NightjarHTTP
 
-/// Fuzzes the URL parser. Aborts if an invariant is violated:
+/// Fuzzes the URL parser. Aborts if one of these invariants is violated:
 ///
-/// - It fails only with `invalid_url`, and its messages contain no part of a user name or password.
+/// - It fails only with `invalid_url`. Messages are not empty, and their length is bounded.
 /// - An accepted URL has a request target of bounded length, without spaces, control characters or non-ASCII bytes.
-/// - A URL that was written is parsed back to the same URL.
+/// - A written URL is parsed back to the same URL.
 /// - A joined path stays on the origin and below the path of the base, unless it is an absolute URL.
-/// - Query items decode to their original values.
+/// - A redacted URL has no user info.
 func fuzzURL(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, count >= 1 else { return 0 }
     let input = UnsafeBufferPointer(start: start, count: count)

@@ -5,7 +5,7 @@ import CAllocationCount
 import NIOCore
 import NightjarHTTP
 
-/// The minimum of seven rounds, because disturbances can only increase a measurement.
+/// Reports the minimum of seven rounds, because disturbances can only increase a measurement.
 @inline(never)
 func measure(_ name: String, budget: Int, _ body: () throws -> Void) rethrows {
     let rounds = 7

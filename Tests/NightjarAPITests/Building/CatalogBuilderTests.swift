@@ -32,7 +32,7 @@ import Testing
         #expect(catalog.tags.map(\.documentation) == ["Pets\n\nMore: <https://docs>", nil])
         #expect(
             catalog.notes == [
-                "servers.1: \"/v2\" is relative but the description was read from a file; set the client's base URL",
+                "servers.1: \"/v2\" is relative, but the description was read from a file; set the base URL",
                 "servers.2: ignored: undefined variable \"region\"",
                 "servers.3: ignored: the scheme \"wss\" is not http or https; WebSocket is not supported yet",
             ])
@@ -448,7 +448,8 @@ import Testing
                 + "WebSocket is not supported yet")
         #expect(
             catalog.notes[1].hasSuffix(
-                "its example is ignored: /api.yaml line 3 column 4: the value expands to too many values; use fewer aliases (*)"
+                "its example is ignored: /api.yaml line 3 column 4: the value is too large, including its aliases (*); "
+                    + "make it smaller"
             ))
         #expect(catalog.notes[2].hasSuffix("its example is ignored: the document has too many example values"))
         #expect(catalog.notes.count == 1001)
@@ -514,7 +515,7 @@ import Testing
         #expect(text.utf8.count < 30_000)
         let catalog = try catalog(["/api.yaml": text])
         let schema = try #require(catalog.operations.first?.parameters.first?.schema)
-        #expect(message { _ = try schema.get() }?.hasSuffix("use fewer aliases (*)") == true)
+        #expect(message { _ = try schema.get() }?.contains("aliases (*)") == true)
     }
 
     @Test
@@ -613,7 +614,7 @@ import Testing
             """
         let catalog = try catalog(["/api.yaml": text])
         #expect(catalog.operations.first?.parameters.first?.example == nil)
-        #expect(catalog.notes.first?.hasSuffix("use fewer aliases (*)") == true)
+        #expect(catalog.notes.first?.contains("aliases (*)") == true)
     }
 
     @Test

@@ -206,10 +206,11 @@ import Testing
                 == #"endpoint "article" has no parameter "pge"; did you mean "page"?"#)
         #expect(
             message(operation, ["id": 1, "something": 2])
-                == #"endpoint "article" has no parameter "something"; it has "id", "page", "sort", "X-Trace", "theme""#)
+                == #"endpoint "article" has no parameter "something"; "#
+                + #"its parameters are "id", "page", "sort", "X-Trace", "theme""#)
         #expect(
             message(Operation("ping", .get, "/ping"), ["x": 2])
-                == #"endpoint "ping" has no parameter "x"; it has none"#)
+                == #"endpoint "ping" has no parameter "x"; it takes no parameters"#)
         #expect(
             message(operation, ["id": 1, "sort": "newest"])
                 == #"endpoint "article": parameter "sort" must be one of "new", "old", found "newest""#)
@@ -260,7 +261,8 @@ import Testing
         operation.parameters[0].schema = nil
         #expect(
             message(operation, ["X-Api-Key": "hunter2\r\nX: y"])
-                == #"endpoint "login": parameter "X-Api-Key" contains a character that is not allowed in a header field"#
+                == #"endpoint "login": the name or value of parameter "X-Api-Key" contains a character that is not "#
+                + "allowed in a header field"
         )
     }
 }

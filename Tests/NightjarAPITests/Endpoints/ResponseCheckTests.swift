@@ -21,11 +21,12 @@ import Testing
     @Test func smallResponseIsCheckedImmediately() throws {
         var check = try check(#"{"type":"array"}"#, "[1]")
         var problems = check.short()
-        #expect(try #require(problems).wanted == nil)
+        #expect(try #require(problems).requested == nil)
         check = try self.check(#"{"type":"array"}"#, "{}")
         problems = check.short()
         #expect(
-            try #require(problems).wanted?.message == "the JSON is not as expected: expected an array, found an object")
+            try #require(problems).requested?.message
+                == "the JSON is not as expected: expected an array, found an object")
     }
 
     @Test func largeResponseIsCheckedOnAThread() throws {
@@ -35,7 +36,7 @@ import Testing
         check = try self.check(#"{"type":"array"}"#, text + " ")
         #expect(check.short() == nil)
         #expect(
-            check.whole { true }.wanted?.message == "the JSON is not as expected: expected an array, found a string")
+            check.whole { true }.requested?.message == "the JSON is not as expected: expected an array, found a string")
     }
 
     @Test func expensiveCheckRunsOnAThread() throws {
@@ -46,7 +47,8 @@ import Testing
         var check = try check(schema, "1")
         #expect(check.short() == nil)
         #expect(
-            check.whole { true }.wanted?.message == "the JSON is not as expected: expected a string, found an integer")
+            check.whole { true }.requested?.message
+                == "the JSON is not as expected: expected a string, found an integer")
     }
 
     @Test func unreadSchemaIsReadOnAThread() throws {

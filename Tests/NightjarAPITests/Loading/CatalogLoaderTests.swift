@@ -4,6 +4,6 @@ import Testing
 
 @Suite struct CatalogLoaderTests {
     @Test func mainDocumentIsLoadedFirst() {
-        #expect(CatalogLoader("/apis/pets.yaml").wanted == ["/apis/pets.yaml"])
+        #expect(CatalogLoader("/apis/pets.yaml").missing == ["/apis/pets.yaml"])
     }
 }

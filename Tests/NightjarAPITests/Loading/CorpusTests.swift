@@ -41,7 +41,7 @@ struct CorpusTests {
             [
                 "paths./v2/account/keys.post.responses.201: links are not supported",
                 "paths./api/v1/chat/completions.post.servers.0: ignored: \"{\" is not allowed in a host name",
-                "paths./<upload_url>.put.servers.0: ignored: the URL has no host; write http://host/path",
+                "paths./<upload_url>.put.servers.0: ignored: the URL has no host; add one, as in http://host",
             ]
         ),
         ("examples/v3.0-api-with-examples.json", 2, []),

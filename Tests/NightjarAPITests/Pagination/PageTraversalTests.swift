@@ -206,9 +206,9 @@ import Testing
 
     @Test func keysAreStoredAsSixteenBytes() {
         var set = FingerprintSet()
-        let prints = (0..<50_000).map { FingerprintSet.Fingerprint(Array(String($0).utf8)) }
-        for print in prints where !set.insert(print) { Issue.record("false positive") }
-        for print in prints where set.insert(print) || !set.contains(print) { Issue.record("false negative") }
+        let fingerprints = (0..<50_000).map { FingerprintSet.Fingerprint(Array(String($0).utf8)) }
+        for print in fingerprints where !set.insert(print) { Issue.record("false positive") }
+        for print in fingerprints where set.insert(print) || !set.contains(print) { Issue.record("false negative") }
         #expect(set.count == 50_000)
     }
 
@@ -287,7 +287,7 @@ import Testing
             (.page, { $0.first = 1 << 31 }, "first must be between 0 and 2147483647, got 2147483648"),
             (.page, { $0.size = 0 }, "size must be at least 1, got 0"),
             (.page, { $0.parameter = "" }, "param is empty; set it to the name of the query item, or remove it"),
-            (.header, { _ in }, "style header requires the option header: the response field that names the next page"),
+            (.header, { _ in }, "style header requires the option header: the name of the field with the next page"),
             (.link, { $0.requestHeader = "a b" }, "request_header must be the name of a header field, got \"a b\""),
         ]
         for (style, change, message) in cases {

@@ -141,11 +141,11 @@ import Testing
     // MARK: Errors
 
     @Test(arguments: [
-        ("{", "at byte 1, a member's name in quotes is expected"), ("[1]", "must be a JSON object, not an array"),
-        ("{\"a\":\u{1}}", "at byte 5"), ("{\"a\":\"\\ud800\"}", "half of a surrogate pair"),
+        ("{", "at byte 1, the text ends inside an object"), ("[1]", "must be a JSON object, not an array"),
+        ("{\"a\":\u{1}}", "at byte 5"), ("{\"a\":\"\\ud800\"}", "unpaired surrogate"),
         ("{\"a\":01}", "at byte 6"),
-        ("{\"a\":1e999}", "out of range"), ("{}x", "more text follows"), ("", "at byte 0"),
-        (String(repeating: "{\"a\":", count: 100), "nested deeper"),
+        ("{\"a\":1e999}", "out of the range"), ("{}x", "unexpected data after the value"), ("", "at byte 0"),
+        (String(repeating: "{\"a\":", count: 65) + "1" + String(repeating: "}", count: 65), "nested deeper"),
     ])
     func invalidJSONIsRejected(body: String, reason: String) throws {
         let response = try demo.send("POST", "/v1/users", json: body)

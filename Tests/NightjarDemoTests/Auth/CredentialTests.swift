@@ -74,7 +74,7 @@ import Testing
         return try String(#require(value.firstMatch(of: /[ ](?:next)?nonce="([^"]+)"/)).1)
     }
 
-    /// Sends the request of a client that uses this nonce and count.
+    /// Sends a Digest request with this nonce and nonce count.
     private func send(_ nonce: String, count: Int, _ query: String, uri: String? = nil) throws -> CurlResponse {
         let uri = uri ?? "/v1/digest\(query)"
         let nc = String(repeating: "0", count: 7) + String(count, radix: 16)

@@ -107,7 +107,7 @@ import Testing
 
     // MARK: Authorization code
 
-    // RFC 7636 appendix B.
+    // The example of RFC 7636 appendix B.
     private let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
     private let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
     private let target = "http://127.0.0.1:49152/callback?a=b"

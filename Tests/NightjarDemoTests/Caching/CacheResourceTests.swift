@@ -167,7 +167,7 @@ import Testing
         let client = try Socket(connectingTo: demo.port, receiveBuffer: 4096)
         try client.send("GET /cache/a?length=67108864 HTTP/1.1\r\nHost: x\r\n\r\n")
         _ = try client.receive(atMost: 100)
-        try eventually("the server stopped making more") {
+        try eventually("the server stopped sending") {
             let before = demo.server.statistics.bytesOut
             usleep(20_000)
             return demo.server.statistics.bytesOut == before
@@ -197,7 +197,7 @@ import Testing
         #expect(try talk("a?cut=0").hasSuffix("\r\n\r\n"))
         let long = try talk("a?cut=200000&length=3000000")
         #expect(long.utf8.count > 200_000)
-        // 18: the body is incomplete.
+        // curl's exit status 18: the body is incomplete.
         #expect(try demo.curlStatus("/cache/a?cut=2000000&length=3000000") == 18)
     }
 

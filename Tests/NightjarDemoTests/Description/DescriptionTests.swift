@@ -4,7 +4,7 @@ import Testing
 
 @testable import NightjarDemo
 
-/// The API's description of itself is complete. LoopbackTests checks what it states about responses.
+/// The demo's API description is complete. LoopbackTests compares it with responses.
 @Suite struct DescriptionTests {
     let demo: Demo
 
@@ -17,7 +17,7 @@ import Testing
         let served = try Set(
             routes.map { try "\(#require($0["method"])) \(#require($0["path"]))" }.filter { $0.contains(" /v1/") })
         let described = try Set(operations().map { "\($0.method.uppercased()) \($0.path)" })
-        // For a route that accepts any method, the method that a client would use is described.
+        // For a route that accepts any method, the description names the method that a client would use.
         #expect(Set(described.map { served.contains($0) ? $0 : "*" + $0.drop { $0 != " " } }) == served)
         #expect(described.count == served.count)
     }
@@ -81,7 +81,7 @@ import Testing
         for operation in try operations() where operation.path.hasPrefix("/v1/lists/{set}/") {
             let parameters = operation.description["parameters"] as? [[String: Any]] ?? []
             let names = parameters.filter { $0["in"] as? String == "query" }.compactMap { $0["name"] as? String }
-            // Parameters that all styles have are tested with one style.
+            // The parameters that all styles share are tested with one style.
             for name in operation.path.hasSuffix("/cursor") ? names : Array(names.prefix(1)) {
                 let response = try demo.fetch("\(operation.path.replacing("{set}", with: "a"))?\(name)=~")
                 let errors = try response.json["errors"] as? [[String: Any]]

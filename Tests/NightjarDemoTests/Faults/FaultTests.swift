@@ -3,7 +3,7 @@ import NightjarDemo
 import NightjarTestSupport
 import Testing
 
-/// Faults on request, and what the server counts during them.
+/// Faults that a request can trigger, and the server's counters.
 @Suite struct FaultTests {
     let demo: Demo
 
@@ -75,10 +75,10 @@ import Testing
     @Test func requestsInFlightAndCancelledAreCounted() throws {
         let clients = try (0..<3).map { _ in try demo.connect() }
         for client in clients { try client.send("GET /v1/slow?ms=60000&key=k HTTP/1.1\r\nHost: x\r\n\r\n") }
-        try eventually("three came") { demo.server.statistics.inProgress["/v1/slow?key=k"] == 3 }
+        try eventually("three requests arrived") { demo.server.statistics.inProgress["/v1/slow?key=k"] == 3 }
         clients[0].reset()
         clients[1].close()
-        try eventually("two left") { demo.server.statistics.abandoned["/v1/slow?key=k"] == 2 }
+        try eventually("two clients disconnected") { demo.server.statistics.abandoned["/v1/slow?key=k"] == 2 }
         demo.server.resetStatistics()
         #expect(demo.server.statistics.inProgressMax == ["/v1/slow?key=k": 1])
         #expect(try demo.curl("/v1/slow?ms=1&key=l").json["key"] as? String == "l")

@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test func windowEnds() throws {
-        // Both are sent at once, so that on a slow machine the second does not fall into the next window.
+        // Both requests are sent together, so that they fall into the same window even on a slow machine.
         let client = try demo.connect()
         let request = "GET /v1/limited?limit=1&per=0.2 HTTP/1.1\r\nHost: x\r\n\r\n"
         try client.send(Bytes((request + request).utf8))

@@ -62,17 +62,17 @@ import Testing
         case whole, truncated, none
     }
 
-    /// Uses a plain socket, because curl is too slow for many requests.
+    /// Uses a plain socket, because starting curl is too slow for many requests.
     private func post(_ number: Int, _ query: String, key: String? = nil) throws -> Response {
         let field = key.map { "Idempotency-Key: \($0)\r\n" } ?? ""
         let client = try demo.begin(
             "POST", "/v1/orders\(query)", type: "application/json", body: #"{"n":\#(number)}"#, field)
-        // If the server has unread bytes, its close sends a reset.
+        // If the server has unread bytes, closing the connection sends a reset.
         let response = (try? client.receiveToEnd()) ?? []
         return response.isEmpty ? .none : response.last == UInt8(ascii: "}") ? .whole : .truncated
     }
 
-    /// How the server handled a request whose connection it dropped.
+    /// The state of a request when the server dropped its connection.
     private struct Point: Hashable {
         let isRead: Bool
         let isCreated: Bool
@@ -107,7 +107,7 @@ import Testing
             let arguments = ["-H", "Content-Type: application/json", "-d", #"{"n":\#(number)}"#]
             return try demo.curlStatus("/v1/orders?drop=1&seed=3", arguments)
         }
-        // 18: an incomplete response. 52: no response. 56: no response and a reset.
+        // curl's exit statuses: 18 is an incomplete response, 52 no response, and 56 a reset without a response.
         #expect(Set(ends).isSubset(of: [18, 52, 56]), "\(ends)")
     }
 
@@ -127,7 +127,7 @@ import Testing
         #expect(Set(first).count > 1)
     }
 
-    /// A client that repeats a request with the same key until it receives a response.
+    /// The client repeats each request with the same key until it receives a response.
     @Test func keysSurviveDrops() throws {
         for number in 0..<100 {
             var attempts = 1

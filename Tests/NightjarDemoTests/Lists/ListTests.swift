@@ -3,7 +3,7 @@ import NightjarDemo
 import NightjarTestSupport
 import Testing
 
-/// Paginated lists of every style.
+/// Paginated lists in every style.
 @Suite struct ListTests {
     let demo: Demo
 
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func cursorMustBeEncoded() throws {
-        // Some of the cursors contain '+', which would be read as a space if it were not encoded in a query.
+        // Some cursors contain '+', which means a space in a query unless it is encoded.
         let cursors = try (1...15).map { number in
             let page = try demo.fetch("/v1/lists/a/cursor?limit=\(number)").json
             return try #require(page["next_cursor"] as? String)
@@ -119,7 +119,7 @@ import Testing
         #expect(try demo.fetch("/v1/lists/a/cursor?shape=a..b").status == 400)
     }
 
-    // MARK: The order, and what changes
+    // MARK: Order and changes
 
     @Test func newestItemsAreFirst() throws {
         #expect(try ids(demo.fetch("/v1/lists/a/offset?count=5&order=newest&limit=2").json, "items") == [5000, 4000])
@@ -262,7 +262,7 @@ import Testing
 // MARK: Iteration
 
 extension ListTests {
-    /// Requests all pages in a style, and repeats the requests that fail.
+    /// Requests all pages of a list, and repeats the requests that fail.
     ///
     /// - Returns: the identifiers in the order of arrival.
     private func traversal(_ path: String, _ style: String, _ seen: (CurlResponse) -> Void = { _ in }) throws -> [Int] {

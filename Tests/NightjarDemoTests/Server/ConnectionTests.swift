@@ -2,7 +2,7 @@ import NightjarDemo
 import NightjarTestSupport
 import Testing
 
-/// The behaviour of the server on the wire, tested with a plain socket.
+/// The behavior of the server on the wire, tested with a plain socket.
 @Suite struct ConnectionTests {
     let demo: Demo
 
@@ -134,9 +134,9 @@ import Testing
         for target in ["/delay/60", "/drip?bytes=1000", "/stream/1000?chunk=1&delay=60"] {
             let client = try demo.connect()
             try client.send("GET \(Bytes(target.utf8).text) HTTP/1.1\r\nHost: x\r\n\r\n")
-            try eventually("the request came") { demo.server.statistics.exchanges.last?.target == target }
+            try eventually("the request arrived") { demo.server.statistics.exchanges.last?.target == target }
             client.close()
-            try eventually("the server saw it leave") { demo.server.statistics.connectionsOpen == 0 }
+            try eventually("the server closed the connection") { demo.server.statistics.connectionsOpen == 0 }
         }
     }
 }

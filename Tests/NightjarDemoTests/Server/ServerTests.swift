@@ -33,6 +33,19 @@ import Testing
         #expect(fresh.exchanges.isEmpty)
     }
 
+    @Test func requestToAnUnknownControlPathIsNotCounted() throws {
+        let demo = try Demo()
+        #expect(try demo.curl("/__foo?token=x").status == 404)
+        #expect(try demo.curl("/__stats/foo", ["-X", "POST"]).status == 404)
+        #expect(try demo.curl("/__control").status == 405)
+        var statistics = demo.server.statistics
+        #expect(statistics.requests.isEmpty && statistics.statuses.isEmpty && statistics.paths.isEmpty)
+        #expect(statistics.exchanges.isEmpty)
+        #expect(try demo.curl("/foo/__foo").status == 404)
+        statistics = demo.server.statistics
+        #expect(statistics.requests == ["GET *": 1] && statistics.statuses == [404: 1])
+    }
+
     @Test func bytesAndConnectionsAreCounted() throws {
         let demo = try Demo()
         let client = try demo.connect()
@@ -76,7 +89,7 @@ import Testing
             waiting.open()
         }
         let idle = try Socket(connectingTo: port)
-        try eventually("it was accepted") { server.statistics.connectionsOpen == 1 }
+        try eventually("the connection was accepted") { server.statistics.connectionsOpen == 1 }
         server.stop()
         try waiting.wait()
         server.stop()
@@ -100,7 +113,7 @@ import Testing
         let demo = try Demo()
         let client = try demo.connect()
         try client.send("GET /delay/60 HTTP/1.1\r\nHost: x\r\n\r\n")
-        try eventually("the request came") { demo.server.statistics.requestCount == 1 }
+        try eventually("the request arrived") { demo.server.statistics.requestCount == 1 }
         let start = ContinuousClock.now
         demo.server.stop()
         #expect(ContinuousClock.now - start < .seconds(3))

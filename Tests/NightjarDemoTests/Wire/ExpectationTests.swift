@@ -64,7 +64,7 @@ import Testing
         let client = try demo.connect()
         try client.send(
             "POST /expect?delay=30 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n")
-        try eventually("the request came") { demo.server.statistics.requestCount == 1 }
+        try eventually("the request arrived") { demo.server.statistics.requestCount == 1 }
         client.reset()
         try eventually("the connection ended") { demo.server.statistics.connectionsOpen == 0 }
     }

@@ -3,7 +3,7 @@ import NightjarDemo
 import NightjarTestSupport
 import Testing
 
-/// The routes that control the behaviour on the wire.
+/// The routes that control the behavior on the wire.
 @Suite struct WireTests {
     let demo: Demo
 
@@ -113,13 +113,12 @@ import Testing
         #expect(ContinuousClock.now - start >= .milliseconds(200))
     }
 
-    /// Sends 1 GiB to a client that does not read. The buffered amount is bounded by the socket buffers and the
-    /// server's buffers.
+    /// Requests 1 GiB and does not read it. The server may only fill its own buffers and those of the sockets.
     @Test func slowReaderUsesNoMemory() throws {
         let client = try Socket(connectingTo: demo.port, receiveBuffer: 4096)
         try client.send("GET /bytes/1073741824 HTTP/1.1\r\nHost: x\r\n\r\n")
         _ = try client.receive(atMost: 100)
-        try eventually("the server stopped making more") {
+        try eventually("the server stopped sending") {
             let before = demo.server.statistics.bytesOut
             usleep(20_000)
             return demo.server.statistics.bytesOut == before
@@ -129,7 +128,7 @@ import Testing
         try eventually("the connection ended") { demo.server.statistics.connectionsOpen == 0 }
     }
 
-    /// CRC-32 bit by bit, as in its definition, to verify the server's implementation.
+    /// Computes the CRC-32 bit by bit, to verify the server's implementation.
     private func crc(_ bytes: [UInt8]) -> String {
         var register = UInt32.max
         for byte in bytes {

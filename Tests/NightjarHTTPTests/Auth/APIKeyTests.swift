@@ -15,7 +15,7 @@ import Testing
         let key = try APIKey("k3y", in: .header("X-Custom"), prefix: "Token ")
         let request = try key.attached(to: try prepared())
         #expect(request.fields["x-custom"] == "Token k3y")
-        // The key is attached once, and does not replace a key of the call.
+        // A request that already has a key is not changed.
         #expect(try key.attached(to: request) === request)
         #expect(!CurlCommand(RequestRecord(request)).text.contains("k3y"))
     }
@@ -74,7 +74,7 @@ import Testing
         #expect(!archive(record, ResponseHead(status: 200), sensitive).contains("k3y"))
     }
 
-    /// Regardless of what set the name.
+    /// A parameter with the name of the key is masked, even if the caller has set it.
     @Test func sensitiveNameIsMaskedFromTheStart() throws {
         let key = try APIKey("k3y", in: .query("subscription"))
         let request = try prepared("http://a.test/?Subscription=own", sensitive: [key.sensitiveName])

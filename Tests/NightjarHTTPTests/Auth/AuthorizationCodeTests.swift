@@ -17,12 +17,12 @@ import Testing
     private func text(_ response: AuthorizationCode.BrowserResult) -> String { String(buffer: response.reply.bytes) }
 
     @Test func authorizationURLContainsTheRedirectURI() throws {
-        let page = try login().page(at: "https://a.test/authorize?tenant=1")
+        let page = try login().authorizationURL(at: "https://a.test/authorize?tenant=1")
         #expect(page.hasPrefix("https://a.test/authorize?tenant=1&response_type=code&client_id=me&"))
         #expect(page.contains("&redirect_uri=http%3A%2F%2F127.0.0.1%3A4711%2Fcallback&"))
         #expect(page.contains("&state=\(Self.state)&"))
         #expect(page.contains("&code_challenge_method=S256"))
-        #expect(throws: NightjarError.self) { try login().page(at: "authorize") }
+        #expect(throws: NightjarError.self) { try login().authorizationURL(at: "authorize") }
     }
 
     @Test func codeIsAcceptedOnce() throws {
@@ -30,7 +30,7 @@ import Testing
         let target = "/callback?code=a%2Bb+c&state=\(Self.state)"
         let response = login.requested(.get, target)
         #expect(response.outcome == .code("a+b c"))
-        #expect(text(response).hasPrefix("HTTP/1.1 200 OK\r\n") && text(response).contains("You are signed in."))
+        #expect(text(response).hasPrefix("HTTP/1.1 200 OK\r\n") && text(response).contains("The server accepted"))
         #expect(login.requested(.get, target).outcome == nil)
         #expect(login.requested(.get, target).reply.status == 404)
         let form = login.exchange("a+b c", client: .none(id: "me")).form

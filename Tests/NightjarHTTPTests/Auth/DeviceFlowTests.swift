@@ -11,7 +11,7 @@ import Testing
         try Array(text.utf8).withUnsafeBytes { try DeviceAuthorization(status: status, body: $0) }
     }
 
-    /// A flow that began at 0 and is sending its first request.
+    /// Returns a flow that began at 0 and has sent its first poll after 3 seconds.
     private func waitingFlow() throws -> DeviceFlow {
         var flow = DeviceFlow(try authorization())
         #expect(

@@ -74,7 +74,7 @@ import Testing
                 + "opaque=\"FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS\"")
     }
 
-    /// Section 3.9.2 as corrected by erratum 4897: the digests in the RFC are not SHA-512/256.
+    /// RFC 7616 section 3.9.2 as corrected by erratum 4897: the digests in the RFC are not SHA-512/256.
     @Test(arguments: [true, false])
     func secondExampleOfTheRFCMatches(hashesUser: Bool) throws {
         var login = login("J\u{e4}s\u{f8}n Doe", "Secret, or not?")
@@ -96,7 +96,7 @@ import Testing
 
     // MARK: Verification by a server
 
-    /// The server side, implemented from the RFC: whether the response matches this password.
+    /// Returns whether the response matches the password. An independent implementation of RFC 7616 section 3.4.
     private func isRight(
         _ response: Challenge, password: String, user: String = "Mufasa", _ method: String, body: String? = nil
     ) throws -> Bool {
@@ -152,7 +152,7 @@ import Testing
         let stream = RequestBody.stream(length: nil)
         #expect(login.preemptive(.put, try url("/"), body: stream, random: Self.random) == nil)
         #expect(try challenged(&login, field, body: stream) == .stop(.bodyIsNotInMemory))
-        // The weaker of two supported challenges.
+        // The stronger challenge requires the hash of the body, so the client responds to the weaker one.
         #expect(
             try challenged(
                 &login, "Digest realm=r, nonce=n, algorithm=SHA-256, qop=\"auth-int\"",
@@ -191,7 +191,7 @@ import Testing
         #expect(try challenged(&login, field) == .respond)
         #expect(try challenged(&login, field + ", stale=TRUE", rounds: 1) == .respond)
         #expect(try challenged(&login, field + ", stale=true", rounds: 2) == .stop(.refused))
-        // Credentials that were refused are not sent preemptively.
+        // Rejected credentials are not sent preemptively.
         #expect(login.preemptive(.get, try url("/"), body: .none, random: Self.random) == nil)
         #expect(try challenged(&login, field) == .respond)
         #expect(try challenged(&login, field, rounds: 1) == .stop(.refused))
@@ -229,7 +229,7 @@ import Testing
         #expect(try isRight(next, password: "Circle of Life", "GET"))
     }
 
-    /// The server side of section 3.5, implemented from the RFC.
+    /// Returns the `rspauth` value of the server. An independent implementation of RFC 7616 section 3.5.
     private func proof(of response: Challenge, password: String = "Circle of Life", session: String? = nil) throws
         -> String
     {
@@ -261,14 +261,14 @@ import Testing
         #expect(login.accepted(try info("Circle", ", nextnonce=\"x\""), to: sent, from: origin) == false)
         #expect(try respond(&login)["nonce"] == "n")
         #expect(login.accepted(try info("Circle of Life", ", nextnonce=\"m\""), to: sent, from: origin) == true)
-        // This also works after nextnonce. The proof for an earlier request does not match this one.
+        // The proof is also verified after nextnonce. The proof for an earlier request is rejected.
         let earlier = try info("Circle of Life")
         sent = try #require(login.authorization(.get, try url("/a"), body: .none, random: Self.random))
         #expect(sent.contains("nonce=\"m\""))
         #expect(login.accepted(try info("Circle of Life").uppercased(), to: sent, from: origin) == true)
         #expect(login.accepted(try info("Circle of Life"), to: sent, from: origin) == true)
         #expect(login.accepted(earlier, to: sent, from: origin) == false)
-        // A field that cannot be verified is ignored.
+        // Invalid fields, and fields that cannot be verified, are ignored.
         for text in [try info("wrong", qop: "auth-int"), "rspauth=\"0\"", "qop=auth", "", "\"", "rspauth, qop=auth"] {
             #expect(login.accepted(text, to: sent, from: origin) == true, "\(text)")
         }

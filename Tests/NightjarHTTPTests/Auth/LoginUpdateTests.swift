@@ -25,7 +25,7 @@ import Testing
             capabilities)
     }
 
-    /// A client whose refresh of alice's token could not be saved.
+    /// Returns the result of a refresh of alice's token that could not be saved.
     private func unsavedRefresh() throws -> UnsavedLogin {
         var random = SeededRandom(seed: 1)
         var first = update(held: alice)
@@ -50,7 +50,7 @@ import Testing
 
     // MARK: Old and new logins
 
-    /// After the store and its save counter are deleted, the versions of a login and of its tombstone still differ.
+    /// If the store and its generation counter are deleted, a login and its tombstone can have the same generation.
     @Test func tombstoneOfTheSameGenerationIsNotALogin() {
         let tombstone = StoredLogin(.loggedOut, lineage: 1, generation: 1)
         let login = stored(alice, 1)
@@ -58,7 +58,7 @@ import Testing
         #expect(!stored(alice, 2).mayReplace(tombstone, of: login.version))
     }
 
-    /// A configured token that could not be saved keeps its identity, so that another client does not redeem it again.
+    /// The identity prevents another client from redeeming the configured token again.
     @Test func unsavedConfiguredTokenKeepsItsIdentity() throws {
         var random = SeededRandom(seed: 9)
         var first = update(held: nil, configured: alice)
@@ -80,7 +80,7 @@ import Testing
         #expect(intent.configured == 7)
     }
 
-    /// A logout that did not reach the store ends both the login that the store held and the one that the client had.
+    /// A logout that could not be saved ends both the stored login and the client's own login.
     @Test func failedLogoutEndsTheLoginOfTheClient() throws {
         var random = SeededRandom(seed: 10)
         var session = TokenSession(configured: nil, Self.oauth)
@@ -97,7 +97,7 @@ import Testing
             var look = session.update()
             #expect(session.begin(&look, since: session.changes) == .load)
             guard case .save(let tombstone, login.version, true) = look.loaded(login, at: now, using: &random) else {
-                Issue.record("the login \(login) is taken for a new one")
+                Issue.record("the login \(login) is treated as a new login")
                 continue
             }
             #expect(tombstone.ending == .loggedOut && tombstone.lineage == login.lineage)
@@ -130,7 +130,7 @@ import Testing
     @Test func unsavedTokenIsUsedForTheNextRefresh() throws {
         var random = SeededRandom(seed: 2)
         let unsaved = try unsavedRefresh()
-        // Another process has taken over the intent, and failed as well.
+        // Another process has taken over the intent, and its refresh has also failed.
         let key = try #require({ if case .refresh(let key, _) = unsaved.origin { key } else { nil } }())
         let intent = stored(alice, 9, pending: key)
         var next = update(held: unsaved.token)
@@ -144,18 +144,18 @@ import Testing
         #expect(login.token?.refresh == "ra1" && login.generation == 10 && login.pending?.key != key)
     }
 
-    /// A login whose store could not be read has no generation higher than that of others.
+    /// The store could not be read when bob's login was set, so bob's login must not replace the stored one.
     @Test func unsavedLoginDoesNotReplaceAnUnseenOne() throws {
         var random = SeededRandom(seed: 3)
-        var keeping = update(.keep(bob), held: bob)
+        var keeping = update(.saveToken(bob), held: bob)
         #expect(keeping.begin(unsaved: nil) == .load)
         guard case .end(.unsaved(let unsaved)) = keeping.loadFailed() else {
-            Issue.record("the login is not in use")
+            Issue.record("the login is not reported as unsaved")
             return
         }
         var next = update(held: bob)
         #expect(next.begin(unsaved: unsaved) == .load)
-        // It is refreshed without the store, which keeps the other login.
+        // Bob's login is refreshed without the store, which keeps alice's login.
         guard case .exchange(bob, let key?) = next.loaded(stored(alice, 5), at: now, using: &random) else {
             Issue.record("the login is not refreshed")
             return
@@ -165,7 +165,7 @@ import Testing
         var again = update(held: bob)
         #expect(again.begin(unsaved: next.unsaved) == .load)
         #expect(again.loaded(stored(alice, 5), at: now, using: &random) == .exchange(bob, key: key))
-        // An unused store takes it.
+        // An empty store accepts bob's login.
         var third = update(held: alice)
         #expect(third.begin(unsaved: unsaved) == .load)
         #expect(third.loaded(nil, at: now, using: &random) == .lock)
@@ -198,7 +198,7 @@ import Testing
             #expect(next.begin(unsaved: nil) == .load)
             #expect(next.loaded(tombstone, at: now, using: &random) == .end(.ended))
         }
-        // Until a new login.
+        // Only an explicit login replaces the tombstone.
         var logIn = update(.logIn, held: nil, LoginUpdateTests.itself)
         _ = logIn.begin(unsaved: nil)
         #expect(logIn.loaded(tombstone, at: now, using: &random) == .lock)
@@ -206,7 +206,7 @@ import Testing
         #expect(logIn.loaded(tombstone, at: now, using: &random) == .exchange(nil, key: nil))
     }
 
-    /// Only exchanges need the lock, because they take long. A logout is saved without it.
+    /// Only exchanges with the server need the lock.
     @Test func loginsAndLogoutsNeedNoLock() {
         var random = SeededRandom(seed: 6)
         var logout = update(.logOut, held: alice)
@@ -235,7 +235,7 @@ import Testing
         #expect(logout.loadFailed() == .end(.failed(.storage)))
         let isWanted = session.completed(logout, .failed(.storage), since: session.changes)
         #expect(isWanted)
-        // Another process has refreshed the login. It is still the login that was logged out.
+        // Another process has refreshed the token. The logout still applies to this login.
         let refreshed = stored(Token(access: "a1", refresh: "ra1", lineage: 1), 7)
         var look = session.update()
         #expect(session.begin(&look, since: session.changes) == .load)
@@ -244,7 +244,7 @@ import Testing
             look.loaded(refreshed, at: now, using: &random)
                 == .save(end, replacing: refreshed.version, isCritical: true))
         #expect(look.saved(at: now, using: &random) == .end(.ended))
-        // A new login in another process is found.
+        // A new login of another process is adopted.
         let isStillWanted = session.completed(look, .ended, since: session.changes)
         #expect(isStillWanted)
         var next = session.update()
@@ -252,7 +252,8 @@ import Testing
         #expect(next.loaded(stored(bob, 9), at: now, using: &random) == .end(.adopted(bob)))
     }
 
-    /// The configured tokens were rotated before. Their refresh token is not sent again.
+    /// In the first round, the ended login in the store came from the configured token, so the token is not used again.
+    /// In the second round, the login came from another configured token.
     @Test func configuredTokenIsUsedOnce() {
         var random = SeededRandom(seed: 8)
         var refused = StoredLogin(.refused, lineage: 1, generation: 7, configured: 7)
@@ -275,15 +276,14 @@ import Testing
 
     // MARK: Order
 
-    /// Two simultaneous renewals of one client would redeem one refresh token twice. The second starts after the first
-    /// ends.
+    /// Two simultaneous refreshes of one client would redeem one refresh token twice.
     @Test func refreshesOfOneClientAreSequential() {
         var queue = LoginUpdateQueue()
         let first = queue.append(changesLogin: false)
         #expect(queue.next() == first)
         let second = queue.append(changesLogin: false)
         #expect(queue.next() == nil)
-        // A logout does not wait for an exchange. Renewals queued after the logout wait for it.
+        // A logout does not wait for a refresh. Refreshes that are queued after the logout wait for the logout.
         let logout = queue.append(changesLogin: true)
         #expect(queue.next() == logout)
         let login = queue.append(changesLogin: true)

@@ -7,7 +7,7 @@ import Testing
         String(decoding: FormEncoding.encode(request.form).readableBytesView, as: UTF8.self)
     }
 
-    /// RFC 7636 appendix B.
+    /// The example of RFC 7636 appendix B.
     static let random: [UInt8] = [
         116, 24, 223, 180, 151, 153, 224, 37, 79, 250, 96, 125, 216, 173, 187, 186, 22, 212, 37, 77, 105, 214, 191, 240,
         91, 88, 5, 88, 83, 132, 141, 121,

@@ -6,16 +6,16 @@ import NightjarTestSupport
 struct SimulatedClient {
     enum Kind: Equatable {
         case refresh(TokenRefresh.Refresh)
-        case logIn, keep, logOut
+        case logIn, saveToken, logOut
     }
 
     struct TokenUpdate {
         var decisions: LoginUpdate
         let changes: UInt64
         let kind: Kind
-        /// The step in which the user requested it.
+        /// The step in which the update was requested.
         let invoked: Int
-        /// Nil while it waits for other renewals.
+        /// The next action. Nil while the update waits for other updates.
         var next: LoginUpdate.Action?
         /// A response from the server that has not arrived yet.
         var response: LoginUpdate.Result?
@@ -36,15 +36,15 @@ struct SimulatedClient {
     let index: Int
     let configured: Token?
     let capabilities: LoginUpdate.Capabilities
-    /// In their order. There are only a few at a time.
+    /// The updates in progress and in the queue, in the order of their requests.
     private(set) var updates: [(id: LoginUpdateQueue.ID, update: TokenUpdate)] = []
     private var machine: TokenRefresh
     private var session: TokenSession
     private var queue = LoginUpdateQueue()
     private var lastCall: TokenRefresh.Call = 0
-    /// The step of the last logout, until the next login in this process.
+    /// The step of the last logout. Nil after the next login in this process.
     private var loggedOut: Int?
-    /// Refresh tokens whose successor this process has received.
+    /// The refresh tokens for which this process has received a successor.
     private var usedTokens: Set<String> = []
 
     init(_ index: Int, configured: Token?, _ capabilities: LoginUpdate.Capabilities) {
@@ -55,12 +55,12 @@ struct SimulatedClient {
         settings.refreshLimit = .max
         machine = TokenRefresh(settings, isShared: true)
         session = TokenSession(configured: configured.map { ConfiguredToken(token: $0, identity: 1) }, capabilities)
-        _ = machine.signedIn(expiry: .epoch, canRefresh: true, at: TokenRefresh.Moment(wall: .epoch, steady: 0))
+        _ = machine.loggedIn(expiry: .epoch, canRefresh: true, at: TokenRefresh.Moment(wall: .epoch, steady: 0))
     }
 
     func keeps(_ lineage: UInt64) -> Bool {
         updates.contains {
-            if case .keep(let token) = $0.update.decisions.purpose { token.lineage == lineage } else { false }
+            if case .saveToken(let token) = $0.update.decisions.purpose { token.lineage == lineage } else { false }
         }
     }
 
@@ -68,7 +68,7 @@ struct SimulatedClient {
 
     mutating func call(_ system: inout TokenStoreSystem) {
         if machine.version == nil, updates.isEmpty {
-            _ = machine.signedIn(expiry: .epoch, canRefresh: true, at: system.now)
+            _ = machine.loggedIn(expiry: .epoch, canRefresh: true, at: system.now)
         }
         lastCall += 1
         perform(machine.requestToken(lastCall, at: system.now), &system)
@@ -81,8 +81,8 @@ struct SimulatedClient {
         }
         loggedOut = nil
         overtake()
-        begin(decisions, .keep, &system)
-        perform(machine.signedIn(expiry: nil, canRefresh: canRefreshLogin(token), at: system.now), &system)
+        begin(decisions, .saveToken, &system)
+        perform(machine.loggedIn(expiry: nil, canRefresh: canRefreshLogin(token), at: system.now), &system)
     }
 
     mutating func logIn(_ system: inout TokenStoreSystem) { begin(session.logIn(), .logIn, &system) }
@@ -92,7 +92,7 @@ struct SimulatedClient {
         loggedOut = system.stepNumber
         overtake()
         begin(decisions, .logOut, &system)
-        perform(machine.signedOut(), &system)
+        perform(machine.loggedOut(), &system)
     }
 
     mutating func timeOut(_ system: inout TokenStoreSystem) { perform(machine.timerFired(at: system.now), &system) }
@@ -172,7 +172,7 @@ struct SimulatedClient {
         if system.lockHolder == index, update.holdsLock { system.lockHolder = nil }
         updates.removeAll { $0.id == id }
         queue.remove(id)
-        if case .keep(let token) = update.decisions.purpose { system.complete(token.lineage) }
+        if case .saveToken(let token) = update.decisions.purpose { system.complete(token.lineage) }
         if case .unsaved(let login) = outcome, system.logins[login.lineage] == nil {
             system.logins[login.lineage] = TokenStoreSystem.Login(
                 invoked: system.stepNumber, completed: system.stepNumber)
@@ -183,8 +183,8 @@ struct SimulatedClient {
             case .logIn:
                 guard let token = session.take(outcome) else { break }
                 loggedOut = nil
-                perform(machine.signedIn(expiry: nil, canRefresh: canRefreshLogin(token), at: system.now), &system)
-            case .keep, .logOut: break
+                perform(machine.loggedIn(expiry: nil, canRefresh: canRefreshLogin(token), at: system.now), &system)
+            case .saveToken, .logOut: break
             }
         }
         beginNext(&system)
@@ -210,7 +210,7 @@ struct SimulatedClient {
         perform(actions, &system)
     }
 
-    /// Carries out the next step of a renewal.
+    /// Performs the next step of an update.
     mutating func step(_ id: LoginUpdateQueue.ID, _ system: inout TokenStoreSystem, _ random: inout SeededRandom) {
         guard var update = update(id), let next = update.next else { return }
         let action: LoginUpdate.Action
@@ -252,12 +252,12 @@ struct SimulatedClient {
     private func save(
         _ login: StoredLogin, _ version: LoginVersion?, _ update: TokenUpdate, _ system: inout TokenStoreSystem
     ) -> Bool {
-        // A call may save the logout that its user requested before.
+        // A refresh may save a logout that was requested earlier and could not be saved.
         let invoked = login.ending == .loggedOut ? loggedOut ?? update.invoked : update.invoked
         return system.save(login, replacing: version, for: update.decisions.purpose, invoked: invoked)
     }
 
-    /// The first step sends the request to the server. In the second the response arrives or is lost.
+    /// The first step sends the request to the server. In the second step, the response arrives or is lost.
     private mutating func response(
         to token: Token?, _ key: String?, _ update: inout TokenUpdate, _ system: inout TokenStoreSystem,
         _ random: inout SeededRandom

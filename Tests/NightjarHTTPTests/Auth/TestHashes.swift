@@ -2,7 +2,7 @@ import Glibc
 
 @testable import NightjarHTTP
 
-/// The hash functions of Digest, for tests only: short instead of fast. RFC 1321, FIPS 180-4.
+/// The hash functions of Digest authentication (RFC 1321, FIPS 180-4), only for tests. The code is short, but slow.
 enum TestHashes {
     static let all: [DigestAuthentication.Algorithm: DigestAuthentication.Hash] = [
         .md5: md5, .sha256: sha256, .sha512_256: sha512_256,

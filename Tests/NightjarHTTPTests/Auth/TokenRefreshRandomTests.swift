@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Invariants for any order of events.
+/// Checks invariants after each event of a random sequence.
 @Suite struct TokenRefreshRandomTests {
     private struct World {
         var machine = TokenRefresh()
@@ -15,7 +15,7 @@ import Testing
         var replays: [TokenRefresh.Call: Int] = [:]
         var refreshes: [TokenRefresh.Refresh] = []
         var starts: [Int64] = []
-        /// Versions whose refresh failed.
+        /// The versions for which a refresh failed.
         var spoiled: Set<TokenRefresh.Version> = []
         var hooks = 0
         var logins = 0
@@ -67,8 +67,8 @@ import Testing
             case 0:
                 logins += 1
                 let end = try TokenRefreshTests.expiry(seconds + 100)
-                perform(machine.signedIn(expiry: end, canRefresh: true, at: now))
-            case 1 where Bool.random(using: &random): perform(machine.signedOut())
+                perform(machine.loggedIn(expiry: end, canRefresh: true, at: now))
+            case 1 where Bool.random(using: &random): perform(machine.loggedOut())
             case 2...4: seconds += Int64.random(in: 0...20, using: &random)
             case 5: perform(machine.timerFired(at: now))
             case 6...10:

@@ -5,7 +5,7 @@ import Testing
 @Suite struct TokenRefreshTests {
     typealias Action = TokenRefresh.Action
 
-    /// The given number of seconds after the start of the test.
+    /// Returns the moment `seconds` after the start of the test.
     static func at(_ seconds: Int64) throws -> TokenRefresh.Moment {
         TokenRefresh.Moment(
             wall: try #require(Timestamp(secondsSince1970: 1_800_000_000 + seconds)),
@@ -14,10 +14,10 @@ import Testing
 
     static func expiry(_ seconds: Int64) throws -> Timestamp { try at(seconds).wall }
 
-    static func signedIn(expiry: Int64? = nil, canRefresh: Bool = true) throws -> TokenRefresh {
+    static func loggedIn(expiry: Int64? = nil, canRefresh: Bool = true) throws -> TokenRefresh {
         var machine = TokenRefresh()
         let end = try expiry.map { try self.expiry($0) }
-        #expect(machine.signedIn(expiry: end, canRefresh: canRefresh, at: try at(0)).isEmpty)
+        #expect(machine.loggedIn(expiry: end, canRefresh: canRefresh, at: try at(0)).isEmpty)
         return machine
     }
 
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func thousandRejectedCallsShareOneRefreshAndAreReplayedInOrder() throws {
-        var machine = try Self.signedIn()
+        var machine = try Self.loggedIn()
         let now = try Self.at(1)
         for call in 1...1000 as ClosedRange<UInt64> {
             #expect(machine.requestToken(call, at: now) == [.attach(call, 1)])
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func expiringTokenIsRefreshedBeforeSending() throws {
-        var machine = try Self.signedIn(expiry: 600)
+        var machine = try Self.loggedIn(expiry: 600)
         #expect(machine.requestToken(1, at: try Self.at(569)) == [.attach(1, 1)])
         let actions = machine.requestToken(2, at: try Self.at(570))
         #expect(actions.first == .wait(2))
@@ -59,20 +59,20 @@ import Testing
         var settings = TokenRefresh.Settings()
         settings.timeout = .zero
         var machine = TokenRefresh(settings)
-        #expect(machine.signedIn(expiry: nil, canRefresh: true, at: try Self.at(0)).isEmpty)
+        #expect(machine.loggedIn(expiry: nil, canRefresh: true, at: try Self.at(0)).isEmpty)
         _ = try Self.started(machine.refused(1, sentWith: 1, at: try Self.at(1)))
         #expect(machine.timerFired(at: try Self.at(100_000)).isEmpty)
         #expect(machine.isRefreshing)
     }
 
     @Test func tokenWithALifetimeBelowTheSkewIsUsed() throws {
-        var machine = try Self.signedIn(expiry: 20)
+        var machine = try Self.loggedIn(expiry: 20)
         #expect(machine.requestToken(1, at: try Self.at(14)) == [.attach(1, 1)])
         _ = try Self.started(machine.requestToken(2, at: try Self.at(15)))
     }
 
     @Test func callWithAnOlderTokenIsReplayedWithoutARefresh() throws {
-        var machine = try Self.signedIn()
+        var machine = try Self.loggedIn()
         let now = try Self.at(1)
         let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
         _ = machine.succeeded(refresh, expiry: nil, canRefresh: true, at: now)
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test func callIsReplayedOnce() throws {
-        var machine = try Self.signedIn()
+        var machine = try Self.loggedIn()
         let now = try Self.at(1)
         let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
         _ = machine.succeeded(refresh, expiry: nil, canRefresh: true, at: now)
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func invalidGrantClearsTheLoginAndRequestsOneNewLogin() throws {
-        var machine = try Self.signedIn()
+        var machine = try Self.loggedIn()
         let now = try Self.at(1)
         let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
         #expect(machine.refused(2, sentWith: 1, at: now) == [.wait(2)])
@@ -101,18 +101,18 @@ import Testing
         #expect(machine.failed(refresh, .invalidGrant).isEmpty)
         #expect(machine.refused(3, sentWith: 1, at: now) == [.fail(3, .loginRequired)])
         #expect(machine.requestToken(4, at: now) == [.fail(4, .loginRequired)])
-        #expect(machine.signedIn(expiry: nil, canRefresh: true, at: now).isEmpty)
+        #expect(machine.loggedIn(expiry: nil, canRefresh: true, at: now).isEmpty)
         #expect(machine.requestToken(5, at: now) == [.attach(5, 2)])
         #expect(machine.refused(6, sentWith: 1, at: now) == [.replay(6, 2)])
     }
 
-    @Test(arguments: [TokenRefresh.Failure.network, .refused, .timedOut])
+    @Test(arguments: [TokenRefresh.Failure.network, .refused, .providerFailed, .timedOut])
     func otherFailureKeepsTheLoginButDiscardsTheToken(failure: TokenRefresh.Failure) throws {
-        var machine = try Self.signedIn()
+        var machine = try Self.loggedIn()
         let now = try Self.at(1)
         let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
         #expect(machine.failed(refresh, failure) == [.fail(1, .refreshFailed(failure))])
-        // A request sent before the failure is neither repeated nor a reason for another refresh.
+        // The rejection of a request that was sent before the failure causes neither a replay nor another refresh.
         #expect(machine.refused(2, sentWith: 1, at: now) == [.fail(2, .refreshFailed(failure))])
         // A new call does not use the old token.
         let second = try Self.started(machine.requestToken(3, at: now))
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test func cancelledWaiterDoesNotCancelTheRefresh() throws {
-        var machine = try Self.signedIn()
+        var machine = try Self.loggedIn()
         let now = try Self.at(1)
         let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
         _ = machine.refused(2, sentWith: 1, at: now)
@@ -134,14 +134,14 @@ import Testing
     }
 
     @Test func refreshHasItsOwnTimeoutAndMayCompleteLater() throws {
-        var machine = try Self.signedIn()
+        var machine = try Self.loggedIn()
         let refresh = try Self.started(machine.refused(1, sentWith: 1, at: try Self.at(1)))
         #expect(machine.deadline == 31_000_000_000)
         #expect(machine.timerFired(at: try Self.at(30)).isEmpty)
         #expect(machine.timerFired(at: try Self.at(31)) == [.fail(1, .refreshFailed(.timedOut))])
         #expect(machine.timerFired(at: try Self.at(32)).isEmpty)
         let second = try Self.started(machine.requestToken(2, at: try Self.at(33)))
-        // The server consumed the old token for the first refresh.
+        // The late result of the first refresh is used, because the server has already consumed the refresh token.
         #expect(
             machine.succeeded(refresh, expiry: nil, canRefresh: true, at: try Self.at(34)) == [.attach(2, 2)])
         #expect(machine.failed(second, .invalidGrant).isEmpty)
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test func moreThanFiveRefreshesInThirtySecondsAreAnError() throws {
-        var machine = try Self.signedIn()
+        var machine = try Self.loggedIn()
         for call in 0..<5 as Range<UInt64> {
             let now = try Self.at(Int64(call))
             let refresh = try Self.started(machine.refused(call, sentWith: call + 1, at: now))
@@ -164,26 +164,26 @@ import Testing
     }
 
     @Test func loginDuringARefreshDiscardsItsResult() throws {
-        var machine = try Self.signedIn()
+        var machine = try Self.loggedIn()
         let now = try Self.at(1)
         let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
-        #expect(machine.signedIn(expiry: nil, canRefresh: true, at: now) == [.replay(1, 2)])
+        #expect(machine.loggedIn(expiry: nil, canRefresh: true, at: now) == [.replay(1, 2)])
         #expect(machine.succeeded(refresh, expiry: nil, canRefresh: true, at: now).isEmpty)
         #expect(machine.failed(refresh, .invalidGrant).isEmpty)
         #expect(machine.version == 2)
     }
 
     @Test func logoutDuringARefreshFailsTheWaitersAndDiscardsTheToken() throws {
-        var machine = try Self.signedIn()
+        var machine = try Self.loggedIn()
         let now = try Self.at(1)
         let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
-        #expect(machine.signedOut() == [.clear, .fail(1, .loginRequired)])
+        #expect(machine.loggedOut() == [.clear, .fail(1, .loginRequired)])
         #expect(machine.succeeded(refresh, expiry: nil, canRefresh: true, at: now).isEmpty)
         #expect(machine.version == nil)
     }
 
     @Test func tokenWithoutRefreshIsUsedUntilItIsRejected() throws {
-        var machine = try Self.signedIn(expiry: 10, canRefresh: false)
+        var machine = try Self.loggedIn(expiry: 10, canRefresh: false)
         #expect(machine.requestToken(1, at: try Self.at(20)) == [.attach(1, 1)])
         #expect(
             machine.refused(1, sentWith: 1, at: try Self.at(20))
@@ -192,7 +192,7 @@ import Testing
 
     @Test func rejectedTokenWithoutRefreshIsLookedUpInTheStore() throws {
         var machine = TokenRefresh(isShared: true)
-        _ = machine.signedIn(expiry: try Self.expiry(10), canRefresh: false, at: try Self.at(0))
+        _ = machine.loggedIn(expiry: try Self.expiry(10), canRefresh: false, at: try Self.at(0))
         #expect(machine.requestToken(1, at: try Self.at(20)) == [.attach(1, 1)])
         let look = try Self.started(machine.refused(1, sentWith: 1, at: try Self.at(20)))
         let actions = machine.succeeded(
@@ -207,30 +207,30 @@ import Testing
     @Test func storeLookupIsNotCountedAsARefresh() throws {
         var machine = TokenRefresh(isShared: true)
         for call in 0..<20 as Range<UInt64> {
-            _ = machine.signedIn(expiry: try Self.expiry(0), canRefresh: true, at: try Self.at(1))
+            _ = machine.loggedIn(expiry: try Self.expiry(0), canRefresh: true, at: try Self.at(1))
             let look = try Self.started(machine.requestToken(call, at: try Self.at(1)))
             #expect(machine.failed(look, .invalidGrant, wasExchanged: false).contains(.fail(call, .loginRequired)))
         }
     }
 
     @Test func shortLivedTokensDoNotExceedTheRefreshLimit() throws {
-        var machine = try Self.signedIn(expiry: 4)
+        var machine = try Self.loggedIn(expiry: 4)
         for call in 0..<5 as Range<UInt64> {
             let now = try Self.at(4 * Int64(call + 1))
             let refresh = try Self.started(machine.requestToken(call, at: now))
             let end = try Self.expiry(4 * Int64(call + 2))
             _ = machine.succeeded(refresh, expiry: end, canRefresh: true, at: now)
         }
-        // The existing token is attached. If it is not valid, the server refuses it.
+        // At the limit, the existing token is attached. The server rejects the token if it is invalid.
         #expect(machine.requestToken(6, at: try Self.at(24)) == [.attach(6, 6)])
         let reason = TokenRefresh.Reason.tooManyRefreshes(retryAfter: .seconds(10))
         #expect(machine.refused(6, sentWith: 6, at: try Self.at(24)) == [.wait(6), .fail(6, reason)])
         _ = try Self.started(machine.requestToken(7, at: try Self.at(34)))
     }
 
-    /// A completion from inside the loop over the actions must find the machine in a consistent state.
+    /// The caller may report the result of a refresh before it has performed the remaining actions.
     @Test func refreshMayCompleteImmediately() throws {
-        var machine = try Self.signedIn()
+        var machine = try Self.loggedIn()
         let now = try Self.at(1)
         var done: [Action] = []
         func perform(_ actions: [Action]) {
@@ -246,7 +246,7 @@ import Testing
     }
 
     @Test func cancelledWaitersAreRemoved() throws {
-        var machine = try Self.signedIn()
+        var machine = try Self.loggedIn()
         let now = try Self.at(1)
         let refresh = try Self.started(machine.refused(0, sentWith: 1, at: now))
         for call in 1...10_000 as ClosedRange<UInt64> {

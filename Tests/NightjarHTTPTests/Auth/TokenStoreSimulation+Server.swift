@@ -2,14 +2,14 @@ import NightjarTestSupport
 
 @testable import NightjarHTTP
 
-/// An authorization server whose refresh tokens rotate.
+/// An authorization server with rotating refresh tokens.
 struct SimulatedServer {
     struct Redemption {
         let key: String?
         let successor: Token
-        /// The successor is saved in the store.
+        /// Whether the successor was saved in the store.
         var isReplaced = false
-        /// The store has been deleted since, so no process can know that the token was redeemed.
+        /// Whether the store was deleted after the redemption. No process can then know that the token was redeemed.
         var isForgiven = false
     }
 
@@ -43,21 +43,21 @@ struct SimulatedServer {
         for refresh in redemptions.keys { redemptions[refresh]?.isForgiven = true }
     }
 
-    /// The store contains the successor of this refresh token.
+    /// Records that the store contains the successor of a refresh token.
     mutating func replaced(_ refresh: String) { redemptions[refresh]?.isReplaced = true }
 
     /// - Parameters:
     ///   - hasSuccessor: The requesting process has already received the response to this refresh token.
-    ///   - isForgotten: The store and its intent have been deleted since the process began.
+    ///   - isForgotten: The store, with the intent, was deleted after the update was requested.
     mutating func redeem(
         _ refresh: String, key: String?, hasSuccessor: Bool, isForgotten: Bool
     ) -> LoginUpdate.Result {
         guard let family = family[refresh], !revoked.contains(family) else { return .invalidGrant }
         if let redemption = redemptions[refresh] {
             guard !redemption.isForgiven, !isForgotten else { return .invalidGrant }
-            if redemption.key != key { violation = violation ?? "\(refresh) was spent twice, with two keys" }
-            if hasSuccessor { violation = violation ?? "\(refresh) was spent by a process that had its successor" }
-            if redemption.isReplaced { violation = violation ?? "\(refresh) was spent though its successor was saved" }
+            if redemption.key != key { violation = violation ?? "\(refresh) was redeemed with two different keys" }
+            if hasSuccessor { violation = violation ?? "\(refresh) was redeemed by a process with its successor" }
+            if redemption.isReplaced { violation = violation ?? "\(refresh) was redeemed, but has a saved successor" }
             return honoursKeys ? .token(redemption.successor) : .invalidGrant
         }
         let successor = issue(family: family)

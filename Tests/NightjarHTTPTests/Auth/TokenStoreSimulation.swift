@@ -5,12 +5,11 @@ import NightjarTestSupport
 /// Processes that share one credential store and one authorization server. Each process runs the state machines of a
 /// client: `TokenRefresh`, `TokenSession`, `LoginUpdateQueue` and `LoginUpdate`.
 ///
-/// Each schedule has its own event weights (``TokenStoreFaults``), so that rare combinations are likely in some
-/// schedules: a save that fails for a long time while others log out and in, a crash while the lock is held, a deleted
-/// store.
+/// Each schedule has its own event weights (``TokenStoreFaults``). Rare combinations of events are therefore likely in
+/// some schedules, for example a crash of the process that holds the lock.
 struct TokenStoreSystem: SimulatedSystem {
     enum Action: CustomStringConvertible {
-        /// The next step of a renewal.
+        /// The next step of an update.
         case step(Int, LoginUpdateQueue.ID, SimulatedClient.TokenUpdate)
         case call(Int)
         case setToken(Int)
@@ -21,7 +20,7 @@ struct TokenStoreSystem: SimulatedSystem {
         case expire
         /// The server ends every login.
         case revoke
-        /// The time limit of all running refreshes has elapsed.
+        /// All refreshes in progress time out.
         case timeOut
         /// The saves of a process begin to fail, or succeed again.
         case fill(Int), free(Int)
@@ -30,7 +29,7 @@ struct TokenStoreSystem: SimulatedSystem {
 
         var description: String {
             switch self {
-            case .step(let process, let id, let update): "process \(process), renewal \(id): \(update.text)"
+            case .step(let process, let id, let update): "process \(process), update \(id): \(update.text)"
             case .call(let process): "process \(process) calls"
             case .setToken(let process): "process \(process) logs in with a new token"
             case .logIn(let process): "process \(process) logs in by itself"
@@ -41,7 +40,7 @@ struct TokenStoreSystem: SimulatedSystem {
             case .timeOut: "the refreshes time out"
             case .fill(let process): "the disk of process \(process) is full"
             case .free(let process): "the disk of process \(process) has room again"
-            case .remove: "somebody deletes the store"
+            case .remove: "the store is deleted"
             }
         }
     }
@@ -50,9 +49,9 @@ struct TokenStoreSystem: SimulatedSystem {
     struct Login {
         var invoked: Int
         var completed: Int?
-        /// The process of a login with a new token.
+        /// The process in which the user has set a new token. Nil for all other logins.
         var process: Int?
-        /// The step in which it was first saved. For other processes, a login that could not be saved begins there.
+        /// The step in which the login was first saved. Other processes cannot know the login before this step.
         var reached: Int?
     }
 
@@ -61,9 +60,9 @@ struct TokenStoreSystem: SimulatedSystem {
     var stored: StoredLogin?
     var lockHolder: Int?
     var logins: [UInt64: Login] = [:]
-    /// The logout that ended the last login. Also kept here in case the store is deleted.
+    /// The last saved logout. Nil after the next saved login, or after the store was deleted.
     var logout: (invoked: Int, lineage: UInt64)?
-    /// The step in which the store was deleted. Earlier events no longer count.
+    /// The step in which the store was last deleted. Logins and logouts before this step no longer count.
     private(set) var removed = 0
     var stepNumber = 0
     var steady: UInt64 = 0
@@ -176,10 +175,11 @@ struct TokenStoreSystem: SimulatedSystem {
         clients[index] = client
     }
 
-    /// Whether a read, a lock or a message fails.
+    /// Returns whether a read, a lock attempt or a message fails.
     func fails(_ random: inout SeededRandom) -> Bool { faults.failures.hits(&random) }
 
-    /// Whether a save fails. `writes`: the record is stored despite the failure, as after a failed fsync.
+    /// Returns whether a save fails. If `writes` is true, the record is stored even if the save fails, as after a
+    /// failed fsync.
     func saveFails(_ index: Int, _ random: inout SeededRandom) -> (fails: Bool, writes: Bool) {
         if full.contains(index) { return (true, false) }
         return faults.failures.hits(&random) ? (true, Bool.random(using: &random)) : (false, true)
@@ -196,19 +196,19 @@ struct TokenStoreSystem: SimulatedSystem {
 
     mutating func note(_ problem: String) { violation = violation ?? problem }
 
-    /// Whether the login was completely saved before `moment`.
+    /// Returns whether the login had taken effect before the step `moment`.
     func wasCompleted(_ lineage: UInt64, before moment: Int) -> Bool {
         logins[lineage]?.completed.map { $0 < moment } ?? false
     }
 
-    /// Whether a process that logged out at `moment` knew or could know the login.
+    /// Returns whether a process that logged out in the step `moment` could know the login.
     func wasThere(_ lineage: UInt64, before moment: Int, for process: Int) -> Bool {
         guard moment > removed, let login = logins[lineage] else { return false }
         if login.process == process { return login.invoked < moment }
         return login.reached.map { $0 < moment } ?? false
     }
 
-    /// A compare-and-swap like in the real stores.
+    /// Saves a record with compare-and-swap, as the real stores do, and checks the invariants.
     mutating func save(
         _ login: StoredLogin, replacing version: LoginVersion?, for purpose: LoginUpdate.Purpose, invoked: Int
     ) -> Bool {
@@ -223,7 +223,7 @@ struct TokenStoreSystem: SimulatedSystem {
             {
                 note("login \(login.lineage) replaced the later login \(stored.lineage)")
             }
-            if stored.ending != nil, stored.lineage == login.lineage { note("a login that had ended came back") }
+            if stored.ending != nil, stored.lineage == login.lineage { note("an ended login was restored") }
         }
         if login.token != nil, let logout {
             let isLogin = purpose == .logIn || (logins[login.lineage] != nil && login.lineage != logout.lineage)

@@ -53,7 +53,7 @@ import Testing
         #expect(try Self.token(#"{"access_token":"b"}"#)?.refresh == nil)
     }
 
-    /// RFC 6749 section 7.1: a token of an unknown type is not used, in particular not as a bearer token.
+    /// RFC 6749 section 7.1: a client must not use a token of an unknown type.
     @Test(arguments: [#""mac""#, #""DPoP""#, #""N_A""#, "7", "true", "{}", #"["bearer"]"#])
     func unknownTokenTypeIsRejected(type: String) throws {
         let body = #"{"access_token":"geheim","token_type":\#(type)}"#

@@ -2,7 +2,7 @@ import NightjarHTTP
 import Testing
 
 @Suite struct BatchScheduleTests {
-    /// Wraps the schedule, so that an expectation can call mutating methods.
+    /// Wraps the schedule in a class, because `#expect` cannot call mutating methods of a struct.
     private final class Conversation {
         var batch: BatchSchedule
 

@@ -53,7 +53,7 @@ import Testing
         #expect(form.length == form.boundary.utf8.count + 6)
     }
 
-    /// Like Chrome, Firefox and Safari.
+    /// Names are escaped as in Chrome, Firefox and Safari.
     @Test(arguments: [
         ("plain.txt", "plain.txt"), ("say \"hi\".txt", "say %22hi%22.txt"), ("a\r\nb", "a%0D%0Ab"),
         ("back\\slash", "back\\slash"), ("percent%22", "percent%22"),
@@ -88,7 +88,7 @@ import Testing
         #expect(MultipartForm.Part("f", .bytes(ByteBuffer())).filename == nil)
     }
 
-    // MARK: Refused
+    // MARK: Invalid forms
 
     private static func part(_ change: (inout MultipartForm.Part) throws -> Void) rethrows -> MultipartForm.Part {
         var part = MultipartForm.Part("a", "x")
@@ -123,7 +123,7 @@ import Testing
             (
                 try MultipartFormTests.part { try $0.headers.add("Content-Transfer-Encoding", "base64") },
                 "part 2 of the form, \"a\": header \"Content-Transfer-Encoding\" cannot be set: "
-                    + "forms must not have it (RFC 7578 section 4.7)"
+                    + "a part of a form must not have it (RFC 7578 section 4.7)"
             ),
             (
                 .init("a", .file(path: "/x", length: -1)),
@@ -147,14 +147,14 @@ import Testing
             try MultipartForm([half, half, half], using: &random)
         }
         #expect(error?.message == "the total length of the form exceeds 64 bits")
-        // An unknown length cannot overflow.
+        // A part of unknown length makes the total length unknown, so the length cannot overflow.
         let open = MultipartForm.Part("f", .file(path: "/x", length: nil))
         #expect(try MultipartForm([open, half, half, half], using: &random).length == nil)
     }
 
     // MARK: The boundary
 
-    /// Returns the same number until it is advanced.
+    /// Returns `values` in order, then repeats the last one.
     private struct StuckRandom: RandomNumberGenerator {
         var values: [UInt64]
         mutating func next() -> UInt64 { values.count > 1 ? values.removeFirst() : values[0] }
@@ -185,7 +185,7 @@ import Testing
         }
         #expect(
             error?.message
-                == "no boundary was found that does not occur in a part of the form; the random generator appears to be broken"
+                == "every boundary that was tried occurs in a part of the form; the random generator appears to be broken"
         )
     }
 
@@ -238,7 +238,9 @@ import Testing
         _ = try body.next(maximum: .max)
         #expect(try body.next(maximum: 10) == .file(path: "/f", range: 0..<10))
         let error = #expect(throws: NightjarError.self) { try body.fileEnded(at: 4) }
-        #expect(error?.message == "the file \"/f\" has only 4 of 20 bytes; it was truncated while it was being sent")
+        #expect(
+            error?.message == "the file \"/f\" has only 4 of 20 bytes; it is shorter than declared, or was truncated "
+                + "while it was sent")
         #expect(error?.phase == .send)
         #expect(throws: NightjarError.self) { try body.next(maximum: 10) }
     }
@@ -250,7 +252,7 @@ import Testing
         #expect(try body.next(maximum: 10) == .file(path: "/f", range: 0..<5))
         try body.fileEnded(at: 5)
         guard case .bytes = try body.next(maximum: .max) else {
-            Issue.record("the boundary must follow")
+            Issue.record("expected the boundary after the file")
             return
         }
         #expect(try body.next(maximum: .max) == .end)
@@ -272,7 +274,7 @@ import Testing
 
     // MARK: Parsing the result
 
-    /// The pieces concatenated. Files are represented by a placeholder.
+    /// Returns the concatenated pieces, with a placeholder for each file.
     private func text(_ form: MultipartForm) throws -> String {
         var result = ""
         var body = form.makeBody()
@@ -285,7 +287,7 @@ import Testing
         }
     }
 
-    /// The pieces concatenated. The bytes of a file are their offsets.
+    /// Returns the concatenated pieces. Each byte of a file is its offset modulo 256.
     private func bytes(_ form: MultipartForm, maximum: Int) throws -> [UInt8] {
         var result: [UInt8] = []
         var body = form.makeBody()
@@ -302,7 +304,7 @@ import Testing
         }
     }
 
-    /// The contents of the parts, parsed only by the rules of RFC 2046 section 5.1.1.
+    /// Returns the contents of the parts, parsed by the rules of RFC 2046 section 5.1.1; nil if the body is invalid.
     private func read(_ body: [UInt8], boundary: String) -> [[UInt8]]? {
         let delimiter = Array("\r\n--\(boundary)".utf8)
         var rest = Array("\r\n".utf8) + body

@@ -2,9 +2,9 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// A response received at one time and a later request: the decisions of the cache rules for both, as one word.
+/// A stored response and a later request, with the decisions of the cache rules as words.
 ///
-/// Values of fields can contain times: `@0` is the time of the response, `@-60` is one minute before.
+/// A field value such as `@-60` stands for a date: 60 seconds before the response was received.
 struct CacheConversation: Sendable {
     var method = Method.get
     var status = 200
@@ -28,7 +28,7 @@ struct CacheConversation: Sendable {
         for (name, value) in list {
             let text =
                 value.hasPrefix("@") ? Int64(value.dropFirst()).map { HTTPDate.text(moment($0)) } ?? value : value
-            do { try headers.add(name, text) } catch { Issue.record("\(name): \(value) is no field: \(error)") }
+            do { try headers.add(name, text) } catch { Issue.record("invalid field \(name): \(value): \(error)") }
         }
         return headers
     }
@@ -54,7 +54,7 @@ struct CacheConversation: Sendable {
     }
 
     /// `store`, or the reason why the response is not stored.
-    var storabilityWord: String {
+    var storabilitySummary: String {
         switch storability(policy: policy) {
         case .store: "store"
         case .refuse(let reason): "\(reason)"
@@ -71,16 +71,16 @@ struct CacheConversation: Sendable {
             among: stored.map { [$0] } ?? [], at: CacheConversation.moment(after))
     }
 
-    /// `fresh`, `max-stale`, `any-age`, `refresh`, `validate:stale`, `fetch:uri-miss` or `refuse`, followed by the
-    /// status that the caller gets if it differs from the stored status.
-    var word: String { decision.word }
+    /// The decision for the later request, such as `fresh`, `swr+refresh`, `validate:stale`, `fetch:uri-miss` or
+    /// `refuse`. A status that differs from the stored one follows, as in `fresh 304`.
+    var summary: String { decision.summary }
 }
 
 extension CacheDecision {
-    var word: String {
+    var summary: String {
         switch self {
-        case .hit(let hit): hit.word
-        case .hitAndRevalidate(let hit, _): hit.word + "+refresh"
+        case .hit(let hit): hit.summary
+        case .hitAndRevalidate(let hit, _): hit.summary + "+refresh"
         case .validate(let fetch): "validate:" + fetch.because.rawValue
         case .fetch(let fetch): "fetch:" + fetch.because.rawValue
         case .refuse: "refuse"
@@ -96,7 +96,7 @@ extension CacheDecision {
 }
 
 extension CacheHit {
-    var word: String {
+    var summary: String {
         let reason =
             switch because {
             case .fresh: "fresh"

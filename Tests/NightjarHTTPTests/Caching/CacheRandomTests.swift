@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Invariants for random input.
+/// Checks invariants of the cache rules with random fields and times.
 @Suite struct CacheRandomTests {
     private static let pieces = [
         "no-store", "no-cache", "max-age=", "max-age=0", "max-age=60", "s-maxage=9", "private", "public",
@@ -83,7 +83,7 @@ import Testing
         switch decision {
         case .hit(let hit), .hitAndRevalidate(let hit, _):
             guard let stored else {
-                Issue.record("an empty response: \(comment)")
+                Issue.record("a hit without a stored response: \(comment)")
                 return
             }
             #expect(conversation.policy != .reload || request.isCacheOnly, comment)
@@ -118,7 +118,8 @@ import Testing
         }
     }
 
-    /// A truncated line must not allow what the complete line forbids.
+    /// Parses every part of a field value. `no-store` is inside a quoted string that begins at byte 35, so it is a
+    /// directive only in parts that begin later.
     @Test func truncatedFieldsAreRead() {
         let line =
             "no-cache=\"a, b\", max-age=\"3600\", x=\"\\\"no-store\", stale-while-revalidate=60, private, immutable"
@@ -128,7 +129,7 @@ import Testing
                 var directives = ResponseDirectives()
                 bytes[start..<end].withUnsafeBytes { directives.add($0) }
                 #expect(directives.maxAge ?? 0 <= 3600)
-                if directives.noStore { #expect(start >= 36, "only where its quotes are cut off: \(start)..<\(end)") }
+                if directives.noStore { #expect(start >= 36, "no-store is inside quotes: \(start)..<\(end)") }
                 var request = RequestDirectives()
                 bytes[start..<end].withUnsafeBytes { request.add($0) }
                 #expect(request.maxAge ?? 0 <= 3600)
@@ -136,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func hostileFieldIsReadInLinearTime() {
+    @Test func longMalformedFieldIsRead() {
         for piece in ["\"", "\\\"", "x=\"", ",\"", "=", "W/\"", "a=\"\\"] {
             let line = Array(String(repeating: piece, count: 100_000).utf8)
             var directives = ResponseDirectives()

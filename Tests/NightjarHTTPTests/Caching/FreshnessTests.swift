@@ -2,10 +2,10 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// RFC 9111 section 4.2 and the sections that it references. Most rows correspond to tests of http-tests/cache-tests.
+/// Dates, age and freshness (RFC 9111 section 4.2).
 @Suite struct FreshnessTests {
     private static let stale = "validate:stale"
-    /// Adds a validator, so that a stale response leads to a validation.
+    /// Adds an ETag, so a stale response is validated.
     private func tagged(_ fields: (String, String)...) -> [(String, String)] { fields + [("ETag", "\"a\"")] }
 
     @Test func twoDigitYearIsAtMostFiftyYearsAhead() {
@@ -35,21 +35,21 @@ import Testing
         conversation.response = tagged(("Cache-Control", "max-age=3600, stale-while-revalidate=9999999"), ("Age", "5"))
         for after in [-2, -3600, -86_400 * 365, -1_700_000_000] as [Int64] {
             conversation.after = after
-            #expect(conversation.word == Self.stale, "\(after)")
+            #expect(conversation.summary == Self.stale, "\(after)")
             let freshness = conversation.stored?.freshness
             #expect(freshness?.age(at: CacheConversation.moment(after)) == 5)
             #expect(freshness?.isFresh(at: CacheConversation.moment(after)) == false)
         }
         conversation.after = -1
-        #expect(conversation.word == "fresh", "two readings of one clock")
+        #expect(conversation.summary == "fresh", "within the clock tolerance")
         conversation.after = -3600
         conversation.policy = .cacheElseLoad
-        #expect(conversation.word == "any-age")
+        #expect(conversation.summary == "any-age")
         conversation.policy = .protocol
         conversation.then = [("Cache-Control", "max-stale=100000")]
-        #expect(conversation.word == Self.stale, "the time since its expiry is unknown")
+        #expect(conversation.summary == Self.stale, "the time since the response expired is unknown")
         conversation.then = [("Cache-Control", "max-stale")]
-        #expect(conversation.word == "max-stale")
+        #expect(conversation.summary == "max-stale")
     }
 
     @Test func ageIsMonotonicAndBounded() {
@@ -74,6 +74,6 @@ import Testing
         guard let late = Timestamp(secondsSince1970: Int64(253_402_300_700)) else { return }
         let fields = CacheConversation.fields([("Cache-Control", "max-age=600")])
         let stored = StoredResponse(ResponseHead(status: 200, headers: fields), requested: late, received: late)
-        #expect(stored.freshness.freshUntil == nil, "behind the year 9999")
+        #expect(stored.freshness.freshUntil == nil, "after the year 9999")
     }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// RFC 9111 section 4.4, Clear-Site-Data, and RFC 9211.
+/// Invalidation (RFC 9111 section 4.4), Clear-Site-Data, and Cache-Status (RFC 9211).
 @Suite struct InvalidationTests {
     private func urls(
         _ method: String, status: Int = 200, _ fields: [(String, String)] = [],
@@ -13,7 +13,6 @@ import Testing
         return Invalidation.urls(method, try RequestURL(url), head).map { $0.origin.description + $0.target }
     }
 
-    /// RFC 9111 section 4.4.
     @Test func successfulUnsafeMethodInvalidatesItsURL() throws {
         let own = ["http://example.com/dir/a?b=c"]
         for method in ["POST", "PUT", "DELETE", "PATCH", "M-SEARCH", "get"] {
@@ -27,7 +26,6 @@ import Testing
         for method in ["GET", "HEAD", "OPTIONS", "TRACE"] { #expect(try urls(method) == [], "\(method)") }
     }
 
-    /// RFC 9111 section 4.4.
     @Test func locationsOfTheSameOriginAreInvalidated() throws {
         func named(_ fields: (String, String)...) throws -> [String] { Array(try urls("POST", fields).dropFirst()) }
         #expect(try named(("Location", "b")) == ["http://example.com/dir/b"])
@@ -61,7 +59,6 @@ import Testing
         #expect(!Invalidation.clearsOrigin(ResponseHead(status: 200)))
     }
 
-    /// RFC 9211.
     @Test func cacheStatusDescribesTheDecision() {
         func response(_ reason: CacheHit.Reason, ttl: Int64 = 30) -> CacheStatus {
             CacheStatus(CacheHit(index: 0, age: 1, timeToLive: ttl, because: reason, form: .whole))

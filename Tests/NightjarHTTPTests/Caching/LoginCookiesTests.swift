@@ -2,7 +2,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// The cookies that identify a login, and how a response changes them.
+/// The cookies that identify a login, and the changes that a response makes to them.
 @Suite struct LoginCookiesTests {
     private func login(_ field: String, _ cookies: LoginCookies, own: [String] = []) -> String {
         var found: [UInt8] = []
@@ -20,7 +20,7 @@ import Testing
             ("a=1; b=2", .named(["b"]), "cookie|b=2;|"), ("B=2; bb=3", .named(["b"]), ""), ("a=1", .named([]), ""),
             ("a=1; a=2", .named(["a"]), "cookie|a=1;a=2;|"),
         ] { #expect(login(field, cookies) == expected, "\(field), \(cookies)") }
-        #expect(login("key=1; a=2", .named([]), own: ["key=1"]) == "cookie|key=1;|", "cookies of the request itself")
+        #expect(login("key=1; a=2", .named([]), own: ["key=1"]) == "cookie|key=1;|", "a cookie of the request")
         #expect(LoginCookies(names: ["a", "*"]) == .all && LoginCookies(names: ["a"]) == .named(["a"]))
     }
 
@@ -35,7 +35,7 @@ import Testing
         #expect(succession("a=1; b=1", "a=2", "b=2; Max-Age=60") == .replaced("a=2; b=2"))
         #expect(succession("a=1", "a=1") == .replaced("a=1"))
         #expect(succession(nil, "a=1") == .added("a=1"))
-        #expect(succession("a=1", "A=2") == .added("a=1; A=2"), "names have case")
+        #expect(succession("a=1", "A=2") == .added("a=1; A=2"), "names are case-sensitive")
         #expect(succession("a=1", "a=2", "c=3") == .added("a=2; c=3"))
         #expect(succession("a=1", "a=; Max-Age=0") == .none)
         #expect(succession("a=1; b=1", "b=2", "a=; Expires=Thu, 01 Jan 1970 00:00:00 GMT") == .none)

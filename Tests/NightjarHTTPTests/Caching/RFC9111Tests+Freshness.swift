@@ -1,10 +1,10 @@
 @testable import NightjarHTTP
 
-/// Most rows correspond to tests of http-tests/cache-tests.
+/// Most rows correspond to tests of the project http-tests/cache-tests.
 extension RFC9111Tests {
     private static let stale = "validate:stale"
 
-    /// Adds a validator, so that a stale response leads to a validation.
+    /// Adds an ETag, so a stale response is validated.
     private static func tagged(_ fields: (String, String)...) -> Fields { fields + [("ETag", "\"a\"")] }
 
     static let lifetimes: [[Row]] = [
@@ -145,7 +145,7 @@ extension RFC9111Tests {
             "Thu, 8 Aug 2050 02:01:18 GMT", "Foo, 18 Aug 2050 02:01:18 GMT", "Thu, 18 Foo 2050 02:01:18 GMT",
             "Thu, 18 Aug 2050 02:01:18", "Thu,18 Aug 2050 02:01:18 GMT", "Thu, 18 Aug 20500 02:01:18 GMT",
         ].map {
-            row("5.3", "another format is a date in the past", tagged(("Expires", $0), ("Date", "@0")), stale)
+            row("5.3", "an invalid date counts as a date in the past", tagged(("Expires", $0), ("Date", "@0")), stale)
         },
     ]
 
@@ -200,9 +200,10 @@ extension RFC9111Tests {
         ].flatMap { (status: Int, hasLifetime: Bool) -> [Row] in
             let response = [("Last-Modified", "@-\(day)"), ("Date", "@0")]
             return [
-                row("4.2.2", "statuses have a heuristic lifetime", response, hasLifetime ? "fresh" : "fetch:uri-miss") {
-                    $0.status = status
-                },
+                row(
+                    "4.2.2", "only some statuses have a heuristic lifetime", response,
+                    hasLifetime ? "fresh" : "fetch:uri-miss"
+                ) { $0.status = status },
                 row(
                     "4.2.2", "public permits a heuristic lifetime", response + [("Cache-Control", "public")], "fresh"
                 ) { $0.status = status },
@@ -249,7 +250,7 @@ extension RFC9111Tests {
             (" 7200 ", false), ("007200", false),
         ].map { (value: String, isFresh: Bool) in
             row(
-                "5.1", "the first member of Age is a number of seconds, or Age is ignored",
+                "5.1", "Age is ignored unless its first member is a number of seconds",
                 tagged(("Date", "@0"), hour, ("Age", value)), isFresh ? "fresh" : stale)
         },
         table([
@@ -259,7 +260,7 @@ extension RFC9111Tests {
             Case(
                 "5.1", "the first Age field counts if it is smaller", tagged(hour, ("Age", "0"), ("Age", "7200")),
                 "fresh"),
-            Case("5.1", "equal Age fields are one", tagged(hour, ("Age", "0"), ("Age", "0")), "fresh"),
+            Case("5.1", "equal Age fields count as one", tagged(hour, ("Age", "0"), ("Age", "0")), "fresh"),
         ]),
     ]
 }

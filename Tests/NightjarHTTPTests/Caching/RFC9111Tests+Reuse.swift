@@ -156,7 +156,8 @@ extension RFC9111Tests {
             Case("RFC 5861 3", "the window is inclusive", window, after: 5, "swr+refresh"),
             Case("RFC 5861 3", "a response after the window is revalidated first", window, after: 6, "validate:stale"),
             Case(
-                "RFC 5861 3", "the window begins with max-age=0", control("max-age=0, stale-while-revalidate=3600"),
+                "RFC 5861 3", "with max-age=0, the window begins at once",
+                control("max-age=0, stale-while-revalidate=3600"),
                 "swr+refresh"),
             Case(
                 "RFC 5861 3", "a window of zero permits nothing", tagged("max-age=1, stale-while-revalidate=0"),

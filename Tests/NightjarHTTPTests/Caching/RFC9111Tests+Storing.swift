@@ -46,23 +46,27 @@ extension RFC9111Tests {
             storing("3", "only responses to GET are stored", fresh, method: $0, "method")
         },
         ["no-store", "max-age=0, NO-STORE"].map {
-            storing("5.2.1.5", "no-store of a request", fresh, request: [("Cache-Control", $0)], "request")
+            storing("5.2.1.5", "no-store of a request is obeyed", fresh, request: [("Cache-Control", $0)], "request")
         },
         [
             "no-store", "No-StOrE", "max-age=60, no-store", "no-store=\"a\"", "no-store, max-age=60", "no-store=x",
             "no-store ;", "x=\"broken, no-store", "@@@, no-store", "a b c, no-store", "=, no-store", "\", no-store",
-        ].map { storing("5.2.2.5", "no-store in any syntax", [("Cache-Control", $0)] + tag, "noStore") },
+        ].map { storing("5.2.2.5", "no-store is obeyed in invalid syntax", [("Cache-Control", $0)] + tag, "noStore") },
         [
-            storing("5.2.2.5", "no-store in another field line", fresh + [("Cache-Control", "no-store")], "noStore"),
+            storing(
+                "5.2.2.5", "no-store in another field line is obeyed", fresh + [("Cache-Control", "no-store")],
+                "noStore"),
             storing("3", "a response without a lifetime and a validator is not stored", [], "useless"),
             storing(
                 "3", "a response with only a Date is not stored",
                 [("Date", "@0"), ("Content-Type", "application/json")],
                 "useless"),
-            storing("3", "a stale response without a validator", [("Cache-Control", "max-age=0")], "useless"),
             storing(
-                "5.2.2.4", "no-cache without a validator", [("Cache-Control", "no-cache, max-age=60")], "useless"),
-            storing("3", "an expired response without a validator", [("Expires", "0")], "useless"),
+                "3", "a stale response without a validator is not stored", [("Cache-Control", "max-age=0")], "useless"),
+            storing(
+                "5.2.2.4", "a no-cache response without a validator is not stored",
+                [("Cache-Control", "no-cache, max-age=60")], "useless"),
+            storing("3", "an expired response without a validator is not stored", [("Expires", "0")], "useless"),
         ],
     ]
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// The decisions of a private cache. Sections of RFC 9111.
+/// The decisions of a private cache, by section of RFC 9111.
 @Suite struct RFC9111Tests {
     enum Input: Sendable {
         /// Whether the response is stored.
@@ -12,7 +12,7 @@ import Testing
         case decision(CacheConversation)
     }
 
-    /// The expected word of ``CacheConversation``, or `store` or the reason why a response is not stored.
+    /// A test case. The expected text is a word of ``CacheConversation``.
     typealias Row = RFCRow<Input, String>
     typealias Fields = [(String, String)]
 
@@ -24,14 +24,20 @@ import Testing
     @Test(arguments: rows)
     func rowHolds(_ row: Row) {
         switch row.input {
-        case .storability(let conversation): #expect(conversation.storabilityWord == row.expected)
-        case .decision(let conversation): #expect(conversation.word == row.expected)
+        case .storability(let conversation): #expect(conversation.storabilitySummary == row.expected)
+        case .decision(let conversation): #expect(conversation.summary == row.expected)
         }
     }
 
     // MARK: Rows
 
-    /// A decision: the fields of a response, the seconds until the request, its fields, and the expected word.
+    /// Returns a row about a decision.
+    ///
+    /// - Parameters:
+    ///   - response: The fields of the stored response.
+    ///   - after: The seconds between the response and the request.
+    ///   - request: The fields of the request.
+    ///   - expected: The expected decision.
     static func row(
         _ section: String, _ claim: String, _ response: Fields, after: Int64 = 0, request: Fields = [],
         _ expected: String, _ change: (inout CacheConversation) -> Void = { _ in }
@@ -44,7 +50,7 @@ import Testing
         return Row(section, claim, .decision(conversation), expected)
     }
 
-    /// The arguments of ``row(_:_:_:after:request:_:_:)``, as an element of ``table(_:)``.
+    /// A row about a decision, for ``table(_:)``.
     struct Case {
         let row: Row
 

@@ -2,22 +2,24 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// RFC 9110 section 14, RFC 9111 section 3.3: ranges of responses that are stored as a whole.
+/// Ranges of stored responses (RFC 9110 section 14, RFC 9111 section 3.3).
 @Suite struct RangeTests {
     private let hour = [("Cache-Control", "max-age=3600")]
 
-    private func word(_ range: String, length: Int = 11, _ more: [(String, String)] = [], status: Int = 200) -> String {
+    private func summary(_ range: String, length: Int = 11, _ more: [(String, String)] = [], status: Int = 200)
+        -> String
+    {
         var conversation = CacheConversation()
         conversation.response = hour + [("ETag", "\"a\""), ("Last-Modified", "@-100"), ("Date", "@0")]
         conversation.length = length
         conversation.status = status
         conversation.then = [("Range", range)] + more
-        return conversation.word
+        return conversation.summary
     }
 
     @Test func rangesApplyOnlyToStatus200() {
-        #expect(word("bytes=0-1", status: 404) == "fresh")
-        #expect(word("bytes=0-1", status: 203) == "fresh")
+        #expect(summary("bytes=0-1", status: 404) == "fresh")
+        #expect(summary("bytes=0-1", status: 203) == "fresh")
     }
 
     /// RFC 9110 section 13.1.5.
@@ -25,11 +27,11 @@ import Testing
         var conversation = CacheConversation()
         conversation.response = hour + [("ETag", "W/\"a\""), ("Last-Modified", "@0"), ("Date", "@0")]
         conversation.then = [("Range", "bytes=0-1"), ("If-Range", "@0")]
-        #expect(conversation.word == "fresh", "a date of the same second is weak")
+        #expect(conversation.summary == "fresh", "a date of the same second is weak")
         conversation.then[1].1 = "W/\"a\""
-        #expect(conversation.word == "fresh", "a weak one is not even the same as itself")
+        #expect(conversation.summary == "fresh", "a weak tag never matches If-Range")
         conversation.then = [("If-Range", "\"x\"")]
-        #expect(conversation.word == "fresh")
+        #expect(conversation.summary == "fresh")
     }
 
     /// RFC 9110 section 14.4.
@@ -101,25 +103,25 @@ import Testing
         let part = try stored(
             [("Content-Range", "bytes 4-8/10"), ("ETag", "\"a\"")], status: 206, requesting: [("Range", "bytes=4-8")],
             length: 5)
-        func word(_ request: [(String, String)], _ method: NightjarHTTP.Method = .get) -> String {
-            CacheConversation.request(request, method).decide(among: [part], at: CacheConversation.start).word
+        func summary(_ request: [(String, String)], _ method: NightjarHTTP.Method = .get) -> String {
+            CacheConversation.request(request, method).decide(among: [part], at: CacheConversation.start).summary
         }
         for (range, expected) in [
             ("bytes=4-8", "fresh 206 0-4"), ("bytes=5-6", "fresh 206 1-2"), ("bytes=3-8", "fetch:partial"),
             ("bytes=4-9", "fetch:partial"), ("bytes=4-", "fetch:partial"), ("bytes=-1", "fetch:partial"),
             ("bytes=10-", "fetch:partial"), ("bytes=4-5,7-8", "fetch:request"),
-        ] { #expect(word([("Range", range)]) == expected, "\(range)") }
-        #expect(word([]) == "fetch:partial")
-        #expect(word([("Range", "bytes=4-8")], .head) == "fetch:partial", "HEAD knows no ranges")
-        #expect(word([("Range", "bytes=4-8"), ("If-Range", "\"a\"")]) == "fresh 206 0-4")
-        #expect(word([("Range", "bytes=4-8"), ("If-Range", "\"b\"")]) == "fetch:partial")
-        // Its tag is not sent if a 304 for it would not help.
+        ] { #expect(summary([("Range", range)]) == expected, "\(range)") }
+        #expect(summary([]) == "fetch:partial")
+        #expect(summary([("Range", "bytes=4-8")], .head) == "fetch:partial", "HEAD ignores Range")
+        #expect(summary([("Range", "bytes=4-8"), ("If-Range", "\"a\"")]) == "fresh 206 0-4")
+        #expect(summary([("Range", "bytes=4-8"), ("If-Range", "\"b\"")]) == "fetch:partial")
+        // The tag of the part is not sent, because a 304 would not contain the missing bytes.
         #expect(
             CacheConversation.request([]).decide(among: [part], at: CacheConversation.start).forwardedFetch?.sets == [])
     }
 
     @Test func onlySinglePartsAreStored() {
-        func word(_ fields: [(String, String)], _ range: String?, isDecoded: Bool = false) -> String {
+        func summary(_ fields: [(String, String)], _ range: String?, isDecoded: Bool = false) -> String {
             var conversation = CacheConversation()
             conversation.status = 206
             conversation.response = hour + fields
@@ -130,15 +132,15 @@ import Testing
             return "\(storability)"
         }
         let part = [("Content-Range", "bytes 4-8/10")]
-        #expect(word(part, "bytes=4-8") == "store")
-        #expect(word(part, nil) != "store")
-        #expect(word(part, "bytes=4-8, 9-9") != "store")
-        #expect(word(part, "bytes=4-8", isDecoded: true) != "store", "the bytes of another form")
-        #expect(word(part + part, "bytes=4-8") != "store")
-        #expect(word([("Content-Type", "multipart/byteranges; boundary=x")], "bytes=4-8") != "store")
+        #expect(summary(part, "bytes=4-8") == "store")
+        #expect(summary(part, nil) != "store")
+        #expect(summary(part, "bytes=4-8, 9-9") != "store")
+        #expect(summary(part, "bytes=4-8", isDecoded: true) != "store", "the range refers to the encoded bytes")
+        #expect(summary(part + part, "bytes=4-8") != "store")
+        #expect(summary([("Content-Type", "multipart/byteranges; boundary=x")], "bytes=4-8") != "store")
     }
 
-    /// RFC 9111 section 3.4 permits combining parts. This cache keeps the more useful response instead.
+    /// This cache does not combine parts (RFC 9111 section 3.4). It keeps the more useful response.
     @Test func partDoesNotReplaceTheCompleteResponse() throws {
         func replaces(_ whole: StoredResponse, _ fields: [(String, String)]) -> Bool {
             CacheConversation.request([("Range", "bytes=0-4")]).mayReplace(
@@ -150,9 +152,9 @@ import Testing
         var whole = try stored([("ETag", "\"a\"")])
         #expect(!replaces(whole, [("ETag", "\"a\"")]))
         #expect(!replaces(whole, []))
-        #expect(replaces(whole, [("ETag", "\"b\"")]), "the whole is outdated")
+        #expect(replaces(whole, [("ETag", "\"b\"")]), "the complete response is outdated")
         whole.isDecoded = true
-        #expect(!replaces(whole, [("ETag", "\"a-gzip\"")]), "it was stored from another coding")
+        #expect(!replaces(whole, [("ETag", "\"a-gzip\"")]), "the complete response had another coding")
         let part = try stored(
             [("Content-Range", "bytes 0-1/10")], status: 206, requesting: [("Range", "bytes=0-1")], length: 2)
         #expect(replaces(part, []))
@@ -160,7 +162,7 @@ import Testing
         #expect(replaces(try stored([], status: 503), []))
     }
 
-    /// RFC 9111 section 4.3.3: a response that does not describe the resource does not replace the stored response.
+    /// RFC 9111 section 4.3.3.
     @Test func failureOrRedirectDoesNotReplaceAStoredResponse() throws {
         let whole = try stored([("ETag", "\"a\"")])
         func replaces(_ status: Int, _ fields: [(String, String)]) -> Bool {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// RFC 9111 sections 4, 4.2.4 and 5.2, RFC 5861, RFC 8246, and the policies.
+/// The reuse of stored responses (RFC 9111 sections 4, 4.2.4 and 5.2, RFC 5861, RFC 8246), and the cache policies.
 @Suite struct ReuseTests {
     private let hour = [("Cache-Control", "max-age=3600"), ("ETag", "\"a\"")]
     private func control(_ cacheControl: String) -> [(String, String)] { [("Cache-Control", cacheControl)] }
@@ -23,18 +23,18 @@ import Testing
         }
         let moment = { CacheConversation.moment($0) }
         #expect(until(tagged("max-age=2, stale-if-error=60")) == moment(62))
-        #expect(until(control("max-age=2, stale-if-error=60")) == moment(62), "also where nothing can be validated")
+        #expect(until(control("max-age=2, stale-if-error=60")) == moment(62), "also without a validator")
         #expect(until(tagged("max-age=2")) == nil)
         #expect(until(tagged("max-age=2"), control("stale-if-error=10")) == moment(12))
         #expect(until(tagged("max-age=2, stale-if-error=60"), control("stale-if-error=10")) == moment(62))
-        #expect(until(tagged("max-age=0, stale-if-error=1")) == moment(1), "that was before now")
+        #expect(until(tagged("max-age=0, stale-if-error=1")) == moment(1), "a time in the past")
         #expect(until(tagged("max-age=2, stale-if-error=60, must-revalidate")) == nil)
         #expect(until(tagged("max-age=2, stale-if-error=60, no-cache")) == nil)
         #expect(until(tagged("max-age=2, stale-if-error=60"), control("no-cache")) == nil)
         #expect(until(tagged("max-age=2, stale-if-error=60"), control("max-age=0")) == nil)
         #expect(until(tagged("max-age=2, stale-if-error=60"), policy: .revalidate) == nil)
         #expect(until(tagged("max-age=2, stale-if-error=60"), control("max-age=1")) == moment(62))
-        #expect(until(tagged("max-age=2, stale-if-error=60"), after: -99) == nil, "the clock went back")
+        #expect(until(tagged("max-age=2, stale-if-error=60"), after: -99) == nil, "the clock was set back")
         for status in [500, 502, 503, 504] { #expect(CacheFetch.isFailure(status: status)) }
         for status in [200, 304, 404, 501, 505, 599] { #expect(!CacheFetch.isFailure(status: status)) }
     }
@@ -49,7 +49,7 @@ import Testing
             (.offlineFirst, "fresh", "any-age+refresh", "any-age+refresh", "fetch:uri-miss"),
         ]
         #expect(table.map(\.0) == CachePolicy.allCases)
-        func word(
+        func summary(
             _ policy: CachePolicy, _ response: [(String, String)], after: Int64 = 0, _ request: [(String, String)] = []
         ) -> String {
             var conversation = CacheConversation()
@@ -57,18 +57,18 @@ import Testing
             conversation.response = response
             conversation.after = after
             conversation.then = request
-            return conversation.word
+            return conversation.summary
         }
         for (policy, fresh, stale, strict, nothing) in table {
-            #expect(word(policy, hour, after: 9) == fresh, "\(policy)")
-            #expect(word(policy, hour, after: 9999) == stale, "\(policy)")
-            #expect(word(policy, tagged("no-cache")) == strict, "\(policy)")
-            #expect(word(policy, tagged("max-age=1, must-revalidate"), after: 9) == strict, "\(policy)")
-            #expect(word(policy, []) == nothing, "\(policy)")
+            #expect(summary(policy, hour, after: 9) == fresh, "\(policy)")
+            #expect(summary(policy, hour, after: 9999) == stale, "\(policy)")
+            #expect(summary(policy, tagged("no-cache")) == strict, "\(policy)")
+            #expect(summary(policy, tagged("max-age=1, must-revalidate"), after: 9) == strict, "\(policy)")
+            #expect(summary(policy, []) == nothing, "\(policy)")
         }
-        #expect(word(.revalidate, tagged("max-age=60, immutable")) == "fresh")
-        #expect(word(.offlineFirst, hour, after: 9999, control("only-if-cached")) == "any-age")
-        #expect(word(.cacheOnly, hour, control("no-store")) == "fresh")
+        #expect(summary(.revalidate, tagged("max-age=60, immutable")) == "fresh")
+        #expect(summary(.offlineFirst, hour, after: 9999, control("only-if-cached")) == "any-age")
+        #expect(summary(.cacheOnly, hour, control("no-store")) == "fresh")
         #expect(
             CachePolicy.allCases.map(\.rawValue) == [
                 "protocol", "reload", "revalidate", "cache_else_load", "cache_only", "offline_first",
@@ -84,9 +84,9 @@ import Testing
         ] {
             conversation.policy = policy
             conversation.after = 9
-            #expect(conversation.word == "fresh", "\(policy)")
+            #expect(conversation.summary == "fresh", "\(policy)")
             conversation.after = 9999
-            #expect(conversation.word == expected, "\(policy)")
+            #expect(conversation.summary == expected, "\(policy)")
             var bare = CacheConversation()
             bare.status = 404
             #expect(bare.storability(policy: policy) == .refuse(.useless))
@@ -117,7 +117,7 @@ import Testing
         for policy in CachePolicy.allCases {
             let decision = CacheConversation.request([], policy: policy).decide(
                 among: [stored], at: CacheConversation.start)
-            #expect(decision.word == expected[policy] ?? "validate:stale", "\(policy)")
+            #expect(decision.summary == expected[policy] ?? "validate:stale", "\(policy)")
             #expect(decision.forwardedFetch?.fallback == nil)
         }
     }
@@ -138,7 +138,7 @@ import Testing
         ]
         let request = CacheConversation.request([])
         guard case .hit(let hit) = request.decide(among: candidates, at: CacheConversation.moment(9)) else {
-            Issue.record("no response")
+            Issue.record("no stored response was used")
             return
         }
         #expect(hit.index == 1)
@@ -150,17 +150,18 @@ import Testing
         var conversation = CacheConversation()
         conversation.response = hour + [("Content-Encoding", "gzip")]
         var stored = try #require(conversation.stored)
-        func word(_ fields: [(String, String)] = [], acceptsDecoded: Bool, policy: CachePolicy = .protocol) -> String {
+        func summary(_ fields: [(String, String)] = [], acceptsDecoded: Bool, policy: CachePolicy = .protocol) -> String
+        {
             CacheConversation.request(fields, policy: policy, acceptsDecoded: acceptsDecoded).decide(
                 among: [stored], at: CacheConversation.start
-            ).word
+            ).summary
         }
-        #expect(word(acceptsDecoded: true) == "fresh")
-        #expect(word(acceptsDecoded: false) == "fresh", "it is packed as it was")
+        #expect(summary(acceptsDecoded: true) == "fresh")
+        #expect(summary(acceptsDecoded: false) == "fresh", "the stored body is still encoded")
         stored.isDecoded = true
-        #expect(word(acceptsDecoded: true) == "fresh")
-        #expect(word(acceptsDecoded: false) == "fetch:miss")
-        #expect(word(acceptsDecoded: false, policy: .cacheOnly) == "refuse")
-        #expect(word([("Range", "bytes=0-1")], acceptsDecoded: true) == "fetch:miss", "bytes of what was not kept")
+        #expect(summary(acceptsDecoded: true) == "fresh")
+        #expect(summary(acceptsDecoded: false) == "fetch:miss")
+        #expect(summary(acceptsDecoded: false, policy: .cacheOnly) == "refuse")
+        #expect(summary([("Range", "bytes=0-1")], acceptsDecoded: true) == "fetch:miss", "a range of the encoded bytes")
     }
 }

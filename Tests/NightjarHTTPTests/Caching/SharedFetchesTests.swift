@@ -5,38 +5,38 @@ import Testing
     private var fetches = SharedFetches()
 
     @Test mutating func laterRequestsWaitForTheLeader() {
-        #expect(fetches.join("a", 1) == .leads)
-        #expect(fetches.join("a", 2) == .waits)
-        #expect(fetches.join("b", 3) == .leads)
-        #expect(fetches.join("a", 4) == .waits)
+        #expect(fetches.join("a", 1) == .leader)
+        #expect(fetches.join("a", 2) == .waiter)
+        #expect(fetches.join("b", 3) == .leader)
+        #expect(fetches.join("a", 4) == .waiter)
         #expect(fetches.stored("a", by: 1) == [2, 4])
-        #expect(fetches.join("a", 5) == .leads)
+        #expect(fetches.join("a", 5) == .leader)
     }
 
     @Test mutating func uncacheableResponseIsAwaitedOnce() {
-        #expect(fetches.join("a", 1) == .leads)
-        #expect(fetches.join("a", 2) == .waits)
+        #expect(fetches.join("a", 1) == .leader)
+        #expect(fetches.join("a", 2) == .waiter)
         #expect(fetches.notStorable("a", by: 1) == [2])
-        #expect(fetches.join("a", 2) == .isIndependent)
-        #expect(fetches.join("a", 3) == .isIndependent)
+        #expect(fetches.join("a", 2) == .independent)
+        #expect(fetches.join("a", 3) == .independent)
         #expect(fetches.count == 0)
     }
 
     @Test mutating func storableResponseIsSharedAgain() {
-        #expect(fetches.join("a", 1) == .leads)
+        #expect(fetches.join("a", 1) == .leader)
         #expect(fetches.notStorable("a", by: 1) == [])
-        #expect(fetches.join("a", 2) == .isIndependent)
+        #expect(fetches.join("a", 2) == .independent)
         #expect(fetches.stored("a", by: 2) == [])
-        #expect(fetches.join("a", 3) == .leads)
+        #expect(fetches.join("a", 3) == .leader)
     }
 
     @Test mutating func cancelledLeaderIsReplacedByAFollower() {
-        #expect(fetches.join("a", 1) == .leads)
-        for member: UInt64 in 2...4 { #expect(fetches.join("a", member) == .waits) }
+        #expect(fetches.join("a", 1) == .leader)
+        for member: UInt64 in 2...4 { #expect(fetches.join("a", member) == .waiter) }
         #expect(fetches.left("a", 2) == nil)
         #expect(fetches.left("a", 1) == 3)
-        // It requests again, and is recognized.
-        #expect(fetches.join("a", 3) == .leads)
+        // The new leader joins again and remains the leader.
+        #expect(fetches.join("a", 3) == .leader)
         // Events of the former leader are ignored.
         #expect(fetches.stored("a", by: 1) == [])
         #expect(fetches.stored("a", by: 3) == [4])
@@ -57,7 +57,7 @@ import Testing
         _ = fetches.join("a", 2)
         #expect(fetches.failed("a", by: 1) == [2])
         // The next fetch is shared again.
-        #expect(fetches.join("a", 2) == .leads)
+        #expect(fetches.join("a", 2) == .leader)
     }
 
     @Test mutating func keysAreBounded() {
@@ -65,8 +65,8 @@ import Testing
             _ = fetches.join(CacheKey(url: "\(number)"), UInt64(number))
             _ = fetches.notStorable(CacheKey(url: "\(number)"), by: UInt64(number))
         }
-        #expect(fetches.join("4999", 5000) == .isIndependent)
-        #expect(fetches.join("0", 5001) == .leads)
+        #expect(fetches.join("4999", 5000) == .independent)
+        #expect(fetches.join("0", 5001) == .leader)
     }
 }
 

@@ -2,9 +2,9 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// RFC 9111 section 3.
+/// The storing of responses (RFC 9111 section 3).
 @Suite struct StorabilityTests {
-    private func word(
+    private func summary(
         _ response: [(String, String)], status: Int = 200, method: Method = .get, request: [(String, String)] = [],
         policy: CachePolicy = .protocol
     ) -> String {
@@ -22,7 +22,7 @@ import Testing
     /// RFC 9110 section 9.3.3.
     @Test func responseToPostIsStoredForItsContentLocation() throws {
         let url = try RequestURL("http://user@example.com/dir/a?b=c#d")
-        func word(_ fields: [(String, String)], status: Int = 200, method: Method = .post) -> String {
+        func summary(_ fields: [(String, String)], status: Int = 200, method: Method = .post) -> String {
             let head = ResponseHead(status: status, headers: CacheConversation.fields(fields))
             let storability = CacheConversation.request([], method).storability(
                 ofPosted: head, to: url, requested: CacheConversation.start, received: CacheConversation.start)
@@ -35,28 +35,28 @@ import Testing
         for location in [
             "/dir/a?b=c", "a?b=c", "?b=c", "http://example.com:80/dir/a?b=c", "HTTP://EXAMPLE.com/dir/a?b=c#e",
         ] {
-            #expect(word(fresh + [("Content-Location", location)]) == "store", "\(location)")
+            #expect(summary(fresh + [("Content-Location", location)]) == "store", "\(location)")
         }
         for location in [
             "/dir/a", "/dir/A?b=c", "https://example.com/dir/a?b=c", "http://example.org/dir/a?b=c", "http://[",
         ] {
-            #expect(word(fresh + [("Content-Location", location)]) == "method", "\(location)")
+            #expect(summary(fresh + [("Content-Location", location)]) == "method", "\(location)")
         }
         let same = [("Content-Location", "?b=c")]
-        #expect(word([("Expires", "@60")] + same) == "store")
-        #expect(word(fresh) == "method")
-        #expect(word(fresh + same + same) == "method", "two fields")
-        #expect(word([("Last-Modified", "@-60"), ("ETag", "\"a\"")] + same) == "notAllowed", "no explicit lifetime")
-        #expect(word([("Cache-Control", "max-age=60, no-store")] + same) == "noStore")
+        #expect(summary([("Expires", "@60")] + same) == "store")
+        #expect(summary(fresh) == "method")
+        #expect(summary(fresh + same + same) == "method", "two fields")
+        #expect(summary([("Last-Modified", "@-60"), ("ETag", "\"a\"")] + same) == "notAllowed", "no explicit lifetime")
+        #expect(summary([("Cache-Control", "max-age=60, no-store")] + same) == "noStore")
         for status in [201, 204, 206, 303, 404, 500] {
-            #expect(word(fresh + same, status: status) == "method", "\(status)")
+            #expect(summary(fresh + same, status: status) == "method", "\(status)")
         }
         for method in [Method.get, .put, .patch, .delete] {
-            #expect(word(fresh + same, method: method) == "method", "\(method)")
+            #expect(summary(fresh + same, method: method) == "method", "\(method)")
         }
     }
 
-    /// Section 3.3.
+    /// RFC 9111 section 3.3.
     @Test func truncatedPartIsAShorterPart() throws {
         func part(_ range: String, _ length: Int) -> String? {
             var conversation = CacheConversation()
@@ -75,8 +75,8 @@ import Testing
 
     @Test func policiesThatIgnoreAgeStoreStaleResponses() {
         for policy in CachePolicy.allCases {
-            #expect((word([], policy: policy) == "store") == policy.ignoresAge, "\(policy)")
-            #expect(word([("Cache-Control", "no-store")], policy: policy) == "noStore")
+            #expect((summary([], policy: policy) == "store") == policy.ignoresAge, "\(policy)")
+            #expect(summary([("Cache-Control", "no-store")], policy: policy) == "noStore")
         }
     }
 
@@ -115,7 +115,7 @@ import Testing
         #expect(conversation.stored?.headers["C"] == "3")
         #expect(conversation.stored?.headers["a"] == nil)
         #expect(conversation.stored?.headers["b"] == nil)
-        #expect(conversation.word == "fresh", "the rest is used without validation")
+        #expect(conversation.summary == "fresh", "the response is used without validation")
     }
 
     /// RFC 9110 section 6.6.1.
@@ -142,10 +142,10 @@ import Testing
             case .store(var decoded) = CacheConversation.request([]).storability(
                 of: conversation.head, isDecoded: true, requested: .epoch, received: .epoch)
         else {
-            Issue.record("not stored")
+            Issue.record("the response was not stored")
             return
         }
-        #expect(decoded.completed(contentLength: 77)?.contentLength == 77, "other bytes than were sent")
+        #expect(decoded.completed(contentLength: 77)?.contentLength == 77, "Content-Length is of the encoded body")
         decoded.isDecoded = false
         #expect(decoded.completed(contentLength: 77) == nil)
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// RFC 9111 sections 3.2, 4.3.4 and 4.3.5.
+/// Updates of stored responses by 304 and HEAD responses (RFC 9111 sections 3.2, 4.3.4 and 4.3.5).
 @Suite struct UpdateTests {
     private func updated(
         _ first: [(String, String)], by then: [(String, String)], request: [(String, String)] = []
@@ -59,7 +59,7 @@ import Testing
         let response = try updated(first, by: []).response
         #expect(response.headers["age"] == nil)
         #expect(response.headers.values("date") == [HTTPDate.text(CacheConversation.moment(100))])
-        #expect(response.freshness.age(at: CacheConversation.moment(100)) == 10, "and its delay")
+        #expect(response.freshness.age(at: CacheConversation.moment(100)) == 10, "the delay of the 304")
         #expect(response.freshness.isFresh(at: CacheConversation.moment(149)))
         #expect(!response.freshness.isFresh(at: CacheConversation.moment(150)))
         let aged = try updated(first, by: [("Age", "30"), ("Date", "@100")]).response
@@ -75,7 +75,8 @@ import Testing
             received: CacheConversation.start)
         #expect(!update.response.isInvalidated)
         #expect(
-            CacheConversation.request([]).decide(among: [update.response], at: CacheConversation.start).word == "fresh")
+            CacheConversation.request([]).decide(among: [update.response], at: CacheConversation.start).summary
+                == "fresh")
     }
 
     @Test func validationWithNoStoreRemovesTheResponse() throws {
@@ -145,9 +146,9 @@ import Testing
         #expect(try head([("Last-Modified", "@-9")], newer + [("Last-Modified", "@-8")]) == "invalidated")
         #expect(try head([("Content-Length", "10")], newer + [("Content-Length", "10")]) == "fresh")
         #expect(try head([("Content-Length", "10")], newer + [("Content-Length", "11")]) == "invalidated")
-        #expect(try head([], newer + [("Content-Length", "11")]) == "invalidated", "of another length than is kept")
+        #expect(try head([], newer + [("Content-Length", "11")]) == "invalidated", "not the length of the stored body")
         #expect(try head([], newer + [("Content-Length", "10")]) == "fresh")
-        #expect(try head([("ETag", "\"a\"")], newer) == "fresh", "only what both have is compared")
+        #expect(try head([("ETag", "\"a\"")], newer) == "fresh", "only fields of both responses are compared")
         #expect(try head([], newer, status: 410) == "unaffected")
         #expect(try head([], newer, status: 304) == "unaffected")
         #expect(try head([], newer, method: .get) == "unaffected")
@@ -163,9 +164,9 @@ import Testing
             case .updated(let update) = CacheConversation.request([], .head).meaning(
                 ofHead: ResponseHead(status: 200), for: invalidated, requested: .epoch, received: .epoch)
         else {
-            Issue.record("not updated")
+            Issue.record("the response was not updated")
             return
         }
-        #expect(update.response.isInvalidated, "an equal response is not validated")
+        #expect(update.response.isInvalidated, "HEAD does not validate an invalidated response")
     }
 }

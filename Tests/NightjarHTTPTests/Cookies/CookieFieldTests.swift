@@ -28,8 +28,8 @@ import Testing
         for key in ["a;b", "a b", "a,b", "k\r\n", "ä"] {
             #expect(
                 rejection(key)
-                    == "the API key contains white space, a comma, a semicolon or a non-ASCII character, which a cookie cannot have "
-                    + "(RFC 6265 section 4.1.1)")
+                    == "the API key contains white space, a comma, a semicolon, a control or a non-ASCII character, "
+                    + "which a cookie cannot have (RFC 6265 section 4.1.1)")
         }
     }
 }

@@ -5,16 +5,16 @@ import NightjarTestSupport
 /// Processes that share a cookie file. Each process runs the state machines of a client: `CookieJar` and
 /// `CookieExchange`.
 ///
-/// The invariants compare the contents of each jar and of the file with the changes that have reached them. Among the
-/// changes of one cookie, the latest counts. A change is later than another if its process knew the other, or, where
-/// the clocks of all processes agree, if it was made later.
+/// The invariants compare the content of each jar, and of the file, with the changes that have reached it. The latest
+/// change of a cookie determines its value. If the clocks of all processes agree, changes are ordered by time.
+/// Otherwise, a change is later than another if its process knew the other.
 struct CookieFileSystem: SimulatedSystem {
     enum Action: CustomStringConvertible {
         case set(Int, name: Int, SimulatedCookies.Lifetime)
         case delete(Int, name: Int)
         case clear(Int)
         case send(Int)
-        /// The next step of an exchange with the file. It begins an exchange if there is work.
+        /// The next step of an exchange with the file, or the first step of a new one.
         case step(Int)
         case fail(Int)
         case crash(Int)
@@ -35,9 +35,9 @@ struct CookieFileSystem: SimulatedSystem {
             case .fail(let process): "the exchange of process \(process) fails"
             case .crash(let process): "process \(process) crashes"
             case .restart(let process): "process \(process) starts"
-            case .advance(let seconds): "\(seconds) s pass"
+            case .advance(let seconds): "the time advances by \(seconds) s"
             case .setClock(let process, let offset): "the clock of process \(process) is \(offset) s fast"
-            case .remove: "somebody deletes the file"
+            case .remove: "the file is removed"
             }
         }
     }
@@ -142,7 +142,7 @@ struct CookieFileSystem: SimulatedSystem {
     }
 
     mutating func perform(_ action: Action, random: inout SeededRandom) {
-        // No two changes have the same time.
+        // Each action has a different time.
         now += 0.001
         let (now, count) = (now, history.changes.count)
         switch action {
@@ -207,12 +207,12 @@ struct CookieFileSystem: SimulatedSystem {
             note(history.violation(process.jar.snapshot(), process.known, holder, now), "process \(process.index)")
             let isCurrent = process.file == file.number && !process.isExchanging
             if isCurrent, process.isSaved, !process.known.subtracting(process.privateChanges).isSubset(of: file.known) {
-                note("takes a change for saved that is not in the file", "process \(process.index)")
+                note("treats a change as saved, but the file does not have it", "process \(process.index)")
             }
-            // A session cookie that is not saved does not have to reach other processes.
+            // Session cookies that are not saved need not reach other processes.
             let hasNews = file.known.contains { !process.known.contains($0) && !history.changes[$0].isPrivate }
             if isCurrent, !process.hasWork(file), hasNews {
-                note("sees no news in a file that has some", "process \(process.index)")
+                note("does not detect the new changes in the file", "process \(process.index)")
             }
         }
         note(history.violation(file.content, file.known, .file, now), "the file")
@@ -222,7 +222,7 @@ struct CookieFileSystem: SimulatedSystem {
         if let problem { violation = violation ?? "\(holder) \(problem)" }
     }
 
-    /// Once no process makes changes, all jars become equal.
+    /// After the last change, all jars must become equal.
     var violationAtEnd: String? {
         var copy = self
         for index in copy.processes.indices where !copy.processes[index].isRunning {
@@ -238,7 +238,7 @@ struct CookieFileSystem: SimulatedSystem {
         copy.check()
         if let violation = copy.violation { return "at the end " + violation }
         for process in copy.processes {
-            if process.hasWork(copy.file) { return "process \(process.index) exchanges for ever" }
+            if process.hasWork(copy.file) { return "process \(process.index) never stops exchanging" }
             if !process.known.subtracting(process.privateChanges).isSubset(of: copy.file.known) {
                 return "a change of process \(process.index) is lost"
             }

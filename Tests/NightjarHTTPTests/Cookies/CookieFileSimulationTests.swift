@@ -1,7 +1,7 @@
 import NightjarTestSupport
 import Testing
 
-/// Processes that share a cookie file, with any order of steps and crashes: no deleted cookie reappears, no cookie is
+/// Processes that share a cookie file, with random steps and crashes. No deleted cookie reappears, no cookie is
 /// replaced by an older one, and no cookie is lost when another process saves.
 @Suite struct CookieFileSimulationTests {
     @Test func changesAreNeitherLostNorUndone() throws {

@@ -1,10 +1,10 @@
 @testable import NightjarHTTP
 
-/// All changes of the cookies of ``CookieFileSystem``, and the expected cookies of each process and of the file.
+/// All changes of the cookies of ``CookieFileSystem``, and the rules for the cookies of each process and of the file.
 struct CookieHistory {
     struct Change {
         let process: Int
-        /// Whether the process sees the session cookies of others.
+        /// Whether the process sees the session cookies of other processes.
         let keepsSession: Bool
         /// Nil if all cookies were deleted.
         let name: Int?
@@ -15,9 +15,9 @@ struct CookieHistory {
         /// session cookies.
         var isShared = true
         var at = 0.0
-        /// The changes that its process knew when it made this change.
+        /// The changes that the process knew when it made this change.
         var knows: Set<Int> = []
-        /// The process has ended, and its private cookies are lost.
+        /// Whether the process has ended, so its private cookies are lost.
         var hasEnded = false
 
         var isPrivate: Bool { value != nil && !isShared }
@@ -29,10 +29,10 @@ struct CookieHistory {
     }
 
     var changes: [Change] = []
-    /// Whether the clocks of all processes agree. If so, a later change counts even if its process did not know the
-    /// others.
+    /// Whether the clocks of all processes agree. If true, changes are ordered by time, even if the process of the
+    /// later change did not know the earlier one.
     var clocksAgree = true
-    /// Deletions before this one may have been lost with the file.
+    /// The number of changes that were made before the file was last removed. They may be lost.
     private var forgotten = 0
 
     mutating func removed() { forgotten = changes.count }
@@ -49,7 +49,7 @@ struct CookieHistory {
             && (!isSession || first.process == second.process || second.keepsSession && first.isShared)
     }
 
-    /// Whether the holder may hold the cookie of this change.
+    /// Returns whether the holder may hold the cookie of this change.
     private func isVisible(_ change: Change, to holder: Holder) -> Bool {
         guard change.value != nil else { return false }
         switch holder {
@@ -60,7 +60,9 @@ struct CookieHistory {
         }
     }
 
-    /// The first violated rule for the cookies of a holder that these changes have reached.
+    /// Describes the first rule that the cookies of a holder violate, or nil.
+    ///
+    /// - Parameter known: The changes that have reached the holder.
     func violation(
         _ content: CookieJar.Snapshot, _ known: Set<Int>, _ holder: Holder, _ now: Double
     ) -> String? {
@@ -84,8 +86,8 @@ struct CookieHistory {
         return nil
     }
 
-    /// Whether the change may be invisible to the holder: it stored a session cookie that is not meant for the holder,
-    /// or such a cookie has replaced it.
+    /// Returns whether the change may have no effect on the holder. This is the case if the change, or a later change,
+    /// stored a session cookie that is not visible to the holder.
     private func isHidden(_ change: Int, _ name: Int, from holder: Holder) -> Bool {
         func isForOthers(_ change: Change) -> Bool {
             change.value != nil && change.expires == nil && !isVisible(change, to: holder)
@@ -96,7 +98,7 @@ struct CookieHistory {
             }
     }
 
-    /// Whether no other change can have replaced this one.
+    /// Returns whether the holder must hold the cookie of this change, because no other change can have replaced it.
     private func mustBeThere(_ change: Int, among relevant: Set<Int>, _ holder: Holder, _ now: Double) -> Bool {
         guard isVisible(changes[change], to: holder), change >= forgotten else { return false }
         // The clocks differ by at most 6 s.
@@ -104,18 +106,18 @@ struct CookieHistory {
         return relevant.allSatisfy { $0 == change || isBefore($0, change) }
     }
 
-    /// The difference between the persistent cookies of a jar and of the file, without those of which a process has a
-    /// session cookie.
+    /// Describes the first difference between the cookies of a jar and of the file, or nil. Ignores names for which a
+    /// session cookie was stored, and cookies that may have expired.
     func difference(_ jar: CookieJar.Snapshot, _ file: CookieJar.Snapshot, _ now: Double) -> String? {
         for name in SimulatedCookies.names.indices {
             let identity = SimulatedCookies.identity(name)
             let hasSession = changes.contains { $0.name == name && $0.value != nil && $0.expires == nil }
-            let (own, external) = (
+            let (inJar, inFile) = (
                 jar.cookies.first { $0.identity == identity }, file.cookies.first { $0.identity == identity }
             )
-            let isExpiring = [own, external].contains { $0?.isExpired(at: now + 6) ?? false }
-            guard !hasSession, !isExpiring, own?.value != external?.value else { continue }
-            return "cookie \(name) is \(own?.value ?? "missing") and \(external?.value ?? "missing")"
+            let isExpiring = [inJar, inFile].contains { $0?.isExpired(at: now + 6) ?? false }
+            guard !hasSession, !isExpiring, inJar?.value != inFile?.value else { continue }
+            return "cookie \(name) is \(inJar?.value ?? "missing") and \(inFile?.value ?? "missing")"
         }
         return nil
     }

@@ -147,7 +147,7 @@ import Testing
             try store("\(name)=1; Path=\(path)", "https://www.example.com/")
         }
         #expect(try sent("https://www.example.com/x/y/z") == "b=1; d=1; c=1; a=1; e=1")
-        // The clock is set back. The order stays the same.
+        // Setting the clock back does not change the order.
         now -= 1000
         try store("f=1; Path=/")
         #expect(try sent("https://www.example.com/") == "a=1; e=1; f=1")
@@ -175,7 +175,7 @@ import Testing
     // MARK: Sites
 
     @Test(arguments: [
-        // Whether the cookie is sent with a request that another site caused.
+        // The attributes, whether the method is safe, and whether a request that another site caused has the cookie.
         ("SameSite=Strict; Secure", true, false), ("SameSite=Lax; Secure", true, true),
         ("SameSite=Lax; Secure", false, false),
         ("Secure", true, true), ("Secure", false, false), ("SameSite=None; Secure", true, true),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// RFC 6265bis section 6.1: which cookies are evicted when there are too many, and the cost of that.
+/// The limits of a cookie jar (RFC 6265bis section 6.1), the order of evictions, and their cost.
 @Suite struct CookieLimitsTests {
     private static let start = 1_750_000_000.0
     private var jar = CookieJar(isPublicSuffix: { suffixes.contains($0) })
@@ -63,7 +63,7 @@ import Testing
             }
         }
         #expect(jar.table.count > 2700)
-        // The latest are present, and the first were evicted.
+        // The latest cookies are present, and the first cookies were evicted.
         #expect(jar.table.cookies(of: "h99.example.com").count == 50)
         #expect(jar.table.cookies(of: "h0.example.com").isEmpty)
     }
@@ -90,7 +90,7 @@ import Testing
         #expect(names == ["old", "new"])
     }
 
-    // MARK: Work, as the number of visited cookies
+    // MARK: Cost, as the number of visited cookies
 
     enum Flood: String, CaseIterable {
         case oneHost, manyHosts, manySites, deepHosts, deletions, sameCookie
@@ -112,9 +112,8 @@ import Testing
         }
         #expect(jar.table.count <= CookieTable.maximumCount)
         #expect(jar.snapshot().deletions.count <= CookieDeletions.maximumCount)
-        // At most 50 cookies per domain are visited, up to five times for each cookie: for secure cookies, insertion,
-        // choice of the cookie to evict, and its removal.
-        #expect(jar.table.visited <= 10_000 * 250, "\(jar.table.visited) looked at")
+        // A domain has at most 50 cookies. Storing a cookie visits each of them up to five times.
+        #expect(jar.table.visited <= 10_000 * 250, "\(jar.table.visited) visited")
     }
 
     @Test mutating func retrievalVisitsOnlyParentDomains() throws {
@@ -128,7 +127,7 @@ import Testing
         #expect(jar.table.visited - before <= 1000 * 51)
     }
 
-    /// The most expensive lookup: is there a secure cookie of this name on any parent domain or subdomain?
+    /// The most expensive lookup searches all parent domains and subdomains for a secure cookie of the same name.
     @Test mutating func insecureCookieIsComparedOnlyWithRelatedDomains() throws {
         for host in 0..<2000 { try store("sid=v; Secure; Path=/", "https://h\(host).example.com/") }
         let before = jar.table.visited
@@ -140,7 +139,7 @@ import Testing
         #expect(try store("sid=v; Domain=h7.example.com", "http://h7.example.com/") == .refused(.overwritesSecure))
     }
 
-    /// Compares the index of secure names with a full scan, for names that are prefixes and suffixes of each other.
+    /// Compares the index of secure names with a full scan, for domains that are prefixes and suffixes of each other.
     @Test func secureNamesAreFoundBelowTheirDomains() {
         let labels = ["a", "b", "ab", "a-b", "a.a", "com", "c.com", "1"]
         var domains: [String] = []
@@ -159,10 +158,10 @@ import Testing
                 held.append(domain)
                 index.insert(name: "n", domain: domain)
             }
-            let requested = domains[Int(random.next() % UInt64(domains.count))]
-            let expected = Set(held.filter { $0.hasSuffix("." + requested) })
-            #expect(Set(index.domains(below: requested, name: "n").map(String.init)) == expected)
-            #expect(Array(index.domains(below: requested, name: "other")).isEmpty)
+            let parent = domains[Int(random.next() % UInt64(domains.count))]
+            let expected = Set(held.filter { $0.hasSuffix("." + parent) })
+            #expect(Set(index.domains(below: parent, name: "n").map(String.init)) == expected)
+            #expect(Array(index.domains(below: parent, name: "other")).isEmpty)
         }
     }
 }

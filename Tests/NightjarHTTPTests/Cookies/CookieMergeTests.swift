@@ -1,8 +1,9 @@
+import NightjarTestSupport
 import Testing
 
 @testable import NightjarHTTP
 
-/// Several programs share a set of cookies, each with its own jar.
+/// Several processes share a set of cookies. Each process has its own jar.
 @Suite struct CookieMergeTests {
     private static let start = 1_750_000_000.0
     private var a = CookieJar()
@@ -62,7 +63,7 @@ import Testing
         #expect(try sent(a) == nil)
         a.merge(old, at: now)
         #expect(try sent(a) == nil)
-        // A later login is kept.
+        // A later cookie replaces the deletion.
         now += 1
         try store("sid=3", in: &a)
         b.merge(a.snapshot(), at: now)
@@ -126,7 +127,7 @@ import Testing
         #expect(a.table.cookies(of: "example.com").count == 50)
         a.merge(old, at: now)
         #expect(try sent(a)?.contains("sid") == false)
-        // Nor if its last version arrives after it has expired.
+        // The older version is also removed by a newer version that has already expired.
         b.merge(old, at: now)
         b.merge(short, at: now)
         #expect(try sent(b) == nil)
@@ -192,34 +193,29 @@ import Testing
 
     // MARK: Any order
 
-    /// Three jars make random changes and exchange snapshots, some of them old. At the end all jars are equal.
+    /// Three jars make random changes and merge snapshots, some of which are old. After each jar has merged the others,
+    /// all jars are equal.
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
     func mergedJarsConverge(_ seed: UInt64) throws {
-        var state = seed &* 0x9E37_79B9_7F4A_7C15
-        func chance(_ bound: Int) -> Int {
-            state ^= state << 13
-            state ^= state >> 7
-            state ^= state << 17
-            return Int(state % UInt64(bound))
-        }
+        var random = SeededRandom(seed: seed)
+        func randomIndex(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
         var jars = [CookieJar(), CookieJar(), CookieJar()]
         var snapshots: [CookieJar.Snapshot] = []
         var now = CookieMergeTests.start
-        // The last change of each cookie in the order of events, provided that the next one has seen it.
         for _ in 0..<100 {
-            if chance(3) == 0 { now += 0.25 }
-            let jar = chance(3)
-            // The clocks differ.
+            if randomIndex(3) == 0 { now += 0.25 }
+            let jar = randomIndex(3)
+            // The clocks of the jars differ by up to 4 s.
             let local = now + Double(jar) * 2 - 2
-            let url = try RequestURL("https://h\(chance(2)).com/")
-            switch chance(8) {
-            case 0...3: jars[jar].store(setCookie: "n\(chance(4))=\(chance(100))", from: url, at: local)
-            case 4: jars[jar].store(setCookie: "n\(chance(4))=; Max-Age=0", from: url, at: local)
-            case 5: jars[jar].delete(name: "n\(chance(4))", at: local)
+            let url = try RequestURL("https://h\(randomIndex(2)).com/")
+            switch randomIndex(8) {
+            case 0...3: jars[jar].store(setCookie: "n\(randomIndex(4))=\(randomIndex(100))", from: url, at: local)
+            case 4: jars[jar].store(setCookie: "n\(randomIndex(4))=; Max-Age=0", from: url, at: local)
+            case 5: jars[jar].delete(name: "n\(randomIndex(4))", at: local)
             case 6: snapshots.append(jars[jar].snapshot())
             default:
-                if chance(10) == 0 { jars[jar].clear(at: local) }
-                if !snapshots.isEmpty { jars[jar].merge(snapshots[chance(snapshots.count)], at: local) }
+                if randomIndex(10) == 0 { jars[jar].clear(at: local) }
+                if !snapshots.isEmpty { jars[jar].merge(snapshots[randomIndex(snapshots.count)], at: local) }
             }
         }
         for _ in 0..<2 {

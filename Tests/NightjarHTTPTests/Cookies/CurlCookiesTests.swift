@@ -4,15 +4,15 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Compares with curl: how it handles the same Set-Cookie fields, and which cookies it sends from our file.
-@Suite(.enabled("curl is there") { (try? run("curl", ["--version"]))?.status == 0 })
+/// Compares the cookies that Nightjar and curl store from the same fields, and the cookies that they send.
+@Suite(.enabled("curl is installed") { (try? run("curl", ["--version"]))?.status == 0 })
 struct CurlCookiesTests {
     private let now = Date().timeIntervalSince1970
     private let folder: TemporaryDirectory
 
     init() throws { folder = try TemporaryDirectory() }
 
-    /// Requests `url` with curl. The peer acts as its host.
+    /// Requests `url` with curl, with a host name that resolves to 127.0.0.1.
     private func curl(_ url: RequestURL, _ arguments: [String]) throws {
         let result = try run(
             "curl",
@@ -47,8 +47,8 @@ struct CurlCookiesTests {
         #expect(reported(ours) == reported(curls))
     }
 
-    /// Without known differences: the times differ slightly, and curl keeps the trailing slash of a default path (RFC
-    /// 6265 removes it).
+    /// Returns the cookies as texts without the known differences: times are rounded, and trailing slashes of paths are
+    /// removed. curl keeps the trailing slash of a default path, which RFC 6265 removes.
     private func reported(_ jar: CookieJar) -> [String] {
         let cookies = jar.list(at: now).map { cookie in
             let age = cookie.expires.map { (($0 - now) / 100).rounded() * 100 }
@@ -82,6 +82,7 @@ struct CurlCookiesTests {
         #expect(ours != nil)
     }
 
-    /// curl orders cookies of the same path by the length of their names, Nightjar by age.
+    /// Returns the sorted cookies of a field. curl orders cookies of the same path by the length of their names, but
+    /// Nightjar by age.
     private func parts(_ field: String?) -> [String] { field?.components(separatedBy: "; ").sorted() ?? [] }
 }

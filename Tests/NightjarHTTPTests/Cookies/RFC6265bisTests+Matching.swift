@@ -1,7 +1,7 @@
 @testable import NightjarHTTP
 
 extension RFC6265bisTests {
-    /// 1994-11-06 08:49:37.
+    /// Notations of 1994-11-06 08:49:37.
     static let dates: [[Row]] = [
         cases(
             "5.1.1", "many formats denote the same date",
@@ -10,10 +10,10 @@ extension RFC6265bisTests {
                 "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
                 "Sun, 06-Nov-1994 08:49:37 GMT", "6 Nov 1994 8:49:37", "Nov 6 1994 8:49:37 PM",
                 "1994 6 Nov 08:49:37", "08:49:37 6 1994 November", "6/nOv/94/08:49:37", "06 NOVEMBER 94 08:49:37 UTC",
-                // Time zones and names of weekdays are ignored, even if they are wrong.
+                // Time zones, names of weekdays and other words are ignored.
                 "Mon, 06 Nov 1994 08:49:37 PST", "Sun, 06 Nov 1994 08:49:37 +0200",
                 "blah 6 blah Nov blah 94 blah 8:49:37",
-                // Characters after the digits of a token are ignored.
+                // Characters after the digits or the month of a token are ignored.
                 "6th Nov 1994 08:49:37", "6 Nov 1994AD 08:49:37", "6 Nov 1994 08:49:37.123", "6 Nov 1994 08:49:37Z",
                 "6 Novembre 1994 08:49:37", "6 Nov94 Nov 94 08:49:37",
                 // Each component is taken from the first match. Later matches are ignored.
@@ -29,7 +29,7 @@ extension RFC6265bisTests {
             "5.1.1", "a date outside of the calendar or without a component is ignored",
             [
                 "", " ", "Sun", "06 Nov 1994", "08:49:37", "Nov 1994 08:49:37", "06 1994 08:49:37", "06 Nov 08:49:37",
-                // Out of range.
+                // Components that are out of range.
                 "0 Nov 1994 08:49:37", "00 Nov 1994 08:49:37", "31 Nov 1994 08:49:37", "32 Oct 1994 08:49:37",
                 "30 Feb 2000 00:00:00", "29 Feb 1900 00:00:00", "29 Feb 2023 00:00:00", "6 Nov 1994 24:00:00",
                 "6 Nov 1994 08:60:00", "6 Nov 1994 08:49:60", "6 Nov 1600 00:00:00", "6 Nov 123 08:49:37",
@@ -90,7 +90,7 @@ extension RFC6265bisTests {
         ) { (.defaultPath($0.0), .text($0.1)) },
     ]
 
-    /// Rows with the same section and claim, from pairs, triples or texts.
+    /// Returns one row per case, all with the same section and claim.
     static func cases<Case>(
         _ section: String, _ claim: String, _ cases: [Case], _ row: (Case) -> (Input, Expected)
     ) -> [Row] {

@@ -3,7 +3,7 @@
 extension RFC6265bisTests {
     private static func field(_ text: String) -> Input { .field(Array(text.utf8)) }
 
-    /// The attributes of the cookie `a=b`, and those that are recognized.
+    /// Returns a field with the cookie `a=b` and attributes, and the expected cookie with the recognized attributes.
     private static func attributes(_ text: String, _ recognized: String?) -> (Input, Expected) {
         (field("a=b; " + text), .text("a=b" + (recognized.map { "; " + $0 } ?? "")))
     }

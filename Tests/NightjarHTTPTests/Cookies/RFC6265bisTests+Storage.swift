@@ -5,11 +5,11 @@ extension RFC6265bisTests {
         cases(
             "5.8.3", "a cookie is sent to its hosts and paths, and a Secure one only over https",
             [
-                // Host-only.
+                // Host-only cookies.
                 ("a=b", "https://www.example.com/a/", true), ("a=b", "https://example.com/a/", false),
                 ("a=b", "https://x.www.example.com/a/", false), ("a=b", "https://www.example.com:8443/a/", true),
                 ("a=b", "http://www.example.com/a/", true),
-                // A domain.
+                // Cookies with a Domain attribute.
                 ("a=b; Domain=example.com", "https://example.com/a/", true),
                 ("a=b; Domain=example.com", "https://x.y.example.com/a/", true),
                 ("a=b; Domain=.example.com", "https://www.example.com/a/", true),
@@ -17,14 +17,14 @@ extension RFC6265bisTests {
                 ("a=b; Domain=www.example.com", "https://example.com/a/", false),
                 ("a=b; Domain=example.com", "https://badexample.com/a/", false),
                 ("a=b; Domain=example.com", "https://other.com/a/", false),
-                // A path: the default here is /a.
+                // Paths. The default path is /a.
                 ("a=b", "https://www.example.com/a", true), ("a=b", "https://www.example.com/a?x=/y", true),
                 ("a=b", "https://www.example.com/", false), ("a=b", "https://www.example.com/ab", false),
                 ("a=b; Path=/", "https://www.example.com/", true), ("a=b; Path=/", "https://www.example.com/?q", true),
                 ("a=b; Path=/x", "https://www.example.com/a/b", false),
                 ("a=b; Path=/x", "https://www.example.com/x/y", true),
                 ("a=b; Path=x", "https://www.example.com/a", true),
-                // Secure.
+                // Secure cookies.
                 ("a=b; Secure", "https://www.example.com/a", true), ("a=b; Secure", "http://www.example.com/a", false),
             ] as [(String, String, Bool)]
         ) { (.request($0.0, to: $0.1), $0.2 ? .text("a=b") : .nothing) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Cookies. Sections of RFC 6265bis.
+/// Cookies, by section of RFC 6265bis.
 @Suite struct RFC6265bisTests {
     enum Input: Sendable {
         /// The value of an Expires attribute.
@@ -12,13 +12,13 @@ import Testing
         case field([UInt8])
         case domain(host: String, domain: String)
         case path(String, cookiePath: String)
-        /// The path of a URL whose response sets a cookie without a Path attribute.
+        /// The path of a URL from which a cookie without a Path attribute is set.
         case defaultPath(String)
         /// A Set-Cookie value from a URL.
         case store(String, from: String)
-        /// A Set-Cookie value from ``url``, and then a request.
+        /// A Set-Cookie value from ``url``, followed by a request.
         case request(String, to: String)
-        /// A Set-Cookie value from a URL, after the Secure cookie `sid` of www.example.com.
+        /// A Set-Cookie value from a URL. The jar already has a Secure cookie `sid` of www.example.com.
         case overlay(String, from: String)
     }
 
@@ -29,7 +29,7 @@ import Testing
         case text(String)
         case stored
         case rejected(CookieRefusal)
-        /// No date, no Cookie field, or a cookie that is deleted.
+        /// An invalid date, no Cookie field, or a deleted cookie.
         case nothing
     }
 
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    /// The name, the value and the attributes of a cookie.
+    /// Returns the name, the value and the attributes of a cookie.
     private func text(of cookie: SetCookie) -> String {
         var text = cookie.name + "=" + cookie.value
         if let seconds = cookie.maxAge { text += "; max-age=\(seconds)" }

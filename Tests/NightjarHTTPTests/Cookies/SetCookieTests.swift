@@ -2,7 +2,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// RFC 6265bis section 5.6.
+/// The parsing of Set-Cookie fields (RFC 6265bis section 5.6).
 @Suite struct SetCookieTests {
     @Test func tenThousandAttributesAreRead() throws {
         let cookie = try parse("a=b" + String(repeating: "; x=y", count: 10_000) + "; Secure")

@@ -27,7 +27,7 @@ struct SimulatedCookies {
     private(set) var isLoaded = false
     /// The changes that the jar has seen.
     var known: Set<Int> = []
-    /// Changes of this process that are not saved to the file: session cookies.
+    /// The changes of this process that are not saved to the file, because they are session cookies.
     var privateChanges: Set<Int> = []
     /// The number of the open file; nil if none is open.
     private(set) var file: Int?
@@ -39,7 +39,7 @@ struct SimulatedCookies {
     private var changes = CookieJar.Snapshot()
     private var revision: UInt64?
     private var content = CookieJar.Snapshot()
-    private var providedToken: Set<Int> = []
+    private var exported: Set<Int> = []
     private var received: Set<Int> = []
     private var news = CookieJar.Snapshot()
 
@@ -103,7 +103,7 @@ struct SimulatedCookies {
     mutating func begin() {
         changes = isLoaded ? jar.snapshot() : CookieJar.Snapshot()
         revision = isLoaded ? jar.revision : nil
-        providedToken = isLoaded ? known : []
+        exported = isLoaded ? known : []
         state = .waiting
     }
 
@@ -120,14 +120,14 @@ struct SimulatedCookies {
     }
 
     mutating func commit(to file: inout CookieFileSystem.File) {
-        if content != file.content || !providedToken.subtracting(privateChanges).isSubset(of: file.known) {
+        if content != file.content || !exported.subtracting(privateChanges).isSubset(of: file.known) {
             file.version += 1
         }
         file.content = content
-        file.known.formUnion(providedToken)
+        file.known.formUnion(exported)
         fileContent = content
         fileVersion = file.version
-        received.formUnion(providedToken)
+        received.formUnion(exported)
         news = exchange.committed(content, after: changes)
         state = .committed
     }
@@ -139,7 +139,7 @@ struct SimulatedCookies {
         state = .idle
     }
 
-    /// The file could not be opened or written. A starting process uses what it can read, and continues.
+    /// Ends an exchange because the file cannot be written. A starting process uses the content that it can read.
     mutating func fail(reading file: CookieFileSystem.File, at now: Double) {
         self.file = nil
         guard state != .committed else { return take(at: now) }

@@ -6,36 +6,36 @@ import Testing
 @Suite struct ExpectContinueTests {
     enum Event: Sendable { case headSent, status(Int), timer }
 
-    /// The events and the expected action of each.
+    /// Conversations: a name, whether the body is replayable, and the events with the expected actions.
     static let conversations: [(String, replayable: Bool, [(Event, ExpectContinue.Action)])] = [
         (
-            "asked for", false,
+            "100, then the final response", false,
             [(.headSent, .startTimer(.seconds(1))), (.status(100), .sendBody), (.status(200), .nothing)]
         ),
         (
-            "interim responses do not count", false,
+            "other interim responses do not permit the body", false,
             [
                 (.headSent, .startTimer(.seconds(1))), (.status(103), .nothing), (.status(102), .nothing),
                 (.status(100), .sendBody),
             ]
         ),
         (
-            "a server that knows nothing of it", false,
+            "a server that ignores Expect", false,
             [(.headSent, .startTimer(.seconds(1))), (.timer, .sendBody), (.status(201), .nothing)]
         ),
         (
-            "a late 100 is noise", false,
+            "a late 100 is ignored", false,
             [
                 (.headSent, .startTimer(.seconds(1))), (.timer, .sendBody), (.status(100), .nothing),
                 (.status(100), .nothing),
             ]
         ),
         (
-            "a late timer too", false,
+            "a late timer is ignored", false,
             [(.headSent, .startTimer(.seconds(1))), (.status(100), .sendBody), (.timer, .nothing), (.timer, .nothing)]
         ),
         (
-            "refused", false,
+            "rejected before the body", false,
             [
                 (.headSent, .startTimer(.seconds(1))), (.status(401), .dropBody), (.timer, .nothing),
                 (.status(100), .nothing),
@@ -43,22 +43,22 @@ import Testing
         ),
         ("final response without 100", true, [(.headSent, .startTimer(.seconds(1))), (.status(200), .dropBody)]),
         (
-            "not understood", false,
+            "417 before the body", false,
             [(.headSent, .startTimer(.seconds(1))), (.status(417), .repeatWithoutExpectation), (.timer, .nothing)]
         ),
         (
-            "not understood, and part of the body is gone", false,
+            "417 after a body that cannot be replayed", false,
             [(.headSent, .startTimer(.seconds(1))), (.timer, .sendBody), (.status(417), .nothing)]
         ),
         (
-            "not understood, late", true,
+            "417 after a replayable body", true,
             [
                 (.headSent, .startTimer(.seconds(1))), (.timer, .sendBody), (.status(417), .repeatWithoutExpectation),
                 (.status(417), .nothing),
             ]
         ),
         (
-            "requested, and the response is 417", true,
+            "417 after 100", true,
             [(.headSent, .startTimer(.seconds(1))), (.status(100), .sendBody), (.status(417), .nothing)]
         ),
         (
@@ -83,13 +83,13 @@ import Testing
 
     @Test func bodyIsSentOnlyAfterPermission() {
         var machine = ExpectContinue(continueTimeout: .milliseconds(5), bodyIsReplayable: true)
-        #expect(!machine.letsBodyPass)
+        #expect(!machine.allowsBody)
         #expect(machine.headSent() == .startTimer(.milliseconds(5)))
-        #expect(!machine.letsBodyPass)
+        #expect(!machine.allowsBody)
         _ = machine.timerFired()
-        #expect(machine.letsBodyPass)
+        #expect(machine.allowsBody)
         _ = machine.received(status: 417)
-        #expect(!machine.letsBodyPass)
+        #expect(!machine.allowsBody)
     }
 
     @Test func onlyLargeContentUsesExpect() {

@@ -26,7 +26,7 @@ import Testing
     @Test func excessContentIsRejectedBeforeSending() throws {
         var encoder = HTTP1BodyEncoder(.length(5))
         let error = #expect(throws: NightjarError.self) {
-            try encoder.encode(ByteBuffer(string: "hello!")) { _ in Issue.record("sent") }
+            try encoder.encode(ByteBuffer(string: "hello!")) { _ in Issue.record("unexpected write") }
         }
         #expect(error?.kind == .invalidRequest)
         #expect(throws: NightjarError.self) { try encoder.encode(ByteBuffer(string: "x")) { _ in } }
@@ -35,7 +35,7 @@ import Testing
     @Test func missingContentIsRejectedAtTheEnd() throws {
         var encoder = HTTP1BodyEncoder(.length(5))
         try encoder.encode(ByteBuffer(string: "hell")) { _ in }
-        let error = #expect(throws: NightjarError.self) { try encoder.finish { _ in Issue.record("sent") } }
+        let error = #expect(throws: NightjarError.self) { try encoder.finish { _ in Issue.record("unexpected write") } }
         #expect(error?.message.contains("1 bytes before") == true)
     }
 

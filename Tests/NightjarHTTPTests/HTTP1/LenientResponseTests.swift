@@ -11,7 +11,7 @@ import Testing
         return limits
     }()
 
-    /// Every case with CRLF alone, with LF alone, and with a mixture of both.
+    /// Responses and the expected events. Each is tested with CRLF, with LF, and with both line endings mixed.
     private static let wires: [(String, [String])] = [
         ("HTTP/1.1 200 OK\r\nA: 1\r\nEmpty:\r\nContent-Length: 2\r\n\r\nok", ["200 OK", "< ok", "end, reusable"]),
         ("HTTP/1.1 204\r\n\r\n", ["204 ", "end, reusable"]),
@@ -59,7 +59,7 @@ import Testing
 
     // MARK: Folds
 
-    /// The fields of a head, for each way to split its bytes.
+    /// Returns the fields of a head, after checking that they are the same for each split of the bytes.
     private func fields(_ lines: String) throws -> [String] {
         let wire = Array("HTTP/1.1 204 No Content\r\n\(lines)\r\n".utf8)
         var result: [String]?
@@ -118,7 +118,7 @@ import Testing
     @Test func tooManyInterimResponsesNameTheLimit() {
         var limits = HTTP1ResponseDecoder.Limits()
         limits.maximumHead = 100
-        // Three heads of 28 bytes leave 16 bytes. The fourth head has a status line of 26 bytes, or 28 bytes in total.
+        // Each head of the first case has 28 bytes, so the fourth head exceeds the limit.
         for (interim, final) in [("HTTP/1.1 103 Early Hints\r\n\r\n", ""), ("HTTP/1.1 100 C\r\n\r\n", "A: 1\r\n")] {
             let wire = Array((String(repeating: interim, count: 50) + final).utf8)
             for cuts in [[], Array(wire.indices.dropFirst())] {
@@ -127,7 +127,7 @@ import Testing
                 #expect(error?.message.contains("limit of 100 bytes") == true, "\(error?.message ?? "")")
             }
         }
-        // The status line fits exactly, and no byte remains for the fields.
+        // The status line has 16 bytes, so no byte remains for the fields.
         limits.maximumHead = 28 + 16
         let exact = Array("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 A\r\nB: 1\r\n\r\n".utf8)
         let error = Transcript.of(exact, limits: limits).error

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Compares our decoder with NIOHTTP1's (llhttp) on the same bytes. They agree, or the case states the reason.
+/// Compares Nightjar's decoder with NIOHTTP1's (llhttp). If they differ, the case must state the reason.
 @Suite struct NIODifferenceTests {
     @Test(arguments: ResponseCase.all)
     func decoderAgreesWithNIOOrHasAReason(_ response: ResponseCase) {
@@ -13,26 +13,26 @@ import Testing
         let everyByte = Array(wire.indices.dropFirst())
         let differing = ([[]] + everyByte.map { [$0] } + [everyByte]).filter { cuts in
             let ours = Transcript.of(wire, cutAt: cuts, to: response.methods, closes: response.closes)
-            let external = Summary.byNIO(wire, cutAt: cuts, to: response.methods, closes: response.closes)
-            return Summary(ours) != external
+            let nio = Summary.byNIO(wire, cutAt: cuts, to: response.methods, closes: response.closes)
+            return Summary(ours) != nio
         }
         let ours = Summary(Transcript.of(wire, to: response.methods, closes: response.closes))
-        let external = Summary.byNIO(wire, cutAt: [], to: response.methods, closes: response.closes)
+        let nio = Summary.byNIO(wire, cutAt: [], to: response.methods, closes: response.closes)
         switch response.nio {
         case .same:
-            #expect(differing.isEmpty, "\(ours) and \(external)")
+            #expect(differing.isEmpty, "\(ours) and \(nio)")
         case .differs(let reason):
-            #expect(!differing.isEmpty, "the reason is out of date, both say \(ours): \(reason)")
+            #expect(!differing.isEmpty, "both decoders return \(ours); remove the reason \"\(reason)\"")
         }
     }
 
-    /// The common output of both decoders: the events, and whether there was an error.
+    /// The output of a decoder in a common form: the events, and whether there was an error.
     struct Summary: Equatable, CustomStringConvertible {
         var lines: [String] = []
         var failed = false
 
         init(_ transcript: Transcript) {
-            // NIO replaces an empty reason phrase, and decides about connection reuse elsewhere.
+            // NIO replaces an empty reason phrase, and its decoder does not report whether the connection is reusable.
             lines = transcript.lines.map { line in
                 line.first?.isNumber == true ? String(line.prefix(3)) : line.hasPrefix("end") ? "end" : line
             }

@@ -3,19 +3,19 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Bytes from a server, and the expected output for each way to split them.
+/// Bytes from a server, and the expected output of the decoder. The output must not depend on the splits of the bytes.
 struct ResponseCase: Sendable, CustomTestStringConvertible {
-    /// How NIOHTTP1's decoder treats the same bytes.
+    /// The output of NIOHTTP1's decoder for the same bytes.
     enum Peer: Sendable, Equatable {
         case same
-        /// Its output differs; the reason why ours is correct.
+        /// The output differs. The text is the reason why Nightjar's output is correct.
         case differs(String)
     }
 
     let name: String
     let methods: [Method]
     let wire: [UInt8]
-    /// The server closes the connection after the last byte.
+    /// Whether the server closes the connection after the last byte.
     let closes: Bool
     /// One line for each event: `100 Continue`, `200 OK`, `< content`, `end`, `end, reusable`, `+ Trailer: value`. An
     /// error is the last line: its kind, a colon and a part of its message.
@@ -55,7 +55,7 @@ struct Transcript: Equatable {
 
     mutating func append(_ line: String) { lines.append(line) }
 
-    /// Consecutive content is one line, because its splits are not significant.
+    /// Appends content. Consecutive content becomes one line, because its splits are not significant.
     mutating func append(content: ByteBuffer) {
         let text = String(buffer: content)
         if let last = lines.last, last.hasPrefix("< ") {
@@ -91,7 +91,7 @@ struct Transcript: Equatable {
 }
 
 extension Transcript {
-    /// Decodes `wire` as if received in reads that end at `cuts`, each in its own buffer.
+    /// Decodes `wire`, received in several reads that end at `cuts`.
     static func of(
         _ wire: [UInt8], cutAt cuts: [Int] = [], to methods: [Method] = [.get], closes: Bool = false,
         limits: HTTP1ResponseDecoder.Limits = HTTP1ResponseDecoder.Limits()

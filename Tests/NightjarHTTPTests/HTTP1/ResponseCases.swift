@@ -1,6 +1,6 @@
 @testable import NightjarHTTP
 
-/// RFC 9112 sections 2 to 9 as test cases.
+/// Test cases for RFC 9112 sections 2 to 9.
 extension ResponseCase {
     static let all = statusLines + fieldLines + framings + chunks + connections
 
@@ -22,19 +22,19 @@ extension ResponseCase {
             ["799 Odd", "end, reusable"]),
         ResponseCase(
             "a minor version above 1 is read as 1", wire: "HTTP/1.2 200 OK\r\nContent-Length: 0\r\n\r\n",
-            nio: .differs("RFC 9110 section 2.5: a higher minor version is read by the rules of the one we know"),
+            nio: .differs("RFC 9110 section 2.5: a higher minor version is read as HTTP/1.1"),
             ["200 OK", "end, reusable"]),
         ResponseCase(
             "HTTP/2", wire: "HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n", ["protocol: did not respond with HTTP/1"]),
         ResponseCase(
-            "another protocol, by its first byte", wire: "SSH-2.0-OpenSSH_9.2\r\n", ["protocol: \"S"]),
+            "another protocol", wire: "SSH-2.0-OpenSSH_9.2\r\n", ["protocol: \"S"]),
         ResponseCase("a TLS alert", bytes: [0x15, 3, 1, 0, 2, 2, 70], ["protocol: \\x15"]),
         ResponseCase(
-            "HTTP/0.9, which is content alone", wire: "<html>hello</html>", closes: true,
+            "HTTP/0.9, which has no head", wire: "<html>hello</html>", closes: true,
             ["protocol: did not respond with HTTP/1"]),
         ResponseCase(
             "an empty line before the status line", wire: "\r\nHTTP/1.1 200 OK\r\n\r\n",
-            nio: .differs("RFC 9112 section 2.2 lets servers skip one before a request, not clients before a response"),
+            nio: .differs("RFC 9112 section 2.2: only servers may skip an empty line, before a request"),
             ["protocol: did not respond with HTTP/1"]),
         ResponseCase("lower case http", wire: "http/1.1 200 OK\r\n\r\n", ["protocol: did not respond with HTTP/1"]),
         ResponseCase("no minor version", wire: "HTTP/1. 200 OK\r\n\r\n", ["protocol: status line"]),
@@ -51,8 +51,8 @@ extension ResponseCase {
             ["protocol: status 99"]),
         ResponseCase("a status with a sign", wire: "HTTP/1.1 +20 OK\r\n\r\n", ["protocol: three digits"]),
         ResponseCase(
-            "a status line cut short", wire: "HTTP/1.1\r\n\r\n", ["protocol: must have a version, a space and a status"]
-        ),
+            "a status line of one word", wire: "HTTP/1.1\r\n\r\n",
+            ["protocol: must have a version, a space and a status"]),
         ResponseCase(
             "a status line that ends in LF", wire: "HTTP/1.1 200 OK\nContent-Length: 0\r\n\r\n",
             ["protocol: LF without CR"]),
@@ -62,17 +62,17 @@ extension ResponseCase {
             nio: .differs("RFC 9112 section 4: a reason has no control character"), ["protocol: control character"]),
         ResponseCase(
             "a DEL in the reason", wire: "HTTP/1.1 200 O\u{7F}K\r\n\r\n",
-            nio: .differs("as above"), ["protocol: control character"]),
+            nio: .differs("RFC 9112 section 4: a reason has no control character"), ["protocol: control character"]),
     ]
 
-    private static let fold = "RFC 9112 section 5.2: a user agent puts a space in place of the fold"
+    private static let fold = "RFC 9112 section 5.2: a user agent replaces the fold with a space"
 
     static let fieldLines = [
         ResponseCase(
-            "fields with and without blanks about the value",
+            "fields with and without blanks around the value",
             wire: "HTTP/1.1 200 OK\r\nA:1\r\nB: \t 2 \t\r\nEmpty:\r\nBlank:  \r\nContent-Length: 0\r\n\r\n",
             ["200 OK", "end, reusable"]),
-        ResponseCase("no field at all", wire: "HTTP/1.1 204 No Content\r\n\r\n", ["204 No Content", "end, reusable"]),
+        ResponseCase("no fields", wire: "HTTP/1.1 204 No Content\r\n\r\n", ["204 No Content", "end, reusable"]),
         ResponseCase(
             "a folded line", wire: "HTTP/1.1 200 OK\r\nA: 1\r\n 2\r\nContent-Length: 0\r\n\r\n",
             nio: .differs(fold), ["200 OK", "end, reusable"]),
@@ -80,11 +80,11 @@ extension ResponseCase {
             "a line folded by a tab", wire: "HTTP/1.1 200 OK\r\nA: 1\r\n\t2\r\nContent-Length: 0\r\n\r\n",
             nio: .differs(fold), ["200 OK", "end, reusable"]),
         ResponseCase(
-            "a fold in front of the value that frames the response",
+            "a fold before the value of Content-Length",
             wire: "HTTP/1.1 200 OK\r\nContent-Length:\r\n \t1\r\n\r\nx", nio: .differs(fold),
             ["200 OK", "< x", "end, reusable"]),
         ResponseCase(
-            "a fold inside the value that frames the response",
+            "a fold inside the value of Content-Length",
             wire: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n 0\r\n\r\nx",
             ["protocol: \"1 0\" is not a number"]),
         ResponseCase(
@@ -97,10 +97,10 @@ extension ResponseCase {
             ["protocol: no value to continue"]),
         ResponseCase(
             "a space before the colon", wire: "HTTP/1.1 200 OK\r\nA : 1\r\n\r\n",
-            ["protocol: space between the header name \"A\" and its colon"]),
+            ["protocol: white space instead of a colon follows the header name \"A\""]),
         ResponseCase(
             "a tab before the colon", wire: "HTTP/1.1 200 OK\r\nA\t: 1\r\n\r\n",
-            ["protocol: space between the header name \"A\" and its colon"]),
+            ["protocol: white space instead of a colon follows the header name \"A\""]),
         ResponseCase("no name", wire: "HTTP/1.1 200 OK\r\n: 1\r\n\r\n", ["protocol: no name"]),
         ResponseCase("no colon", wire: "HTTP/1.1 200 OK\r\nAbc\r\n\r\n", ["protocol: no colon"]),
         ResponseCase(
@@ -113,10 +113,11 @@ extension ResponseCase {
         ResponseCase(
             "a field line that ends in LF", wire: "HTTP/1.1 200 OK\r\nA: 1\nB: 2\r\n\r\n", ["protocol: LF without CR"]),
         ResponseCase(
-            "an empty line that is LF alone", wire: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\n",
+            "an empty line that ends in LF", wire: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\n",
             ["protocol: LF without CR"]),
         ResponseCase(
-            "a CR where the head ends", wire: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\rX\n", ["protocol: no colon"]),
+            "a CR without LF after the head", wire: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\rX\n",
+            ["protocol: no colon"]),
         ResponseCase(
             "a NUL in a value", wire: "HTTP/1.1 200 OK\r\nA: 1\0\r\n\r\n", ["protocol: control character 0x0"]),
         ResponseCase(
@@ -157,11 +158,11 @@ extension ResponseCase {
             "a list of lengths with an empty item", wire: "HTTP/1.1 200 OK\r\nContent-Length: 5,,5\r\n\r\nhello",
             ["protocol: \"5,,5\" is not a number"]),
         ResponseCase(
-            "a length and a list of the same",
+            "a length and a list of equal lengths",
             wire: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5, 5\r\n\r\nhello",
             nio: .differs("RFC 9110 section 8.6: equal lengths are one length"), ["200 OK", "< hello", "end, reusable"]),
         ResponseCase(
-            "a length behind one that is no number",
+            "a length after an invalid length",
             wire: "HTTP/1.1 200 OK\r\nContent-Length: x\r\nContent-Length: 5\r\n\r\nhello",
             ["protocol: \"x\" is not a number"]),
         ResponseCase(
@@ -184,7 +185,7 @@ extension ResponseCase {
             ["200 OK", "< hello"]),
         ResponseCase(
             "a length over 63 bits", wire: "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775808\r\n\r\nhello",
-            nio: .differs("no machine has so much; NIO counts to 64 bits"), ["protocol: is not a number"]),
+            nio: .differs("Nightjar accepts 63 bits, NIO 64 bits"), ["protocol: is not a number"]),
         ResponseCase(
             "a length over 64 bits", wire: "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551621\r\n\r\nhello",
             ["protocol: is not a number"]),
@@ -198,48 +199,48 @@ extension ResponseCase {
             ["protocol: both Content-Length and Transfer-Encoding"]),
         ResponseCase(
             "chunked in HTTP/1.0", wire: "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-            nio: .differs("RFC 9112 section 6.1: the framing is to be treated as faulty"),
+            nio: .differs("RFC 9112 section 6.1: the framing must be treated as faulty"),
             ["protocol: HTTP/1.0 but has Transfer-Encoding"]),
         ResponseCase(
             "an unknown final coding", wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nhello", closes: true,
-            nio: .differs("a coding that was not asked for; the content would be given on coded"),
+            nio: .differs("the coding was not requested; NIO passes on the encoded content"),
             ["protocol: \"gzip\" was not requested"]),
         ResponseCase(
             "a coding before chunked", wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
-            nio: .differs("as above"), ["protocol: \"gzip, chunked\" was not requested"]),
+            nio: .differs("the coding was not requested"), ["protocol: \"gzip, chunked\" was not requested"]),
         ResponseCase(
-            "a coding behind chunked", wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\nhello",
+            "a coding after chunked", wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\nhello",
             closes: true,
-            nio: .differs("as above"), ["protocol: was not requested"]),
+            nio: .differs("the coding was not requested"), ["protocol: was not requested"]),
         ResponseCase(
             "identity, which is obsolete", wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\nhello",
             closes: true,
-            nio: .differs("as above"), ["protocol: was not requested"]),
+            nio: .differs("the coding was not requested"), ["protocol: was not requested"]),
         ResponseCase(
             "a coding that looks like chunked", wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
             closes: true,
-            nio: .differs("as above"), ["protocol: was not requested"]),
+            nio: .differs("the coding was not requested"), ["protocol: was not requested"]),
         ResponseCase(
             "chunked twice",
             wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-            nio: .differs("RFC 9112 section 6.1: chunked is applied once"), ["protocol: more than once"]),
+            nio: .differs("RFC 9112 section 6.1: chunked must not be applied twice"), ["protocol: more than once"]),
         ResponseCase(
             "HEAD has no content", to: .head, wire: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n",
             ["200 OK", "end, reusable"]),
         ResponseCase(
-            "HEAD of what is chunked", to: .head, wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "HEAD with Transfer-Encoding", to: .head, wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
             ["200 OK", "end, reusable"]),
         ResponseCase("HEAD without framing", to: .head, wire: "HTTP/1.1 200 OK\r\n\r\n", ["200 OK", "end, reusable"]),
         ResponseCase(
             "204 has no content", wire: "HTTP/1.1 204 No Content\r\n\r\n", ["204 No Content", "end, reusable"]),
         ResponseCase(
-            "204 that announces content is not trusted further",
+            "204 that announces content ends the connection",
             wire: "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n", ["204 No Content", "end"]),
         ResponseCase(
             "204 with a length of 0", wire: "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n",
             ["204 No Content", "end, reusable"]),
         ResponseCase(
-            "304 has the length of what was not sent",
+            "304 has the length of the omitted content",
             wire: "HTTP/1.1 304 Not Modified\r\nContent-Length: 1234\r\n\r\n", ["304 Not Modified", "end, reusable"]),
         ResponseCase(
             "content until the connection closes", wire: "HTTP/1.1 200 OK\r\n\r\nhello", closes: true,
@@ -247,30 +248,30 @@ extension ResponseCase {
         ResponseCase(
             "no content until the connection closes", wire: "HTTP/1.1 200 OK\r\n\r\n", closes: true, ["200 OK", "end"]),
         ResponseCase(
-            "content that is cut off", wire: "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello", closes: true,
+            "truncated content", wire: "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello", closes: true,
             ["200 OK", "< hello", "connection_lost: 1 bytes before the end"]),
         ResponseCase(
-            "chunks that are cut off", wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
-            closes: true, ["200 OK", "< hello", "connection_lost: before the last chunk"]),
+            "truncated chunks", wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+            closes: true, ["200 OK", "< hello", "connection_lost: before the end of the chunked response body"]),
         ResponseCase(
-            "a head that is cut off", wire: "HTTP/1.1 200 OK\r\nContent-Le", closes: true,
+            "a truncated head", wire: "HTTP/1.1 200 OK\r\nContent-Le", closes: true,
             ["connection_lost: in the middle of the response head"]),
         ResponseCase(
-            "a status line that is cut off", wire: "HTTP/1", closes: true,
+            "a truncated status line", wire: "HTTP/1", closes: true,
             ["connection_lost: in the middle of the response head"]),
         ResponseCase(
-            "nothing", wire: "", closes: true,
+            "no response", wire: "", closes: true,
             nio: .differs("NIO does not report a missing response"),
             ["connection_lost: before it responded"]),
     ]
 
-    private static let trailers = "RFC 9110 section 6.5.1: the field is not allowed there, and means nothing"
+    private static let trailers = "RFC 9110 section 6.5.1: the field is not allowed in trailers"
 
     static let chunks = [
         ResponseCase(
             "chunks", wire: chunked + "5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n",
             ["200 OK", "< hello world", "end, reusable"]),
-        ResponseCase("no chunk but the last", wire: chunked + "0\r\n\r\n", ["200 OK", "end, reusable"]),
+        ResponseCase("only the last chunk", wire: chunked + "0\r\n\r\n", ["200 OK", "end, reusable"]),
         ResponseCase(
             "hexadecimal sizes in both cases, with zeros",
             wire: chunked + "00a\r\n0123456789\r\nA\r\n0123456789\r\n000\r\n\r\n",
@@ -286,7 +287,7 @@ extension ResponseCase {
             ["200 OK", "< x", "end, reusable"]),
         ResponseCase(
             "blanks before an extension", wire: chunked + "1 \t;a\r\nx\r\n0\r\n\r\n",
-            nio: .differs("RFC 9112 section 7.1.1: BWS may stand there and is to be skipped"),
+            nio: .differs("RFC 9112 section 7.1.1: BWS is allowed here and must be removed"),
             ["200 OK", "< x", "end, reusable"]),
         ResponseCase(
             "an empty size", wire: chunked + "\r\nx\r\n0\r\n\r\n", ["200 OK", "protocol: not a hexadecimal number"]),
@@ -306,17 +307,17 @@ extension ResponseCase {
             "a space before the size", wire: chunked + " 1\r\nx\r\n0\r\n\r\n",
             ["200 OK", "protocol: not a hexadecimal number"]),
         ResponseCase(
-            "a space behind the size", wire: chunked + "1 \r\nx\r\n0\r\n\r\n",
+            "a space after the size", wire: chunked + "1 \r\nx\r\n0\r\n\r\n",
             ["200 OK", "protocol: not a hexadecimal number"]),
         ResponseCase(
-            "a size that is no number", wire: chunked + "hello\r\n", ["200 OK", "protocol: not a hexadecimal number"]),
+            "an invalid size", wire: chunked + "hello\r\n", ["200 OK", "protocol: not a hexadecimal number"]),
         ResponseCase(
             "a size over 63 bits", wire: chunked + "8000000000000000\r\nx",
-            nio: .differs("no machine has so much; NIO counts to 64 bits"),
-            ["200 OK", "protocol: does not fit 64 bits"]),
+            nio: .differs("Nightjar accepts 63 bits, NIO 64 bits"),
+            ["200 OK", "protocol: does not fit in 64 bits"]),
         ResponseCase(
             "a size over 64 bits, which wraps to 1", wire: chunked + "10000000000000001\r\nx\r\n0\r\n\r\n",
-            ["200 OK", "protocol: does not fit 64 bits"]),
+            ["200 OK", "protocol: does not fit in 64 bits"]),
         ResponseCase("the largest size", wire: chunked + "7fffffffffffffff\r\nx", ["200 OK", "< x"]),
         ResponseCase(
             "a size line that ends in LF", wire: chunked + "1\nx\r\n0\r\n\r\n",
@@ -328,14 +329,14 @@ extension ResponseCase {
             "an extension that ends in LF", wire: chunked + "1;a\nx\r\n0\r\n\r\n",
             ["200 OK", "protocol: not a hexadecimal number"]),
         ResponseCase(
-            "more data than the size says", wire: chunked + "1\r\nxy\r\n0\r\n\r\n",
-            ["200 OK", "< x", "protocol: longer than its declared size"]),
+            "more data than the size", wire: chunked + "1\r\nxy\r\n0\r\n\r\n",
+            ["200 OK", "< x", "protocol: does not end at its declared size"]),
         ResponseCase(
-            "less data than the size says", wire: chunked + "3\r\nxy\r\n0\r\n\r\n",
-            ["200 OK", "< xy\r", "protocol: longer than its declared size"]),
+            "less data than the size", wire: chunked + "3\r\nxy\r\n0\r\n\r\n",
+            ["200 OK", "< xy\r", "protocol: does not end at its declared size"]),
         ResponseCase(
-            "LF alone behind the data", wire: chunked + "1\r\nx\n0\r\n\r\n",
-            ["200 OK", "< x", "protocol: longer than its declared size"]),
+            "LF without CR after the data", wire: chunked + "1\r\nx\n0\r\n\r\n",
+            ["200 OK", "< x", "protocol: does not end at its declared size"]),
         ResponseCase(
             "Content-Length in the trailers is dropped", wire: chunked + "0\r\nContent-Length: 5\r\nA: 1\r\n\r\n",
             nio: .differs(trailers), ["200 OK", "+ A: 1", "end, reusable"]),
@@ -344,7 +345,7 @@ extension ResponseCase {
             wire: chunked + "0\r\nContent-Length: x\r\ncontent-length: -1\r\n\r\n",
             nio: .differs(trailers), ["200 OK", "end, reusable"]),
         ResponseCase(
-            "fields of the connection in the trailers are dropped",
+            "connection and content fields in the trailers are dropped",
             wire: chunked + "0\r\nConnection: close\r\nHost: h\r\nContent-Type: a/b\r\nA: 1\r\n\r\n",
             nio: .differs(trailers), ["200 OK", "+ A: 1", "end, reusable"]),
         ResponseCase(
@@ -368,12 +369,12 @@ extension ResponseCase {
             wire: "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
             ["200 OK", "end"]),
         ResponseCase(
-            "something that only begins like close",
+            "a token that only begins with close",
             wire: "HTTP/1.1 200 OK\r\nConnection: closed\r\nContent-Length: 0\r\n\r\n", ["200 OK", "end, reusable"]),
         ResponseCase(
             "HTTP/1.0 closes", wire: "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx", ["200 OK", "< x", "end"]),
         ResponseCase(
-            "HTTP/1.0 stays open when it says so",
+            "HTTP/1.0 with keep-alive stays open",
             wire: "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 1\r\n\r\nx",
             ["200 OK", "< x", "end, reusable"]),
         ResponseCase(
@@ -383,29 +384,30 @@ extension ResponseCase {
                 + "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx",
             ["100 Continue", "103 Early Hints", "200 OK", "< x", "end, reusable"]),
         ResponseCase(
-            "an interim response that asks to close asks nothing of the final one",
+            "close in an interim response is ignored",
             wire: "HTTP/1.1 103 Early Hints\r\nConnection: close\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
-            nio: .differs("the field is about the connection behind the final response; NIO stops at the interim one"),
+            nio: .differs("the field applies to the final response; NIO stops at the interim response"),
             ["103 Early Hints", "200 OK", "end, reusable"]),
         ResponseCase(
             "an interim response has no content",
             wire: "HTTP/1.1 100 Continue\r\nContent-Length: 5\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
             ["100 Continue", "200 OK", "end, reusable"]),
         ResponseCase(
-            "interim and no final response", wire: "HTTP/1.1 100 Continue\r\n\r\n", closes: true,
+            "an interim response without a final response", wire: "HTTP/1.1 100 Continue\r\n\r\n", closes: true,
             nio: .differs("NIO does not report a missing response"),
             ["100 Continue", "connection_lost: after an interim response"]),
         ResponseCase(
-            "101 without a request for it", wire: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
+            "101 without a request for an upgrade", wire: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
             nio: .differs("the client never requests an upgrade"), ["protocol: switched protocols"]),
         ResponseCase(
-            "bytes behind the end", wire: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxHTTP/1.1 200 OK\r\n",
-            nio: .differs("NIO drops them"), ["200 OK", "< x", "end, reusable", "protocol: belong to no response: \"H"]),
+            "bytes after the end", wire: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxHTTP/1.1 200 OK\r\n",
+            nio: .differs("NIO drops the bytes"),
+            ["200 OK", "< x", "end, reusable", "protocol: belong to no response: \"H"]),
         ResponseCase(
-            "content behind a 204", wire: "HTTP/1.1 204 No Content\r\nContent-Length: 1\r\n\r\nx",
+            "content after a 204", wire: "HTTP/1.1 204 No Content\r\nContent-Length: 1\r\n\r\nx",
             ["204 No Content", "end", "protocol: belong to no response: \"x"]),
         ResponseCase(
-            "one response behind the other", to: .head, .get,
+            "two responses", to: .head, .get,
             wire: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx",
             ["200 OK", "end, reusable", "200 OK", "< x", "end, reusable"]),
     ]

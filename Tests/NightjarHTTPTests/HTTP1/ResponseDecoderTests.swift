@@ -32,7 +32,7 @@ import Testing
         #expect(try decoder.next(&first) == nil)
         let event = try decoder.next(&second)
         guard case .head(let head) = event else {
-            Issue.record("not a head: \(String(describing: event))")
+            Issue.record("expected a head, got \(String(describing: event))")
             return
         }
         #expect(
@@ -54,7 +54,7 @@ import Testing
         decoder.expectResponse(to: .get)
         var buffer = ByteBuffer(string: "HTTP/1.1 204 No Content\r\nA: 1\r\nB: 2\r\n\r\n")
         guard case .head(var head) = try decoder.next(&buffer) else {
-            Issue.record("no head")
+            Issue.record("expected a head")
             return
         }
         let original = head.headers
@@ -75,7 +75,7 @@ import Testing
         let input = buffer.withUnsafeReadableBytes { $0.baseAddress.map { UInt(bitPattern: $0) } ?? 0 }
         guard case .head(let decoded) = try decoder.next(&buffer), case .body(let content) = try decoder.next(&buffer)
         else {
-            Issue.record("no head and content")
+            Issue.record("expected a head, then content")
             return
         }
         let inHead = decoded.headers.withBytes(at: 0) { _, value in UInt(bitPattern: value.baseAddress) }
@@ -148,7 +148,7 @@ import Testing
         #expect(kind(interim) { $0.maximumHead = 280 } == nil)
     }
 
-    /// Found by the fuzzer: a status line with an error after the limit fails with too_large, regardless of the split.
+    /// Found by fuzzing. If a status line is invalid only after the limit, the error is too_large for every split.
     @Test func limitIsCheckedBeforeLaterBytes() {
         let interim = "HTTP/1.1 103 Early Hints\r\n\r\n"
         for limit in 28...36 {
@@ -192,13 +192,13 @@ import Testing
             #expect(!decoder.isIdle && !decoder.connectionIsReusable)
             var buffer = ByteBuffer(string: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
             guard case .head = try decoder.next(&buffer) else {
-                Issue.record("no head")
+                Issue.record("expected a head")
                 return
             }
-            // The end does not require another byte.
+            // The end of the response is reported without a further byte.
             #expect(!decoder.isIdle)
             guard case .end = try decoder.next(&buffer) else {
-                Issue.record("no end")
+                Issue.record("expected the end")
                 return
             }
             #expect(decoder.isIdle && decoder.connectionIsReusable)
@@ -215,7 +215,7 @@ import Testing
     }
 
     @Test func decoderIsSmall() {
-        // There is one decoder for each connection.
+        // Each connection has its own decoder.
         #expect(MemoryLayout<HTTP1ResponseDecoder>.size <= 768)
     }
 

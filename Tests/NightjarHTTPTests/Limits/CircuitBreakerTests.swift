@@ -5,10 +5,10 @@ import Testing
 @Suite struct CircuitBreakerTests {
     private static let second: UInt64 = 1_000_000_000
 
-    /// A call that ends immediately.
+    /// Makes a call that ends immediately.
     private func call(_ breaker: inout CircuitBreaker, _ ending: CircuitBreaker.Ending, at now: UInt64) {
         guard case .permit(let permit) = breaker.admit(now: now) else {
-            Issue.record("refused at \(now)")
+            Issue.record("the call was refused at \(now)")
             return
         }
         breaker.ended(permit, ending, now: now)
@@ -59,7 +59,7 @@ import Testing
         var breaker = opened()
         let then = 5 * CircuitBreakerTests.second
         guard case .permit(let probe) = breaker.admit(now: then) else {
-            Issue.record("the rest is over")
+            Issue.record("the probe was refused")
             return
         }
         #expect(probe.isProbe)
@@ -90,14 +90,14 @@ import Testing
     @Test func lateResultsAreIgnored() {
         var breaker = CircuitBreaker()
         guard case .permit(let old) = breaker.admit(now: 0) else {
-            Issue.record("it is closed")
+            Issue.record("a closed circuit refused the call")
             return
         }
         for _ in 0..<20 { call(&breaker, .failed, at: 0) }
         breaker.ended(old, .succeeded, now: 1)
         #expect(breaker.visible == .open)
         guard case .permit(let probe) = breaker.admit(now: 5 * CircuitBreakerTests.second) else {
-            Issue.record("the rest is over")
+            Issue.record("the probe was refused")
             return
         }
         breaker.ended(old, .failed, now: 5 * CircuitBreakerTests.second)

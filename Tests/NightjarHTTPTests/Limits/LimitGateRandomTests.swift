@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Invariants for any order of events.
+/// Checks invariants after each event of a random sequence.
 @Suite struct LimitGateRandomTests {
     private struct World {
         var gate: LimitGate
@@ -54,7 +54,7 @@ import Testing
             for release in releases {
                 switch release {
                 case .enter(let id, let permit, _):
-                    // All earlier ones were refused or no longer wait: no call overtakes another.
+                    // Calls are admitted in the order of their arrival.
                     #expect(enters.first == id, seed)
                     enters = enters.dropFirst()
                     waiting.removeAll { $0 == id }
@@ -90,7 +90,7 @@ import Testing
             case 8:
                 guard let id = waiting.randomElement(using: &random) else { return }
                 waiting.removeAll { $0 == id }
-                perform(gate.refreshFailed(id, now: now))
+                perform(gate.removeWaiter(id, now: now))
             case 9:
                 var headers = Headers()
                 let number = "\(UInt64.random(in: 0...12, using: &random))"
@@ -113,7 +113,7 @@ import Testing
         func check() {
             #expect(gate.queued == waiting.count && gate.inFlight == inFlight.count, seed)
             #expect(waiting.count <= settings.maximumQueued, seed)
-            // A future event will admit them.
+            // If calls are queued, another call is in flight, or a timer is set.
             #expect(waiting.isEmpty || !inFlight.isEmpty || gate.deadline != nil, seed)
         }
     }
@@ -125,7 +125,7 @@ import Testing
             try world.step()
             world.check()
         }
-        // Without new calls, all calls end after some time.
+        // Without new calls, all calls must eventually be admitted and end.
         var rounds = 0
         while rounds < 10_000, !(world.inFlight.isEmpty && world.waiting.isEmpty) {
             rounds += 1

@@ -3,7 +3,7 @@ import Testing
 @testable import NightjarHTTP
 
 extension LimitGate {
-    /// The response of an exchange that was not admitted by the gate.
+    /// Reports a response to an exchange that the gate has not admitted.
     fileprivate mutating func received(status: Int, _ headers: Headers, now: UInt64, wallClock: Double) -> [Release] {
         var noPermit: Permit?
         return received(&noPermit, status: status, headers, now: now, wallClock: wallClock)
@@ -26,18 +26,18 @@ extension LimitGate {
         return headers
     }
 
-    /// Enters at 0, or at the given number of seconds.
+    /// Admits a call `seconds` after the start.
     private func enter(
         _ gate: inout LimitGate, _ id: UInt64 = 0, at seconds: UInt64 = 0,
         _ location: SourceLocation = #_sourceLocation
     ) throws -> LimitGate.Permit {
         guard case .enter(let permit) = gate.arrive(id, deadline: nil, now: seconds * Self.second) else {
-            throw NightjarError(.closed, "does not enter at \(location)")
+            throw NightjarError(.closed, "the call was not admitted at \(location)")
         }
         return permit
     }
 
-    /// The IDs and their wait reasons, or "no" for a refused call.
+    /// Returns the ID of each call, with the reason why it waited, or with "no" if it was refused.
     private func reported(_ releases: [LimitGate.Release]) -> [String] {
         releases.map {
             switch $0 {
@@ -63,7 +63,7 @@ extension LimitGate {
     @Test func withoutLimitsAllCallsStart() throws {
         var gate = gate { _ in }
         let passes = try (0..<1000).map { try enter(&gate, $0) }
-        #expect(gate.inFlight == 1000 && gate.deadline == nil && gate.holds == nil)
+        #expect(gate.inFlight == 1000 && gate.deadline == nil && gate.blockingLimit == nil)
         for permit in passes { #expect(gate.left(permit, .failed, now: 1) == []) }
         #expect(gate.isIdle(now: 1))
     }
@@ -75,8 +75,8 @@ extension LimitGate {
         let first = try enter(&gate)
         let second = try enter(&gate)
         for id in 1...3 as ClosedRange<UInt64> { #expect(gate.arrive(id, deadline: nil, now: 0) == .wait) }
-        #expect(gate.holds == .concurrency && gate.queued == 3 && gate.deadline == nil)
-        #expect(gate.refreshFailed(2, now: 0) == [] && gate.refreshFailed(2, now: 0) == [])
+        #expect(gate.blockingLimit == .concurrency && gate.queued == 3 && gate.deadline == nil)
+        #expect(gate.removeWaiter(2, now: 0) == [] && gate.removeWaiter(2, now: 0) == [])
         #expect(reported(gate.left(first, .succeeded, now: 0)) == ["1 concurrency"])
         #expect(reported(gate.left(second, .succeeded, now: 0)) == ["3 concurrency"])
         #expect(gate.inFlight == 2 && !gate.isIdle(now: 0))
@@ -90,7 +90,7 @@ extension LimitGate {
         _ = try enter(&gate)
         #expect(gate.arrive(1, deadline: nil, now: 0) == .wait)
         #expect(gate.arrive(2, deadline: nil, now: 0) == .refuse(.queueIsFull(maximum: 1)))
-        #expect(gate.refreshFailed(1, now: 0) == [])
+        #expect(gate.removeWaiter(1, now: 0) == [])
         #expect(gate.arrive(3, deadline: nil, now: 0) == .wait)
     }
 
@@ -100,9 +100,10 @@ extension LimitGate {
         var gate = try gate { $0.rate = try #require(RateLimiter.Rate(count: 2, per: .seconds(2), burst: 1)) }
         _ = try enter(&gate)
         for id in 1...2 as ClosedRange<UInt64> { #expect(gate.arrive(id, deadline: nil, now: 0) == .wait) }
-        #expect(gate.deadline == Self.second && gate.holds == .rate(.ownRate))
+        #expect(gate.deadline == Self.second && gate.blockingLimit == .rate(.configuredRate))
         #expect(gate.timerFired(now: Self.second - 1) == [])
-        #expect(reported(gate.timerFired(now: Self.second)) == ["1 rate(NightjarHTTP.RateLimiter.Cause.ownRate)"])
+        #expect(
+            reported(gate.timerFired(now: Self.second)) == ["1 rate(NightjarHTTP.RateLimiter.Cause.configuredRate)"])
         #expect(gate.deadline == 2 * Self.second)
         #expect(gate.timerFired(now: 2 * Self.second).count == 1)
         #expect(gate.deadline == nil)
@@ -113,7 +114,7 @@ extension LimitGate {
         _ = try enter(&gate)
         #expect(gate.arrive(1, deadline: 3 * Self.second, now: 0) == .wait)
         #expect(gate.arrive(2, deadline: 3 * Self.second, now: 0) == .wait)
-        // The third would be admitted at its deadline.
+        // The third call would be admitted at its deadline, which is too late.
         #expect(gate.arrive(3, deadline: 3 * Self.second, now: 0) == .refuse(.pastDeadline(.seconds(3))))
         #expect(gate.arrive(4, deadline: 3 * Self.second + 1, now: 0) == .wait)
     }
@@ -129,7 +130,7 @@ extension LimitGate {
         #expect(
             gate.received(status: 429, fields, now: 0, wallClock: 0) == [.refuse(1, .pastDeadline(.seconds(3)))])
         #expect(gate.left(permit, .succeeded, now: 0) == [])
-        #expect(gate.pausedUntil(now: 0) == 3 * Self.second && gate.holds == .rate(.serverPause))
+        #expect(gate.pausedUntil(now: 0) == 3 * Self.second && gate.blockingLimit == .rate(.serverPause))
         #expect(gate.arrive(3, deadline: nil, now: Self.second) == .wait)
         #expect(gate.deadline == 3 * Self.second && !gate.isIdle(now: 0))
         #expect(
@@ -143,17 +144,16 @@ extension LimitGate {
         #expect(gate.received(status: 429, pause, now: 5, wallClock: 0) == [])
         #expect(gate.arrive(1, deadline: nil, now: 6) == .wait)
         guard case .enter(let permit) = gate.arrive(2, deadline: nil, ignoresPause: true, now: 7) else {
-            Issue.record("held back")
+            Issue.record("the call was not admitted")
             return
         }
-        var responsePass: LimitGate.Permit? = permit
-        #expect(reported(gate.received(&responsePass, status: 500, Headers(), now: 8, wallClock: 0)) == [])
-        let released = reported(gate.received(&responsePass, status: 200, Headers(), now: 9, wallClock: 0))
+        var current: LimitGate.Permit? = permit
+        #expect(reported(gate.received(&current, status: 500, Headers(), now: 8, wallClock: 0)) == [])
+        let released = reported(gate.received(&current, status: 200, Headers(), now: 9, wallClock: 0))
         #expect(released == ["1 rate(NightjarHTTP.RateLimiter.Cause.serverPause)"])
         #expect(gate.pausedUntil(now: 9) == nil)
     }
 
-    /// A call that ignores pauses still waits for the other limits.
     @Test func callIgnoringThePauseRespectsOtherLimits() throws {
         var gate = gate { $0.concurrency = 1 }
         _ = try enter(&gate)
@@ -169,7 +169,7 @@ extension LimitGate {
         #expect(gate.received(status: 200, fields, now: 0, wallClock: 0) == [.refuse(1, refusal)])
         #expect(gate.left(permit, .failed, now: 0) == [])
         #expect(gate.arrive(2, deadline: nil, now: 0) == .refuse(refusal))
-        // A later call has less time to wait.
+        // One second later, the remaining wait is within the limit.
         #expect(gate.arrive(3, deadline: nil, now: Self.second) == .wait)
         #expect(gate.isIdle(now: 61 * Self.second) == false)
         #expect(gate.timerFired(now: 61 * Self.second).count == 1)
@@ -183,10 +183,10 @@ extension LimitGate {
         #expect(gate.left(try #require(permit), .succeeded, now: 0) == [])
         _ = try enter(&gate)
         #expect(gate.arrive(1, deadline: nil, now: 0) == .wait)
-        #expect(gate.holds == .rate(.serverCount) && gate.deadline == 30 * Self.second)
+        #expect(gate.blockingLimit == .rate(.serverQuota) && gate.deadline == 30 * Self.second)
     }
 
-    /// An exchange counts for the server from its head on, however long its body takes.
+    /// The remaining count in a response head already includes this exchange, although its body is still in flight.
     @Test func slotIsReleasedOnce() throws {
         var gate = gate { _ in }
         var stream: LimitGate.Permit? = try enter(&gate)
@@ -194,11 +194,10 @@ extension LimitGate {
         let fields = try headers([("X-RateLimit-Remaining", "1"), ("X-RateLimit-Reset", "30")])
         #expect(gate.received(&stream, status: 200, fields, now: 0, wallClock: 0) == [])
         #expect(gate.arrive(1, deadline: nil, now: 0) == .wait)
-        // When the connection of an exchange breaks, it is unknown whether the server counted it, so the remaining one
-        // may be taken.
-        #expect(gate.left(other, .failed, now: 0) == [] && gate.holds == .rate(.serverCount))
+        // The server may have counted the failed request, so the last remaining request may be used up.
+        #expect(gate.left(other, .failed, now: 0) == [] && gate.blockingLimit == .rate(.serverQuota))
         #expect(
-            reported(gate.timerFired(now: 30 * Self.second)) == ["1 rate(NightjarHTTP.RateLimiter.Cause.serverCount)"])
+            reported(gate.timerFired(now: 30 * Self.second)) == ["1 rate(NightjarHTTP.RateLimiter.Cause.serverQuota)"])
         #expect(gate.left(try #require(stream), .succeeded, now: 30 * Self.second) == [])
         #expect(gate.inFlight == 1)
     }
@@ -214,7 +213,7 @@ extension LimitGate {
         for id in 1...2 as ClosedRange<UInt64> { #expect(gate.arrive(id, deadline: nil, now: 0) == .wait) }
         var releases: [LimitGate.Release] = []
         for permit in passes { releases += gate.left(permit, .failed, now: 0) }
-        // Two were admitted after the first ones failed.
+        // The first two failures admitted the queued calls before the circuit opened.
         #expect(reported(releases) == ["1 concurrency", "2 concurrency"])
         #expect(gate.circuit == .open)
         #expect(gate.arrive(3, deadline: nil, now: 0) == .refuse(.circuitIsOpen(retryAfter: .seconds(5))))
@@ -241,7 +240,7 @@ extension LimitGate {
         #expect(try !enter(&gate, at: 5).isProbe)
     }
 
-    /// The calls already wait for a pause when the first of them becomes the probe.
+    /// The calls are queued during a pause. When the pause ends, the first call becomes the probe.
     @Test(arguments: [CircuitBreaker.Ending.succeeded, .failed, .inconclusive])
     func callsQueuedDuringAProbeFollowItsResult(ending: CircuitBreaker.Ending) throws {
         var gate = try opened()
@@ -254,7 +253,7 @@ extension LimitGate {
             Issue.record("\(released)")
             return
         }
-        #expect(probe.isProbe && gate.holds == .probe && gate.deadline == nil)
+        #expect(probe.isProbe && gate.blockingLimit == .probe && gate.deadline == nil)
         let reported = reported(gate.left(probe, ending, now: now))
         switch ending {
         case .succeeded: #expect(reported == ["2 probe", "3 probe"])

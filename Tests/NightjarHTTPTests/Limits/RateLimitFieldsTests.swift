@@ -45,7 +45,7 @@ import Testing
         try expect(fields + [("Date", "Wed, 21 Oct 2015 07:28:00 GMT")], quota: nil, remaining: 7, reset: 30)
     }
 
-    /// A client that took a window of a week for a day would use up its quota in a day.
+    /// A client that treated a window of a week as a day would use up its quota in a day.
     @Test func windowMayBeAWeekOrAMonth() throws {
         for days in [1, 7, 31] {
             try expect(

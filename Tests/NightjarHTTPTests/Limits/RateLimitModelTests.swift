@@ -58,9 +58,9 @@ import Testing
                 var headers = Headers()
                 try headers.add("RateLimit-Policy", "\"a\";q=\(limit);w=\(length / World.second)")
                 try headers.add("RateLimit", "\"a\";r=\(remaining);t=\(reset)")
-                var responsePass: LimitGate.Permit? = permit
-                perform(gate.received(&responsePass, status: 200, headers, now: now, wallClock: 0))
-                perform(gate.left(responsePass ?? permit, .succeeded, now: now))
+                var current: LimitGate.Permit? = permit
+                perform(gate.received(&current, status: 200, headers, now: now, wallClock: 0))
+                perform(gate.left(current ?? permit, .succeeded, now: now))
                 add(.arrives(caller: caller), after: latency() / 10)
             case .timer: perform(gate.timerFired(now: now))
             }
@@ -88,15 +88,15 @@ import Testing
     @Test(arguments: 1...300 as ClosedRange<UInt64>)
     func learnedLimitIsNotExceeded(seed: UInt64) throws {
         var world = World(seed: seed)
-        // The other requests depend on the first response.
+        // The other callers arrive after the first response, which contains the limit.
         world.add(.arrives(caller: 0), after: 0)
         let callers = UInt64.random(in: 1...100, using: &world.random)
         for caller in 1...callers { world.add(.arrives(caller: caller), after: 2 * world.slowest + caller) }
         let end = 20 * world.length
         while world.now < end, try world.step() {}
         #expect(world.rejected == 0, "seed \(seed): \(world.rejected) of \(world.admitted)")
-        // The callers are numerous and fast enough to use the quota. A window lasts at most one second longer than the
-        // server's, plus the time of a response in progress.
+        // The gate must use most of the quota. It extends a window of the server by at most one second and the time of
+        // the exchanges in flight.
         let perSecond = Double(callers) / (Double(world.slowest) * 2.1 / 1e9)
         let windows = Double(end) / Double(world.length + World.second + 4 * world.slowest)
         let expected = min(Double(world.limit) * (windows - 2), perSecond * Double(end) / 1e9 / 4)

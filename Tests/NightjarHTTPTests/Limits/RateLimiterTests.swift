@@ -11,11 +11,11 @@ import Testing
         return headers
     }
 
-    /// The departure times of `count` requests that all wait from `start` on, in milliseconds after `start`.
+    /// Returns when each of `count` requests is sent, in milliseconds after `start`. All requests arrive at `start`.
     private func departures(_ limiter: inout RateLimiter, _ count: Int, from start: UInt64) -> [UInt64] {
         var now = start
         return (0..<count).map { _ in
-            // A request that has to wait may be sent after that time without another check.
+            // After the reported wait, the request is admitted.
             let wait = limiter.take(now: now)
             if wait > .zero {
                 now = now.later(by: wait)
@@ -32,7 +32,7 @@ import Testing
         var limiter = RateLimiter(rate)
         let start = 5 * RateLimiterTests.second
         #expect(departures(&limiter, 7, from: start) == [0, 0, 0, 100, 200, 300, 400])
-        // A pause fills the bucket, but not beyond its capacity.
+        // An idle period fills the bucket, but not beyond its capacity.
         #expect(departures(&limiter, 4, from: 60 * RateLimiterTests.second) == [0, 0, 0, 100])
     }
 
@@ -68,8 +68,7 @@ import Testing
         #expect(limiter.take(now: 3 * RateLimiterTests.second) == .zero)
     }
 
-    /// A 503 and a long 429 concern one resource. An invalid or excessive value has no effect. The option disables all
-    /// pauses.
+    /// A 503 and a long 429 pause only one resource. An invalid or excessive value has no effect.
     @Test(arguments: [
         (301, "3"), (503, "3"), (429, "61"), (429, "86400"), (429, "soon"), (429, "1700000000"), (429, "0"),
     ])
@@ -89,7 +88,7 @@ import Testing
     @Test func successOfALaterRequestEndsThePause() throws {
         var limiter = RateLimiter()
         limiter.received(status: 429, try headers([("Retry-After", "30")]), now: 5, wallClock: 0)
-        // The success of a request that was in flight together with the refused one does not end the pause.
+        // The success of a request that was sent before the pause began does not end the pause.
         limiter.succeeded(since: 4, now: 10)
         #expect(limiter.admits > 10)
         limiter.succeeded(since: 6, now: 10)
@@ -158,17 +157,17 @@ import Testing
         for _ in 0..<2 {
             limiter.settled(isCounted: limiter.received(status: 200, fields, now: 0, wallClock: 0))
         }
-        // Of the 4 remaining requests, 3 may be those in flight.
+        // The server may not have counted the 3 requests in flight, so only 1 of the 4 remaining requests is allowed.
         #expect(limiter.take(now: 0) == .zero)
         #expect(limiter.admits == 5 * RateLimiterTests.second && limiter.serverAdmits == 0)
-        // They were already counted.
+        // The later responses show that the server had already counted the requests in flight.
         for _ in 0..<3 {
             limiter.settled(isCounted: limiter.received(status: 200, fields, now: 0, wallClock: 0))
         }
         #expect(limiter.admits == 0)
     }
 
-    /// Otherwise all waiting requests would be sent at once.
+    /// Without this assumption, all waiting requests would be sent at the reset.
     @Test func nextWindowIsAssumedEqual() throws {
         var limiter = RateLimiter()
         let fields = [("X-RateLimit-Limit", "3"), ("X-RateLimit-Remaining", "0"), ("X-RateLimit-Reset", "8")]
@@ -180,7 +179,7 @@ import Testing
             limiter.settled(isCounted: false)
         }
         #expect(limiter.admits == 2 * next)
-        // The server reported nothing about this window, so nothing is assumed about the next one.
+        // The server has reported nothing about the second window, so the third window is not limited.
         for _ in 0..<100 { #expect(limiter.take(now: 2 * next) == .zero) }
     }
 

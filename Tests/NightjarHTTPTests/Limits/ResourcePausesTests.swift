@@ -27,7 +27,7 @@ import Testing
         for other in others {
             #expect(pauses.wait(for: .init(try RequestURL(other)), now: 0) == nil, "\(other)")
         }
-        // A shorter pause does not shorten it.
+        // A shorter pause does not shorten the existing pause.
         pauses.pause(url, for: .seconds(1), now: Self.second)
         #expect(pauses.wait(for: same, now: 4 * Self.second) == .seconds(1))
         #expect(pauses.wait(for: same, now: 5 * Self.second) == nil)

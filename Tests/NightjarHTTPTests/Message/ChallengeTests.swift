@@ -3,7 +3,7 @@ import Testing
 @testable import NightjarHTTP
 
 @Suite struct ChallengeTests {
-    /// `scheme token68 name=value;name=value`
+    /// Returns each challenge in the form `scheme token68 name=value;name=value`.
     static func summary(_ fields: String...) -> [String] {
         Challenge.parse(fields).map { challenge in
             let parameters = challenge.parameters.map { "\($0.name)=\($0.value)" }.joined(separator: ";")

@@ -3,9 +3,9 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// RFC 6265bis section 5.1.1.
+/// Cookie dates (RFC 6265bis section 5.1.1).
 @Suite struct CookieDateTests {
-    /// Days of eight centuries in steps of about two weeks, compared with Foundation's calendar.
+    /// Compares every 13th day from 1601 to 2408 with Foundation's calendar.
     @Test func daysAgreeWithFoundation() throws {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = try #require(TimeZone(identifier: "UTC"))

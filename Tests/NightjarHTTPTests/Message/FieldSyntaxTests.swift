@@ -11,7 +11,7 @@ import Testing
         }
     }
 
-    /// Each byte at each position of a word of eight bytes, among harmless bytes and after each other kind of byte.
+    /// Tests each byte at each position, because the function checks eight bytes at a time. The other bytes are valid.
     @Test func endOfAValueIsFoundAtEachPosition() {
         for byte in UInt8.min...UInt8.max {
             for position in 0..<20 {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// RFC 9110 section 10.2.3.
+/// Retry-After (RFC 9110 section 10.2.3).
 @Suite struct RetryAfterTests {
     @Test(arguments: [
         ("120", 120), ("0", 0), ("2592000", 2_592_000), ("Fri, 31 Dec 1999 23:59:59 GMT", 0),
@@ -15,8 +15,8 @@ import Testing
         #expect(RetryAfter.duration(headers, now: 0) == .seconds(seconds))
     }
 
-    /// The last four are a number of seconds above 30 days, a time since 1970, a number above 64 bits and a date more
-    /// than 30 days ahead. They are treated as server errors, and no call waits for them.
+    /// The last four values are a duration above 30 days, a time since 1970, a number above 64 bits, and a date more
+    /// than 30 days ahead. No call waits for such values.
     @Test(arguments: [
         "", "-1", "soon", "1.5", "1 2", "2592001", "1700000000", "99999999999999999999999",
         "Wed, 21 Oct 2099 07:28:30 GMT",

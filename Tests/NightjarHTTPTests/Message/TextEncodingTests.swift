@@ -21,13 +21,13 @@ import Testing
             (nil, [0xED, 0xA0, 0x80], "\u{FFFD}\u{FFFD}\u{FFFD}"),
             (nil, [0xF4, 0x90, 0x80, 0x80], "\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}"),
             (nil, [0xE0, 0x80, 0x80], "\u{FFFD}\u{FFFD}\u{FFFD}"), (nil, [0x80], "\u{FFFD}"), (nil, [0x00], "\0"),
-            // Byte order marks are not part of the text, and take precedence over the field.
+            // A byte order mark is not part of the text, and takes precedence over Content-Type.
             (nil, [0xEF, 0xBB, 0xBF, 0x61], "a"), (nil, [0xEF, 0xBB, 0xBF, 0xEF, 0xBB, 0xBF], "\u{FEFF}"),
             (nil, [0xEF, 0xBB], "\u{FFFD}"), (nil, [0xFF, 0xFE, 0x61, 0x00], "a"),
             (nil, [0xFE, 0xFF, 0x00, 0x61], "a"),
             ("text/plain;charset=latin1", [0xEF, 0xBB, 0xBF, 0xC3, 0xA9], "\u{E9}"), (nil, [0xFF, 0xFE], ""),
             ("text/plain;charset=none", [0xEF, 0xBB, 0xBF, 0x61], "a"),
-            // windows-1252 under its different names.
+            // windows-1252 and its aliases.
             (
                 "text/plain;charset=windows-1252", [0x80, 0x93, 0x41, 0x94, 0xE9, 0xFF],
                 "\u{20AC}\u{201C}A\u{201D}\u{E9}\u{FF}"
@@ -46,7 +46,7 @@ import Testing
         ] as [(String?, [UInt8], String)])
     func textIsDecoded(_ contentType: String?, _ bytes: [UInt8], _ expected: String) throws {
         #expect(Array(try text(bytes, contentType).unicodeScalars) == Array(expected.unicodeScalars))
-        // Truncated input is decoded as well.
+        // Truncated input must not trap.
         for count in bytes.indices { _ = try? text(Array(bytes.prefix(count)), contentType) }
     }
 

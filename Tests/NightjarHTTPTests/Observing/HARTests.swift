@@ -29,7 +29,7 @@ import Testing
 
     private func text(_ buffer: ByteBuffer) -> String { String(buffer: buffer) }
 
-    /// Writes an archive of these entries and parses it.
+    /// Writes an archive with the entries, parses it, and returns the parsed entries.
     private func archive(_ entries: [HAREntry], _ writer: HARWriter = HARWriter()) throws -> [JSONValue] {
         var writer = writer
         var whole = text(writer.begin(version: "1.0"))

@@ -1,31 +1,32 @@
+import NightjarTestSupport
 import Testing
 
 @testable import NightjarHTTP
 
-private final class Line {}
+private final class FakeConnection {}
 private final class Caller {}
-private typealias Pool = OriginPool<Line, Caller, Int>
+private typealias Pool = OriginPool<FakeConnection, Caller, Int>
 
 @Suite struct OriginPoolTests {
     /// Connects for a caller and parks the connection.
-    private func parked(_ pool: inout Pool, _ line: Line, now: Int) {
+    private func parked(_ pool: inout Pool, _ connection: FakeConnection, now: Int) {
         guard case .connect = pool.acquire(Caller()), case .assign = pool.connected() else {
-            Issue.record("a fresh pool connects")
+            Issue.record("expected a new connection")
             return
         }
         guard case .park = pool.released() else {
-            Issue.record("there is no waiter")
+            Issue.record("expected the connection to be parked")
             return
         }
-        pool.park(line, now: now)
+        pool.park(connection, now: now)
     }
 
     @Test func mostRecentlyUsedConnectionIsReusedFirst() {
         var pool = Pool(limit: 4)
-        let old = Line()
-        let young = Line()
+        let old = FakeConnection()
+        let young = FakeConnection()
         guard case .connect = pool.acquire(Caller()), case .connect = pool.acquire(Caller()) else {
-            Issue.record("two connections fit")
+            Issue.record("expected two new connections")
             return
         }
         _ = pool.connected()
@@ -35,21 +36,21 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         _ = pool.released()
         pool.park(young, now: 2)
         guard case .use(let used) = pool.acquire(Caller()) else {
-            Issue.record("two are idle")
+            Issue.record("expected an idle connection")
             return
         }
         #expect(used === young)
     }
 
-    /// Otherwise each failure would go to the first waiting caller, and the others would get none.
+    /// A failed attempt must fail the caller for which it was made, and not always the first caller in the queue.
     @Test func connectionAttemptsAreForDifferentCallers() {
         var pool = Pool(limit: 2)
         let callers = (0..<5).map { _ in Caller() }
         for caller in callers { _ = pool.acquire(caller) }
-        _ = pool.connected()  // for the first
-        _ = pool.connected()  // for the second
+        _ = pool.connected()  // for the first caller
+        _ = pool.connected()  // for the second caller
         guard let third = pool.lost(), let fourth = pool.lost() else {
-            Issue.record("three wait, and two connections fit")
+            Issue.record("expected two connection attempts")
             return
         }
         #expect(third.waiter === callers[2])
@@ -62,29 +63,29 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         var pool = Pool(limit: 1)
         let callers = (0..<4).map { _ in Caller() }
         guard case .connect = pool.acquire(callers[0]) else {
-            Issue.record("the first connects")
+            Issue.record("expected a new connection")
             return
         }
         for caller in callers.dropFirst() {
             guard case .wait = pool.acquire(caller) else {
-                Issue.record("the limit is one")
+                Issue.record("expected the caller to wait")
                 return
             }
         }
         guard case .assign(let first) = pool.connected() else {
-            Issue.record("someone waits")
+            Issue.record("expected the connection to be assigned")
             return
         }
         #expect(first === callers[0])
         for caller in callers.dropFirst() {
             guard case .assign(let next) = pool.released() else {
-                Issue.record("someone waits")
+                Issue.record("expected the connection to be assigned")
                 return
             }
             #expect(next === caller)
         }
         guard case .park = pool.released() else {
-            Issue.record("there is no waiter")
+            Issue.record("expected the connection to be parked")
             return
         }
         #expect(pool.openCount == 1)
@@ -97,16 +98,16 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         _ = pool.acquire(first)
         _ = pool.connected()
         guard case .connect = pool.acquire(second) else {
-            Issue.record("a second connection fits")
+            Issue.record("expected a second connection")
             return
         }
         guard case .assign(let served) = pool.released() else {
-            Issue.record("the second caller waits")
+            Issue.record("expected the connection to be assigned")
             return
         }
         #expect(served === second)
         guard case .park = pool.connected() else {
-            Issue.record("the new connection finds no waiter")
+            Issue.record("expected the new connection to be parked")
             return
         }
     }
@@ -116,14 +117,14 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         let first = Caller()
         let second = Caller()
         guard case .connect = pool.acquire(first), case .connect(let ticket) = pool.acquire(second) else {
-            Issue.record("both connect")
+            Issue.record("expected two new connections")
             return
         }
         let (failed, next) = pool.connectFailed(for: ticket)
         #expect(failed === second)
         #expect(next == nil)
         guard case .assign(let served) = pool.connected() else {
-            Issue.record("the first waits")
+            Issue.record("expected the connection to be assigned")
             return
         }
         #expect(served === first)
@@ -134,7 +135,7 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         let first = Caller()
         let second = Caller()
         guard case .connect(let ticket) = pool.acquire(first), case .wait = pool.acquire(second) else {
-            Issue.record("one connects, one waits")
+            Issue.record("expected one new connection and one queued caller")
             return
         }
         let (failed, next) = pool.connectFailed(for: ticket)
@@ -147,12 +148,12 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         var pool = Pool(limit: 1)
         let second = Caller()
         guard case .connect(let ticket) = pool.acquire(Caller()), case .wait = pool.acquire(second) else {
-            Issue.record("one connects, one waits")
+            Issue.record("expected one new connection and one queued caller")
             return
         }
         pool.cancel(ticket)
         guard case .assign(let served) = pool.connected() else {
-            Issue.record("the second waits")
+            Issue.record("expected the connection to be assigned")
             return
         }
         #expect(served === second)
@@ -170,7 +171,7 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         #expect(pool.waitingCount == 3)
         for index in [0, 2, 4] {
             guard case .assign(let served) = pool.released() else {
-                Issue.record("someone waits")
+                Issue.record("expected the connection to be assigned")
                 return
             }
             #expect(served === callers[index])
@@ -180,16 +181,16 @@ private typealias Pool = OriginPool<Line, Caller, Int>
 
     @Test func oldestConnectionsExpireFirst() {
         var pool = Pool(limit: 4)
-        let lines = [Line(), Line(), Line()]
-        for _ in lines { _ = pool.acquire(Caller()) }
-        for _ in lines { _ = pool.connected() }
-        for (moment, line) in lines.enumerated() {
+        let connections = [FakeConnection(), FakeConnection(), FakeConnection()]
+        for _ in connections { _ = pool.acquire(Caller()) }
+        for _ in connections { _ = pool.connected() }
+        for (moment, connection) in connections.enumerated() {
             _ = pool.released()
-            pool.park(line, now: moment)
+            pool.park(connection, now: moment)
         }
         #expect(pool.oldestIdle == 0)
         let expired = pool.expire(idleSince: 1)
-        #expect(expired.map(ObjectIdentifier.init) == lines.prefix(2).map(ObjectIdentifier.init))
+        #expect(expired.map(ObjectIdentifier.init) == connections.prefix(2).map(ObjectIdentifier.init))
         #expect(pool.openCount == 1)
         #expect(pool.oldestIdle == 2)
     }
@@ -207,20 +208,20 @@ private typealias Pool = OriginPool<Line, Caller, Int>
 
     @Test func freshConnectionIgnoresIdleOnes() {
         var pool = Pool(limit: 2)
-        parked(&pool, Line(), now: 0)
+        parked(&pool, FakeConnection(), now: 0)
         guard case .connect = pool.acquire(Caller(), fresh: true) else {
-            Issue.record("fresh means a new connection")
+            Issue.record("expected a new connection")
             return
         }
     }
 
     @Test func freshConnectionReplacesAnIdleOneAtTheLimit() {
         var pool = Pool(limit: 1)
-        let stale = Line()
+        let stale = FakeConnection()
         parked(&pool, stale, now: 0)
         let caller = Caller()
         guard case .wait = pool.acquire(caller, fresh: true) else {
-            Issue.record("the limit is reached")
+            Issue.record("expected the caller to wait")
             return
         }
         let replaced = pool.replaceOldestIdle()
@@ -231,19 +232,19 @@ private typealias Pool = OriginPool<Line, Caller, Int>
 
     /// Checks the invariants with random events.
     @Test func countsHoldForAnyOrderOfEvents() {
-        var random = Xorshift(state: 0x9E37_79B9_7F4A_7C15)
+        var random = SeededRandom(seed: 1)
         var pool = Pool(limit: 3)
         var busy = 0
         var attempts: [Pool.Ticket] = []
         var tickets: [Pool.Ticket] = []
-        var parked: [Line] = []
+        var parked: [FakeConnection] = []
         for step in 0..<20_000 {
             switch random.next() % 7 {
             case 0, 1:
                 switch pool.acquire(Caller()) {
-                case .use(let line):
+                case .use(let connection):
                     let youngest = parked.popLast()
-                    #expect(line === youngest)
+                    #expect(connection === youngest)
                     busy += 1
                 case .connect(let ticket):
                     attempts.append(ticket)
@@ -269,28 +270,18 @@ private typealias Pool = OriginPool<Line, Caller, Int>
             #expect(pool.openCount <= 3)
             #expect(pool.connectingCount == attempts.count)
             if pool.waitingCount > 0 {
-                #expect(pool.openCount == 3 || attempts.count >= pool.waitingCount, "someone waits for nothing")
+                #expect(pool.openCount == 3 || attempts.count >= pool.waitingCount, "a caller waits without a reason")
                 #expect(parked.isEmpty)
             }
             func settle(_ placed: Pool.Placed) {
                 switch placed {
                 case .assign: busy += 1
                 case .park:
-                    let line = Line()
-                    pool.park(line, now: step)
-                    parked.append(line)
+                    let connection = FakeConnection()
+                    pool.park(connection, now: step)
+                    parked.append(connection)
                 }
             }
         }
-    }
-}
-
-private struct Xorshift {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        return state
     }
 }

@@ -11,7 +11,7 @@ import Testing
         ConnectTunnel(to: try RequestURL(target).origin, through: try ProxyAddress(proxy), userAgent: userAgent)
     }
 
-    /// The result for `response` in pieces: "open" and the remaining bytes, or the failure.
+    /// Returns the result for a response in pieces: "open" and the remaining bytes, the error, or "waiting".
     private func outcome(
         _ response: [UInt8], cutAt cuts: [Int] = [], _ proxy: String = "http://u:secret@proxy:3128",
         to target: String = "https://api.example/", ends: Bool = false
@@ -58,18 +58,18 @@ import Testing
     static let responses: [(String, String)] = [
         ("HTTP/1.1 200 Connection established\r\n\r\n", "open "),
         ("HTTP/1.0 200 OK\r\nVia: x\r\n\r\n", "open "),
-        // The fields for the length of content are ignored in this response.
+        // Content-Length and Transfer-Encoding are ignored in a successful response to CONNECT.
         ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "open "),
         ("HTTP/1.1 204 x\r\nTransfer-Encoding: chunked\r\nContent-Length: x\r\n\r\n", "open "),
         ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", "open "),
         (
             "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"x\"\r\n"
                 + "Content-Length: 3\r\n\r\nabc",
-            "connect: the proxy http://proxy:3128 rejected the user name and password (407)"
+            "connect: the proxy http://proxy:3128 rejected the user name and password (407); correct them in its URL"
         ),
         (
             "HTTP/1.1 403 Not \u{1B}for you\r\n\r\n",
-            "protocol: the proxy http://proxy:3128 sent an invalid HTTP response: the reason in "
+            "protocol: reading the response of the proxy http://proxy:3128 failed: the reason in "
                 + "\"HTTP/1.1 403 Not \\x1bfor you\\r\\n\" contains a control character"
         ),
         (
@@ -86,7 +86,7 @@ import Testing
         ),
         (
             "SSH-2.0-x\r\n",
-            "protocol: the proxy http://proxy:3128 sent an invalid HTTP response: the peer did not respond with HTTP/1: "
+            "protocol: reading the response of the proxy http://proxy:3128 failed: the peer did not respond with HTTP/1"
         ),
     ]
 

@@ -8,7 +8,7 @@ import Testing
         let list: String
         let host: String
         let isDirect: Bool
-        /// curl gives the same result in all versions since 7.86. If versions differ, the newest counts.
+        /// Whether all versions of curl since 7.86 also return the result `isDirect`.
         let isCurls: Bool
 
         init(_ list: String, _ host: String, _ isDirect: Bool, isCurls: Bool = true) {

@@ -35,8 +35,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "the URL has no host; write http://host/path"),
-        ("http://", "the URL has no host; write http://host/path"),
+        ("", "the URL has no host; add one, as in http://host"),
+        ("http://", "the URL has no host; add one, as in http://host"),
         (
             "socks4://p",
             "its scheme \"socks4\" means SOCKS 4, which is not supported; use socks5h:// if the proxy supports it"

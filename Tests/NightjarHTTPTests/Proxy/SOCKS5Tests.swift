@@ -11,7 +11,7 @@ import Testing
         SOCKS5(to: try RequestURL(target).origin, address: address, through: try ProxyAddress(proxy))
     }
 
-    /// The bytes sent and the result, with a proxy that sends `responses` regardless of what it receives.
+    /// Returns the sent bytes and the result. The proxy sends `responses`, regardless of the bytes that it receives.
     private func conversation(
         _ machine: SOCKS5, _ responses: [UInt8], cutAt cuts: [Int] = []
     ) -> (sent: [[UInt8]], end: String) {
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// The result does not depend on how the responses are split.
+    /// Checks the sent bytes and the result for each split of the responses.
     private func check(_ machine: SOCKS5, _ responses: [UInt8], sent: [[UInt8]], end: String) {
         let whole = conversation(machine, responses)
         #expect(whole.sent == sent)
@@ -92,8 +92,8 @@ import Testing
             end: "connect: the proxy socks5h://proxy:1080 rejected the user name and password")
         check(
             machine, [5, 2], sent: [greeting, login],
-            end: "connect: the proxy socks5h://proxy:1080 rejected the user name and password: "
-                + "it closed the connection")
+            end: "connect: the proxy socks5h://proxy:1080 closed the connection during the login; "
+                + "check the user name and password")
         check(
             machine, [5, 0xFF], sent: [greeting],
             end:
@@ -119,7 +119,7 @@ import Testing
             (5, "the host refused the connection"),
             (6, "the route is too long or the host did not respond in time (TTL expired)"),
             (7, "it does not make outgoing connections (command not supported)"),
-            (8, "it does not support this type of address (IPv6 or a name)"),
+            (8, "it does not support this type of address (a name, IPv4 or IPv6)"),
             (9, "it returned the code 9, which RFC 1928 does not define"),
             (255, "it returned the code 255, which RFC 1928 does not define"),
         ] as [(UInt8, String)])
@@ -184,7 +184,7 @@ import Testing
         for seed in UInt64(1)...2000 {
             var random = SeededRandom(seed: seed)
             var bytes = random.bytes(Int.random(in: 0..<300, using: &random))
-            // Most of the inputs are valid beyond the first byte.
+            // Plausible values in the first eight bytes, so that most inputs are valid beyond the first byte.
             for index in bytes.indices.prefix(8) where Int.random(in: 0..<4, using: &random) > 0 {
                 bytes[index] = [5, 0, 1, 2, 3, 4][Int.random(in: 0..<6, using: &random)]
             }

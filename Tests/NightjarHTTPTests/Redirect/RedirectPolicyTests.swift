@@ -32,7 +32,7 @@ import Testing
         if case .respond = verdict { true } else { false }
     }
 
-    /// Status, method before, method after. RFC 9110 sections 15.4.2 to 15.4.9.
+    /// The status, the method before and the method after the redirect (RFC 9110 sections 15.4.2 to 15.4.9).
     @Test(arguments: [
         (301, "GET", "GET"), (301, "HEAD", "HEAD"), (301, "POST", "GET"), (301, "PUT", "PUT"),
         (301, "DELETE", "DELETE"),
@@ -137,9 +137,9 @@ import Testing
             policy.received(try head(302, "/11"), to: .get, at: try url("http://u:p@a/10"), bodyIsReplayable: true))
         #expect(error.kind == .protocol)
         #expect(
-            error.message == "the redirect cannot be followed: it is redirect number 11, but the limit is 10 ("
-                + "GET http://a/0?token=*** -> 302, GET http://a/1?token=*** -> 302, GET http://a/2?token=*** -> 302, "
-                + "GET http://a/3?token=*** -> 302, 1 more, GET http://a/5?token=*** -> 302, "
+            error.message == "the redirect cannot be followed: it is redirect number 11, but the limit is 10 "
+                + "(redirects: GET http://a/0?token=*** -> 302, GET http://a/1?token=*** -> 302, "
+                + "GET http://a/2?token=*** -> 302, GET http://a/3?token=*** -> 302, 1 more, GET http://a/5?token=*** -> 302, "
                 + "GET http://a/6?token=*** -> 302, GET http://a/7?token=*** -> 302, GET http://a/8?token=*** -> 302, "
                 + "GET http://a/9?token=*** -> 302, GET http://a/10 -> 302)")
     }
@@ -167,7 +167,7 @@ import Testing
                 try head(301, "http://a/?key=k"), to: .get, at: try url("https://a/"), bodyIsReplayable: true))
         #expect(
             error.message == "the redirect cannot be followed: it leads from https to http://a/?key=***; "
-                + "allow downgrades if this is intended (GET https://a/ -> 301)")
+                + "set allow_downgrade if this is intended (redirects: GET https://a/ -> 301)")
         var settings = RedirectSettings()
         settings.allowsDowngrade = true
         policy = RedirectPolicy(settings)
@@ -183,7 +183,7 @@ import Testing
             policy.received(try head(302, "/x/../a#top"), to: .get, at: try url("http://a/b"), bodyIsReplayable: true))
         #expect(
             error.message == "the redirect cannot be followed: it leads back to http://a/a, which is "
-                + "a loop (GET http://a/a -> 302, GET http://a/b -> 302)")
+                + "a loop (redirects: GET http://a/a -> 302, GET http://a/b -> 302)")
     }
 
     @Test func postRedirectedToItsURLWithGetIsNotALoop() throws {
@@ -209,8 +209,7 @@ import Testing
         _ = try failure(policy.received(try head(302, "/a", cookie: true), to: .get, at: at, bodyIsReplayable: true))
     }
 
-    /// A job is polled with redirects to the same URL. Each Retry-After is honoured, and the limit of redirects
-    /// applies.
+    /// Servers use such redirects to let clients poll a job. The client waits each time, up to the redirect limit.
     @Test func retryAfterMakesARedirectToItselfProgress() throws {
         var policy = RedirectPolicy(RedirectSettings())
         let at = try url("http://a/job")
@@ -263,7 +262,8 @@ import Testing
         #expect(
             error.message
                 == "the redirect (307) requires the body to be sent again to http://a/b, but a streamed body can be sent "
-                + "only once; set the body as bytes, or send the request to that URL (POST http://a/ -> 307)")
+                + "only once; set the body as bytes, or send the request to that URL "
+                + "(redirects: POST http://a/ -> 307)")
         policy = RedirectPolicy(RedirectSettings())
         _ = try followed(
             policy.received(try head(303, "/b"), to: .post, at: try url("http://a/"), bodyIsReplayable: false))
@@ -276,14 +276,14 @@ import Testing
         #expect(
             error.message
                 == "the redirect cannot be followed: the scheme \"file\" of its Location is not http or https "
-                + "(GET http://a/ -> 302)")
+                + "(redirects: GET http://a/ -> 302)")
         var two = try head(302, "/a")
         try two.headers.add("location", "/b")
         policy = RedirectPolicy(RedirectSettings())
         #expect(
             try failure(policy.received(two, to: .get, at: try url("http://a/"), bodyIsReplayable: true)).message
                 == "the redirect cannot be followed: it has Location fields with different values "
-                + "(GET http://a/ -> 302)")
+                + "(redirects: GET http://a/ -> 302)")
     }
 
     @Test func fragmentIsInherited() throws {

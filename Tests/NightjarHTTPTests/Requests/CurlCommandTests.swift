@@ -122,7 +122,7 @@ import Testing
 
     // MARK: The shell
 
-    /// Each byte that an argument can contain, alone and among others, in each available shell.
+    /// Quotes each byte that an argument can contain, singly and with other bytes, for each installed shell.
     @Test(arguments: ["sh", "bash", "dash", "busybox"]) func everyByteIsQuoted(shell: String) throws {
         let arguments = shell == "busybox" ? ["sh", "-s"] : ["-s"]
         guard (try? run(shell, shell == "busybox" ? ["true"] : ["-c", "true"]))?.status == 0 else { return }
@@ -147,7 +147,6 @@ import Testing
 
     // MARK: Curl itself
 
-    /// curl sends the same bytes as Nightjar.
     @Test func curlSendsTheSameRequest() throws {
         let requests: [(Method, String, [(String, String)], Bytes?)] = [
             (.get, "/a/../b?x=%20{y}", [], nil),
@@ -179,7 +178,7 @@ import Testing
         }
     }
 
-    /// The request line and the field lines, without the space that may follow the colon of an empty value.
+    /// Returns the request line and the field lines, without the space that may follow the colon of an empty field.
     private func lines(_ request: [UInt8]) -> [String] {
         let end = request.firstRange(of: Array("\r\n\r\n".utf8))?.lowerBound ?? request.count
         return String(decoding: request[..<end], as: UTF8.self).split(separator: "\r\n").map { line in

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Requests are compared by code points. Swift treats canonically equivalent texts as equal.
+/// Requests are compared by Unicode scalars, because Swift treats canonically equivalent strings as equal.
 @Suite struct ExactRequestTests {
     private let one = "caf\u{e9}"
     private let other = "cafe\u{301}"

@@ -10,7 +10,7 @@ import Testing
         return headers
     }
 
-    /// The head of `request` as lines.
+    /// Returns the lines of the head of `request`.
     private func lines(
         _ request: Request, base: String? = "http://h/v1", defaults: KeyValuePairs<String, String> = [:],
         userAgent: String? = nil
@@ -50,8 +50,7 @@ import Testing
             ])
     }
 
-    /// The caller's Content-Type takes precedence, then the client's. The default for the body is sent only without
-    /// both.
+    /// Precedence: the request's Content-Type, the client's Content-Type, the default for JSON.
     @Test func jsonKeepsAnExplicitContentType() throws {
         typealias Fields = KeyValuePairs<String, String>
         func types(_ fields: Fields, _ defaults: Fields) throws -> [String] {
@@ -116,12 +115,12 @@ import Testing
         for own in ["/x", "http://h/x"] {
             #expect(try lines(request(.get, own), defaults: defaults).contains("Authorization: Bearer s3cret"))
         }
-        // A field of the request itself is sent to the URL of the request.
+        // A field of the request itself is sent to any origin.
         let own = try lines(request(.get, "http://other/x", ["Authorization": "Basic x"]), defaults: defaults)
         #expect(own.contains("Authorization: Basic x"))
     }
 
-    /// The field of an API key can have any name. `appid` does not indicate a secret.
+    /// An API key can have any header name. `appid` does not look like the name of a secret.
     @Test func sensitiveDefaultsAreSentOnlyToTheBaseOrigin() throws {
         var defaults = Headers()
         try defaults.add("AppID", "s3cret")
@@ -146,7 +145,7 @@ import Testing
         #expect(!(try lines(request(.get, "http://@h/"), base: nil).joined().contains("Authorization")))
     }
 
-    /// Precedence: the request's own field, the user info of its URL, the client's field, the user info of the client's
+    /// Precedence: the request's field, the user info of its URL, the client's default field, the user info of the base
     /// URL.
     @Test func explicitCredentialsReplaceUserInfo() throws {
         func credentials(_ request: Request, _ defaults: KeyValuePairs<String, String> = [:]) throws -> [String] {
@@ -167,6 +166,17 @@ import Testing
         #expect(
             message == "the default header \"Cookie\" would be sent to every server; set base_url so that "
                 + "only its origin receives the header, or set the header on each request")
+    }
+
+    /// A JSON Web Token is a credential in any field.
+    @Test(arguments: [("X-Visitor", "7"), ("X-Other", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl")])
+    func defaultThatCarriesCredentialsWithoutABaseURLIsRejected(_ name: String, _ value: String) throws {
+        var defaults = Headers()
+        try defaults.add(name, value)
+        let message = rejection {
+            _ = try RequestTemplate(base: nil, defaults: defaults, userAgent: nil, sensitive: ["x-visitor"])
+        }
+        #expect(message.hasPrefix("the default header \"\(name)\" would be sent to every server"))
     }
 
     @Test func hostMayBeSetOnce() throws {

@@ -34,7 +34,7 @@ import Testing
                 + "Authorization: x\r\nX-Mine: y\r\nAccept: */*\r\nContent-Length: 4\r\n\r\n")
         #expect(request.url.userInfo?.user == "u")
         guard case .bytes(let body) = request.body else {
-            Issue.record("no body")
+            Issue.record("expected a body in memory")
             return
         }
         #expect(String(buffer: body) == "body")

@@ -14,7 +14,7 @@ import Testing
         return request
     }
 
-    /// One change for each member that is part of the fingerprint.
+    /// One change for each member that is compared.
     private let reported: [String: Change] = [
         "method": { $0.method = .head },
         "target": { $0.target = "/articles?page=3" },
@@ -58,7 +58,7 @@ import Testing
 
     @Test func everyMemberOfARequestIsCompared() throws {
         let request = try sample()
-        // Mirror is not used, because a request shows it only public values.
+        // Mirror is not used, because the mirror of a request contains only public values.
         var members: Set<String> = []
         _ = _forEachField(of: Request.self) { name, _, _, _ in members.insert(String(cString: name)).inserted }
         #expect(members == Set(reported.keys).union(ruledOut.keys))

@@ -44,7 +44,7 @@ import Testing
         Case(
             json: #"{"title": "Bad", "invalid-params": [{"name": "age", "reason": "too small"}]}"#, title: "Bad",
             fields: [.init("age", "too small")], summary: "Bad; age: too small"),
-        // A text.
+        // A single text or code.
         Case(json: #"{"error": "no such article"}"#, message: "no such article", summary: "no such article"),
         Case(json: #"{"message": "Not Found"}"#, message: "Not Found", summary: "Not Found"),
         Case(json: #""Not Found""#, message: "Not Found", summary: "Not Found"),
@@ -58,7 +58,7 @@ import Testing
         Case(
             json: #"{"timestamp": 1, "status": 404, "error": "Not Found", "message": "No article 7", "path": "/a/7"}"#,
             title: "Not Found", message: "No article 7", summary: "Not Found: No article 7"),
-        // An object: Stripe and Google.
+        // `error` is an object: Stripe and Google.
         Case(
             json:
                 #"{"error": {"message": "No such token", "type": "invalid_request_error", "code": "resource_missing"}}"#,
@@ -123,7 +123,7 @@ import Testing
             json: #"{"errors": {"a": "1", "b": "2", "c": "3", "d": "4", "e": "5"}}"#,
             fields: [.init("a", "1"), .init("b", "2"), .init("c", "3"), .init("d", "4"), .init("e", "5")],
             summary: "a: 1, b: 2, c: 3, and 2 more"),
-        // Input that some servers echo is not included.
+        // Texts about secret fields are masked, because some servers repeat the input.
         Case(
             json:
                 #"{"errors": {"password": ["hunter2 is too short"], "user[api_key]": "sk-1 is unknown", "name": "x"}}"#,

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Error documents in XML report the server's code and message.
+/// The error code and the message are read from XML documents.
 @Suite struct ErrorMarkupTests {
     private struct Case: Sendable, CustomTestStringConvertible {
         let xml: String
@@ -26,7 +26,7 @@ import Testing
                 <Error><Code>NoSuchKey</Code><Message>The specified key does not exist.</Message>
                 <Key>a&lt;b</Key><RequestId>7a62c49f</RequestId></Error>
                 """, code: "NoSuchKey", message: "The specified key does not exist."),
-        // IAM, SQS: the query protocol. EC2.
+        // The AWS query protocol (IAM, SQS), and EC2.
         Case(
             xml: """
                 <ErrorResponse xmlns="https://iam.amazonaws.com/doc/2010-05-08/"><Error><Type>Sender</Type>
@@ -56,7 +56,7 @@ import Testing
                 <problem xmlns="urn:ietf:rfc:7807"><type>https://example.com/probs/out-of-credit</type>
                 <title>No credit</title><detail>30 of 50</detail></problem>
                 """, title: "No credit", detail: "30 of 50", type: "https://example.com/probs/out-of-credit"),
-        // Last.fm, OAI-PMH and Flickr have attributes; Rails has lists.
+        // Attributes (Last.fm, Flickr) and lists (Rails).
         Case(
             xml: #"<lfm status="failed"><error code="10">Invalid API key</error></lfm>"#, code: "10",
             message: "Invalid API key"),
@@ -66,7 +66,7 @@ import Testing
         Case(
             xml: "<errors><error>Name is empty</error><error>Age is odd</error></errors>", message: "Name is empty",
             fields: [.init(nil, "Age is odd")]),
-        // Comments, sections and document types.
+        // Comments, CDATA sections and document types.
         Case(
             xml:
                 "<!DOCTYPE e><e><!-- <Code>x</Code> --><Code><![CDATA[a<b>&amp;]]></Code><Message>c<!-- d -->e</Message></e>",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// The parts of a response that an error contains: its body by media type, its challenge, and no credentials.
+/// The parts of a response that an error reports: the body and the challenge, without credentials.
 @Suite struct ErrorResponseTests {
     private func response(
         _ status: Int, _ body: String, _ fields: [(String, String)] = [], sent: PreparedRequest? = nil
@@ -91,7 +91,7 @@ import Testing
             try ErrorBody.challenge(
                 of: response(403, "", [("WWW-Authenticate", #"Bearer error="insufficient_scope", scope="admin""#)]))
                 == #"Bearer (scope "admin")"#)
-        // Text from a server cannot contain terminal control sequences.
+        // Terminal control sequences from the server are escaped.
         let wild = try response(401, "", [("WWW-Authenticate", "Basic realm=\"a\u{9B}b\u{202E}c\"")])
         #expect(ErrorBody.challenge(of: wild) == #"Basic (realm "a\u{9b}b\u{202e}c")"#)
     }

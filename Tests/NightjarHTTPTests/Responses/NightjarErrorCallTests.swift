@@ -2,7 +2,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Errors of a call and of its response.
+/// Errors that contain the request or the response of a call.
 @Suite struct NightjarErrorCallTests {
     @Test(arguments: [408, 425, 429, 500, 502, 503, 504])
     func temporaryStatusesAreRetryable(status: Int) throws {

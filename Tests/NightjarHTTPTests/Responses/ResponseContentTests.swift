@@ -95,7 +95,7 @@ import Testing
         try request.json(Draft(title: nil, teaserText: Null()), JSONEncodingOptions(names: .convertToSnakeCase))
         #expect(request.impliedType == .json)
         guard case .bytes(let body) = request.body else {
-            Issue.record("there is no body")
+            Issue.record("expected a body in memory")
             return
         }
         #expect(String(buffer: body) == #"{"teaser_text":null}"#)

@@ -4,7 +4,7 @@ import Testing
 @testable import NightjarHTTP
 
 @Suite struct RetryBudgetTests {
-    /// Calls of up to three attempts, each of which fails with the given probability.
+    /// Simulates calls with up to three attempts. Each attempt fails with the probability `failing`.
     private func attempts(calls: Int, failing: Double, seed: UInt64) -> (all: Int, succeeded: Int) {
         var budget = RetryBudget()
         var random = SeededRandom(seed: seed)

@@ -115,7 +115,7 @@ private struct Constant: RandomNumberGenerator {
                 case .again(let wait) = policy.ended(
                     outcome, get, now: 0, budget: &budget, using: &random)
             else {
-                Issue.record("503 is tried again")
+                Issue.record("expected a retry after 503")
                 return
             }
             #expect(.zero <= wait && wait <= .milliseconds(500))

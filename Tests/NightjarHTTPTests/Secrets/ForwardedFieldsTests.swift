@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// Item 14: a Referer set by the caller is sent to other origins without its path and query.
+    /// A Referer that the caller has set is sent to other origins without its path and query.
     @Test func refererIsReducedToItsOrigin() throws {
         let referer = ("Referer", "https://a/account?token=s3cret#x")
         #expect(try forwarded([referer]) == ["Referer: https://a/"])

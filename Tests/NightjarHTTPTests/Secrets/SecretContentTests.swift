@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Issue 19, item 14: secrets in bodies, in queries and in messages.
+/// Secrets are masked in bodies, in queries and in messages.
 @Suite struct SecretContentTests {
     private static let multipart =
         "--b\r\nContent-Disposition: form-data; name=\"user\"\r\n\r\nada\r\n"
@@ -19,11 +19,12 @@ import Testing
             #expect(!text.contains("s3cret"), "\(text)")
             #expect(text.contains("\r\n\r\nada\r\n") && text.hasSuffix("\r\n--b--\r\n"))
         }
-        // Truncated, as in an archive.
+        // The content is truncated, as in an archive.
         #expect(!masked(String(Self.multipart.prefix(130)), "multipart/form-data; boundary=b").contains("s3c"))
     }
 
-    /// Some readers take a line that only begins with the delimiter for one (RFC 2046 section 5.1.1), others do not.
+    /// Some parsers accept a line that only begins with the delimiter (RFC 2046 section 5.1.1), others do not. A secret
+    /// part therefore ends only at a complete delimiter line.
     @Test func secretPartEndsAtTheStrictestDelimiter() {
         let type = "multipart/form-data; boundary=b"
         let secret = "--b\r\nContent-Disposition: form-data; name=\"otp\"\r\n\r\n--b s3cret-0\r\n--b s3cret-1\r\n"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Issue 19, item 13: one rule for names.
+/// The names and the values by which secrets are detected.
 @Suite struct SecretNamesTests {
     private func isSecret(_ name: String) -> Bool { Array(name.utf8).withUnsafeBytes(isNameOfSecret) }
     private func isSecret(field name: String, _ value: String = "x") -> Bool {

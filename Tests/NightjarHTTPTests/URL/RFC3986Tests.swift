@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// URLs and references to them. Sections of RFC 3986.
+/// URLs and references, by section of RFC 3986.
 @Suite struct RFC3986Tests {
     enum Input: Sendable {
         case url(String)
@@ -156,7 +156,7 @@ import Testing
                 ("http://日本。jp/", "http://xn--wgv71a.jp/"), ("http://ＡＢＣ.example./", "http://abc.example./"),
                 ("http://１２７.0.0.1/", "http://127.0.0.1/"),
             ]),
-        // The letters that map to invalid hosts are a/c, % and a part of 127.0.0.1.
+        // IDNA maps some of these letters to a/c, % or digits.
         invalid(
             "3.2.2", "letters that IDNA forbids or maps to an invalid host are rejected",
             [
@@ -242,7 +242,7 @@ import Testing
             "5.2.2", "the authority of the reference replaces that of the base",
             [("//g?y", "http://g/?y"), ("//g/./x", "http://g/x"), ("//g:81#s", "http://g:81/")]),
         resolving(
-            "4.2", "a colon in the first segment is no scheme after ./",
+            "4.2", "a colon after ./ or after an invalid scheme is part of the path",
             [("./c:d", "http://a/b/c/c:d"), ("1x:y", "http://a/b/c/1x:y")]),
     ]
 

@@ -126,4 +126,9 @@ import Testing
         #expect(url.redacted == shown)
         #expect("\(url)" == shown)
     }
+
+    @Test func copyWithoutUserInfoMasksTheSameQueryItems() throws {
+        let url = try RequestURL("http://u:p@a.test/x?visitor=1").hiding(["visitor"])
+        #expect(url.withoutUserInfo.redacted == "http://a.test/x?visitor=***")
+    }
 }

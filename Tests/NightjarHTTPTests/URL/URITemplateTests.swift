@@ -4,14 +4,14 @@ import Testing
 @testable import NightjarHTTP
 
 @Suite struct URITemplateTests {
-    /// The values that RFC 6570 uses in its sections 1.2 and 3.2.
+    /// The values of RFC 6570 sections 1.2 and 3.2, and values of further cases.
     private static let values = [
         "var": "value", "hello": "Hello World!", "empty": "", "path": "/foo/bar", "x": "1024", "y": "768",
         "who": "fred", "half": "50%", "base": "http://example.com/home/", "v": "6", "dub": "me/too", "dom.ain": "d",
         "escaped": "a%20b%2", "city": "M\u{FC}nchen", "percent%20name": "p",
     ]
 
-    /// The examples of levels 1 to 3 in the RFC, then cases in which implementations differ.
+    /// The examples of levels 1 to 3 of RFC 6570, and cases in which implementations differ.
     @Test(arguments: [
         // Level 1.
         ("{var}", "value"), ("{hello}", "Hello%20World%21"), ("O{empty}X", "OX"), ("O{undef}X", "OX"),
@@ -117,7 +117,7 @@ import Testing
             "/users/{user_id}", [("userid", "7")],
             "the URL template's variable \"user_id\" has no value; did you mean the value \"userid\"?"
         ),
-        // A value with a place of its own is not the intended one.
+        // A value that has its own variable is not suggested.
         (
             "/{id1}/{id2}", [("id1", "7")],
             "the URL template's variable \"id2\" has no value; add a value"

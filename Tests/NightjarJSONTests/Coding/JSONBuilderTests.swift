@@ -75,7 +75,7 @@ import Testing
                 == #"invalid_request: the value cannot be written as JSON: at "/values/1": JSON cannot represent nan"#)
         #expect(
             rejection([Int128.max]).hasSuffix(
-                #"at "/0": the integer has more than 64 bits and JSON readers would round it"#))
+                #"at "/0": the integer has more than 64 bits, so many JSON readers would round it"#))
     }
 
     final class Loop: Encodable {

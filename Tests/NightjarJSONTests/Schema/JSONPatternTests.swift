@@ -52,7 +52,7 @@ import Testing
         "^(?:[A-Z]{2}|none)$", #"^#[0-9a-fA-F]{6}$"#, "^.{5,}$", #"^\w+@\w+\.com$"#, "^[^a-zA-Z0]$", "a|b",
     ])
     func generatedTextMatchesThePattern(_ pattern: String) throws {
-        var words = JSONPatternWords(pattern, extra: 0)
+        var words = JSONPatternExample(pattern, extra: 0)
         let made = words.text()
         let text = try #require(made)
         var budget = 10_000

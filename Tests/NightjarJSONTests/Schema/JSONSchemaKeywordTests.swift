@@ -232,10 +232,10 @@ import Testing
         let sent = try JSONValue(parsing: #"{"name": "n", "password": "p"}"#)
         #expect(schema.mismatch(in: sent)?.description == #"at "/id": expected an integer, found nothing"#)
         #expect(schema.mismatch(in: sent, use: .request) == nil)
-        let responded = try JSONValue(parsing: #"{"id": 1, "name": "n"}"#)
-        #expect(schema.mismatch(in: responded, use: .response) == nil)
+        let response = try JSONValue(parsing: #"{"id": 1, "name": "n"}"#)
+        #expect(schema.mismatch(in: response, use: .response) == nil)
         #expect(
-            schema.mismatch(in: responded, use: .request)?.description
+            schema.mismatch(in: response, use: .request)?.description
                 == #"at "/password": expected a string, found nothing"#)
     }
 
@@ -247,7 +247,7 @@ import Testing
         #expect(error?.kind == .decoding)
         #expect(
             error?.message
-                == "the JSON is not as expected: expected at most 8192 nested schemas, found more")
+                == "the JSON is not as expected: expected a value with at most 8192 nested schemas, found more")
     }
 
     @Test func expensiveCheckIsAborted() throws {

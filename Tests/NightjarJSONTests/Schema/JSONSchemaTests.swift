@@ -210,7 +210,7 @@ import Testing
             ##"{"$dynamicRef": "#a"}"##,
             #"the schema: "$dynamicRef" is not supported and cannot be ignored"#
         ),
-        (##"{"$ref": "#/$defs/a"}"##, #"the schema has no value at "/$defs/a""#),
+        (##"{"$ref": "#/$defs/a"}"##, #"a reference points to "/$defs/a", where the schema has no value"#),
         (
             ##"{"items": {"$ref": "#a"}}"##,
             ##"the schema at "/items": the reference "#a" does not match any "$anchor" of the schema"##

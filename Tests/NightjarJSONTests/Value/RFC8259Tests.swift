@@ -106,7 +106,9 @@ import Testing
                 "1e+30", "5e-324", "1.7976931348623157e+308", "0.1", "100000.0",
             ]),
         valid("6", "an exponent may have a sign", [("1E2", "100.0"), ("1e+2", "100.0"), ("100e-2", "1.0")]),
-        invalid("6", "leading zeros are not allowed", [("[01]", "a number must not begin with 0 at line 1 column 3")]),
+        invalid(
+            "6", "leading zeros are not allowed",
+            [("[01]", "a number must not have leading zeros at line 1 column 3")]),
         invalid(
             "6", "a number has digits before and after the point and in the exponent",
             [
@@ -116,7 +118,7 @@ import Testing
         invalid("6", "infinity and NaN are not numbers", ["NaN", "Infinity", "-Infinity", "nan"]),
         invalid(
             "6", "a number beyond the range of a double is rejected",
-            [("1e999", "number out of the range of a double at line 1 column 1")]),
+            [("1e999", "a number is out of the range of a double at line 1 column 1")]),
     ]
 
     static let strings: [[Row]] = [

@@ -28,9 +28,9 @@ func cachedResponse(
     return response
 }
 
-/// Bytes that are unique to a number and a length.
+/// Returns different bytes for each number and length.
 func cachedBody(_ number: Int, _ count: Int) -> ByteBuffer {
-    // A repeated block, each time with its position.
+    // The block is repeated. Its position precedes each repetition.
     var random = SeededRandom(seed: UInt64(truncatingIfNeeded: number &* 10_000_000 &+ count))
     var block = ByteBuffer()
     for _ in 0..<64 { block.writeInteger(random.next()) }
@@ -48,7 +48,7 @@ extension DiskCache {
         store(key, response, displayURL: key.url, body: body)
     }
 
-    /// The body of the only variant.
+    /// Returns the body of the first variant.
     func body(_ key: CacheKey) throws -> ByteBuffer? {
         guard let entry = find(key).first, let reader = open(entry) else { return nil }
         var body = ByteBuffer()

@@ -23,7 +23,7 @@ import Testing
 
     private static func size(_ number: Int) -> Int { number % 4 == 3 ? 300_000 : number * 1500 }
 
-    /// Creates a cache with a dozen entries and closes it.
+    /// Stores a dozen entries and closes the cache.
     private func fill(_ cache: DiskCache) throws {
         for number in 0..<Self.count {
             cache.store(cacheKey("/\(number)"), try cachedResponse("\(number)"), cachedBody(number, Self.size(number)))
@@ -31,7 +31,9 @@ import Testing
         cache.close()
     }
 
-    /// - Returns: How many of the entries exist. Each of them is complete.
+    /// Checks that the existing entries are complete.
+    ///
+    /// - Returns: The number of existing entries.
     private func read(_ cache: DiskCache) throws -> Int {
         var count = 0
         for number in 0..<Self.count {
@@ -46,7 +48,7 @@ import Testing
     private func change(_ path: String, _ change: (inout [UInt8]) -> Void) throws {
         var bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
         change(&bytes)
-        // In place, like a disk error.
+        // The file is changed in place, like by a disk error.
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
         try file.truncate(atOffset: UInt64(bytes.count))
         try file.write(contentsOf: Data(bytes))
@@ -87,13 +89,13 @@ import Testing
         }
         cache.evict(now: cacheMoment())
         cache.evict(now: cacheMoment(100_000))
-        // Damage that was found late is repaired by now.
+        // By now, damage that was found late is repaired.
         for number in 0..<Self.count {
             cache.store(cacheKey("/\(number)"), try cachedResponse("\(number)"), cachedBody(number, Self.size(number)))
         }
         if cache.statistics.isOff {
-            // The number of the version or of the kind was hit, so the file is attributed to a later release or another
-            // program.
+            // The damage changed the version or the application ID, so the file seems to belong to a later release or
+            // another program.
             #expect(damage == .header && cache.takeNotes().count == 1)
         } else {
             #expect(try read(cache) == Self.count, "\(cache.takeNotes())")
@@ -176,7 +178,7 @@ import Testing
     func corruptBodyIsAMiss(_ damage: BodyDamage, _ size: Int) throws {
         let cache = open()
         let entry = try #require(cache.store(cacheKey("/"), cachedResponse(), cachedBody(1, size)))
-        // Also immediately after it was found.
+        // Damage must also be detected after the body has been verified.
         #expect(try cache.body(cacheKey("/")) == cachedBody(1, size))
         let file = BodyFolder(path: folder).file(entry.content)
         switch damage {
@@ -265,7 +267,7 @@ import Testing
             #expect(cache.statistics.skipped == 1 && cache.takeNotes().isEmpty)
             cache.invalidate(cacheKey("/"))
             cache.remove(cacheKey("/gone"))
-            // The entry must not be considered valid.
+            // While the invalidation is pending, the entry is not found.
             #expect(cache.find(cacheKey("/")).isEmpty)
             try other.execute("ROLLBACK")
         }

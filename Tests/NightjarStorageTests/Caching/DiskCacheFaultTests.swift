@@ -17,10 +17,10 @@ import Testing
         folder = parent.file("cache")
     }
 
-    /// The rounds of ``killedProcessesLeaveAConsistentCache()``: `CACHE_HARM_ROUNDS=200` for the long run.
+    /// The number of rounds of ``killedProcessesLeaveAConsistentCache()``. The long run sets `CACHE_HARM_ROUNDS=200`.
     private static let rounds = ProcessInfo.processInfo.environment["CACHE_HARM_ROUNDS"].flatMap { Int($0) } ?? 30
 
-    /// Four processes store, read, evict, sweep and invalidate in one folder, and one of them is killed repeatedly.
+    /// Four processes store, read, evict, sweep and invalidate in one folder. In each round, one of them is killed.
     /// Each process checks each body that it reads.
     @Test func killedProcessesLeaveAConsistentCache() throws {
         var random = SeededRandom(seed: 7)
@@ -95,7 +95,7 @@ import Testing
         for output in outputs {
             let words = try TokenStoreWorkers.line(of: output).split(separator: " ")
             try #require(words.count == 4, "\(words)")
-            // The process may have skipped some data silently.
+            // The process may have skipped some stores, but must not have noted an error.
             #expect(words[3] == "[]", "\(words)")
         }
         let cache = DiskCache(folder: folder, maximumBytes: 2_000_000)
@@ -104,7 +104,7 @@ import Testing
         try checkFiles()
     }
 
-    /// A file size limit fails `write` like a full disk, at one position after another.
+    /// A file size limit makes `write` fail like a full disk, at a different position for each argument.
     @Test(arguments: ["1000", "5000", "20000", "40000", "70000", "150000", "300000"])
     func fullDiskIsNotAnError(_ limit: String) throws {
         let result = try run(worker, ["limited", folder, limit])
@@ -119,7 +119,7 @@ import Testing
         #expect(next.status == 0 && next.text == "done\n", "\(next.text)")
     }
 
-    /// With a small file system, if it can be mounted: a really full disk.
+    /// Uses a small file system that becomes full. Does nothing if the file system cannot be mounted.
     @Test(arguments: [64, 200, 500, 1000, 2000]) func smallDiskIsNotAnError(_ kilobytes: Int) throws {
         mkdir(folder, 0o700)
         let mount = "mount -t tmpfs -o size=\(kilobytes)k,mode=700 tmpfs '\(folder)' || exit 77"

@@ -6,7 +6,7 @@ import Testing
 
 @testable import NightjarStorage
 
-/// Changes by one process while another one stores, validates and reads: two caches of one folder behave like two
+/// Changes by one process while another process stores, validates and reads. Two caches of one folder behave like two
 /// processes.
 @Suite struct DiskCacheSharingTests {
     private let parent: TemporaryDirectory
@@ -22,7 +22,7 @@ import Testing
         DiskCache(folder: folder, maximumBytes: maximumBytes, lockTimeout: 0.05)
     }
 
-    /// The changes that a cache has loaded.
+    /// Returns the moment at which a cache has read all changes in the log.
     private func moment(_ cache: DiskCache, local: UInt64 = 0) throws -> CacheMoment {
         guard case .read(let log, _) = cache.changes(for: MemoryTier()) else { throw NoLog() }
         return CacheMoment(index: log.index, shared: log.latest, local: local)
@@ -32,7 +32,7 @@ import Testing
 
     // MARK: Late stores
 
-    /// A write by one process is not lost when another stores a slow GET that began before it.
+    /// An invalidation is not lost if another process then stores a response that was requested earlier.
     @Test func responseRequestedBeforeAWriteIsStoredForRevalidation() throws {
         let (slow, writer) = (open(), open())
         let began = try moment(slow)
@@ -45,7 +45,7 @@ import Testing
         slow.store(cacheKey("/b"), try cachedResponse("b"), displayURL: "/", body: cachedBody(1, 10), since: began)
         #expect(writer.find(cacheKey("/")).map(\.response.isInvalidated) == [false])
         #expect(writer.find(cacheKey("/b")).map(\.response.isInvalidated) == [false])
-        // The older response does not replace a newer one either.
+        // The older response does not replace the newer response either.
         slow.store(cacheKey("/"), try cachedResponse("old"), displayURL: "/", body: cachedBody(1, 10), since: began)
         #expect(writer.find(cacheKey("/")).first?.response.headers["ETag"] == "\"new\"")
     }
@@ -79,7 +79,7 @@ import Testing
         #expect(writer.find(cacheKey("/")).map(\.response.isInvalidated) == [false])
     }
 
-    /// A cache writes its changes in the background: changes made before a request was sent do not affect its response.
+    /// Changes that a cache made before it sent a request do not affect the response, even if they are written later.
     @Test func earlierOwnChangesDoNotInvalidate() throws {
         let cache = open()
         let began = try moment(cache, local: 5)
@@ -102,7 +102,7 @@ import Testing
         #expect(rows >= DiskChanges.kept && rows <= 2 * DiskChanges.kept)
     }
 
-    /// A damaged index is recreated: earlier changes are then unknown.
+    /// The index is recreated, so earlier changes are unknown.
     @Test func responseRequestedUnderAnotherIndexIsNotStored() throws {
         let cache = open()
         let began = try moment(cache)
@@ -115,7 +115,7 @@ import Testing
 
     // MARK: Memory
 
-    /// Each kind of change by another cache reaches the affected memory entries, and no others.
+    /// Each kind of change by another cache reaches the affected memory entries, and no other entries.
     @Test func memoryCacheFollowsChangesOfOthers() throws {
         let (disk, other) = (open(), open())
         let memory = MemoryCache(maximumBytes: 1 << 20)
@@ -144,7 +144,7 @@ import Testing
         other.remove(keys[2])
         other.remove(CacheKey(url: keys[3].url, partition: .common))
         other.remove(url: keys[4].url)
-        // Its own changes are applied at once.
+        // A cache does not read its own changes from the log.
         disk.invalidate(url: keys[5].url)
         #expect(try catchUp())
         #expect(keys.map(state) == [true, true, nil, false, nil, false, false, false])
@@ -195,7 +195,7 @@ import Testing
         ((try? FileManager.default.attributesOfItem(atPath: index)[.size]) as? Int) ?? -1
     }
 
-    /// The headers of a 304 count, and other entries are evicted for them.
+    /// The headers of a 304 response count towards the limit. Other entries are evicted for them.
     @Test func updatesRespectTheLimit() throws {
         let cache = open(1 << 20)
         for number in 0..<200 { cache.store(cacheKey("/\(number)"), try cachedResponse(), cachedBody(number, 100)) }

@@ -19,7 +19,7 @@ import Testing
         DiskCache(folder: folder, maximumBytes: maximumBytes)
     }
 
-    /// Sizes around each limit of storing and reading a body.
+    /// Sizes around the limits at which bodies are stored and read differently.
     private static let sizes = [0, 1, 8192, 8193, 65_536, 262_144, 262_145, 1 << 20]
 
     private var files: [String] {
@@ -161,7 +161,7 @@ import Testing
         #expect(updated.response.contentLength == 20_000)
         #expect(cache.find(cacheKey("/")).map(\.response) == [updated.response])
         #expect(try cache.body(cacheKey("/")) == cachedBody(1, 20_000))
-        // An entry that was replaced is neither changed nor removed by the older version.
+        // An older version of an entry neither changes nor removes the entry.
         #expect(try cache.update(entry, cachedResponse("3")) == nil)
         #expect(cache.remove(entry) == 0)
         #expect(cache.find(cacheKey("/")).first?.response.headers["ETag"] == "\"2\"")
@@ -185,7 +185,7 @@ import Testing
         cache.update(try #require(cache.find(cacheKey("/")).first), try cachedResponse())
         cache.store(cacheKey("/", 1), try cachedResponse(), cachedBody(1, 10))
         #expect(invalidated() == [false, false, true, false])
-        // An update that leaves it invalid does.
+        // An update with an invalidated response leaves the entry invalidated.
         let entry = try #require(cache.find(cacheKey("/", 2)).first)
         cache.update(entry, entry.response)
         #expect(invalidated() == [false, false, true, false])
@@ -316,7 +316,7 @@ import Testing
             cache.evict(now: cacheMoment())
         }
         #expect(try cache.body(cacheKey("/kept")) == cachedBody(0, 10_000))
-        // Hits wrote only what was necessary: the third was the last.
+        // Only the first three hits are counted and written.
         let before = try #require(cache.find(cacheKey("/kept")).first)
         #expect(before.uses > 0 && before.uses <= 3)
     }
@@ -331,7 +331,7 @@ import Testing
         var read = first
         while var part = try reader.read(upTo: 100_000) { read.writeBuffer(&part) }
         #expect(read == cachedBody(1, 1 << 20))
-        // A cache that has only found the entry, and opens it now, gets nothing.
+        // The body of an entry that was found before its removal can no longer be opened.
         #expect(cache.open(entry) == nil && cache.statistics.damaged == 0)
     }
 
@@ -342,7 +342,7 @@ import Testing
         cache.store(cacheKey("/"), try cachedResponse(), cachedBody(1, 10_000))
         cache.store(cacheKey("/gone"), try cachedResponse(), cachedBody(2, 10_000))
         cache.evict(now: cacheMoment())
-        // An orphan, an old temporary file, a new one, a damaged index of a killed process, and a lost body.
+        // An orphaned file, temporary files of different ages, a damaged index of a killed process, and a missing body.
         mkdir(folder + "/00", 0o700)
         try parent.write("cache/http/00/" + String(repeating: "ab", count: 31), Bytes("x"))
         for (name, age) in [("old", Int64(4000)), ("new", 10), ("future", -4000)] {
@@ -353,7 +353,7 @@ import Testing
         try parent.write("cache/http/index.db.damaged-20260101T000000Z", Bytes("x"))
         let entry = try #require(cache.find(cacheKey("/gone")).first)
         unlink(BodyFolder(path: folder).file(entry.content))
-        // Not within a day.
+        // Nothing is swept within a day of the last sweep.
         cache.evict(now: cacheMoment(80_000))
         #expect(files.count == 5)
         cache.evict(now: cacheMoment(90_000))

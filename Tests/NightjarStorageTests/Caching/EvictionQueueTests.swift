@@ -7,7 +7,7 @@ import Testing
 @Suite struct EvictionQueueTests {
     // MARK: One after another
 
-    /// A queue with names, for conversations.
+    /// A queue of named entries.
     private struct Store {
         var queue: EvictionQueue
         var slots: [String: Int] = [:]
@@ -82,7 +82,7 @@ import Testing
         for number in 0..<10 { store.add("\(number)") }
         #expect(store.add("large", 8).count == 8)
         #expect(store.queue.weight == 10)
-        // An entry that is larger than the limit is evicted itself.
+        // An entry that is larger than the capacity is evicted immediately.
         store.add("larger", 11)
         #expect(store.queue.weight <= 10 && store.slots["larger"] == nil)
     }
@@ -94,7 +94,7 @@ import Testing
         #expect(store.evict() == ["0", "1", "2"])
     }
 
-    /// After every operation, the sums equal those of the entries, and evicting ends.
+    /// After every operation, the weights and counts match the entries, and eviction terminates.
     @Test(arguments: 1...5) func sumsAreConsistent(_ seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var queue = EvictionQueue(capacity: 500)
@@ -141,9 +141,10 @@ import Testing
         }
     }
 
-    /// Objects of many sizes with Zipf-distributed requests: alone, with a third that is requested only once, with
-    /// scans over objects that are not requested otherwise, and with an inner loop over slightly more than the
-    /// capacity.
+    /// Requests objects of many sizes with a Zipf distribution, and returns the hit ratios.
+    ///
+    /// The trace `wonders` also has requests for objects that are requested only once, one third of all requests.
+    /// `scans` also scans other objects. `loop` also loops over slightly more objects than the capacity.
     private func hitRatios(_ trace: Trace, _ alpha: Double, share: Double) -> (lru: Double, own: Double) {
         var random = SeededRandom(seed: 11)
         let count = 5000

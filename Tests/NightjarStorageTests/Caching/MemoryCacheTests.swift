@@ -103,7 +103,7 @@ import Testing
         let updated = try #require(cache.update(entry, cachedResponse("2")))
         #expect(cache.find(cacheKey("/")).map(\.response.headers) == [try cachedResponse("2").headers])
         #expect(updated.body == entry.body)
-        // A holder of the old entry keeps it, and cannot restore it.
+        // The old entry stays unchanged, and an update of the old entry fails.
         #expect(try entry.response == cachedResponse("1"))
         #expect(try cache.update(entry, cachedResponse("3")) == nil)
         #expect(cache.find(cacheKey("/")).first === updated)

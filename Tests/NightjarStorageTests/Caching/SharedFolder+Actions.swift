@@ -67,7 +67,7 @@ extension SharedFolder {
     }
 
     private func addRequests(_ number: Int, _ process: Process, to actions: inout [Action]) {
-        // A request is sent after the disk was read, so that a moment is known.
+        // Requests are sent only after the index was read, so that the moment is known.
         if process.requests.count < 2, process.tier.index != 0 {
             actions.append(.send(number, key: (step / 3) % SharedFolder.keys))
         }
@@ -163,7 +163,7 @@ extension SharedFolder {
         }
     }
 
-    /// On any thread of the process.
+    /// Looks up a key, as on any thread of the process.
     private mutating func lookUp(_ number: Int, _ key: Int) {
         let lookup = Lookup(key: key, began: step, at: now)
         switch MemoryTier.age(afterNanoseconds: now - processes[number].checked) {
@@ -181,10 +181,10 @@ extension SharedFolder {
         give(entry, lookup, number)
     }
 
-    /// A caller gets an entry as fresh.
+    /// Gives an entry to a caller as fresh, and checks that no completed change forbids this.
     mutating func give(_ entry: Entry, _ lookup: Lookup, _ number: Int) {
         let process = processes[number]
-        // A store in memory and the check after it are atomic here.
+        // A store in memory and the check after it are atomic in this model.
         if process.isBusy { return }
         for promise in promises where promise.scope.concerns(lookup.key) && entry.sent < promise.began {
             if promise.writer == process.writer {
@@ -214,7 +214,7 @@ extension SharedFolder {
         }
     }
 
-    /// Ends when all pending changes are written, or after the grace period with a report.
+    /// Closes the client when all pending changes are written, or after the grace period.
     private mutating func close(_ number: Int) {
         guard let end = processes[number].closesAt else {
             processes[number].closesAt = now + 5_000_000_000

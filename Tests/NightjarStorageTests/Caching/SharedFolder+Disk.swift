@@ -1,7 +1,7 @@
 import NightjarStorage
 import NightjarTestSupport
 
-// The disk's thread of a process.
+// The disk thread of a process.
 
 extension SharedFolder {
     mutating func takeDiskStep(_ number: Int) {
@@ -38,7 +38,7 @@ extension SharedFolder {
 
     /// Writes the pending changes.
     ///
-    /// - Returns: False if another process locks the index, and changes are still pending.
+    /// - Returns: False if changes are still pending, because another process locks the index.
     @discardableResult
     mutating func settle(_ number: Int) -> Bool {
         while let change = processes[number].pending.first {
@@ -108,7 +108,7 @@ extension SharedFolder {
         case .find(let lookup):
             let found = settle(number) ? index.rows[lookup.key] : nil
             let isKnown = found.map { process.memory[lookup.key]?.id == $0.id } ?? true
-            // The moment is from before the rows were read.
+            // The moment was taken before the rows were read.
             processes[number].disk =
                 if let found, !isKnown { [.promote(lookup, found, process.momentInIndex)] } else {
                     [.deliver(lookup, found)]
@@ -123,7 +123,7 @@ extension SharedFolder {
             processes[number].recheck(lookup.key, moment, verdict)
             processes[number].disk = [.deliver(lookup, entry)]
         case .deliver(let lookup, let found):
-            // The memory entry is newer than the found one.
+            // An entry in memory is newer than the entry found on disk.
             if let entry = process.memory[lookup.key] ?? found, !entry.isInvalid { give(entry, lookup, number) }
         default: break
         }

@@ -1,21 +1,21 @@
 import NightjarStorage
 import NightjarTestSupport
 
-/// Processes that share the folder of a cache, as a simulated system. The decisions are those of the library; the index
-/// and the threads are a model.
+/// A simulated system of processes that share the folder of a cache. The library makes the decisions. The index and the
+/// threads are a model.
 ///
-/// Each process has a loop, which sends requests and receives responses, and a disk thread, which runs jobs. A job, and
-/// each change of memory, consists of steps between which anything else may happen.
+/// Each process has a loop, which sends requests and receives responses, and a disk thread, which runs jobs. Each job
+/// and each change of memory consists of steps. Other steps may happen between them.
 struct SharedFolder: SimulatedSystem {
-    /// Two keys share a URL, two share a partition.
+    /// The number of keys. Keys 0 and 1 share a URL, and keys 0 and 2 share a partition.
     static let keys = 3
     static func url(_ key: Int) -> Int { key / 2 }
 
     struct Entry: Equatable {
-        /// Unique; a later entry at the same place has another id.
+        /// A unique number. A later entry of the same key has another number.
         var id: Int
         var version: Int
-        /// The step at which its request was sent.
+        /// The step in which the request of the entry was sent.
         var sent: Int
         var isInvalid = false
         var body: Int
@@ -28,7 +28,7 @@ struct SharedFolder: SimulatedSystem {
         case all
 
         var effect: ChangeEffect { if case .invalidate = self { .invalidates } else { .removes } }
-        /// Nil: more than one.
+        /// The URL of the scope. Nil if the scope has several URLs.
         var url: Int? {
             switch self {
             case .invalidate(let url), .remove(let url): url
@@ -85,7 +85,7 @@ struct SharedFolder: SimulatedSystem {
         var moment: CacheMoment
         var sent: Int
         var validating: Entry?
-        /// The server's response, once it has arrived.
+        /// The version in the response. Nil until the server has responded.
         var version: Int?
     }
 
@@ -94,7 +94,7 @@ struct SharedFolder: SimulatedSystem {
         var isProcessed = false
     }
 
-    /// A step that the loop must take before anything else.
+    /// A step that the loop must take before it handles other events.
     enum LoopStep {
         case change(Scope)
         case enqueue(Job)
@@ -156,7 +156,7 @@ struct SharedFolder: SimulatedSystem {
         var momentInIndex: CacheMoment {
             CacheMoment(index: tier.index, shared: tier.seen, local: local.countInIndex)
         }
-        /// Inside a sequence that is atomic.
+        /// True during a sequence of steps that callers observe as atomic.
         var isBusy: Bool {
             if !loop.isEmpty { return true }
             switch disk.first {
@@ -166,17 +166,17 @@ struct SharedFolder: SimulatedSystem {
         }
     }
 
-    /// A write or a removal that a process has completed: older responses must not be returned.
+    /// A change by a process. When it is completed, responses that were requested earlier must not be returned.
     struct Promise {
         var writer: Int64
         var ticket: UInt64
         var scope: Scope
         var began: Int
-        /// The step at which it was reported to the caller.
+        /// The step in which the change was reported to the caller.
         var done: Int?
-        /// When it was in the index.
+        /// The time at which the change was written to the index.
         var reached: Int64?
-        /// The process has ended first, or has reported that it could not write the change.
+        /// True if the process ended before it could write the change.
         var isAbandoned = false
     }
 
@@ -186,7 +186,7 @@ struct SharedFolder: SimulatedSystem {
     var lastID = 0
     var versions = [0, 0]
     var index = Index(file: 1)
-    /// Bodies by name, which identifies their content.
+    /// The names of the body files, which identify their content.
     var files: Set<Int> = []
     var isLocked = false
     var processes: [Process] = []
@@ -210,7 +210,7 @@ struct SharedFolder: SimulatedSystem {
         return nil
     }
 
-    /// Once the index is unlocked, every change of a running process is written to it.
+    /// Describes a change of a running process that is lost although the index was unlocked. Nil if there is none.
     var violationAtEnd: String? {
         var copy = self
         copy.isLocked = false
@@ -222,8 +222,8 @@ struct SharedFolder: SimulatedSystem {
             copy.settle(number)
         }
         if let violation = copy.violation { return violation }
-        let unexpired = Set(processes.map(\.writer))
-        let lost = copy.promises.first { $0.reached == nil && !$0.isAbandoned && unexpired.contains($0.writer) }
+        let runningWriters = Set(processes.map(\.writer))
+        let lost = copy.promises.first { $0.reached == nil && !$0.isAbandoned && runningWriters.contains($0.writer) }
         return lost.map { "the change \($0.scope) of process \($0.writer) is lost" }
     }
 

@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    /// Issue 19, item 15: a file that another user created.
+    /// Other users may have changed a file that they can write.
     @Test func fileWritableByOthersIsRejected() throws {
         let program = try Program(path)
         try program.set("a=1" + Self.withLifetime)
@@ -68,8 +68,8 @@ import Testing
         chmod(path, 0o666)
         let open = { _ = try Program(self.path) }
         #expect(throws: DatabaseError.self, performing: open)
-        #expect(throws: DatabaseError.self) { _ = try CookieFile(path).loadAsItStands() }
-        // Others could read the file before, and cannot any more.
+        #expect(throws: DatabaseError.self) { _ = try CookieFile(path).loadWithoutLocks() }
+        // A file that other users can only read is made private.
         chmod(path, 0o644)
         try open()
         var status = stat()
@@ -180,7 +180,7 @@ import Testing
         let copy = a.jar.snapshot()
         try a.save()
         #expect(a.all == ["y=1"])
-        // A program that never saw the deletion does not restore it either.
+        // A program that never saw the deletion does not restore the cookie either.
         _ = try CookieFile(path).exchange(copy, at: Self.start + 20)
         #expect(try Program(path).all == ["y=1"])
         b.jar.clear(at: b.now)
@@ -208,7 +208,7 @@ import Testing
         }
     }
 
-    /// The jar remembers 3000 deletions; here it deletes more between two saves.
+    /// The jar remembers 3000 deletions. This test deletes more cookies between two saves.
     @Test func deletionForgottenByTheJarReachesTheFile() throws {
         let a = try Program(path)
         try a.set("sid=1" + Self.withLifetime)
@@ -320,7 +320,7 @@ import Testing
         for at in 0..<8 { pwrite(other, page, page.count, off_t(at * 4096)) }
         close(other)
         try program.set("b=1" + Self.withLifetime)
-        // Another program finds it damaged and recreates it.
+        // Another program finds the damage and recreates the file.
         _ = try Program(path)
         try program.save()
         #expect(try Program(path).all == ["a=1", "b=1"])
@@ -379,7 +379,7 @@ import Testing
         #expect(try Program(path).all == ["a=1", "b=1", "x=v"])
     }
 
-    /// A few changed bytes anywhere: the file is loaded or moved aside, and accepts cookies again in any case.
+    /// After a change of a few bytes, the file is either loaded or moved aside, and cookies can be saved again.
     @Test(arguments: 7...9 as ClosedRange<UInt64>)
     func corruptionAnywhereIsHandled(seed: UInt64) throws {
         let whole: [UInt8]
@@ -408,7 +408,7 @@ import Testing
                 try program.save()
                 #expect(try Program(path).all.contains("new=1"), "round \(round)")
             } catch let error as DatabaseError {
-                // The mark of another program, by chance.
+                // By chance, the file seems to belong to another program.
                 #expect(error.cause == .foreign, "round \(round): \(error)")
             }
         }

@@ -32,7 +32,7 @@ import Testing
         #expect(try store.load() == exampleLogin())
     }
 
-    @Test(arguments: TokenStoreKind.withLifetime) func otherStoreOfTheSameNameLoadsIt(_ kind: TokenStoreKind) throws {
+    @Test(arguments: TokenStoreKind.persistent) func otherStoreOfTheSameNameLoadsIt(_ kind: TokenStoreKind) throws {
         try kind.store(path).put(exampleLogin())
         #expect(try kind.store(path).load() == exampleLogin())
     }
@@ -53,7 +53,7 @@ import Testing
         #expect(try store.load() == other)
     }
 
-    /// A save that failed after its rename, for example in fsync, is repeated and is no conflict.
+    /// A save that failed after its rename, for example in fsync, can be repeated without a conflict.
     @Test(arguments: TokenStoreKind.allCases) func saveIsIdempotent(_ kind: TokenStoreKind) throws {
         let store = kind.store(path)
         #expect(try store.save(exampleLogin(1), replacing: nil))
@@ -79,7 +79,7 @@ import Testing
         #expect(try store.tryLock() == nil)
         next.unlock()
         #expect(try store.tryLock() != nil)
-        // The lock was released implicitly.
+        // The preceding lock was released when it was deallocated.
         #expect(try store.tryLock() != nil)
     }
 

@@ -15,7 +15,7 @@ import Testing
     }
 
     /// Four processes rotate one login, and every few milliseconds one of them is killed.
-    @Test(arguments: TokenStoreKind.withLifetime) func killedProcessesLeaveACompleteLogin(_ kind: TokenStoreKind)
+    @Test(arguments: TokenStoreKind.persistent) func killedProcessesLeaveACompleteLogin(_ kind: TokenStoreKind)
         throws
     {
         var random = SeededRandom(seed: 3)
@@ -45,20 +45,20 @@ import Testing
                 usleep(200)
             }
             let index = Int.random(in: 0..<4, using: &random)
-            // None of them has found an error.
+            // The process has not ended by itself because of an error.
             #expect(workers.end(processes[index]), "round \(round): \(failureMessage(index))")
             processes[index] = try start(index)
         }
         for index in 0..<4 { #expect(workers.end(processes[index]), "\(failureMessage(index))") }
         #expect(newest > 120 && generations.count > 60)
-        // No process waits for killed processes.
+        // Killed processes do not keep the lock.
         let lock = try #require(try store.tryLock())
         let last = try #require(try store.load())
         try store.put(exampleLogin(last.generation + 1))
         lock.unlock()
     }
 
-    @Test(arguments: TokenStoreKind.withLifetime) func lockEndsWithItsProcess(_ kind: TokenStoreKind) throws {
+    @Test(arguments: TokenStoreKind.persistent) func lockEndsWithItsProcess(_ kind: TokenStoreKind) throws {
         let store = kind.store(path)
         let workers = TokenStoreWorkers()
         let output = folder.file("output")
@@ -69,8 +69,9 @@ import Testing
         #expect(try store.tryLock() != nil)
     }
 
-    /// A fork while the lock is held: the child does not own it, and does not keep it after its parent's death.
-    @Test(arguments: TokenStoreKind.withLifetime) func forkedChildDoesNotHaveTheLock(_ kind: TokenStoreKind) throws {
+    /// A process forks while it holds the lock. The child does not own the lock, and does not keep it after the parent
+    /// has ended.
+    @Test(arguments: TokenStoreKind.persistent) func forkedChildDoesNotHaveTheLock(_ kind: TokenStoreKind) throws {
         let store = kind.store(path)
         try store.put(exampleLogin(3))
         let workers = TokenStoreWorkers()
@@ -81,7 +82,7 @@ import Testing
         let child = words.count > 1 ? pid_t(words[1]) ?? 0 : 0
         defer { if child > 1 { kill(child, SIGKILL) } }
         try #require(words.count == 5, "\(line)")
-        // The child cannot take the lock, can load the login, and the memory store belongs to its parent.
+        // The child cannot take the lock and can load the login. The memory store belongs to the parent.
         #expect(words[2...] == ["true", "3", "forked"])
         #expect(try store.tryLock() == nil)
         process.send(SIGKILL)
@@ -89,13 +90,12 @@ import Testing
         #expect(kill(child, 0) == 0)
     }
 
-    @Test(arguments: TokenStoreKind.withLifetime) func fullDiskIsAnErrorAndKeepsTheLogin(_ kind: TokenStoreKind) throws
-    {
+    @Test(arguments: TokenStoreKind.persistent) func fullDiskIsAnErrorAndKeepsTheLogin(_ kind: TokenStoreKind) throws {
         let store = kind.store(path)
         try store.put(exampleLogin(3))
         for limit in ["1000", "2000", "4000"] {
             let result = try run(TokenStoreWorkers.path, ["save", kind.rawValue, path, limit])
-            // Not ended by SIGXFSZ.
+            // SIGXFSZ has not ended the process.
             #expect(result.status == 1)
             #expect(result.text.contains("storage") && result.text.contains("the token"), "\(result.text)")
             #expect(try store.load() == exampleLogin(3))
@@ -104,7 +104,7 @@ import Testing
         try store.put(exampleLogin(4))
     }
 
-    @Test(arguments: TokenStoreKind.withLifetime) func readOnlyFolderIsAnError(_ kind: TokenStoreKind)
+    @Test(arguments: TokenStoreKind.persistent) func readOnlyFolderIsAnError(_ kind: TokenStoreKind)
         throws
     {
         let store = kind.store(path)

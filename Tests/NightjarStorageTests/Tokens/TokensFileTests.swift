@@ -27,7 +27,7 @@ import Testing
     // MARK: Others
 
     @Test func fileAndLockAreReadableOnlyByTheirOwner() throws {
-        // Applies to the whole process: concurrent tests set the permissions that they need explicitly.
+        // The umask applies to the whole process. Concurrent tests set the permissions that they need explicitly.
         let mask = umask(0)
         defer { umask(mask) }
         let lock = try store.tryLock()
@@ -79,7 +79,7 @@ import Testing
         symlink("real/target", path)
         symlink("login", folder.file("second"))
         let second = FileTokenStore(path: folder.file("second"))
-        // Also if the target does not exist yet.
+        // The target does not need to exist.
         try second.put(exampleLogin())
         #expect(FileIdentity(target) != nil)
         try store.put(exampleLogin(2))
@@ -87,7 +87,7 @@ import Testing
         #expect(try FileTokenStore(path: target).load() == exampleLogin(2))
         var status = stat()
         #expect(lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
-        // Under any name, there is one lock.
+        // All names of the file have the same lock.
         let lock = try #require(try store.tryLock())
         #expect(try second.tryLock() == nil)
         #expect(try FileTokenStore(path: target).tryLock() == nil)
@@ -142,7 +142,7 @@ import Testing
         #expect(error(first).save.contains("is not encrypted"))
     }
 
-    /// An encrypted record is bound to its path: a copy cannot be used as another login.
+    /// An encrypted record is bound to its path. A copy cannot be used as another login.
     @Test func encryptedFileIsInvalidAtAnotherPath() throws {
         let key = EncryptionKey(bytes: [UInt8](repeating: 1, count: 32))
         let first = FileTokenStore(path: path, key: key)
@@ -151,12 +151,12 @@ import Testing
         chmod(copy, 0o600)
         #expect(error(FileTokenStore(path: copy, key: key)).load.contains("was copied from another path or account"))
         #expect(error(FileTokenStore(path: copy, key: key)).save.contains("was copied from another path or account"))
-        // By another name of the same file it is the same login.
+        // A symbolic link to the file loads the same login.
         symlink("login", folder.file("link"))
         #expect(try FileTokenStore(path: folder.file("link"), key: key).load() == exampleLogin())
     }
 
-    /// A record in the previous format is an error, and stays.
+    /// A record in the previous format causes an error and is kept.
     @Test func olderRecordIsAnError() throws {
         try folder.write("login", Bytes(Array("NJLOGIN\n".utf8) + [1] + [UInt8](repeating: 0, count: 100)))
         chmod(path, 0o600)

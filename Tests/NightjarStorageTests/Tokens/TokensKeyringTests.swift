@@ -3,7 +3,7 @@ import NightjarHTTP
 import NightjarTestSupport
 import Testing
 
-/// A real gnome-keyring on a private bus, with libsecret; scripts/setup --tests installs them.
+/// Tests with a real gnome-keyring on a private bus, and libsecret. `scripts/setup --tests` installs them.
 @Suite(.serialized) struct TokensKeyringTests {
     private let folder: TemporaryDirectory
 
@@ -21,8 +21,8 @@ import Testing
         ["HOME": folder.path, "XDG_RUNTIME_DIR": folder.file("run"), "XDG_DATA_HOME": folder.file("data")]
     }
 
-    /// Foundation starts processes with blocked signals, including the one that ends the bus, and considers them
-    /// running until their child processes have ended.
+    /// A Python program that unblocks the signals. Foundation starts processes with blocked signals, including the
+    /// signal that ends the bus. It considers a process running until the child processes have ended.
     private static let unblocked =
         "import signal, subprocess, sys; signal.pthread_sigmask(signal.SIG_SETMASK, []); "
         + "sys.exit(subprocess.run(sys.argv[1:]).returncode)"
@@ -44,7 +44,7 @@ import Testing
     @Test(.enabled(if: isInstalled)) func savedLoginOutlivesTheKeyringProcess() throws {
         #expect(try keyring("load+save+load+save") == "none\nsaved 1\n1 access-1-x\nsaved 2\n")
         #expect(try keyring("load+lock") == "2 access-2-xx\ntrue true\ntrue\n")
-        // A locked keyring is not an empty one.
+        // A locked keyring is not treated as an empty keyring.
         for step in ["load", "save", "clear"] {
             #expect(try keyring(step, unlocked: false).contains("is locked; unlock it"))
         }
@@ -53,7 +53,7 @@ import Testing
 
     // MARK: Harm
 
-    /// A bus with an unlocked keyring, which end with this object.
+    /// A bus and an unlocked keyring. Their processes end with this object.
     private final class Desktop {
         private(set) var environment: [String: String]
         private var processes: [ChildProcess] = []
@@ -98,8 +98,8 @@ import Testing
         #expect(try desktop.run("lock+save") == "true true\ntrue\nsaved 1\n")
     }
 
-    /// GLib's thread does not exist in a forked child, which would wait for it: the child's calls fail, and it does not
-    /// keep the lock.
+    /// GLib's thread does not exist in a forked child, and calls would wait for it forever. The child's calls therefore
+    /// fail. The child does not keep the lock.
     @Test(.enabled(if: isInstalled)) func forkedChildIsRejectedAndDoesNotHaveTheLock() throws {
         let desktop = try Desktop(folder, environment())
         #expect(try desktop.run("save") == "saved 1\n")
@@ -117,7 +117,7 @@ import Testing
         #expect(kill(child, 0) == 0)
     }
 
-    /// Three processes rotate one login, and they are killed one after the other.
+    /// Three processes rotate one login. In each round, one of them is killed.
     @Test(.enabled(if: isInstalled)) func killedProcessesLeaveACompleteLogin() throws {
         let desktop = try Desktop(folder, environment())
         let workers = TokenStoreWorkers()
@@ -138,7 +138,7 @@ import Testing
             #expect(generation >= newest, "round \(round): \(found)")
             newest = max(newest, generation)
         }
-        // None of them has found an error.
+        // The processes have not ended by themselves because of errors.
         for process in processes { #expect(workers.end(process)) }
         #expect(newest > 10, "\(newest)")
         #expect(try desktop.run("lock") == "true true\ntrue\n")

@@ -24,6 +24,27 @@ import Testing
         }
     }
 
+    /// A login in a keyring has no path that could be changed or moved.
+    @Test func keyringReasonsContainNoAdviceForFiles() throws {
+        let record = try #require(LoginRecord.encode(exampleLogin(), key: nil, place: ""))
+        let encrypted = try #require(LoginRecord.encode(exampleLogin(), key: key, place: ""))
+        let cases: [([UInt8], LoginRecord.Failure)] = [
+            (Array("secret".utf8), .foreign), (record.enumerated().map { $0 == 8 ? 1 : $1 }, .older(1)),
+            (record.enumerated().map { $0 == 8 ? 3 : $1 }, .newer(3)), (Array(record.dropLast()), .damaged),
+            (encrypted, .needsKey),
+        ]
+        for (bytes, failure) in cases {
+            let error = #expect(throws: LoginRecord.Failure.self) {
+                try LoginRecord.decode(bytes, key: nil, place: "")
+            }
+            #expect(error == failure)
+            #expect(failure.keyringReason.hasPrefix("contains "))
+            for word in ["path", "move it away", "key that encrypted it"] {
+                #expect(!failure.keyringReason.contains(word), "\(failure)")
+            }
+        }
+    }
+
     @Test func encryptedRecordIsBoundToItsPath() throws {
         let record = try #require(LoginRecord.encode(exampleLogin(), key: key, place: "sqlite\0/a\0admin"))
         for place in ["sqlite\0/a\0mallory", "sqlite\0/b\0admin", "file\0/a", ""] {
@@ -41,7 +62,7 @@ import Testing
         }
     }
 
-    /// The space that an intent took on disk is enough for the result of the exchange.
+    /// The record after a token exchange needs no more space than the record before it.
     @Test func rotatedTokenUsesNoMoreSpace() throws {
         for length in [10, 1000, 3000, 50_000] {
             func size(_ length: Int, pending: Bool) throws -> Int {

@@ -47,11 +47,12 @@ import Testing
             #expect(failure { try other.logOut() }?.message.contains(reason) == true)
         }
         #expect(try store("a", key: 1).load() == exampleLogin())
-        // The account's lock, not the file's.
+        // The key does not affect other accounts in the file.
         try store("b").put(exampleLogin())
     }
 
-    /// An encrypted record is bound to its account and its file: a copy of admin's row over mallory's is no login.
+    /// An encrypted record is bound to its account and its file. A copy of admin's row cannot be used as mallory's
+    /// login.
     @Test func encryptedRowIsBoundToItsAccountAndFile() throws {
         try store("admin", key: 1).put(exampleLogin())
         try store("mallory", key: 1).put(exampleLogin(2))
@@ -69,7 +70,8 @@ import Testing
         #expect(failure { _ = try moved.load() }?.message.contains("was copied from another path or account") == true)
     }
 
-    /// Killed between the last write of the write-ahead log and its commit mark: the log may be replayed at any time.
+    /// Simulates a process that was killed after its last write to the write-ahead log, before it updated the log's
+    /// index. SQLite may recover the log at any time.
     @Test func interruptedSaveIsResolvedUnderTheLock() throws {
         let store = store("a")
         try store.put(exampleLogin(1))
@@ -88,7 +90,7 @@ import Testing
         withExtendedLifetime(manager) {}
     }
 
-    /// In place, because SQLite has the file mapped.
+    /// Overwrites a file in place, because SQLite has mapped the file.
     private func overwrite(_ name: String, _ bytes: Bytes) throws {
         let descriptor = open(folder.file(name), O_WRONLY)
         try #require(descriptor >= 0)
@@ -103,7 +105,7 @@ import Testing
         #expect(failure { try store("a").put(exampleLogin(2)) }?.message.contains("chmod 600") == true)
     }
 
-    /// After a change of any byte, the login is intact, or there is an error and the file is unchanged.
+    /// If any byte is changed, the login is intact, or there is an error and the file is unchanged.
     @Test func corruptFileIsNotOverwritten() throws {
         try store("a").put(exampleLogin())
         let content = try folder.read("tokens.db")
@@ -149,6 +151,33 @@ import Testing
         #expect(other?.message.contains("secret") == false)
     }
 
+    @Test func foreignFileIsReportedWithOneAdvice() throws {
+        func advice() -> String? {
+            failure { _ = try store("a").load() }?.message.split(separator: ";", maxSplits: 1).last.map(String.init)
+        }
+        try store("a").put(exampleLogin())
+        mkdir(path + "-journal", 0o700)
+        #expect(advice() == " use another path")
+        rmdir(path + "-journal")
+        try folder.write("tokens.db-journal", "")
+        chmod(path + "-journal", 0o666)
+        #expect(advice() == " remove it, or run chmod 600 on it")
+        unlink(path + "-journal")
+        for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
+        _ = try CookieFile(path).load(at: 1)
+        #expect(advice() == " it was not changed; use another path")
+    }
+
+    /// The message advises to remove the file that is not private. The database contains the login.
+    @Test func fileBesideTheDatabaseIsNamed() throws {
+        try store("a").put(exampleLogin())
+        try folder.write("tokens.db-journal", "")
+        chmod(path + "-journal", 0o666)
+        let message = failure { _ = try store("a").load() }?.message
+        #expect(message?.contains("cannot be opened: \"") == true)
+        #expect(message?.contains("/tokens.db-journal\" is accessible to other users (mode 666)") == true)
+    }
+
     @Test func busyDatabaseIsAwaitedUntilATimeout() throws {
         try store("a").put(exampleLogin())
         let database = try Database(existing: path, lockTimeout: 1)
@@ -158,7 +187,7 @@ import Testing
         #expect(error?.kind == .storage)
         #expect(error?.message.contains("another process held it for too long") == true)
         #expect(ContinuousClock.now - start < .seconds(5))
-        // Reading does not wait.
+        // Reading does not wait for the writer.
         #expect(try store("a", lockTimeout: 0.2).load() == exampleLogin())
         try database.execute("ROLLBACK")
         try store("a").put(exampleLogin(2))

@@ -3,11 +3,11 @@ import NightjarHTTP
 import NightjarStorage
 import NightjarTestSupport
 
-/// The stores under test, each in a folder of the test.
+/// The stores under test. Each store uses a folder of the test.
 enum TokenStoreKind: String, CaseIterable {
     case memory, file, encrypted, sqlite
 
-    static let withLifetime: [TokenStoreKind] = [.file, .encrypted, .sqlite]
+    static let persistent: [TokenStoreKind] = [.file, .encrypted, .sqlite]
 
     func store(_ path: String) -> any TokenStore {
         switch self {
@@ -23,10 +23,10 @@ extension TokenStore {
     /// Replaces the stored login.
     func put(_ login: StoredLogin) throws {
         let isSaved = try save(login, replacing: load()?.version)
-        guard isSaved else { throw NightjarError(.storage, "another has saved meanwhile") }
+        guard isSaved else { throw NightjarError(.storage, "another client has saved a login meanwhile") }
     }
 
-    /// Ends the login of any process.
+    /// Replaces the stored login with the record of a logout.
     func logOut() throws {
         guard let stored = try load() else { return }
         try put(StoredLogin(.loggedOut, lineage: stored.lineage, generation: StoredLogin.generation(after: stored)))
@@ -82,7 +82,7 @@ final class TokenStoreWorkers {
         return process
     }
 
-    /// The first line that a process writes to `output`.
+    /// Waits for the first line that a process writes to `output`, and returns it.
     static func line(of output: String) throws -> String {
         var text = ""
         try eventually("a line of the worker", within: .seconds(20)) {
@@ -92,7 +92,9 @@ final class TokenStoreWorkers {
         return String(text.dropLast())
     }
 
-    /// - Returns: False if the process had ended by itself.
+    /// Kills a process.
+    ///
+    /// - Returns: False if the process had already ended by itself.
     @discardableResult
     func end(_ process: ChildProcess) -> Bool {
         process.send(SIGKILL)

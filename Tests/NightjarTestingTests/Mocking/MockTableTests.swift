@@ -173,10 +173,24 @@ import Testing
         #expect(script.failsBeforeSending == isEarly)
         if kind == .hang { return #expect(script.steps.isEmpty) }
         guard script.steps.count == 1, case .fail(let error)? = script.steps.first?.event else {
-            Issue.record("\(kind) does not just fail")
+            Issue.record("\(kind) has events other than its failure")
             return
         }
         #expect(error.requestMayHaveBeenProcessed == !isEarly)
+    }
+
+    @Test(arguments: MockFault.Kind.allCases)
+    func onlyFaultsOfAConnectionOccurAfterSomeBytes(kind: MockFault.Kind) throws {
+        let route = try MockRoute(.get, "/a", MockResponse(status: 200), .fault(kind, after: 3))
+        guard [.offline, .dns, .connect, .tls, .connectTimeout].contains(kind) else {
+            return #expect(try MockTable([route]).routes.count == 1)
+        }
+        let error = #expect(throws: NightjarError.self) { try MockTable([route]) }
+        #expect(error?.kind == .invalidArgument)
+        #expect(
+            error?.message
+                == "the mock route GET /a has an invalid fault: \"\(kind.rawValue)\" occurs before the body, so after cannot be set"
+        )
     }
 
     @Test func connectionIsLostAfterSomeBytes() throws {

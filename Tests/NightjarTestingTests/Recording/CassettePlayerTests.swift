@@ -90,7 +90,7 @@ import Testing
                 player.play(
                     try request(.post, "http://x/login", body: "{\"user\":\"ada\",\"password\":\"correct horse\"}")))
                 == "200")
-        // Its response shows that the request is part of a login.
+        // The recorded code is scrubbed, because the recorder had detected the login from the response.
         #expect(describe(player.play(try request(.post, "http://x/device", body: "{\"code\":\"c-123456\"}"))) == "200")
     }
 

@@ -191,8 +191,8 @@ import Testing
         String(repeating: "[", count: count) + inner + String(repeating: "]", count: count)
     }
 
-    /// Arrays of 180 levels side by side, 100,000 numbers, numbers below many levels, and more levels than are kept as
-    /// JSON, which are stored as text.
+    /// Many arrays with 180 levels, 100,000 numbers, numbers below many levels, and arrays with so many levels that
+    /// they are stored as text.
     static let nestedBodies: [String] = [
         list(levels(180), 500), list("1", 100_000), levels(149, list("1", 1000)), list(levels(1000), 50),
     ]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarTesting
 
-/// Secrets of bodies are scrubbed from cassettes.
+/// Secrets in bodies are scrubbed from cassettes.
 @Suite struct SecretBodyTests {
     private static let multipart =
         "--b\r\nContent-Disposition: form-data; name=\"user\"\r\n\r\nada\r\n"

@@ -104,7 +104,7 @@ import Testing
 
     @Test func rulesOfTheProgramApply() throws {
         var scrubber = SecretScrubber(
-            CassetteSecrets(further: ["X-Tenant", "ssn"], values: ["bot12345:AAF"]), .names(after: 0))
+            CassetteSecrets(additionalNames: ["X-Tenant", "ssn"], values: ["bot12345:AAF"]), .names(after: 0))
         let scrubbed = scrubber.scrub(
             try exchange(
                 "http://x/bot12345:AAF/send?ssn=078-05-1120", [("X-Tenant", "acme-42")],

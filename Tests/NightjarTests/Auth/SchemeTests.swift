@@ -8,7 +8,7 @@ import Testing
 
 @testable import Nightjar
 
-/// Clients with several credentials: which of them a server receives.
+/// The credentials that a server receives from a client with several security schemes.
 @Suite struct SchemeTests {
     private let done: [ScriptedTransport.Step] = [.head(200), .end]
 
@@ -28,15 +28,15 @@ import Testing
         ScriptedTransport(Array(repeating: done, count: count))
     }
 
-    private func operation(_ ways: [SecurityRequirement]?, _ path: String = "/a") -> NightjarAPI.Operation {
+    private func operation(_ alternatives: [SecurityRequirement]?, _ path: String = "/a") -> NightjarAPI.Operation {
         var operation = Operation("read", .get, path)
-        operation.security = ways
-        operation.requiresAuth = ways.flatMap(SecurityRequirement.requiresAuth)
+        operation.security = alternatives
+        operation.requiresAuth = alternatives.flatMap(SecurityRequirement.requiresAuth)
         return operation
     }
 
-    private func send(_ api: Client, _ ways: [SecurityRequirement]?, _ path: String = "/a") throws {
-        _ = try api.sendBlocking(Endpoint<NightjarHTTP.Response>(operation(ways, path)))
+    private func send(_ api: Client, _ alternatives: [SecurityRequirement]?, _ path: String = "/a") throws {
+        _ = try api.sendBlocking(Endpoint<NightjarHTTP.Response>(operation(alternatives, path)))
     }
 
     /// The target and credentials of each request.
@@ -113,20 +113,19 @@ import Testing
             message { try send(api, [SecurityRequirement("oauth", "key"), SecurityRequirement("user")]) }
                 == #"endpoint "read": authentication is required by "oauth" and "key", or by "user", and the "#
                 + #"client has credentials "#
-                + #"for "key", "token"; set them in the option auth.schemes"#)
+                + #"for "key", "token"; set the required credentials in the option auth.schemes"#)
         let both = try make(transport, try all())
         #expect(
             message { try send(both, [SecurityRequirement("token", "user")]) }
-                == #"endpoint "read": authentication is required by "token" and "user", but more than one of them "#
-                + #"uses the header "#
+                == #"endpoint "read": authentication is required by "token" and "user", but more than one of "#
+                + #"these schemes uses the header "#
                 + #""Authorization", which a request can have only once"#)
         var request = Request(.get, "/a")
         request.security = [SecurityRequirement("oauth")]
         #expect(
             message { _ = try api.sendBlocking(request) }
                 == #"authentication is required by "oauth", and the client has credentials for "key", "token"; set "#
-                + #"them in the "#
-                + "option auth.schemes")
+                + "the required credentials in the option auth.schemes")
         var unnamed = operation(nil)
         unnamed.requiresAuth = true
         #expect(
@@ -165,9 +164,9 @@ import Testing
         #expect(
             message { _ = try single.sendBlocking(request) }
                 == #"the request names the scheme "key", but the client's credentials have no scheme names; set "#
-                + "them in the option auth.schemes"
+                + "the credentials in the option auth.schemes"
         )
-        #expect(message { try request.merge(json: #"{"auth": 1}"#) }.contains("the name of a security scheme"))
+        #expect(message { try request.merge(json: #"{"auth": 1}"#) }.contains("a security scheme name or"))
     }
 
     @Test func credentialsAreSentOnlyToTheBaseOrigin() throws {
@@ -342,7 +341,8 @@ import Testing
         #expect(server.state.withLock { $0.forms[0].contains("scope=read") && !$0.forms[1].contains("scope") })
     }
 
-    /// RFC 6749 sections 3.3 and 6, RFC 8628 section 3.1: the user sees the requested scopes; a refresh keeps them.
+    /// The login requests the scopes of the description (RFC 6749 section 3.3, RFC 8628 section 3.1). The refresh omits
+    /// them, which keeps the granted scopes (RFC 6749 section 6).
     @Test(arguments: ["client_credentials", "device_code"]) func scopesOfTheDescriptionAreRequested(grant: String)
         throws
     {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Nightjar
 
-/// On which queue the token provider runs.
+/// The queue on which the token provider runs.
 @Suite struct TokenProviderTests {
     private static let rounds = 400
 
@@ -24,7 +24,7 @@ import Testing
         for _ in 0..<Self.rounds where !isDone() { queue.poll(timeout: .milliseconds(5)) }
     }
 
-    /// With and without a shared exchange, and with either queue not polled.
+    /// Runs with and without coalescing. One of the two queues is not polled at first.
     @Test(arguments: [true, false], [true, false])
     func tokenProviderRunsOnThePolledQueue(coalesces: Bool, firstIsIdle: Bool) throws {
         let requested = Mutex(0)
@@ -43,7 +43,7 @@ import Testing
         let (idle, busy) = firstIsIdle ? (0, 1) : (1, 0)
         poll(queues[busy]) { ended.withLock { !$0.isEmpty } }
         #expect(ended.withLock { $0 } == [200 + busy])
-        // The pending event there no longer calls the provider.
+        // The event that is still pending on the idle queue does not call the provider again.
         poll(queues[idle]) { ended.withLock { $0.count > 1 } }
         #expect(ended.withLock { $0 } == [200 + busy, 200 + idle])
         #expect(requested.withLock { $0 } == 1)
@@ -81,7 +81,30 @@ import Testing
         #expect(ended.withLock { $0 } == 1 && requested.withLock { $0 } == 0)
     }
 
-    /// The second call was never sent, but it waits for a refresh that a 401 response to the first call has started.
+    /// No server takes part in the request to the provider.
+    @Test(
+        arguments: [
+            (.failure(NightjarError(.script, "no network here")), "no network here"),
+            (
+                .success(Token(access: "x\n")),
+                "the token provider returned a token with a character that is not allowed in a header"
+            ),
+        ] as [(Result<Token, NightjarError>, String)])
+    func failedProviderIsNotReportedAsARejection(token: Result<Token, NightjarError>, reason: String) throws {
+        let api = try client(1) { $0.respond(token) }
+        let message = Mutex<String?>(nil)
+        let handlers = TaskHandlers { _, result in
+            if case .failure(let error) = result { message.withLock { $0 = error.message } }
+        }
+        let queue = CompletionQueue()
+        _ = try api.start(Request(.get, "/articles"), on: queue, handlers)
+        poll(queue) { message.withLock { $0 != nil } }
+        #expect(
+            message.withLock { $0 }
+                == "the token was not refreshed and the login is kept: the token provider failed: \(reason)")
+    }
+
+    /// The first call's 401 response starts the refresh. The second call joins the refresh before it is sent.
     @Test func aCallThatJoinsARefreshReportsItsCause() throws {
         let pending = Mutex<TokenRequest?>(nil)
         var configuration = Configuration()

@@ -34,7 +34,7 @@ import Testing
 
     private func requests(_ targets: [String]) -> [Request] { targets.map { Request(.get, $0) } }
 
-    /// The callbacks of a batch, in order.
+    /// Records the callbacks of a batch in order.
     private final class Notifications: Sendable {
         let lines = Mutex<[String]>([])
         let end = Mutex<Result<Void, NightjarError>?>(nil)
@@ -56,7 +56,7 @@ import Testing
         }
 
         func wait(_ queue: CompletionQueue) throws {
-            // 5000 calls at two milliseconds per poll take seconds.
+            // A batch of 5000 calls takes several seconds.
             try eventually("the batch finished", within: .seconds(60)) {
                 queue.poll(timeout: .milliseconds(10))
                 return end.withLock { $0 } != nil
@@ -137,7 +137,7 @@ import Testing
         #expect(throws: NightjarError.self) {
             try site.client.batchBlocking([BatchCall(Request(.get, "/a"))], concurrency: 0)
         }
-        // The queue of the rejected call serves the next one.
+        // The queue of the rejected batch can be reused.
         #expect(try site.client.batchBlocking([BatchCall(Request(.get, "/a"))]).count == 1)
     }
 
@@ -219,7 +219,7 @@ import Testing
         #expect(reported.lines.withLock { $0 } == ["0 invalid_url", "1 invalid_url", "2 200", "finished"])
     }
 
-    /// An invalid request is the failure of that call, when its turn comes.
+    /// A call whose request is invalid fails when the batch would start it.
     @Test func callWithoutARequestFailsAtItsIndex() throws {
         let site = try Site()
         let wrong = BatchCall(.failure(NightjarError(.invalidRequest, "no such parameter")))
@@ -275,7 +275,7 @@ import Testing
         let queue = CompletionQueue()
         queue.close()
         let handlers = BatchHandlers(
-            ended: { _, _, _, _ in Issue.record("told") }, finished: { _, _ in Issue.record("told") })
+            ended: { _, _, _, _ in Issue.record("called") }, finished: { _, _ in Issue.record("called") })
         let error = #expect(throws: NightjarError.self) {
             try site.client.start(batch: [BatchCall(Request(.get, "/a/0"))], on: queue, handlers)
         }
@@ -332,7 +332,7 @@ import Testing
         #expect(site.log.peak <= 6)
     }
 
-    /// A queue that is closed inside a callback still delivers a batch without network requests.
+    /// A queue that is closed inside a callback still delivers the events of a batch without network requests.
     @Test(arguments: [[], ["ftp://a/", "ftp://b/"]])
     func batchOfCachedResponsesEndsOnAClosedQueue(targets: [String]) throws {
         let site = try Site()
@@ -356,7 +356,7 @@ import Testing
         #expect(second.lines.withLock { $0.last } == "finished")
     }
 
-    /// Other local events of a queue that is closed inside a callback are delivered, too.
+    /// Other events that were posted before the queue was closed inside a callback are delivered, too.
     @Test func eventsPostedBeforeTheCloseRun() {
         let queue = CompletionQueue()
         let runs = Mutex(0)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Nightjar
 
-/// How a call uses the body of its response: the caller's schema, and the server's error message.
+/// Checks of response bodies against the caller's schema, and error messages from the server.
 @Suite struct ContentTests {
     private func outcome(
         _ status: Int, _ body: String, _ change: (inout Request) throws -> Void = { _ in }

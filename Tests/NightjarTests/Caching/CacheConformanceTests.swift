@@ -1,13 +1,13 @@
+import NightjarStorage
 import Testing
 
 @testable import Nightjar
 @testable import NightjarHTTP
 
-/// RFC 9111 and related RFCs, as observed by a caller and a server: for a memory cache, a disk cache, and a disk cache
-/// whose process restarts before each request. Each row names its section.
+/// Rows that check RFC 9111 and related RFCs, as observed by the caller and the server. Each row names its section. It
+/// runs with a memory cache, with a disk cache, and with a disk cache that is reopened before each request.
 ///
-/// The behaviors of the public test suite for HTTP caches are in ``CacheSuiteTests``; these rows cover what the suite
-/// lacks.
+/// ``CacheSuiteTests`` covers the public test suite for HTTP caches. These rows cover behaviors that the suite lacks.
 @Suite struct CacheConformanceTests {
     typealias Row = CacheScenario
     typealias Step = CacheScenario.Step
@@ -27,7 +27,7 @@ import Testing
     private static let hour = control("max-age=3600")
     private static let tag = [("ETag", "\"1\"")]
 
-    /// A response with these fields, and whether the next request gets it.
+    /// Stores a response with these fields, then checks whether the next request reuses it.
     private static func reuse(
         _ section: String, _ name: String, _ fields: [(String, String)], status: Int = 200, _ outcome: Outcome
     ) -> Row {
@@ -44,7 +44,7 @@ import Testing
             reuse("4.2.1", "max-age with a blank before =", control("max-age =3600"), .miss),
             reuse("4.2.1", "max-age with a blank after =", control("max-age= 3600"), .miss),
             reuse("4.2.1", "max-age with a letter", control("max-age=3600a"), .miss),
-            reuse("4.2.3", "a Date that long ago", control("max-age=10") + [("Date", date(-60))], .miss),
+            reuse("4.2.3", "a Date before the lifetime", control("max-age=10") + [("Date", date(-60))], .miss),
             reuse("4.2.2", "no information", [], .miss),
             reuse(
                 "RFC 5861 3", "after the window of stale-while-revalidate",
@@ -55,7 +55,7 @@ import Testing
 
     static let storing: [Row] = [
         Row(
-            "5.2.2.4", "fields that no-cache names are not given",
+            "5.2.2.4", "fields named in no-cache are not returned",
             Step(response: control("no-cache=\"a\"") + hour + [("A", "1"), ("B", "2")]),
             Step(outcome: .hit, fields: [("a", nil), ("b", "2")])),
         Row(
@@ -77,7 +77,7 @@ import Testing
         Row(
             "5.4", "a request with Pragma", Step(response: hour + tag),
             Step(request: [("Pragma", "no-cache")], outcome: .validated)),
-        Row("4", "HEAD of what is stored", Step(response: hour), Step(method: .head, outcome: .hit)),
+        Row("4", "HEAD of a stored response", Step(response: hour), Step(method: .head, outcome: .hit)),
         Row(
             "3.5", "another credential", Step(request: [("Authorization", "Bearer a")], response: hour),
             Step(request: [("Authorization", "Bearer b")]),
@@ -91,7 +91,7 @@ import Testing
             Step(request: [("If-None-Match", "\"0\", \"1\"")], outcome: .returned(304, ""), fields: [("etag", "\"1\"")])
         ),
         Row(
-            "4.3.2", "If-None-Match goes before If-Modified-Since",
+            "4.3.2", "If-None-Match takes precedence over If-Modified-Since",
             Step(response: hour + tag + [("Last-Modified", date(-60))]),
             Step(
                 request: [("If-None-Match", "\"2\""), ("If-Modified-Since", date(0))],
@@ -111,14 +111,14 @@ import Testing
             "4.3.5", "a HEAD updates the stored fields", Step(response: control("max-age=0") + tag + [("A", "1")]),
             Step(method: .head, response: hour + tag + [("A", "2")]), Step(outcome: .hit, fields: [("a", "2")])),
         Row(
-            "4.2.4", "no stale response where that is forbidden",
+            "4.2.4", "must-revalidate forbids a stale response",
             Step(response: control("max-age=5, stale-if-error=60, must-revalidate") + [("Age", "9")]),
             Step(status: 503)),
     ]
 
     static let variants: [Row] = [
         Row(
-            "4.1", "a 406 says nothing about the stored variants",
+            "4.1", "a 406 does not affect the stored variants",
             Step(request: [("Accept", "a/a")], response: hour + [("Vary", "Accept")]),
             Step(request: [("Accept", "b/b")], response: hour + [("Vary", "Accept")]),
             Step(request: [("Accept", "c/c")], status: 406),
@@ -126,7 +126,7 @@ import Testing
             Step(request: [("Accept", "b/b")], outcome: .returned(200, "content")))
     ]
 
-    /// `0123456789`, of which bytes 4 to 8 are stored.
+    /// A partial response with bytes 4 to 8 of `0123456789`.
     private static let stored = Step(
         request: [("Range", "bytes=4-8")], status: 206,
         response: hour + tag + [("Content-Range", "bytes 4-8/10")], body: "45678")
@@ -157,13 +157,13 @@ import Testing
                 body: "45678"), part("bytes=4-5", .returned(206, "45"), [("content-range", "bytes 4-5/*")]),
             part("bytes=-1", .miss)),
         Row(
-            "3.3", "less content than Content-Range says",
+            "3.3", "less content than Content-Range declares",
             Step(
                 request: [("Range", "bytes=-5")], status: 206, response: hour + [("Content-Range", "bytes 4-9/10")],
                 body: "01234"), part("bytes=4-8", .returned(206, "01234"), [("content-range", "bytes 4-8/10")]),
             part("bytes=-5", .miss)),
         Row(
-            "3.3", "more content than Content-Range says",
+            "3.3", "more content than Content-Range declares",
             Step(
                 request: [("Range", "bytes=0-3")], status: 206, response: hour + [("Content-Range", "bytes 0-3/10")],
                 body: "01234"), part("bytes=0-1", .miss)),
@@ -184,7 +184,7 @@ import Testing
             "RFC 9110 13.1.5", "If-Range of another version", stored,
             Step(request: [("Range", "bytes=4-8"), ("If-Range", "\"2\"")], body: "new content")),
         Row(
-            "RFC 9110 15.5.17", "no part of the whole", Step(response: hour, body: "0123456789"),
+            "RFC 9110 15.5.17", "a range after the end of the content", Step(response: hour, body: "0123456789"),
             part("bytes=10-", .returned(416, ""))),
         Row(
             "3.3", "the whole replaces a part", stored, Step(response: hour + tag, body: "0123456789"),
@@ -221,7 +221,7 @@ import Testing
             ]
         } + [
             Row(
-                "4.4", "not of another origin", Step(response: hour),
+                "4.4", "a write does not invalidate another origin", Step(response: hour),
                 Step(method: .post, target: "/b", response: [("Location", "http://other.test/a")]), Step(outcome: .hit)),
             Row(
                 "RFC 9110 9.3.3", "the response to a POST replaces the stored one", Step(response: hour),
@@ -230,7 +230,7 @@ import Testing
             Row(
                 "RFC 9110 9.3.3", "a POST is not cached", Step(method: .post, response: hour + resource),
                 Step(method: .post, response: hour + resource)),
-            Row("9.2.1", "safe methods do not", Step(response: hour), Step(method: .options), Step(outcome: .hit)),
+            Row("9.2.1", "safe methods keep it", Step(response: hour), Step(method: .options), Step(outcome: .hit)),
         ] + [
             posted("without Content-Location", hour),
             posted("with the Content-Location of another URL", hour + [("Content-Location", "/b")]),

@@ -7,7 +7,7 @@ import Testing
 @testable import Nightjar
 @testable import NightjarStorage
 
-/// Clients that share a folder, each with a memory cache of its own, like separate processes.
+/// Clients that share a folder but not a memory cache, like separate processes.
 @Suite struct CacheSharingTests {
     private typealias Bench = CacheTests.Bench
     fileprivate static let fresh = [("Cache-Control", "max-age=600"), ("ETag", "\"1\"")]
@@ -22,7 +22,7 @@ import Testing
 
     private var settings: CacheStorage.Settings { .init(disk: 10 << 20, folder: folder) }
 
-    /// Responses contain the resource's version: the number of writes so far.
+    /// A server whose responses contain the resource's version: the number of writes so far.
     private final class Versions: Sendable {
         let count = Atomic<Int>(0)
 
@@ -38,7 +38,7 @@ import Testing
 
     private func text(_ response: Response) -> String { String(buffer: response.body) }
 
-    /// Another client's write and removal of all entries take effect in the memory of this client within a second.
+    /// A write and a removal by another client also apply to this client's memory cache.
     @Test func memoryCacheFollowsWritesAndRemovalsOfOtherClients() throws {
         let versions = Versions()
         let (one, other) = (try self.bench(versions), try self.bench(versions))
@@ -58,17 +58,17 @@ import Testing
     @Test func responseRequestedBeforeAnotherWriteIsNotFresh() throws {
         let versions = Versions()
         let (slow, writer) = (try self.bench(versions), try self.bench(versions))
-        // Both clients have read the folder.
+        // Makes both clients read the folder.
         _ = try slow.get("/other")
         _ = try writer.get("/other")
         slow.server.isHeld.store(true, ordering: .relaxed)
         let results = CacheTests.Results()
         try slow.start(Bench.request(.get, "/a"), results)
-        try eventually("the server has it") { slow.requested.count == 2 }
+        try eventually("the server received the request") { slow.requested.count == 2 }
         _ = try writer.client.sendBlocking(Bench.request(.put, "/a"))
         try writer.client.cache?.flush()
         slow.server.release()
-        try eventually("it has a response") {
+        try eventually("the call ended") {
             slow.queue.poll(timeout: .milliseconds(10))
             return results.all.withLock { !$0.isEmpty }
         }
@@ -85,18 +85,18 @@ import Testing
         bench.server.isHeld.store(true, ordering: .relaxed)
         let results = CacheTests.Results()
         try bench.start(Bench.request(.get, "/a"), results)
-        try eventually("the server has it") { bench.requested.count == 2 }
+        try eventually("the server received the request") { bench.requested.count == 2 }
         #expect(try bench.client.cache?.removeAll() == 1)
         bench.server.release()
-        try eventually("it has a response") {
+        try eventually("the call ended") {
             bench.queue.poll(timeout: .milliseconds(10))
             return results.all.withLock { !$0.isEmpty }
         }
         #expect(try bench.get().source == .network)
     }
 
-    /// While another process locks the index, removals fail instead of returning 0, and a client that closes logs what
-    /// it could not write. Repeated writes succeed later.
+    /// While the index is locked, removals fail instead of returning 0, and a closing client logs the changes that it
+    /// could not write. The cache writes them later.
     @Test func failedChangesAreReported() throws {
         let versions = Versions()
         let lines = Mutex<[String]>([])
@@ -122,7 +122,7 @@ import Testing
         bench.client.close()
         #expect(lines.withLock { $0.filter { $0.hasPrefix("invalidating cached responses failed:") } }.count == 1)
         try holder.execute("ROLLBACK")
-        // The cache still exists, and repeats the write by itself.
+        // The cache outlives its client and repeats the write.
         let other = try self.bench(versions)
         try eventually("the changes are written") { try other.get("/b").source == .network }
         #expect(try text(other.get("/a")) == "version 1")

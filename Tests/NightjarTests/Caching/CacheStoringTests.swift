@@ -7,13 +7,13 @@ import Testing
 
 @testable import Nightjar
 
-/// How responses that are not stored affect cache entries, how long entries are used, and who may get them.
+/// Effects of uncacheable responses on cache entries, lifetimes of entries, and separate entries for each login.
 @Suite struct CacheStoringTests {
     private typealias Bench = CacheTests.Bench
     private typealias Results = CacheTests.Results
 
     private static let fresh = [("Cache-Control", "max-age=600"), ("ETag", "\"1\"")]
-    /// Already stale when it arrives.
+    /// The fields of a response that is stale when it arrives.
     private static let stale = [("Cache-Control", "max-age=5"), ("Age", "10"), ("ETag", "\"1\"")]
 
     private func text(_ response: Response?) -> String? { response.map { String(buffer: $0.body) } }
@@ -23,9 +23,9 @@ import Testing
         return text(try bench.client.cached(Request(.get, target)))
     }
 
-    // MARK: What a response that is not stored removes
+    // MARK: Removals by responses that are not stored
 
-    /// A reload does not read the disk, so only the response shows that an entry must be removed.
+    /// A reload does not read the disk. The response must remove the outdated entry although no lookup has found it.
     @Test(arguments: [true, false], [404, 410, 403, 405, 301, 200])
     func reloadRemovesTheOutdatedEntry(_ isOnDisk: Bool, _ status: Int) throws {
         let folder = try TemporaryDirectory()
@@ -45,7 +45,7 @@ import Testing
     @Test(arguments: [true, false], [401, 407, 429, 302, 303, 307, 408, 421, 425, 431, 500, 503, 511])
     func unrelatedStatusRemovesNothing(_ isOnDisk: Bool, _ status: Int) throws {
         let folder = try TemporaryDirectory()
-        // Some of these could be stored: with an entity tag, and "private".
+        // These fields make some of the responses cacheable.
         let control = [("Cache-Control", "private, max-age=0"), ("ETag", "\"portal\"")]
         let bench = try Bench(
             isOnDisk ? .init(memory: 0, disk: 1 << 20, folder: folder.file("c")) : .init(),
@@ -71,13 +71,13 @@ import Testing
         }
         _ = try bench.get()
         #expect(text(try bench.get(policy: .offlineFirst)) == "content")
-        bench.run("it was refreshed") { bench.requested.count == 2 }
+        bench.run("the server received the refresh") { bench.requested.count == 2 }
         try eventually("the refresh ended") { try cached(bench) == (isRemoved ? nil : "content") }
         #expect(text(try bench.get()) == (isRemoved ? "new" : "content"))
         #expect(bench.requested[2].headers["If-None-Match"] == (isRemoved ? nil : "\"1\""))
     }
 
-    /// A response that `offline_first` has stored is stored again after a background revalidation.
+    /// `offline_first` stores responses without a lifetime. Its background revalidation must store the new response.
     @Test func refreshWithoutALifetimeKeepsTheEntry() throws {
         let bench = try Bench { number, _ in .init(200, [], "\(number)") }
         #expect(text(try bench.get(policy: .offlineFirst)) == "1")
@@ -113,11 +113,11 @@ import Testing
 
     // MARK: Lifetimes
 
-    /// Fresh responses are also returned on the threads of callers, which use a clock with a resolution of seconds.
+    /// The caller's thread also serves fresh entries. It checks only the second of a coarse clock.
     @Test(arguments: [false, true]) func expiredEntryIsNotServed(_ byRequest: Bool) throws {
         let bench = try Bench { _, _ in .init(200, [("Cache-Control", byRequest ? "max-age=600" : "max-age=1")]) }
         let fields = byRequest ? [("Cache-Control", "max-age=1")] : []
-        // So that the lifetime ends in the middle of a second of that clock.
+        // Stores the entry early in a second, so that its lifetime ends in the middle of a later second.
         func now() -> Double {
             var time = timespec()
             clock_gettime(CLOCK_REALTIME, &time)
@@ -133,7 +133,7 @@ import Testing
             latest = start - stored
             guard latest < 1.5 else { break }
         }
-        #expect(latest <= 1.01, "it was given \(latest) s after it had come")
+        #expect(latest <= 1.01, "the entry was served \(latest) s after it was stored")
     }
 
     @Test(arguments: [false, true], [1, 2]) func totalTimeoutPermitsStaleIfError(
@@ -173,7 +173,7 @@ import Testing
         bench.server.release()
     }
 
-    /// The received part belongs to no other response.
+    /// The received part of the new response is not delivered.
     @Test(arguments: [false, true]) func truncatedResponseDoesNotChangeTheStaleOne(_ isOnDisk: Bool) throws {
         let folder = try TemporaryDirectory()
         let control = [("Cache-Control", "max-age=5, stale-if-error=600"), ("Age", "10")]
@@ -207,7 +207,7 @@ import Testing
     @Test(arguments: ["AWSALB", "__cf_bm", "BIGipServerpool"])
     func loadBalancerCookiesAreIgnored(_ name: String) throws {
         let bench = try Bench(.init(), jar()) { number, requested in
-            // Also if the response that sets the cookies must not be stored.
+            // `/b` sets the cookie in a response that must not be stored.
             let control = requested.target == "/a" ? Self.fresh : [("Cache-Control", "no-store")]
             return .init(200, control + [("Set-Cookie", "\(name)=\(number)")], "\(number)")
         }
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    /// However the login changes: by a write, by an uncacheable page, by a redirect, or manually.
+    /// The login changes by a POST, a GET, a redirect, a deleted cookie, or a cookie that the caller sets.
     @Test(arguments: ["POST", "GET", "redirect", "hand", "deleted"], [false, true])
     func otherLoginReceivesNoEntriesOfTheFirst(_ way: String, _ isOnDisk: Bool) throws {
         let folder = try TemporaryDirectory()
@@ -253,7 +253,7 @@ import Testing
         }
     }
 
-    /// A session that starts before a login and stays the same does not belong to everybody.
+    /// A response to a request with a session cookie is not shared with clients without that cookie.
     @Test func addedCookieStartsANewPartition() throws {
         let reply: @Sendable (Int, ServerInMemory.Requested) -> ServerInMemory.Response = { _, requested in
             let user = requested.headers["Cookie"] ?? "nobody"
@@ -307,7 +307,7 @@ import Testing
         #expect(Configuration().loginCookies == .automatic)
     }
 
-    /// Vary: Cookie is the server's rule, and applies in addition to the client's.
+    /// `Vary: Cookie` applies in addition to the client's `loginCookies`.
     @Test func varyByCookieIsRespected() throws {
         let bench = try Bench(.init(), { $0.loginCookies = .named([]) }) { _, requested in
             .init(200, Self.fresh + [("Vary", "Cookie")], requested.headers["Cookie"] ?? "")

@@ -1,3 +1,4 @@
+import Dispatch
 import NIOCore
 import NightjarHTTP
 import NightjarTestSupport
@@ -7,7 +8,7 @@ import Testing
 
 @testable import Nightjar
 
-/// A server in memory. It responds with the result of a closure, at once or when it is released.
+/// A server in memory. It responds with the result of a closure, immediately or after `release()`.
 final class ServerInMemory: HTTPTransport, @unchecked Sendable {
     struct Response: Sendable {
         var status = 200
@@ -82,7 +83,7 @@ final class ServerInMemory: HTTPTransport, @unchecked Sendable {
         return exchange
     }
 
-    /// Sends the held responses, and all later ones at once.
+    /// Sends the held responses. Later responses are not held.
     func release() {
         loop.execute { [self] in
             isHeld.store(false, ordering: .relaxed)
@@ -198,7 +199,7 @@ extension String {
     }
 
     private static let fresh = [("Cache-Control", "max-age=600"), ("ETag", "\"1\"")]
-    /// Already stale when it arrives.
+    /// The fields of a response that is stale when it arrives.
     private static let stale = [("Cache-Control", "max-age=5"), ("Age", "10"), ("ETag", "\"1\"")]
 
     private func kind(_ body: () throws -> Void) -> ErrorKind? {
@@ -260,7 +261,7 @@ extension String {
         let second = try bench.get()
         #expect(second.source == .network && bench.requested.count == 2)
         #expect(bench.requested[1].headers["If-None-Match"] == nil)
-        #expect(second.decisions.explanation.contains("not stored in the cache: the response says no-store"))
+        #expect(second.decisions.explanation.contains("not stored in the cache: the response has no-store"))
     }
 
     @Test func variantsAreServedToMatchingRequests() throws {
@@ -290,7 +291,7 @@ extension String {
         #expect(bench.requested.count == 4)
     }
 
-    /// Issue 19, item 13: the response that was stored for one user was returned to another.
+    /// Each of these fields may contain credentials, so requests with different values must not share a response.
     @Test(arguments: ["X-JWT", "Api_Key", "Auth", "Access_Key", "X-Passwd", "X-PIN", "X-Otp", "SID", "Key"])
     func usersDoNotShareResponsesForAnyCredentialField(name: String) throws {
         let bench = try Bench { _, requested in .init(200, Self.fresh, requested.headers[name] ?? "nobody") }
@@ -324,7 +325,7 @@ extension String {
         #expect(bench.requested.map(\.target) == ["/a", "/list", "/other", "/a", "/a", "/list"])
     }
 
-    /// The response may be from before the write.
+    /// The response may predate the write.
     @Test func responseRequestedBeforeAWriteIsValidated() throws {
         let bench = try Bench { number, requested in
             requested.method == .put ? .init(204) : .init(200, Self.fresh, "\(number)")
@@ -333,7 +334,7 @@ extension String {
         bench.server.isHeld.store(true, ordering: .relaxed)
         try bench.start(Bench.request(.get, "/a"), results, 0)
         bench.run { bench.requested.count == 1 }
-        // The PUT gets its response first.
+        // The PUT receives its response first.
         bench.server.isHeld.store(false, ordering: .relaxed)
         var put = Request(.put, "/a")
         put.body = .bytes(ByteBuffer(string: "x"))
@@ -420,7 +421,7 @@ extension String {
     @Test func ageIsCheckedOnTheCallersThread() throws {
         let bench = try Bench { _, _ in .init(200, Self.fresh) }
         _ = try bench.get()
-        try eventually("its age was reported", within: .seconds(5)) { try bench.get().headers["Age"] == "2" }
+        try eventually("the Age reached 2 s", within: .seconds(5)) { try bench.get().headers["Age"] == "2" }
         #expect(bench.requested.count == 1)
     }
 
@@ -440,7 +441,7 @@ extension String {
 
     // MARK: Logins
 
-    /// With a login whose token lasts `lifetime` seconds.
+    /// Creates a client with a login whose token expires after `lifetime` seconds.
     private func bench(
         lifetime: Int = 3600, _ reply: @escaping @Sendable (Int, ServerInMemory.Requested) -> ServerInMemory.Response
     ) throws -> Bench {
@@ -463,9 +464,37 @@ extension String {
         for _ in 0..<3 { #expect(String(buffer: try bench.get().body) == "Bearer b") }
         #expect(bench.requested.count == 2)
         try bench.client.logOutBlocking()
-        try eventually("the client was signed out") { kind { _ = try bench.get() } == .unauthorized }
+        try eventually("the client was logged out") { kind { _ = try bench.get() } == .unauthorized }
         #expect(kind { _ = try bench.get(policy: .cacheOnly) } == .unauthorized)
         #expect(bench.client.cache?.statistics.memoryEntries == 1)
+    }
+
+    /// The client's loop is blocked while the login changes.
+    @Test(arguments: [true, false]) func changedLoginReceivesNoEntryWhileTheLoopIsBusy(_ logsOut: Bool) throws {
+        let bench = try bench { _, requested in .init(200, Self.fresh, requested.headers["Authorization"] ?? "nobody") }
+        for _ in 0..<3 { #expect(String(buffer: try bench.get().body) == "Bearer a") }
+        let (isBlocked, mayContinue) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        try bench.client.start(
+            Bench.request(.get, "/other"), on: nil,
+            TaskHandlers { _, _ in
+                isBlocked.signal()
+                mayContinue.wait()
+            })
+        isBlocked.wait()
+        if logsOut {
+            try bench.client.logOut(on: nil) { _ in }
+        } else {
+            try bench.client.setToken(Token(access: "b"))
+        }
+        let results = Results()
+        try bench.start(Bench.request(.get, "/a"), results)
+        mayContinue.signal()
+        bench.run { results.count == 1 }
+        switch results[0] {
+        case .success(let response): #expect(!logsOut && String(buffer: response.body) == "Bearer b")
+        case .failure(let error): #expect(logsOut && error.kind == .unauthorized)
+        case nil: Issue.record("the call has no result")
+        }
     }
 
     @Test func refreshedTokenIsTheSameLogin() throws {
@@ -478,7 +507,7 @@ extension String {
         }
         #expect(String(buffer: try bench.get("/a").body) == "Bearer a")
         #expect(String(buffer: try bench.get("/b").body) == "Bearer a2")
-        // Responses that were received with the old token still belong to this user.
+        // Responses that were received with the old token still belong to the same user.
         #expect(String(buffer: try bench.get("/a").body) == "Bearer a")
         #expect(bench.requested.map(\.target) == ["/a", "/b", "/token", "/b"])
     }
@@ -492,7 +521,7 @@ extension String {
         #expect(String(buffer: try bench.get().body) == "mine")
         isOffline.store(true, ordering: .relaxed)
         let tokens = bench.requested.count { $0.target == "/token" }
-        try eventually("the token ran out", within: .seconds(5)) {
+        try eventually("the token expired", within: .seconds(5)) {
             _ = try? bench.get("/b")
             return bench.requested.count { $0.target == "/token" } > tokens
         }
@@ -523,7 +552,7 @@ extension String {
         #expect(kind { _ = try bench.get(policy: .cacheOnly) } == .cacheMiss)
         #expect(bench.requested.isEmpty)
         _ = try bench.get()
-        // Although it is stale.
+        // These policies serve the entry although it is stale.
         #expect(try bench.get(policy: .cacheElseLoad).source == .stale)
         #expect(try bench.get(policy: .cacheOnly).source == .stale)
         #expect(bench.requested.count == 1)
@@ -717,8 +746,8 @@ extension String {
         #expect(try bench.client.cached(request) == nil)
         var headers = Headers()
         try headers.add("Cache-Control", "max-age=60")
-        try bench.client.insert(headers: headers, body: ByteBuffer(string: "planted"), for: request)
-        #expect(try bench.client.cached(request).map { String(buffer: $0.body) } == "planted")
+        try bench.client.insert(headers: headers, body: ByteBuffer(string: "inserted"), for: request)
+        #expect(try bench.client.cached(request).map { String(buffer: $0.body) } == "inserted")
         #expect(try bench.get().source == .cache)
         #expect(bench.requested.isEmpty)
         let cache = try #require(bench.client.cache)

@@ -5,8 +5,8 @@ import Testing
 @testable import Nightjar
 @testable import NightjarHTTP
 
-/// A URL whose responses cannot be stored takes a shorter path through the cache. That must not change what is stored,
-/// reported and explained.
+/// A URL whose responses cannot be stored takes a shorter path through the cache. The shorter path must store, report
+/// and explain the same as the complete path.
 @Suite struct UncacheableTests {
     private static let noStore = [("Cache-Control", "no-store")]
     private static let fresh = [("Cache-Control", "max-age=600")]
@@ -16,7 +16,7 @@ import Testing
         for _ in 0..<3 {
             let response = try bench.get()
             #expect(response.source == .network)
-            #expect(response.decisions.explanation.contains("not stored in the cache: the response says no-store"))
+            #expect(response.decisions.explanation.contains("not stored in the cache: the response has no-store"))
         }
         #expect(bench.requested.count == 3)
         let statistics = try #require(bench.client.cache).statistics

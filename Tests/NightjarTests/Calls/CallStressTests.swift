@@ -9,12 +9,10 @@ import Testing
 
 @testable import Nightjar
 
-/// Random orders of starting, cancelling, deciding about retries and redirects, polling, and closing, on several
-/// threads.
+/// Threads start, cancel, decide about retries and redirects, poll, and close in random order.
 ///
-/// The environment variable NIGHTJAR_STRESS_SECONDS sets the duration; NIGHTJAR_STRESS_SEED runs the round of one seed.
-/// The seed determines the configuration and the actions of each thread; the order between the threads differs between
-/// runs.
+/// The environment variable NIGHTJAR_STRESS_SECONDS sets the duration. NIGHTJAR_STRESS_SEED runs one round with that
+/// seed. The seed determines the configuration and the actions of each thread, but not the order between threads.
 @Suite struct CallStressTests {
     @Test func everyCallEndsOnceAndReleasesItsSlot() throws {
         if let seed = number("NIGHTJAR_STRESS_SEED") { return try StressRound(seed).run() }
@@ -31,7 +29,7 @@ import Testing
 
 /// One client, a few queues, and the threads that use them.
 private final class StressRound: Sendable {
-    /// How often each completion is expected and has run.
+    /// The expected and the actual number of runs of each completion.
     private struct Ledger {
         var expected: [Int] = []
         var actual: [Int] = []
@@ -51,7 +49,7 @@ private final class StressRound: Sendable {
     private let transport: RandomTransport
     private let queues = [CompletionQueue(), CompletionQueue(), CompletionQueue()]
     private let ledger = Mutex(Ledger())
-    /// The tasks that threads cancel and decide for.
+    /// The tasks that the threads cancel and make decisions for.
     private let tasks = Mutex<[ClientTask]>([])
     private let batches = Mutex<[Batch]>([])
     /// Callbacks run on several threads and share this generator.
@@ -95,7 +93,7 @@ private final class StressRound: Sendable {
                 act(&random)
             }
         }
-        // Each call has a total timeout.
+        // Each call has a total timeout, so it ends.
         wait("each call ended, but \(ledger.withLock { $0.unbalanced })") {
             for queue in queues { queue.poll(timeout: .zero) }
             return ledger.withLock { $0.isBalanced }
@@ -115,12 +113,12 @@ private final class StressRound: Sendable {
 
     private var inFlight: Int { transport.inFlight.load(ordering: .acquiring) }
 
-    /// Waits for a condition that a total timeout guarantees.
+    /// Waits for a condition that is true at the latest when the calls have timed out.
     private func wait(_ what: @autoclosure () -> String, _ condition: () -> Bool) {
         let end = ContinuousClock.now + .seconds(20)
         while !condition() {
             guard ContinuousClock.now < end else {
-                Issue.record("seed \(seed): it never happened that \(what())")
+                Issue.record("seed \(seed): timed out while waiting until \(what())")
                 return
             }
             usleep(1000)
@@ -141,7 +139,7 @@ private final class StressRound: Sendable {
         }
     }
 
-    /// A decision that may not have been requested.
+    /// Makes a decision that may not have been requested.
     private func decide(_ random: inout SeededRandom) {
         guard let task = tasks.withLock({ $0.randomElement(using: &random) }) else { return }
         switch random.next() % 6 {
@@ -222,7 +220,7 @@ private final class StressRound: Sendable {
         }
     }
 
-    /// Actions of a program inside a completion callback.
+    /// Randomly does what a program may do inside a completion callback.
     private func afterwards(_ queue: CompletionQueue?) {
         switch choose(Array(0..<60)) {
         case 0: queue?.close()
@@ -259,10 +257,10 @@ private final class RandomTransport: HTTPTransport, @unchecked Sendable {
     ) -> any Exchange {
         inFlight.add(1, ordering: .relaxed)
         let exchange = RandomExchange(self)
-        // The other exchanges wait for a connection until they are played.
+        // The other exchanges wait for a connection until `play`.
         if random.chance(0.8) { receiver.exchangeStarted(on: nil, isReused: false) }
         let outcome = random.next() % 12
-        // Like the network, it may fail at once but responds later.
+        // Like a network transport, it may fail immediately, but it never responds immediately.
         if outcome == 1, random.chance(0.5) {
             play(outcome, exchange, receiver)
         } else {
@@ -311,7 +309,7 @@ private final class RandomExchange: Exchange {
 
     init(_ transport: RandomTransport) { self.transport = transport }
 
-    /// - Returns: False if it had already ended.
+    /// Returns false if the exchange had already ended.
     func end() -> Bool {
         guard !hasEnded else { return false }
         hasEnded = true

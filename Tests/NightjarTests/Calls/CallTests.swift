@@ -6,7 +6,7 @@ import Testing
 @testable import Nightjar
 
 @Suite struct CallTests {
-    /// A 303 means that the POST was processed: retrying it because a later request failed would repeat it.
+    /// A 303 means that the server has processed the POST. A later failure must not report the opposite.
     @Test func redirectedWriteIsRemembered() async throws {
         let transport = ScriptedTransport([[.head(303, [("Location", "/done")]), .end], [.fail(.connect)]])
         let api = try client(transport)
@@ -94,7 +94,7 @@ import Testing
             TaskHandlers { _, result in
                 ends.withLock { $0 += 1 }
                 guard case .failure(let error) = result else {
-                    Issue.record("nothing responded")
+                    Issue.record("the call succeeded")
                     return
                 }
                 #expect(error.kind == .cancelled)

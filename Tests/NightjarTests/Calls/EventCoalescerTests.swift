@@ -4,16 +4,16 @@ import Testing
 
 @testable import Nightjar
 
-/// When the loop delays polling its sockets, and how it counts calls in flight.
+/// The delay before the loop polls its sockets, and the count of calls in flight.
 @Suite struct EventCoalescerTests {
-    /// A value with that many calls in flight.
+    /// An event coalescer with `count` calls in flight.
     private func eventCoalescer(awaiting count: Int) -> EventCoalescer {
         var eventCoalescer = EventCoalescer()
         for _ in 0..<count { eventCoalescer.began() }
         return eventCoalescer
     }
 
-    /// That many responses arrive, and as many calls follow.
+    /// Ends `responses` calls, starts as many, and returns the delay.
     private func delay(_ eventCoalescer: inout EventCoalescer, after responses: Int) -> Duration? {
         for _ in 0..<responses { eventCoalescer.ended() }
         for _ in 0..<responses { eventCoalescer.began() }
@@ -33,7 +33,7 @@ import Testing
         #expect(delay(&eventCoalescer, after: 4) == .microseconds(microseconds))
     }
 
-    /// After a useless delay, one batch is handled without a delay, then two, then four; in the end all but one of 65.
+    /// After each useless delay, the number of batches without a delay doubles, up to 64.
     @Test func uselessDelaysBecomeRare() {
         var eventCoalescer = eventCoalescer(awaiting: 50)
         func batchesWithoutARest() -> Int {
@@ -49,7 +49,7 @@ import Testing
         #expect(batchesWithoutARest() == 1)
     }
 
-    /// A reader of a response body is not delayed by calls without a response.
+    /// Calls that wait for a response do not delay the reader of another response.
     @Test func partialResponsesCauseNoDelay() {
         var eventCoalescer = eventCoalescer(awaiting: 50)
         #expect(delay(&eventCoalescer, after: 0) == nil)
@@ -58,7 +58,7 @@ import Testing
         #expect(delay(&eventCoalescer, after: 2) != nil)
     }
 
-    /// Calls in flight are counted by their states, which can end in many ways.
+    /// A call can end with a response, an error, a cancellation, or a closed client. Each end must decrement the count.
     @Test(.timeLimit(.minutes(1))) func countOfPendingCallsReturnsToZero() throws {
         var configuration = Configuration()
         configuration.baseURL = "http://api.test/v1"

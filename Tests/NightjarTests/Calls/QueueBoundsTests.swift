@@ -7,13 +7,13 @@ import Testing
 
 @testable import Nightjar
 
-/// How much one poll runs, and how much an unpolled queue holds.
+/// The number of events that one poll runs, and the log lines that an unpolled queue holds.
 @Suite struct QueueBoundsTests {
     private final class Counter: Sendable {
         let count = Atomic<Int>(0)
     }
 
-    /// Returns when the loop has carried out what was submitted, and has posted the events.
+    /// Waits until the loop has processed all submitted messages and posted their events.
     private func rounds(_ api: Client) { for _ in 0..<3 { _ = api.limitStates() } }
 
     private func readable(_ queue: CompletionQueue) -> Bool {
@@ -94,7 +94,7 @@ import Testing
         #expect(first[0].level == .warning)
         #expect(first[0].message == "1976 log lines were dropped: the queue was not polled")
         #expect(first[1].message == "line 0" && first[1024].message == "line 1023")
-        // Afterwards there is room again.
+        // After a poll, the log accepts lines again.
         api.loop.submit(.note(.info, "later"))
         rounds(api)
         while queue.poll(timeout: .zero) > 0 {}
@@ -134,7 +134,7 @@ import Testing
         #expect(try bench.client.cached(request) == nil)
         try bench.client.insert(headers: headers, body: ByteBuffer(string: "small"), for: request)
         #expect(try bench.client.cached(request)?.body.readableBytes == 5)
-        // Too large for memory, but not for the disk.
+        // This response is too large for memory, but not for the disk.
         let medium = ByteBuffer(repeating: 7, count: 1 << 15)
         guard isOnDisk else { return }
         try bench.client.insert(headers: headers, body: medium, for: request)

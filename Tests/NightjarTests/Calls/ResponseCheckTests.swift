@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarAPI
 import NightjarHTTP
 import NightjarTransport
 import Synchronization
@@ -6,7 +7,7 @@ import Testing
 
 @testable import Nightjar
 
-/// Responses whose validation takes too long for the loop.
+/// Responses that are validated on another thread, because the validation takes too long for the loop.
 @Suite struct ResponseCheckTests {
     /// Blocks threads until it is opened.
     private final class Gate: Sendable {
@@ -133,7 +134,7 @@ import Testing
         task.cancel()
         ends.first.wait()
         gate.open()
-        // After the result of the thread.
+        // This check ends after the first one has posted its result.
         let later = Ends()
         let other = Gate()
         other.open()
@@ -162,7 +163,7 @@ import Testing
         #expect(ends.texts == ["cancelled  the client was closed during the call"])
     }
 
-    // MARK: Messages are the same
+    // MARK: Messages of the loop and of the thread
 
     @Test(arguments: [0, 1000])
     func mismatchIsReportedTheSame(_ count: Int) throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Nightjar
 
-/// The timeouts of a call as a value, in virtual time.
+/// The timeouts of a call, in virtual time.
 @Suite struct TimeLimitsTests {
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
 
@@ -32,12 +32,12 @@ import Testing
         #expect(self.limits(total: 4, idle: 5).next(waitsForPeer: true) == after(4))
     }
 
-    /// The total timeout continues after an idle timeout whose attempt is retried.
+    /// The total timeout continues when an attempt is retried after its idle timeout.
     @Test func totalTimeoutContinuesDuringARetry() {
         var limits = limits(total: 4, idle: 3)
         limits.attemptStarted(start)
         #expect(limits.check(now: after(3), waitsForPeer: true, unsentBytes: 0) == .idleExpired)
-        // Between attempts, however long that takes.
+        // Between attempts, only the total timeout applies.
         #expect(limits.next(waitsForPeer: false) == after(4))
         limits.attemptStarted(after(3.2))
         #expect(limits.next(waitsForPeer: true) == after(4))
@@ -68,7 +68,7 @@ import Testing
         #expect(limits.check(now: after(4), waitsForPeer: true, unsentBytes: 1000) == .running(next: after(5)))
         #expect(limits.check(now: after(5), waitsForPeer: true, unsentBytes: 900) == .running(next: after(9)))
         #expect(limits.check(now: after(9), waitsForPeer: true, unsentBytes: 900) == .idleExpired)
-        // The bytes of an attempt do not affect those of the next one.
+        // The unsent bytes of one attempt do not affect the next attempt.
         limits.attemptStarted(after(10))
         #expect(limits.check(now: after(14), waitsForPeer: true, unsentBytes: 900) == .running(next: after(15)))
     }

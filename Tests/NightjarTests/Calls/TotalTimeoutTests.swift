@@ -6,7 +6,7 @@ import Testing
 
 @testable import Nightjar
 
-/// The total timeout of calls whose idle timeout has expired and was retried.
+/// The total timeout of calls that are retried after an idle timeout.
 @Suite(.timeLimit(.minutes(1))) struct TotalTimeoutTests {
     private func configuration(_ configuration: inout Configuration) {
         configuration.retry = RetrySettings()
@@ -38,7 +38,7 @@ import Testing
         }
         let result = Mutex<Result<Response, NightjarError>?>(nil)
         try site.api.start(Request(.get, "/first"), on: nil, TaskHandlers { _, end in result.withLock { $0 = end } })
-        // Waits for the slot, takes it when the first attempt of the other has timed out, and keeps it.
+        // The second call waits for the slot, takes it when the first call's attempt times out, and keeps it.
         var secondRequest = Request(.get, "/second")
         secondRequest.timeouts = Timeouts(idle: .seconds(100), total: .seconds(100))
         let second = try site.api.start(secondRequest, on: nil, TaskHandlers { _, _ in })

@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func responseWithoutABodyReportsNoProgress() throws {
-        // Except the totals, which are known at the end.
+        // The report contains only the totals, which are known at the end.
         let reported = try reported([.head(204), .end], Request(.get, "/"))
         var none = TransferProgress()
         (none.sentTotal, none.receivedTotal) = (0, 0)
@@ -70,7 +70,7 @@ import Testing
         return reported.all.withLock { $0.last }
     }
 
-    /// The last report is about the attempt that succeeded, not about one that failed before.
+    /// The last report describes the successful attempt, not an earlier failed one.
     @Test func lastReportExcludesFailedAttempts() throws {
         let failed: [ScriptedTransport.Step] = [.head(503), .body(String(repeating: "x", count: 5000)), .end]
         var none = TransferProgress()
@@ -83,12 +83,12 @@ import Testing
         #expect(try last([moved, [.head(204), .end]], Request(.get, "/")) == none)
     }
 
-    /// Each coalesced call reports the body that all of them received.
+    /// Each coalesced call reports the shared body.
     @Test func coalescedCallsReportTheSharedBody() async throws {
         let site = try ManualSite { $0.coalesces = true }
         let all = [Notifications(), Notifications()]
         for reported in all { try site.api.start(Request(.get, "/a"), on: nil, reported.handlers()) }
-        #expect(site.api.limitStates().isEmpty)  // runs after both on the loop
+        #expect(site.api.limitStates().isEmpty)  // runs on the loop after both calls
         site.transport.respond("/a", body: "seven b")
         try await eventually("both ended") { all.allSatisfy { $0.isOver.withLock { $0 } } }
         #expect(site.transport.log.withLock { $0.started.count } == 1)

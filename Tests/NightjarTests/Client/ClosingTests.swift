@@ -11,7 +11,7 @@ import Testing
 @testable import Nightjar
 
 @Suite struct ClosingTests {
-    /// A transport that still has work when the loop must end.
+    /// A transport that still has work for 200 ms after the shutdown.
     private final class Lingering: HTTPTransport, @unchecked Sendable {
         let hasEnded = Mutex(false)
         private let loop: any EventLoop
@@ -59,7 +59,7 @@ import Testing
         let (api, transport) = try client()
         let closed = DispatchSemaphore(value: 0)
         let handlers = TaskHandlers { _, _ in
-            api.close()  // returns at once: this is the thread that must end
+            api.close()  // returns immediately: the loop cannot wait for itself
             closed.signal()
         }
         _ = try api.start(Request(.get, "http://api.test/"), on: nil, handlers)
@@ -68,7 +68,7 @@ import Testing
         #expect(transport.hasEnded.withLock { $0 })
     }
 
-    /// Calls that a closed client rejects leave the queue without an event. Closing the queue must not wait for one.
+    /// A closed client rejects calls without posting an event. Closing the queue must not wait for an event.
     @Test(.timeLimit(.minutes(1)), arguments: [false, true]) func rejectedCallsDoNotDelayAClosingQueue(ofCatalogs: Bool)
         throws
     {

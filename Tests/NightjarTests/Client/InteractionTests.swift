@@ -8,9 +8,9 @@ import Testing
 
 @testable import Nightjar
 
-/// Errors in the interaction of parts that are correct on their own.
+/// Errors that arise only when several parts interact.
 @Suite struct InteractionTests {
-    /// Responds depending on the request; nil: never. Records the requests.
+    /// A transport that responds with the result of a closure, or never if that is nil. It records the requests.
     private final class Responding: HTTPTransport, @unchecked Sendable {
         enum Response {
             case status(Int, String = "{}")
@@ -52,12 +52,12 @@ import Testing
         var all: [Requested] { requested.withLock { $0 } }
     }
 
-    /// A store that blocks like files do, and fails on request.
+    /// A token store that blocks like a file and fails on demand.
     private final class Disk: TokenStore {
         let memory = MemoryTokenStore()
         let rejectsTokens = Mutex(false)
         let firstLockTakes = Mutex<UInt32>(0)
-        /// How long the next load under the lock takes.
+        /// The duration of the next load under the lock, in microseconds.
         let underLock = Mutex<UInt32>(0)
         private let isLocked = Mutex(false)
         var name: String { "disk" }
@@ -143,7 +143,7 @@ import Testing
         #expect(transport.log.withLock { $0.heads.count } == 2)
     }
 
-    /// In any order of ending: a call that ends makes room for one that waits.
+    /// A call that ends frees a slot. While the client closes, the slot must not start a queued call.
     @Test(arguments: [true, false]) func closingStartsNoRequests(isShuffled: Bool) throws {
         let transport = Responding { _, _ in nil }
         var configuration = Configuration()
@@ -208,7 +208,7 @@ import Testing
         lock?.unlock()
     }
 
-    /// Closed while a worker loads under the lock.
+    /// The client closes while a worker thread loads the login under the lock.
     @Test func closedClientReleasesTheLock() throws {
         let store = try Disk(StoredLogin(token: old, generation: 1))
         store.underLock.withLock { $0 = 300_000 }
@@ -331,7 +331,8 @@ import Testing
         #expect(try store.load()?.token?.refresh == "r1")
     }
 
-    /// A refreshes and cannot save; B logs in as another user, or only logs out. A's next 401 does not change that.
+    /// Client A refreshes its token and cannot save it. Then client B logs in as another user, or logs out. A's next
+    /// 401 response must not undo that.
     @Test(arguments: [true, false]) func clientWithAnOldLoginKeepsTheNewOne(logsIn: Bool) throws {
         let transport = Responding { line, form in
             if line == "GET /v1/refused" { return .status(401) }
@@ -363,8 +364,7 @@ import Testing
         api.close()
     }
 
-    /// Another process holds the lock for its exchange: the logout does not need the lock, and is not lost when the
-    /// client closes.
+    /// A logout does not need the lock, which another process may hold, and is not lost when the client closes.
     @Test func logoutReachesALockedStore() throws {
         let store = try Disk(StoredLogin(token: old, lineage: 1, generation: 1))
         let lock = try store.tryLock()
@@ -385,14 +385,14 @@ import Testing
         let error = #expect(throws: NightjarError.self) { try api.logOutBlocking() }
         #expect(error?.kind == .storage)
         #expect(error?.message.hasPrefix("this client is logged out, but its store still has the login: ") == true)
-        // The client stays logged out: the next call tries to save the logout again, and does not send the old token.
+        // The client stays logged out. The next call tries to save the logout again and does not send the old token.
         let rejected = #expect(throws: NightjarError.self) { try api.sendBlocking(Request(.get, "/a")) }
         #expect(rejected?.kind == .storage)
         api.close()
         #expect(errors.withLock { $0 }.contains { $0.hasPrefix("saving the logout failed") })
     }
 
-    /// With both sources of an automatic login: the tokens of the configuration, or the client's own credentials.
+    /// Runs with both sources of an automatic login: the tokens of the configuration, or the client's own credentials.
     @Test(arguments: [true, false]) func logoutFromASharedStoreIsFinal(hasCredentials: Bool) throws {
         let transport = Responding { line, _ in
             line == "POST /v1/token" ? .status(200, InteractionTests.token1) : .status(200)
@@ -406,7 +406,7 @@ import Testing
         try api.logOutBlocking()
         let requested = transport.all.count
         for _ in 0..<2 { #expect(throws: NightjarError.self) { try api.sendBlocking(Request(.get, "/a")) } }
-        // For another process, and for the next run.
+        // The logout also applies to other processes and to the next run.
         let other = try client(transport, .oauth2(server), token, store: store)
         #expect(throws: NightjarError.self) { try other.sendBlocking(Request(.get, "/a")) }
         #expect(transport.all.count == requested)
@@ -445,7 +445,7 @@ import Testing
 
     // MARK: Limits
 
-    /// Each call that is admitted ends at once and admits the next: in a loop, and not recursively.
+    /// Each admitted call ends immediately and admits the next one. The client must do that in a loop, not recursively.
     @Test(.timeLimit(.minutes(2))) func longQueueThatFailsAtOnceUsesLittleStack() throws {
         let transport = Responding { line, _ in line == "GET /held" ? nil : .status(200) }
         var configuration = Configuration()
@@ -455,16 +455,16 @@ import Testing
         let client = try Client(configuration) { _ in transport }
         let queue = CompletionQueue()
         let held = try client.start(Request(.get, "/held"), on: queue, TaskHandlers { _, _ in })
-        let responded = Atomic<Int>(0)
+        let responseCount = Atomic<Int>(0)
         for _ in 0..<30_000 {
             _ = try client.start(
                 Request(.get, "/next"), on: queue,
                 TaskHandlers { _, result in
-                    if case .success = result { responded.add(1, ordering: .relaxed) }
+                    if case .success = result { responseCount.add(1, ordering: .relaxed) }
                 })
         }
         held.cancel()
-        while responded.load(ordering: .relaxed) < 30_000 { queue.poll(timeout: .seconds(1)) }
+        while responseCount.load(ordering: .relaxed) < 30_000 { queue.poll(timeout: .seconds(1)) }
         #expect(client.limitStates().allSatisfy { $0.inFlight == 0 && $0.queued == 0 })
         client.close()
     }

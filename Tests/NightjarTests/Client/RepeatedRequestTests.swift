@@ -14,7 +14,7 @@ import Testing
         let api = try client(ScriptedTransport([]))
         defer { api.close() }
         let tasks = try (0..<4).map { _ in try start(api) }
-        #expect(tasks[0].request !== tasks[1].request, "most are never asked again")
+        #expect(tasks[0].request !== tasks[1].request, "the first request is not stored")
         #expect(tasks[1].request === tasks[2].request && tasks[2].request === tasks[3].request)
         #expect(tasks[1].options === tasks[3].options)
     }
@@ -56,7 +56,7 @@ import Testing
         let api = try client(ScriptedTransport([]))
         #expect(repeated(api, "GET", "/a") == nil)
         _ = try start(api)
-        #expect(repeated(api, "GET", "/a") == nil, "it has not come again")
+        #expect(repeated(api, "GET", "/a") == nil, "the request was not repeated")
         let second = try start(api)
         let known = try #require(repeated(api, "GET", "/a"))
         #expect(known.prepared === second.request && known.options === second.options)
@@ -64,7 +64,7 @@ import Testing
         let again = try api.start(known, on: nil, TaskHandlers { _, _ in })
         #expect(again.request === second.request && again.options === second.options)
         for _ in 0..<3 { _ = try start(api, "/hurried", Timeouts(total: .seconds(1))) }
-        #expect(repeated(api, "GET", "/hurried") == nil, "it says more")
+        #expect(repeated(api, "GET", "/hurried") == nil, "the request has options")
         api.close()
         #expect(
             #expect(throws: NightjarError.self) { try api.start(known, on: nil, TaskHandlers { _, _ in }) }?.kind

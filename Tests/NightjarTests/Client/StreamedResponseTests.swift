@@ -8,14 +8,14 @@ import Testing
 
 /// A streamed body is complete, or its reader gets an error.
 @Suite(.timeLimit(.minutes(1))) struct StreamedResponseTests {
-    /// Ten bytes of fifty, and then nothing.
+    /// A response that stalls after 10 of its 50 bytes.
     private let stuck: [ScriptedTransport.Step] = [.head(200, [("Content-Length", "50")]), .body("0123456789")]
 
     private func cancelled(_ transport: ScriptedTransport) async throws {
         try await eventually("the exchange was cancelled") { transport.log.withLock { $0.cancelled } == 1 }
     }
 
-    /// Cancelling the reading Swift task throws, because the body is incomplete.
+    /// The body is incomplete, so cancelling the Swift task that reads it throws.
     @Test func cancellingTheReaderThrows() async throws {
         let transport = ScriptedTransport([stuck])
         let api = try client(transport)
@@ -32,7 +32,7 @@ import Testing
         try await cancelled(transport)
     }
 
-    /// The same if the reader is cancelled before it begins, and if the call has ended with unread parts.
+    /// The reader is cancelled before it begins. The call is in flight, or has ended with unread parts.
     @Test(arguments: [false, true]) func cancelledReaderThrowsImmediately(isWhole: Bool) async throws {
         let transport = ScriptedTransport([stuck + (isWhole ? [.end] : [])])
         let api = try client(transport)
@@ -83,7 +83,7 @@ import Testing
                 _ = try await parts.next()
                 Issue.record("the body ended")
             } catch {
-                // Typed: no cast.
+                // The error is typed, so no cast is needed.
                 #expect(error.kind == .connectionLost)
             }
         }
@@ -94,7 +94,7 @@ import Testing
         defer { api.close() }
         let body = try await api.stream(Request(.get, "/")).body
         let readers = (0..<2).map { _ in Task { for try await _ in body {} } }
-        // One reader waits, and the end of the other one's loop cancels the call.
+        // The second reader is rejected. The end of its loop cancels the call, which ends the first reader.
         let ends = await [readers[0].result, readers[1].result]
         #expect(
             Set(
@@ -119,7 +119,7 @@ import Testing
         defer { api.close() }
         do {
             let body = try await api.stream(Request(.get, "/")).body
-            #expect(api.limitStates().isEmpty)  // runs after a cancel on the loop
+            #expect(api.limitStates().isEmpty)  // a cancellation would run on the loop before this call
             #expect(transport.log.withLock { $0.cancelled } == 0)
             withExtendedLifetime(body) {}
         }

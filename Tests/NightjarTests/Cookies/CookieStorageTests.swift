@@ -6,7 +6,7 @@ import Testing
 @testable import Nightjar
 @testable import NightjarStorage
 
-/// Cookie files as clients and programs use them.
+/// Cookie files that clients and programs use.
 @Suite(.serialized) struct CookieStorageTests {
     private let folder: TemporaryDirectory
     private let path: String
@@ -30,7 +30,7 @@ import Testing
         let storage = try open()
         try set("a=1; Max-Age=100", in: storage)
         try set("s=1", in: storage)
-        try eventually("it was saved") { try namesInFile() == ["a"] }
+        try eventually("the cookie was saved") { try namesInFile() == ["a"] }
         #expect(names(storage) == ["a", "s"])
     }
 
@@ -93,10 +93,10 @@ import Testing
         configuration.log = LogSink(level: .warning) { line in lines.withLock { $0.append(line.message) } }
         let client = try Client(configuration)
         defer { client.close() }
-        try eventually("a line told") { lines.withLock { $0.contains { $0.contains("moved to") } } }
+        try eventually("the move was logged") { lines.withLock { $0.contains { $0.contains("moved to") } } }
     }
 
-    /// Another process may lock the file for long, without delaying calls.
+    /// Another process may lock the file for a long time. That must not delay calls.
     @Test func lockedFileDoesNotDelayCalls() throws {
         let storage = try open()
         try set("a=1; Max-Age=100", in: storage)
@@ -107,11 +107,11 @@ import Testing
         let clock = ContinuousClock()
         var longest = Duration.zero
         for number in 0..<200 {
-            let accept = try clock.measure {
+            let elapsed = try clock.measure {
                 try set("n\(number % 50)=\(number); Max-Age=100", in: storage)
                 _ = storage.field(for: url, isSafeMethod: true, firstParty: nil)
             }
-            longest = max(longest, accept)
+            longest = max(longest, elapsed)
             usleep(2000)
         }
         try holder.execute("ROLLBACK")
@@ -120,7 +120,7 @@ import Testing
         #expect(try namesInFile().count == 50)
     }
 
-    /// From many hosts, through every stage of a client, into the file and back.
+    /// The cookies pass through a client into the file. The storage keeps at most 3000 of them.
     @Test func tenThousandCookiesAreHandled() throws {
         let storage = try open()
         let transport = ScriptedTransport(
@@ -143,7 +143,7 @@ import Testing
         #expect(try namesInFile().count == storage.all.count)
     }
 
-    /// Opening a named pipe would block until another process opens it, too; writing would replace it with a file.
+    /// Opening a named pipe would block until another process opens it, and writing would replace it with a file.
     @Test(.timeLimit(.minutes(1))) func namedPipeIsNeitherReadNorReplaced() throws {
         let storage = CookieStorage()
         let pipe = folder.file("pipe")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Nightjar
 
-/// Cookies of the call itself, in addition to those of the jar, as the server sees them.
+/// The Cookie fields that a server receives if a call has cookies in addition to those of the jar.
 @Suite struct OwnCookieTests {
     private let done: [ScriptedTransport.Step] = [.head(200), .end]
 
@@ -79,7 +79,7 @@ import Testing
         try send(api) { try $0.headers.set("Cookie", "mine=1") }
         try send(api, [:]) { try $0.headers.set("cookie", "mine=1") }
         #expect(cookies(transport)[0] == ["mine=1; sid=own"])
-        #expect(cookies(transport)[1] == [])  // the caller sets the field: "cookie: mine=1"
+        #expect(cookies(transport)[1] == [])  // the field keeps the caller's spelling: "cookie: mine=1"
         let (other, seen) = try client(2) { try? $0.headers.set("Cookie", "all=1") }
         try send(other)
         try send(other, path: "http://other.test/a")

@@ -87,7 +87,6 @@ import Testing
         #expect(sent(transport).count < 11)
     }
 
-    /// All callbacks of the host run on the waiting thread.
     @Test func hooksRunOnTheWaitingThread() throws {
         let threads = Mutex<[pthread_t]>([])
         let note = { @Sendable in threads.withLock { $0.append(pthread_self()) } }
@@ -104,7 +103,7 @@ import Testing
         #expect(threads.withLock { $0.allSatisfy { pthread_equal($0, here) != 0 } })
     }
 
-    /// Calls that an error leaves behind are ended before the blocking function returns, on its thread.
+    /// After an error, the remaining calls end before the blocking function returns, on its thread.
     @Test func errorIsReleasedOnTheWaitingThread() throws {
         let threads = Mutex<[pthread_t]>([])
         let main = """
@@ -144,7 +143,7 @@ import Testing
 
         var configuration = Configuration()
         try configuration.merge(json: #"{"openapi": "\#(path)", "endpoints": {"home": {"path": "/"}}}"#)
-        let known = try configuration.knowingItsEndpoints()
+        let known = try configuration.loadingOpenAPI()
         #expect(known.catalog?.operations.map(\.name) == ["item", "home"])
         #expect(known.baseURL == "https://files.test/v2")
         let api = try client(ScriptedTransport([]))
@@ -156,7 +155,7 @@ import Testing
                 + "client (loadCatalog, load_openapi)")
     }
 
-    /// Reading a pipe without a writer would never end.
+    // Reading a pipe without a writer would never end.
     @Test func referencesOfAFileAreFiles() throws {
         let folder = try TemporaryDirectory()
         try folder.write("main.json", Bytes(Array(Self.main.utf8)))
@@ -167,7 +166,7 @@ import Testing
         #expect(catalog.notes.contains { $0.contains("is not a regular file") }, "\(catalog.notes)")
     }
 
-    /// Issue 19, item 15: an untrusted document cannot read the user's files outside of its folder.
+    /// An untrusted document must not read files outside of its folder.
     @Test func documentRefersOnlyToFilesOfItsFolder() throws {
         let folder = try TemporaryDirectory()
         for name in ["api", "api/paths", "secret"] { mkdir(folder.file(name), 0o700) }

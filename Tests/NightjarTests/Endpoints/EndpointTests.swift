@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarAPI
 import NightjarHTTP
 import Synchronization
 import Testing
@@ -151,7 +152,7 @@ extension Endpoint where Response == Void {
         let (api, endpoint) = try described(.off, lines, ScriptedTransport([reply, reply]))
         #expect(try await api.send(endpoint).status == 200)
         #expect(try await api.send(endpoint).decisions.isEmpty)
-        // Once per client, however often it is called.
+        // The warning is logged once for each client, not for each call.
         #expect(lines.all.withLock { $0 } == [#"endpoint "old" is deprecated"#])
     }
 

@@ -1,6 +1,7 @@
 import NIOCore
 import Nightjar
 import NightjarHTTP
+import NightjarTesting
 import Synchronization
 import Testing
 
@@ -104,6 +105,16 @@ import Testing
         client.close()
     }
 
+    @Test func invalidFaultOfAHandlerFailsTheCall() throws {
+        let mock = try Mock(
+            [MockRoute(RequestPattern(), .responder(1))],
+            respond: { $0.respond(.success(.fault(.connect, after: 3))) })
+        let client = try client(mock)
+        let error = #expect(throws: NightjarError.self) { try client.sendBlocking(Request(.get, "/")) }
+        #expect(error?.kind == .invalidArgument)
+        client.close()
+    }
+
     @Test func releasedDecisionRequestFailsTheCall() throws {
         let client = try client(try Mock([MockRoute(RequestPattern(), .responder(1))], respond: { _ in }))
         let error = #expect(throws: NightjarError.self) { try client.sendBlocking(Request(.get, "/")) }
@@ -155,7 +166,7 @@ import Testing
         let began = ContinuousClock.now
         #expect(try client.sendBlocking(Request(.get, "/")).body.readableBytes == 4000)
         let first = ContinuousClock.now - began
-        // Connecting, one round trip, and 4000 bytes.
+        // Connecting and the round trip take 20 ms each, and 4000 bytes take 40 ms.
         #expect(first >= .milliseconds(78))
         client.close()
     }
@@ -177,6 +188,10 @@ import Testing
         (
             "[{\"response\": {\"fault\": \"conect\"}}]",
             "option \"mock[1].response.fault\" is \"conect\", which is not a known fault; did you mean \"connect\"?"
+        ),
+        (
+            "[{\"response\": {\"fault\": {\"kind\": \"connect\", \"after\": 1}}}]",
+            "option \"mock[1].response.fault\": \"connect\" occurs before the body, so after cannot be set"
         ),
         ("[{\"response\": {\"function\": 1}}]", "option \"mock[1].response.function\" is not allowed in JSON"),
         ("[{\"response\": 99}]", "option \"mock[1].response\" must be between 100 and 599, got 99"),

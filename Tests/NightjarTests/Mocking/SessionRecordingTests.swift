@@ -1,5 +1,6 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTesting
 import Testing
 
 @testable import Nightjar
@@ -135,10 +136,10 @@ import Testing
         recording.begin(step: 1)
         let one = try client(recording, [])
         let task = try one.start(Request(.get, "/a"), on: nil, TaskHandlers { _, _ in })
-        _ = one.limitStates()  // The loop has carried out what was submitted.
+        _ = one.limitStates()  // waits until the loop has processed the call
         #expect(saved(recording, [1]).losses.map(\.reason) == ["one of its calls has not finished"])
         task.cancel()
-        _ = one.limitStates()  // The loop has carried out what was submitted.
+        _ = one.limitStates()  // waits until the loop has processed the cancellation
         #expect(
             saved(recording, [1]).losses.map(\.reason)
                 == ["GET http://api.test/v1/a was cancelled before its response"])

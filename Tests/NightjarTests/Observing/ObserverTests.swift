@@ -6,7 +6,7 @@ import Testing
 @testable import Nightjar
 
 @Suite struct ObserverTests {
-    /// The observed events, one word each, and the exchanges.
+    /// Records the observed events, one line each, and the exchanges.
     private final class Witness: Sendable {
         struct Seen {
             var words: [String] = []
@@ -98,6 +98,35 @@ import Testing
         #expect(witness.words == ["began GET", "1 404 ", "failed not_found"])
     }
 
+    @Test func tokenRequestIsReportedWithoutBodies() throws {
+        let transport = ScriptedTransport([
+            [.head(200, [("Content-Type", "application/json")]), .body(#"{"access_token": "s3cret"}"#), .end],
+            [.head(200), .body("hello"), .end],
+        ])
+        let bodies = Mutex<[String]>([])
+        let observer = CallObserver { event in
+            bodies.withLock { bodies in
+                switch event {
+                case .began(let call): bodies.append("\(call.request.body)")
+                case .exchanged(let exchange):
+                    bodies.append("\(exchange.request.body)")
+                    bodies.append(exchange.body.map { String(buffer: $0) } ?? "-")
+                case .ended(_, let result): bodies.append((try? result.get()).map { String(buffer: $0.body) } ?? "-")
+                }
+            }
+        }
+        let client = try client(transport, Witness()) {
+            $0.observers = [observer]
+            let expired = Token(access: "old", refresh: "s3cret", expiry: .epoch)
+            $0.auth = .login(TokenLogin(.oauth2(OAuth2(tokenURL: "/token")), token: expired))
+        }
+        _ = try client.sendBlocking(Request(.get, "/articles"))
+        client.close()
+        let seen = bodies.withLock { $0 }
+        #expect(seen.contains("hello"))
+        #expect(!seen.contains { $0.contains("s3cret") }, "\(seen)")
+    }
+
     @Test func callWithoutAResponseEndsWithItsExchange() throws {
         let witness = Witness()
         let client = try client(ScriptedTransport([]), witness)
@@ -105,7 +134,7 @@ import Testing
         task.cancel()
         client.close()
         let words = witness.words
-        // The cancel may have come before the beginning.
+        // The call may have been cancelled before its exchange began.
         #expect(words.first == "began GET")
         #expect(words.last == "failed cancelled")
         #expect(words.count == 2 || words[1] == "1 - cancelled")

@@ -1,3 +1,4 @@
+import NightjarAPI
 import NightjarHTTP
 import Testing
 
@@ -160,20 +161,20 @@ import Testing
         #expect(!rejection(requiring([many], offered: ["s1"]), secret).contains("more than"))
     }
 
-    /// Issue 19, item 15: secrets are sent to another origin than the API's only if the caller allows it.
+    /// Secrets are sent to another origin than the API's only if the caller allows it.
     @Test func secretsForAnotherOriginRequireAnOption() throws {
         var catalog = catalog([oauth])
         let opted: JSONValue = ["client_id": "i", "client_secret": "s", "token_url": "https://a.test/token"]
         catalog.servers = ["https://api.test/v1"]
         #expect(
             rejection(catalog, secret)
-                == #"the security scheme "OAuth" sends its secrets to "https://a.test", which is another origin "#
-                + #"than the API's "#
+                == #"the security scheme "OAuth" sends its secrets to "https://a.test", which is not the "#
+                + #"API's origin "#
                 + #"("https://api.test"); set token_url if this is intended"#)
         #expect(try catalog.authOptions(opted)["token_url"] == "https://a.test/token")
         #expect(try catalog.authOptions(base: "https://a.test", secret)["token_url"] == "https://a.test/token")
         let schemes: JSONValue = ["schemes": ["OAuth": secret]]
-        #expect(rejection(catalog, schemes).contains("another origin"))
+        #expect(rejection(catalog, schemes).contains("not the API's origin"))
         var configuration = Configuration()
         configuration.baseURL = "https://api.test"
         configuration.catalog = catalog
@@ -223,7 +224,7 @@ import Testing
                 == #"option "auth.token" cannot be combined with "auth.schemes""#)
         #expect(
             read(#"{"schemes": []}"#)
-                == #"option "auth.schemes" must be a table of credentials by the names of security schemes, found "#
+                == #"option "auth.schemes" must be a table of credentials by security scheme name, found "#
                 + #"an array"#
         )
         #expect(
@@ -241,7 +242,7 @@ import Testing
             Issue.record("no bearer")
             return
         }
-        let known = try configuration.knowingItsEndpoints()
+        let known = try configuration.loadingOpenAPI()
         #expect(known.baseURL == "http://api.test/v2")
     }
 }

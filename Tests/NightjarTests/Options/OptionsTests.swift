@@ -2,7 +2,7 @@ import Nightjar
 import Testing
 
 @Suite struct OptionsTests {
-    /// Two names that Swift compares as equal although their bytes differ.
+    /// Swift compares these two names as equal although their bytes differ.
     @Test func namesOfGroupsAndSchemesAreComparedByBytes() throws {
         let (one, other) = ("caf\u{e9}", "cafe\u{301}")
         #expect(one == other)
@@ -101,7 +101,6 @@ import Testing
         #expect(request.timeouts == Timeouts(connect: limit, idle: limit))
     }
 
-    /// Issue 19, items 13 and 15.
     @Test func misplacedOptionIsNamed() throws {
         var configuration = Configuration()
         try configuration.merge(json: #"{"forward_headers": ["X-Client"], "openapi_folder": "/apis"}"#)

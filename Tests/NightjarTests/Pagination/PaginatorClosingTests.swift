@@ -6,16 +6,16 @@ import Testing
 
 @testable import Nightjar
 
-/// Each request for a page gets one result, even if the paginator or client is closed meanwhile.
+/// Each request for a page gets one result, even if the client or the queue is closed before the page arrives.
 @Suite(.timeLimit(.minutes(2))) struct PaginatorClosingTests {
-    /// The results of requests.
+    /// Records the results of each request.
     private final class Responses: Sendable {
         private let all = Mutex<[Int: [ErrorKind?]]>([:])
 
-        func add(_ result: Result<Page?, NightjarError>, to ask: Int) {
+        func add(_ result: Result<Page?, NightjarError>, to request: Int) {
             all.withLock { all in
-                guard case .failure(let error) = result else { return all[ask, default: []].append(nil) }
-                all[ask, default: []].append(error.kind)
+                guard case .failure(let error) = result else { return all[request, default: []].append(nil) }
+                all[request, default: []].append(error.kind)
             }
         }
 
@@ -32,7 +32,7 @@ import Testing
         return done
     }
 
-    /// Blocks the loop, so that messages that are submitted meanwhile arrive as one batch.
+    /// Blocks the loop. Messages that are submitted until its release arrive as one batch.
     private func hold(_ api: Client) -> DispatchSemaphore {
         let (holds, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         api.loop.submit(
@@ -44,7 +44,7 @@ import Testing
         return release
     }
 
-    /// Closes the client on a separate thread, up to the point that needs its loop.
+    /// Closes the client on a separate thread. Returns when the client accepts no more messages.
     private func beginClosing(_ api: Client) -> DispatchSemaphore {
         let closing = onThread { api.close() }
         while api.loop.submit(.nothing) { sched_yield() }
@@ -69,7 +69,7 @@ import Testing
         let queue = onQueue ? CompletionQueue() : nil
         let responses = Responses()
         let release = hold(api)
-        for ask in 0..<3 { paginator.nextPage(on: queue) { responses.add($0, to: ask) } }
+        for request in 0..<3 { paginator.nextPage(on: queue) { responses.add($0, to: request) } }
         let closing = beginClosing(api)
         release.signal()
         closing.wait()
@@ -101,7 +101,9 @@ import Testing
             let queue = CompletionQueue()
             let responses = Responses()
             let requester = onThread {
-                for ask in 0..<4 { paginator.nextPage(on: ask == 3 ? nil : queue) { responses.add($0, to: ask) } }
+                for request in 0..<4 {
+                    paginator.nextPage(on: request == 3 ? nil : queue) { responses.add($0, to: request) }
+                }
             }
             let closing = onThread { api.close() }
             if round.isMultiple(of: 2) { queue.poll(timeout: .zero) }

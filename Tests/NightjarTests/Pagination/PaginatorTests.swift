@@ -210,7 +210,7 @@ import Testing
         let results = Results()
         paginator.nextPage(on: nil) { results.add($0) }
         try await eventually("the page was requested") { targets(transport).count == 1 }
-        // Each call is one turn of the loop: after two, it has received the response and waits.
+        // Each call takes one turn of the loop. After two turns, the paginator has received the response and waits.
         for _ in 0..<2 { _ = api.limitStates() }
         api.close()
         try await eventually("the wait was ended") { results.kinds.count == 1 }
@@ -236,8 +236,8 @@ import Testing
         let results = Results()
         paginator.refresh()
         paginator.nextPage(on: nil) { results.add($0) }
-        try await eventually("it was asked for again") { slowPages.began == 2 }
-        try await eventually("its time ran out") { results.kinds == [.timeout] }
+        try await eventually("the page was requested again") { slowPages.began == 2 }
+        try await eventually("the list timed out") { results.kinds == [.timeout] }
     }
 
     // MARK: Order
@@ -248,11 +248,11 @@ import Testing
         let results = Results()
         for _ in 0..<4 { paginator.nextPage(on: nil) { results.add($0) } }
         for number in 1...3 {
-            try await eventually("page \(number) was asked for") { slowPages.began == number }
+            try await eventually("page \(number) was requested") { slowPages.began == number }
             #expect(results.count == number - 1)
             slowPages.respond(#"{"items":[\#(number)],"next_cursor":\#(number == 3 ? "null" : "\"c\(number)\"")}"#)
         }
-        try await eventually("all have results") { results.count == 4 }
+        try await eventually("all requests have results") { results.count == 4 }
         #expect(results.numbers == [1, 2, 3, nil])
     }
 
@@ -260,13 +260,13 @@ import Testing
         let slowPages = SlowPages()
         let paginator = try Paginator(slowPages.client(), Request(.get, "/list"), options { $0.prefetch = 1 })
         let requested = Task { try await paginator.nextPage() }
-        try await eventually("the first was asked for") { slowPages.began == 1 }
+        try await eventually("the first page was requested") { slowPages.began == 1 }
         slowPages.respond(#"{"items":[1],"next_cursor":"a"}"#)
         #expect(try await requested.value?.number == 1)
-        try await eventually("the second was asked for unasked") { slowPages.began == 2 }
+        try await eventually("the second page was prefetched") { slowPages.began == 2 }
         slowPages.respond(#"{"items":[2],"next_cursor":"b"}"#)
         #expect(try await paginator.nextPage()?.number == 2)
-        try await eventually("the third was asked for") { slowPages.began == 3 }
+        try await eventually("the third page was prefetched") { slowPages.began == 3 }
     }
 
     // MARK: Ending
@@ -276,28 +276,28 @@ import Testing
         let paginator = try Paginator(slowPages.client(), Request(.get, "/list"), options())
         let results = Results()
         for _ in 0..<2 { paginator.nextPage(on: nil) { results.add($0) } }
-        try await eventually("the first was asked for") { slowPages.began == 1 }
+        try await eventually("the first page was requested") { slowPages.began == 1 }
         paginator.cancel()
-        try await eventually("both have results") { results.count == 2 }
+        try await eventually("both requests have results") { results.count == 2 }
         #expect(results.kinds == [.cancelled, .cancelled] && slowPages.cancelled == 1)
         paginator.nextPage(on: nil) { results.add($0) }
-        try await eventually("it was asked for again") { slowPages.began == 2 }
+        try await eventually("the page was requested again") { slowPages.began == 2 }
         slowPages.respond(#"{"items":[1],"next_cursor":null}"#)
-        try await eventually("it came") { results.numbers.last == 1 }
+        try await eventually("the page arrived") { results.numbers.last == 1 }
     }
 
     @Test func cancelledTaskEndsOnlyItsWait() async throws {
         let slowPages = SlowPages()
         let paginator = try Paginator(slowPages.client(), Request(.get, "/list"), options())
         let first = Task { try await paginator.nextPage() }
-        try await eventually("it was asked for") { slowPages.began == 1 }
+        try await eventually("the page was requested") { slowPages.began == 1 }
         let results = Results()
         paginator.nextPage(on: nil) { results.add($0) }
         first.cancel()
         await #expect(throws: NightjarError.self) { try await first.value }
         #expect(slowPages.cancelled == 0)
         slowPages.respond(#"{"items":[1],"next_cursor":null}"#)
-        try await eventually("the other got it") { results.numbers == [1] }
+        try await eventually("the other request received the page") { results.numbers == [1] }
     }
 
     @Test func droppingThePaginatorCancelsTheLoad() async throws {
@@ -307,9 +307,9 @@ import Testing
         do {
             let paginator = try Paginator(api, Request(.get, "/list"), options())
             paginator.nextPage(on: nil) { results.add($0) }
-            try await eventually("it was asked for") { slowPages.began == 1 }
+            try await eventually("the page was requested") { slowPages.began == 1 }
         }
-        try await eventually("it was cancelled") { slowPages.cancelled == 1 && results.kinds == [.cancelled] }
+        try await eventually("the load was cancelled") { slowPages.cancelled == 1 && results.kinds == [.cancelled] }
     }
 
     @Test func closingTheQueueFailsPendingRequests() async throws {
@@ -318,7 +318,7 @@ import Testing
         let queue = CompletionQueue()
         let results = Results()
         paginator.nextPage(on: queue) { results.add($0) }
-        try await eventually("it was asked for") { slowPages.began == 1 }
+        try await eventually("the page was requested") { slowPages.began == 1 }
         queue.close()
         #expect(results.kinds == [.cancelled])
         paginator.nextPage(on: queue) { results.add($0) }
@@ -331,7 +331,7 @@ import Testing
         let paginator = try Paginator(api, Request(.get, "/list"), options())
         let results = Results()
         for _ in 0..<3 { paginator.nextPage(on: nil) { results.add($0) } }
-        try await eventually("it was asked for") { slowPages.began == 1 }
+        try await eventually("the page was requested") { slowPages.began == 1 }
         api.close()
         #expect(results.count == 3 && results.kinds.allSatisfy { $0 == .cancelled || $0 == .closed })
     }
@@ -452,7 +452,7 @@ private final class Results: Sendable {
     }
 }
 
-/// A transport that responds when the test allows it.
+/// A transport that responds when the test calls `respond`.
 private final class SlowPages: HTTPTransport, @unchecked Sendable {
     private let log = Mutex((began: 0, cancelled: 0))
     private let loop = Mutex<(any EventLoop)?>(nil)
@@ -465,7 +465,7 @@ private final class SlowPages: HTTPTransport, @unchecked Sendable {
         var configuration = Configuration()
         configuration.baseURL = "http://api.test/v1"
         configuration.retry.maximumAttempts = 1
-        // Concurrent tests may occupy Swift's threads for a minute.
+        // No timeouts apply, because concurrent tests may occupy Swift's threads for a minute.
         let none = Timeouts.unlimited
         configuration.timeouts = Timeouts(connect: none, idle: none, total: none)
         return try Client(configuration) { loop in

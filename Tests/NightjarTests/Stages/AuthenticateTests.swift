@@ -10,7 +10,7 @@ import Testing
 @Suite struct AuthenticateTests {
     private static let base = "http://api.test/v1"
 
-    /// A server in a transport. It responds depending on the token, and counts requests.
+    /// A transport that acts as the API and the token server. It checks access tokens and records requests.
     private final class Server: HTTPTransport, @unchecked Sendable {
         struct State {
             var lines: [String] = []
@@ -24,7 +24,7 @@ import Testing
             var rejectsAll = false
         }
         let state = Mutex(State())
-        /// Whether refresh responses are held until they are released.
+        /// Whether refresh responses are held back.
         let holdsRefresh: Bool
         private var held: [() -> Void] = []
 
@@ -132,7 +132,7 @@ import Testing
         let response = try await api.send(Request(.get, "/articles"))
         #expect(response.attempts == 1)
         let reported = response.decisions.first?.description ?? ""
-        #expect(reported.contains("the token had expired; waited 0.") && reported.contains(" s for refresh 1"))
+        #expect(reported.contains("or was about to expire; waited 0.") && reported.contains(" s for refresh 1"))
         #expect(server.lines == ["POST /v1/token -", "GET /v1/articles Bearer a1"])
     }
 
@@ -145,7 +145,7 @@ import Testing
         #expect(server.lines.count == 3)
     }
 
-    /// TokenRefreshTests tests the length of the window; here it lasts as long as a slow machine needs.
+    /// The window is long enough for a slow machine. TokenRefreshTests covers its length.
     @Test func atMostFiveRefreshesInAWindow() async throws {
         let server = Server()
         server.state.withLock { $0.rejectsAll = true }
@@ -194,7 +194,7 @@ import Testing
         let error = await #expect(throws: NightjarError.self) { try await api.send(Request(.get, "/articles")) }
         #expect(error?.kind == .connectionLost)
         #expect(error?.message.contains("the login is kept") == true)
-        // The request may have arrived, so the intent stays, with its key.
+        // The token request may have reached the server, so the pending exchange and its key are kept.
         #expect(try store.load()?.token?.refresh == "r0")
         #expect(try store.load()?.pending != nil)
         server.state.withLock { $0.failsRefresh = false }
@@ -216,7 +216,7 @@ import Testing
         #expect(server.state.withLock { $0.refreshes } == 1)
     }
 
-    /// Another process has logged in again.
+    /// Another process logs in again and stores a new token.
     @Test func rejectedTokenWithoutRefreshIsLookedUpInTheStore() async throws {
         let server = Server()
         let reported = Mutex(0)
@@ -242,7 +242,7 @@ import Testing
         #expect(try store.load()?.token?.access == "b0")
     }
 
-    /// Neither refreshed for each call, nor used forever without a warning.
+    /// The client does not refresh the token for each call, and logs one warning.
     @Test func tokenWithoutLifetimeIsUsedUntilItIsRejected() async throws {
         let server = Server()
         server.state.withLock { $0.lifetime = 0 }
@@ -339,6 +339,6 @@ extension TokenStore {
     /// Replaces the stored login.
     func put(_ login: StoredLogin) throws {
         let isSaved = try save(login, replacing: load()?.version)
-        guard isSaved else { throw NightjarError(.storage, "another has saved meanwhile") }
+        guard isSaved else { throw NightjarError(.storage, "another client saved a login first") }
     }
 }

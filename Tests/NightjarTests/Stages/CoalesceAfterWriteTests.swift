@@ -7,7 +7,7 @@ import Testing
 
 @testable import Nightjar
 
-/// Reads that follow a write of the same client see what it has written.
+/// A read that follows a write of the same client does not join an earlier read.
 @Suite(.timeLimit(.minutes(1))) struct CoalesceAfterWriteTests {
     private func site() throws -> ManualSite { try ManualSite { $0.coalesces = true } }
 
@@ -33,7 +33,7 @@ import Testing
         #expect(try await site.result("after").get().text == "new")
     }
 
-    /// A caller that streams the response may read the state that it has written once it has received the head.
+    /// Once a caller has received the head of its write's response, its reads must return the written state.
     @Test func readAfterTheHeadOfAWriteDoesNotJoinAnEarlierOne() async throws {
         let site = try site()
         try site.start("before", Request(.get, "/a"))
@@ -61,7 +61,7 @@ import Testing
         try site.start("1", Request(.get, "/a"))
         try await site.started(["/a", "/a"])
         try site.start("2", Request(.get, "/a"))
-        #expect(site.api.limitStates().isEmpty)  // runs after the second call on the loop
+        #expect(site.api.limitStates().isEmpty)  // runs on the loop after the second call
         site.transport.respond("/a", body: "new")
         #expect(try await site.result("1").get().text == "new")
         #expect(try await site.result("2").get().source == .coalesced)

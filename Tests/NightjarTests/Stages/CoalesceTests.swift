@@ -8,7 +8,7 @@ import Testing
 @testable import Nightjar
 
 @Suite struct CoalesceTests {
-    /// Responds when it is released.
+    /// A transport that responds when the test calls `respond`.
     private final class SlowReader: HTTPTransport, @unchecked Sendable {
         let log = Mutex((began: 0, cancelled: 0))
         private var receivers: [any ExchangeReceiver] = []
@@ -85,7 +85,7 @@ import Testing
             for _ in 0..<2000 where results.count < count { queue.poll(timeout: .milliseconds(5)) }
         }
 
-        /// Waits until the loop has carried out all submitted messages.
+        /// Waits until `began` exchanges have started, and polls the queue.
         func settle(began: Int) {
             for _ in 0..<400 where transport.log.withLock({ $0.began }) < began {
                 queue.poll(timeout: .milliseconds(5))
@@ -190,7 +190,7 @@ import Testing
         #expect(bench.transport.log.withLock { $0.cancelled } == 1)
     }
 
-    /// A server that does not respond to one exchange may respond to the next.
+    /// A server that does not respond to one exchange may respond to the next one.
     @Test func callsDoNotJoinATimedOutExchange() throws {
         let bench = try Bench()
         let results = Bench.Results()

@@ -7,9 +7,9 @@ import Testing
 
 @testable import Nightjar
 
-/// The proof of a Digest server. RFC 7616 section 3.5.
+/// A Digest server proves with `rspauth` that it has the password. RFC 7616 section 3.5.
 @Suite struct DigestTests {
-    /// Has a password, which may be wrong.
+    /// A Digest server whose password may be wrong.
     private final class Server: HTTPTransport, Sendable {
         let requested = Mutex<[String?]>([])
         private let password: String
@@ -68,7 +68,7 @@ import Testing
         #expect(error?.kind == .protocol)
         #expect(
             error?.message
-                == "the server does not have the password: the proof in its Authentication-Info field (rspauth) is invalid"
+                == "the server did not prove that it has the password: rspauth in Authentication-Info is invalid"
         )
         #expect(error?.requestMayHaveBeenProcessed == true)
         #expect(server.requested.withLock { $0.count } == 2)

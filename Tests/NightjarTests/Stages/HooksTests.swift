@@ -117,7 +117,7 @@ import Testing
         try request.headers.set("Authorization", "Bearer secret")
         let result = try outcome(client(transport), request) { _, _ in .followTo("http://other.test/x") }
         #expect(try result.get().url == "http://other.test/x")
-        // Credentials are selected by the new target.
+        // The new target determines the credentials.
         #expect(!transport.log.withLock { $0.heads[1].contains("Authorization") })
     }
 

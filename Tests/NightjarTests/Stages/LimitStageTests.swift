@@ -18,7 +18,7 @@ import Testing
         api.limitStates().first { $0.name.hasPrefix(origin) }?.circuit
     }
 
-    /// Total timeouts of coalesced calls open the circuit.
+    /// Total timeouts open the circuit, with and without coalescing.
     @Test(arguments: [false, true]) func totalTimeoutIsAServerFailure(coalesces: Bool) async throws {
         let site = try ManualSite {
             breaker(&$0)
@@ -28,7 +28,7 @@ import Testing
             $0.coalesces = coalesces
             $0.timeouts.total = .milliseconds(isSanitized ? 1000 : 100)
         }
-        // On a busy machine a call may time out before its exchange starts. Then the server has not failed.
+        // On a busy machine a call may time out before its exchange starts. That is not a failure of the server.
         var calls = 0
         while site.transport.log.withLock({ $0.started.count }) < 2, calls < 50 {
             calls += 1
@@ -40,7 +40,7 @@ import Testing
         #expect(circuit(site.api) == .open)
     }
 
-    /// A cancelled call is no failure of the server.
+    /// A cancelled call is not a failure of the server.
     @Test func cancelledExchangeIsNotCounted() async throws {
         let site = try ManualSite {
             breaker(&$0)
@@ -72,7 +72,7 @@ import Testing
         #expect(try await site.result("moved").get().status == 200)
     }
 
-    /// A stream that its reader cancels has had a good response.
+    /// A stream that its reader cancels counts as a success.
     @Test func unreadResponseIsASuccess() async throws {
         let site = try ManualSite { breaker(&$0) }
         try site.start("failed", Request(.get, "/a"))
@@ -86,7 +86,7 @@ import Testing
         try await eventually("the circuit closed") { circuit(site.api) == .closed }
     }
 
-    /// A redirect releases its slot before it waits for a fetch that waits for that slot.
+    /// A redirect must release its slot before it waits for a fetch that needs this slot.
     @Test func redirectReleasesItsSlotWhileWaitingForTheCache() async throws {
         let site = try ManualSite {
             $0.limits.concurrency = 1
@@ -97,7 +97,7 @@ import Testing
         try site.start("fetch", Request(.get, "/b"))
         try await eventually("the fetch waits for a slot") { site.api.limitStates().first?.queued == 1 }
         site.transport.respond("/a", 302, [("Location", "/b")], isWhole: false)
-        // Earlier than the timeout of a call in the cache's queue.
+        // Without the release, the call would wait five seconds for the fetch.
         try await site.started(["/a", "/b"], within: .seconds(3))
         site.transport.respond("/b", 200, [("Cache-Control", "max-age=60"), ("Content-Length", "2")], body: "ok")
         #expect(try await site.result("fetch").get().text == "ok")

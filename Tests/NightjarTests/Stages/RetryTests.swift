@@ -7,7 +7,7 @@ import Testing
 @testable import Nightjar
 
 @Suite struct RetryTests {
-    /// Without delays; RetryPolicyTests tests their lengths.
+    /// A client without delays between attempts. RetryPolicyTests covers the delays.
     private func retrying(
         _ transport: ScriptedTransport, _ configure: (inout Configuration) -> Void = { _ in }
     ) throws -> Client {
@@ -63,7 +63,7 @@ import Testing
         #expect(keys.count == 2 && keys[0] != nil && keys[0] == keys[1])
     }
 
-    /// A request that the server turned away was not processed, so its outcome is known.
+    /// A server that responds with 429 has not processed the request. After a 503, the outcome is unknown.
     @Test func rejectedRequestWasNotProcessed() async throws {
         for (status, isUnknown) in [(429, false), (503, true)] {
             let transport = ScriptedTransport([[.head(status), .end]] + Array(repeating: [.fail(.connect)], count: 2))
@@ -145,13 +145,12 @@ import Testing
 
     // MARK: The budget
 
-    /// Only the reserve, which is one retry.
+    /// Limits the budget to its reserve of one retry.
     private func oneRetry(_ configuration: inout Configuration) {
         configuration.retryBudget.reserve = 1
         configuration.retryBudget.successesPerRetry = 100
     }
 
-    /// A retry that the caller declines is not charged.
     @Test func declinedRetryIsNotCharged() throws {
         let api = try retrying(ScriptedTransport([unavailable, unavailable, fine])) { oneRetry(&$0) }
         var handlers = TaskHandlers { _, _ in }
@@ -160,7 +159,7 @@ import Testing
         #expect(try api.sendBlocking(Request(.get, "/a")).attempts == 2)
     }
 
-    /// A retry that never begins is refunded: the call ends while its caller decides, or while it waits.
+    /// The call ends while the caller decides, or during the delay before the retry. Both refund the retry.
     @Test(arguments: [false, true]) func unstartedRetryIsNotCharged(isDecided: Bool) async throws {
         let api = try retrying(ScriptedTransport([unavailable, unavailable, fine])) { oneRetry(&$0) }
         var handlers = TaskHandlers { _, _ in }
@@ -170,16 +169,16 @@ import Testing
             return isDecided ? .again(after: .seconds(100_000)) : .later
         }
         var request = Request(.get, "/a")
-        // On a busy machine this test may wait for minutes until it cancels.
+        // On a busy machine, minutes may pass before this test cancels the call.
         request.timeouts.total = .seconds(1_000_000)
         let task = try api.start(request, on: nil, handlers)
-        try await eventually("the caller was asked") { requested.isOpen }
+        try await eventually("the decision was requested") { requested.isOpen }
         task.cancel()
         try await eventually("the call ended") { task.isFinished }
         #expect(try await api.send(Request(.get, "/a")).attempts == 2)
     }
 
-    /// A retry that the caller demands is not refunded, because it was never charged.
+    /// A retry that only the caller requested was never charged, so it is not refunded.
     @Test func unchargedRetryIsNotRefunded() throws {
         let scripts = [unavailable, unavailable, unavailable, fine, unavailable, fine]
         let api = try retrying(ScriptedTransport(scripts)) {

@@ -30,7 +30,7 @@ import Testing
             default: .end
             }
         }
-        // The part of the first attempt arrives after the second has started.
+        // Provides the part that the first attempt requested. That attempt has already ended.
         handlers.rewindBody = { task in task.provide(.bytes(ByteBuffer(string: "stale"))) }
         var request = Request(.put, "/articles/1")
         request.body = .stream(length: nil)
@@ -42,7 +42,7 @@ import Testing
     }
 }
 
-/// Requests the body. Loses the connection the first time, and responds after the body the second time.
+/// A transport that loses the connection of the first exchange and responds to the second one after its body.
 private final class LosingTransport: HTTPTransport, @unchecked Sendable {
     let sent = Mutex<[String]>([])
     private let loop: any EventLoop

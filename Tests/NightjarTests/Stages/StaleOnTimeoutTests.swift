@@ -4,14 +4,14 @@ import Testing
 
 @testable import Nightjar
 
-/// RFC 5861 section 4: a caller whose total timeout expires gets a stale response that allows stale-if-error, in
-/// every stage in which a call waits.
+/// When the total timeout expires, the caller receives a stale response if stale-if-error allows it (RFC 5861
+/// section 4). The tests cover the stages in which a call waits.
 @Suite(.timeLimit(.minutes(1))) struct StaleOnTimeoutTests {
     private typealias Bench = CacheTests.Bench
     private typealias Results = CacheTests.Results
     private static let control = [("Cache-Control", "max-age=5, stale-if-error=600"), ("Age", "10"), ("ETag", "\"1\"")]
 
-    /// A client that has stored a stale response of "/a" and then meets a server that does not respond.
+    /// A client that has stored a stale response for "/a". Its server then holds all responses until the release.
     private func bench(
         _ isOnDisk: Bool, _ folder: TemporaryDirectory, _ configure: (inout Configuration) -> Void
     ) throws -> Bench {
@@ -110,7 +110,7 @@ import Testing
         expectNoSlotsInUse(bench)
     }
 
-    /// The timeout is too close for the rate limit to admit the call, or expires while the call waits.
+    /// The rate limit would admit the call only after its timeout.
     @Test func callWaitingForTheRateLimitReceivesTheStaleResponse() throws {
         let bench = try bench(false, TemporaryDirectory()) {
             $0.limits.rate = RateLimiter.Rate(count: 1, per: .seconds(10))

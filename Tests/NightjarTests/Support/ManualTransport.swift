@@ -6,7 +6,7 @@ import NightjarTransport
 import Synchronization
 import Testing
 
-/// A transport without a network. The test provides its responses individually, by the target of the request.
+/// A transport without a network. The test sends each response itself and selects the exchange by its target.
 final class ManualTransport: HTTPTransport, @unchecked Sendable {
     struct Log {
         /// The targets of all exchanges, in the order in which they began.
@@ -34,7 +34,7 @@ final class ManualTransport: HTTPTransport, @unchecked Sendable {
 
     /// Responds to the oldest waiting exchange with this target.
     ///
-    /// - Parameter isWhole: False: the body never ends.
+    /// - Parameter isWhole: if false, the body never ends.
     func respond(
         _ target: String, _ status: Int = 200, _ fields: [(String, String)] = [], body: String = "",
         isWhole: Bool = true
@@ -80,7 +80,7 @@ final class ManualSite: Sendable {
         var configuration = Configuration()
         configuration.baseURL = "http://api.test"
         configuration.retry.maximumAttempts = 1
-        // Tests determine when a response arrives, and may be late on a busy machine.
+        // A test decides when a response arrives. On a busy machine, that can take longer than the idle timeout.
         configuration.timeouts.idle = nil
         configure(&configuration)
         let made = Mutex<ManualTransport?>(nil)
@@ -92,7 +92,7 @@ final class ManualSite: Sendable {
         transport = try #require(made.withLock { $0 })
     }
 
-    /// Starts a call whose result is stored under this name.
+    /// Starts a call and stores its result under `name`.
     @discardableResult
     func start(_ name: String, _ request: Request) throws -> ClientTask {
         try api.start(request, on: nil, TaskHandlers { _, result in self.results.withLock { $0[name] = result } })

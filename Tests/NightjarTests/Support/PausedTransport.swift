@@ -4,8 +4,8 @@ import NightjarHTTP
 import NightjarTransport
 import Synchronization
 
-/// A transport without a network that counts exchanges in progress. It responds to each request in the loop's next turn
-/// with the status at the end of its target, or 200. It never responds to targets that begin with `/v1/hold`.
+/// A transport without a network that counts exchanges in progress. It responds two turns of the loop later, with the
+/// status at the end of the target, or 200. It never responds to targets that begin with `/v1/hold`.
 final class PausedTransport: HTTPTransport, @unchecked Sendable {
     struct Log {
         var started: [String] = []
@@ -33,7 +33,7 @@ final class PausedTransport: HTTPTransport, @unchecked Sendable {
         guard !target.hasPrefix("/v1/hold") else { return exchange }
         let status = Int(target.suffix(3)).flatMap { 100...599 ~= $0 ? $0 : nil } ?? 200
         let body = ByteBuffer(string: target)
-        // Two turns, so that several exchanges are in progress.
+        // Waits two turns, so that several exchanges are in progress at the same time.
         let response = OnThisLoop { [self] in
             guard exchange.end() else { return }
             log.withLock { $0.inFlight -= 1 }
@@ -55,7 +55,7 @@ final class PausedTransport: HTTPTransport, @unchecked Sendable {
     }
 }
 
-/// A closure that runs on the loop that created it.
+/// Makes a closure sendable. The closure runs only on the loop that created it.
 private struct OnThisLoop: @unchecked Sendable {
     let run: () -> Void
 }
@@ -66,7 +66,7 @@ private final class PausedExchange: Exchange {
 
     init(_ transport: PausedTransport) { self.transport = transport }
 
-    /// - Returns: False if it had already ended.
+    /// Marks the exchange as ended. Returns false if it had already ended.
     func end() -> Bool {
         defer { hasEnded = true }
         return !hasEnded

@@ -4,7 +4,7 @@ import NightjarHTTP
 import NightjarTransport
 import Synchronization
 
-/// A transport without a network: each exchange plays the next script, and requests are recorded.
+/// A transport without a network. Each exchange plays the next script, and the log records the requests.
 final class ScriptedTransport: HTTPTransport, @unchecked Sendable {
     enum Step {
         case head(Int, [(String, String)] = [])
@@ -22,7 +22,7 @@ final class ScriptedTransport: HTTPTransport, @unchecked Sendable {
     }
 
     let log = Mutex(Log())
-    /// The reported connection.
+    /// The connection that each exchange reports.
     var connection: ConnectionRecord?
     var isReused = false
     private var scripts: [[Step]]

@@ -1,4 +1,4 @@
-/* Shows the cached response at once, and the fresh one when it arrives: a memory cache with the policy
+/* Prints the cached response at once, and the fresh response when it arrives: a memory cache with the policy
  * offline-first.
  *   cc cache.c $(pkg-config --cflags --libs nightjar) && ./a.out http://127.0.0.1:8080 */
 #include <nightjar.h>
@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   nj_error *err = NULL;
-  nj_cache *cache = nj_cache_new(20 << 20); /* nj_cache_open: on disk, too */
+  nj_cache *cache = nj_cache_new(20 << 20); /* nj_cache_open: also on disk */
   nj_config *config = nj_config_new();
   nj_config_set_base_url(config, argv[1]);
   nj_config_set_cache(config, cache);
@@ -65,12 +65,12 @@ int main(int argc, char **argv) {
 
   nj_queue *queue = nj_queue_new();
   nj_request *req = nj_request_new("GET", "/cache/example?control=max-age%3D0&etag=strong");
-  run(client, req, queue);                                            /* Nothing is stored yet: the server responds. */
+  run(client, req, queue);                                            /* Nothing is stored: the server responds. */
   nj_request *write = nj_request_new("POST", "/cache/example");
-  nj_response_release(nj_client_send(client, write, NULL));           /* There is a new version, of which we do not know. */
-  run(client, req, queue);                                            /* The old one at once, then the new one. */
+  nj_response_release(nj_client_send(client, write, NULL));           /* The server creates a new version. */
+  run(client, req, queue);                                            /* The old version at once, then the new version. */
 
-  nj_response *res = nj_client_cache_get(client, req, NULL);             /* No server is asked for it. */
+  nj_response *res = nj_client_cache_get(client, req, NULL);             /* Sends no request. */
   if (res) show("the cache", res);
   nj_response_release(res);
   printf("%lld of %lld calls were served from the cache\n",

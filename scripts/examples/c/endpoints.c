@@ -1,4 +1,4 @@
-/* Describes an API once and calls it by name. Arguments are validated before anything is sent.
+/* Describes an API once and calls it by name. Arguments are checked before the request is sent.
  *
  *   nightjar demo --port 8080
  *   cc endpoints.c $(pkg-config --cflags --libs nightjar) -o endpoints && ./endpoints http://127.0.0.1:8080 */
@@ -11,7 +11,7 @@ static const char article[] =
     " \"parameters\": {\"id\": {\"type\": \"integer\", \"minimum\": 1}},"
     " \"response\": {\"type\": \"object\", \"required\": [\"id\", \"title\"]}}";
 
-/* Requests the article with this number, and prints its title or the error. */
+/* Requests an article, and prints its title or the error. */
 static int show(nj_client *client, nj_catalog *catalog, const char *id) {
   nj_error *error = NULL;
   nj_request *request = nj_request_from_endpoint(catalog, "article", &error);
@@ -54,7 +54,7 @@ int main(int argc, char **argv) {
     printf("%s\n", nj_catalog_endpoint_json(catalog, nj_catalog_name_at(catalog, index)));
   }
   int found = show(client, catalog, "1");
-  show(client, catalog, "first"); /* refused: no integer */
+  show(client, catalog, "first"); /* rejected: not an integer */
   nj_client_free(client);
   nj_catalog_free(catalog);
   return found ? 0 : 1;

@@ -1,4 +1,4 @@
-/* Many concurrent requests in the host's own event loop: epoll watches the descriptor of the queue. */
+/* Sends many concurrent requests in the event loop of the program: epoll watches the descriptor of the queue. */
 #include <nightjar.h>
 #include <stdio.h>
 #include <stdlib.h>

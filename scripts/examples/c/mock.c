@@ -1,4 +1,4 @@
-/* Tests the behaviour with a server that fails at first, without a server.
+/* Tests a program with a mock server whose first responses fail.
  *   cc mock.c $(pkg-config --cflags --libs nightjar) && ./a.out */
 #include <nightjar.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 
 enum { calls = 20 };
 
-/* A custom login: what to send, where the tokens are in the response, and how they are refreshed. The refresh token
+/* A login call, the places of the tokens in its response, and the refresh call. The refresh token
  * rotates, so two concurrent refreshes would end the login. With "store": "file:PATH" the login outlives the program
  * and can be shared. */
 static const char login[] =

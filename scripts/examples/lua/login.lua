@@ -9,10 +9,10 @@ local nightjar = require "nightjar"
 
 local origin = ... or os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
 local plain = nightjar.client { base_url = origin }
--- Expires every token that the server has issued, as time would.
+-- Expires all tokens that the server has issued.
 local function let_tokens_expire() plain:post("/__control", { json = { expire_access_tokens = true } }) end
 
--- A custom login. The file is for the next run, and for other programs that share the login.
+-- A login call of the API. The file keeps the login for the next run and for other programs.
 local store = os.tmpname()
 os.remove(store) -- the library creates the file with access for its owner only
 local api = nightjar.client {

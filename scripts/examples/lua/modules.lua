@@ -7,7 +7,7 @@ local args, csv, env, hash, log, time, url = nightjar.args, nightjar.csv, nightj
 
 local options = args.parse {
   name = "modules.lua", summary = "Exports the articles of the demo API to a CSV file.",
-  { "-o", "--output", "FILE", help = "where to", required = true },
+  { "-o", "--output", "FILE", help = "the output file", required = true },
   { "-s", "--since", "DATE", help = "only articles created since this date" },
   { "-l", "--limit", "N", type = "integer", help = "the maximum number of articles" },
   { "-v", "--verbose", help = "log each article" },

@@ -1,5 +1,5 @@
--- News that can be read offline: cached responses are returned at once and revalidated in the background. Run it, stop
--- the demo, and run it again.
+-- News that can be read offline: cached responses are returned at once and revalidated in the background. Run the script, stop
+-- the demo, and run the script again.
 --
 --   nightjar demo --port 8080                                     in one terminal
 --   nightjar scripts/examples/lua/offline.lua [origin [folder]]   in another, twice
@@ -22,8 +22,8 @@ local sources = {
   revalidated = "from the cache, validated by the server",
 }
 
--- A page that changes. A callback receives its fresh version in a task of its own, and the script continues with the
--- cached one.
+-- A page that changes. A callback receives the fresh version in another task, and the script continues with the
+-- cached version.
 local function show(res) print(("%-42s %s"):format(res.json.title, sources[res.source])) end
 local article = api:get("/v1/articles/1", {
   on_refresh = function(res, err)

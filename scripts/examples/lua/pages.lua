@@ -6,7 +6,7 @@ local nightjar = require "nightjar"
 local origin = ... or os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
 local api = nightjar.client { base_url = origin .. "/v1" }
 
--- The pagination style is detected from the first response. The next page is prefetched while this one is used.
+-- The pagination style is detected from the first response. The next page is prefetched while the current page is used.
 local articles = api:paginate "/articles"
 local count = 0
 for article in articles do count = count + 1 end

@@ -17,7 +17,7 @@ local articles = nightjar.map(ids, function(id)
   return { title = res.json.title, author = res.json.author_id, status = res.status, time = res.timing.total }
 end, { concurrency = concurrency })
 
--- Each author is requested once, however many articles name them.
+-- Each author is requested once, even if several articles name the author.
 local names = {}
 for _, article in ipairs(articles) do names[article.author] = true end
 local authors = {}
@@ -33,7 +33,7 @@ end
 print(("%d articles and %d authors, %d at a time; the slowest response took %.1f ms"):format(
   #articles, #authors, concurrency, slowest * 1000))
 
--- Of several mirrors, the first one to respond wins; the other calls are cancelled.
+-- The first mirror that responds wins; the other calls are cancelled.
 local mirror = nightjar.client { base_url = origin }
 local winner = nightjar.race {
   function() mirror:get "/delay/2" return "the slow mirror" end,

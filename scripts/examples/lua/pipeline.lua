@@ -1,4 +1,4 @@
--- Looks up identifiers from standard input with bounded concurrency, while it waits for the next line.
+-- Looks up identifiers from standard input with bounded concurrency. Reads further lines during the lookups.
 --
 --   seq 3 | nightjar scripts/examples/lua/pipeline.lua [file]
 --
@@ -43,7 +43,7 @@ heart:cancel()
 reader:join()
 workers:join()
 
--- Sorting is left to another program.
+-- Another program sorts the lines.
 local sorted = process.run { "sort", "-n", input = table.concat(lines), check = true }
 fs.write(path, sorted.stdout)
 io.write(sorted.stdout)

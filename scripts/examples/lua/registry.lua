@@ -19,7 +19,7 @@ local repositories = catalogue:collect()
 
 local function tags(name)
   local list = api:get("/v2/" .. name .. "/tags/list").json
-  -- A repository whose tags were all deleted has null.
+  -- The list of tags is null if all tags of the repository were deleted.
   return { name = list.name, count = list.tags ~= nightjar.null and #list.tags or 0 }
 end
 

@@ -44,7 +44,7 @@ print(("\nReading it again fails, as it should:\n  kind     %s\n  message  %s\n 
 local article, why = nightjar.try(api.get, api, "/articles/none")
 print(("Without pcall: %s, %s"):format(article, why.kind))
 
--- Or accept the status as a response.
+-- With expect, a call accepts the status as a response.
 local missing = api:get(path, { expect = { 200, 404 } })
 print(("Expected: %d"):format(missing.status))
 
@@ -72,7 +72,7 @@ for article in every "/articles" do
 end
 print(("The longest title: %s"):format(longest.title))
 
--- A timeout for a whole piece of work.
+-- A timeout for several calls.
 local slow = nightjar.client { base_url = origin }
 local late, timeout = nightjar.try(nightjar.timeout, 0.2, function() return slow:get "/delay/5" end)
 print(("After 0.2 s: %s, %s"):format(late, timeout.kind))

@@ -1,4 +1,4 @@
--- Sends files: alone, in a form, compressed, and several concurrently. None is read into memory.
+-- Sends files: as a body, in a form, compressed, and several concurrently. The files are not read into memory.
 --
 --   nightjar scripts/examples/lua/upload.lua [file...]
 local nightjar = require "nightjar"

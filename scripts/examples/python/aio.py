@@ -1,4 +1,4 @@
-"""Nightjar under asyncio: the queue's descriptor is one more reader of the event loop, and a call is a future.
+"""Nightjar with asyncio: the event loop watches the queue's descriptor, and each call is a future.
 
 python3 aio.py http://127.0.0.1:8080/v1 /articles/1 /articles/2
 """

@@ -1,4 +1,4 @@
-"""The part of nightjar.h that the examples use, with ctypes: it needs no package build and no compiler."""
+"""Declares with ctypes the functions of nightjar.h that the examples use. Needs no compiler."""
 
 import ctypes
 import os
@@ -48,7 +48,7 @@ class NightjarError(Exception):
 
 
 def raise_owned(error):
-    """Raises the error of an out_error parameter, and frees it."""
+    """Raises and releases the error of an out_error parameter."""
     try:
         raise NightjarError(error)
     finally:
@@ -56,7 +56,7 @@ def raise_owned(error):
 
 
 def body(response):
-    """The bytes of a response body."""
+    """Returns the bytes of a response body."""
     length = ctypes.c_size_t()
     start = lib.nj_response_body(response, ctypes.byref(length))
     return ctypes.string_at(start, length.value)

@@ -5,7 +5,7 @@
 ---@class nightjar.args
 local args = {}
 
----Returns the values by their long names, with _ for -. A mistake is reported on standard error and ends the script with status 2; --help prints the help and ends it with 0. words: the arguments of the script by default.
+---Returns the values by their long names, with _ for -. Invalid arguments are reported on standard error and end the script with status 2. --help prints the help and ends the script with status 0. words: the arguments of the script by default.
 ---@param description table
 ---@param words? string[]
 ---@return table

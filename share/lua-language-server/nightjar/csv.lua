@@ -11,7 +11,7 @@ local csv = {}
 ---@return table[]
 function csv.parse(text, options) end
 
----Returns an iterator over the rows of a text, or of a function that returns its pieces, such as res:chunks().
+---Returns an iterator over the rows of a text, or of the pieces that a function returns, such as res:chunks().
 ---@param source string|fun(): string?
 ---@param options? nightjar.csv_reading_options
 ---@return fun(): table?

@@ -23,13 +23,13 @@ function hash.sha384(bytes, form) end
 ---@return string
 function hash.sha512(bytes, form) end
 
----Returns the SHA-1 digest, for protocols that require it. It is not secure.
+---Returns the SHA-1 digest, for protocols that require it. SHA-1 is not secure.
 ---@param bytes string
 ---@param form? string
 ---@return string
 function hash.sha1(bytes, form) end
 
----Returns the MD5 digest, for protocols that require it. It is not secure.
+---Returns the MD5 digest, for protocols that require it. MD5 is not secure.
 ---@param bytes string
 ---@param form? string
 ---@return string
@@ -43,7 +43,7 @@ function hash.md5(bytes, form) end
 ---@return string
 function hash.hmac(algorithm, key, bytes, form) end
 
----Returns a digest, or with a key an HMAC, that takes its bytes in parts.
+---Returns a digest, or an HMAC if key is set, that takes its bytes in parts.
 ---@param algorithm string
 ---@param key? string
 ---@return nightjar.digest

@@ -20,12 +20,12 @@ function testing.before(f) end
 ---@param f fun(t: nightjar.test)
 function testing.after(f) end
 
----Replaces the time of sleeps, timeouts and timers: local clock <close> = nightjar.testing.clock(). auto: moves to the next deadline whenever all tasks wait.
+---Makes sleeps, timeouts and timers use a test clock: local clock <close> = nightjar.testing.clock(). auto: the clock moves to the next deadline whenever all tasks wait.
 ---@param options? { auto?: boolean }
 ---@return nightjar.clock
 function testing.clock(options) end
 
----Runs the tests of files, or those registered so far. Returns ok, exit (0 or 1), passed, failed, skipped, duration and tests.
+---Runs the tests of files, or the tests registered so far. Returns ok, exit (0 or 1), passed, failed, skipped, duration and tests.
 ---@param options? nightjar.testing_options
 ---@return table
 function testing.run(options) end

@@ -13,13 +13,13 @@ function time.now() end
 ---@return number
 function time.monotonic() end
 
----Returns the moment of an ISO 8601 text. offset: for a text without one; UTC by default.
+---Returns the moment of an ISO 8601 text. offset: the offset of a text without an offset; UTC by default.
 ---@param text string
 ---@param options? { offset?: number|string }
 ---@return number
 function time.parse(text, options) end
 
----Formats a moment by ISO 8601. digits: of the fraction of a second; as many as needed by default.
+---Formats a moment by ISO 8601. digits: the number of digits after the second; as many as needed by default.
 ---@param moment number
 ---@param options? { offset?: number|string, digits?: integer }
 ---@return string
@@ -57,7 +57,7 @@ function time.duration(text) end
 ---@return string
 function time.format_duration(seconds, form) end
 
----Adds a duration: seconds, a text such as "P1M", or { months = 1, days = 2 }. A day that the month does not have becomes its last day.
+---Adds a duration: seconds, a text such as "P1M", or { months = 1, days = 2 }. A day that does not exist in the month becomes the last day of the month.
 ---@param moment number
 ---@param length number|string|table
 ---@param options? { offset?: number|string }

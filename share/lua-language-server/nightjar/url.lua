@@ -32,14 +32,14 @@ function url.encode(text) end
 ---@return string
 function url.decode(text, options) end
 
----Returns { name = value }, with a list for a name that repeats (with lists = true for every name), and the items in order as { { name, value }, ... }.
+---Returns { name = value } and, in order, { { name, value }, ... }. The value of a repeated name is a list; with lists = true, each value is a list.
 ---@param text string
 ---@param options? { lists?: boolean }
 ---@return table
 ---@return table
 function url.parse_query(text, options) end
 
----Encodes { name = value or list } in the order of the names, or { { name, value }, ... } in its own order.
+---Encodes { name = value or list }, sorted by name, or { { name, value }, ... } in the order of the list.
 ---@param query table
 ---@return string
 function url.build_query(query) end

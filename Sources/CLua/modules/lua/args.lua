@@ -64,7 +64,7 @@ local function read_item(item, place)
   if type(item) ~= "table" then misuse(format("args: item %d must be a table, got %s", place, type(item))) end
   local read, settings = { names = {} }, {}
   for _, word in ipairs(item) do
-    if type(word) ~= "string" or word == "" then misuse(format("args: item %d has a name that is not a non-empty string", place)) end
+    if type(word) ~= "string" or word == "" then misuse(format("args: item %d has a name that is empty or not a string", place)) end
     if find(word, "^%-%-[%w][%w-]*$") then
       read.names[#read.names + 1] = word
       read.key = read.key or key_of(sub(word, 3))

@@ -116,7 +116,7 @@ local Receiving = {
   end,
 }
 
--- Waits at all of the channels. Returns false if the deadline passed first.
+-- Waits until a channel may have a value. Returns false if the deadline passed first.
 local function wait_at(turn, deadline)
   for index, self in ipairs(turn.channels) do
     unlink(turn[index])
@@ -136,7 +136,7 @@ end
 function Channel.receive(channel)
   local self = inside(channel)
   local receivers, value = self.receivers, nil
-  -- Waits after the receivers that already wait: one of them was woken for the available value.
+  -- Queues after the receivers that already wait: one of them was woken for the available value.
   if receivers.next == receivers then
     value = take(self)
     if value ~= nil then return value end

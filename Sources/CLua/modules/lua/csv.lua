@@ -109,7 +109,7 @@ end
 -- --- Writing ---
 
 -- Returns the text of a field, with an apostrophe in front if spreadsheets would interpret the field as a formula. A
--- formula could send the contents of other fields to a server. Numbers are kept.
+-- formula could send the contents of other fields to a server. Numbers are not changed.
 local function defused(text)
   if find(text, "^[=+@\t\r-]") and not find(text, "^[+-]?%d[%d.,]*$") then return "'" .. text end
   return text

@@ -1,11 +1,11 @@
 -- Splits CSV text into rows, for nightjar.csv. The C function `row` reads complete and valid rows. This code reads all
--- others: invalid rows, and rows that are divided between two pieces of the text.
+-- other rows: invalid rows, and rows that are divided between two pieces of the text.
 local native = ...
 local misuse, fail, read_row = native.misuse, native.fail, native.row
 local byte, find, format, gsub, sub = string.byte, string.find, string.format, string.gsub, string.sub
 local concat = table.concat
 
--- The maximum length of a row in bytes. Without it, an unclosed quote would consume the rest of the input.
+-- The default maximum length of a row in bytes. Without a limit, an unclosed quote would consume the rest of the input.
 local LONGEST_ROW = 1024 * 1024
 
 local function character(name, options, default)
@@ -53,7 +53,7 @@ local function row_reader(next_piece, options)
     fail("decoding", format("CSV parsing failed: %s at line %d%s", what, where, hint or ""))
   end
 
-  -- Returns the next row by the fast path if the row is complete and valid.
+  -- Reads the next row with the C function. Returns nil if the row is incomplete or invalid.
   local function take_whole()
     if not fill() then return nil end
     if skips_newline then -- the \n of a \r\n

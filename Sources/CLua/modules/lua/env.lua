@@ -81,8 +81,8 @@ end
 
 local KINDS = { "string", "number", "integer", "boolean", "list" }
 
--- env.require(name, "string", "number", "integer", "boolean" or "list") -> the value of the variable; raises an error
--- if the variable is not set
+-- env.require(name, "string" or "number" or "integer" or "boolean" or "list") -> the value of the variable; raises an
+-- error if the variable is not set or empty
 function env.require(name, kind)
   check_name(name, "env.require")
   local read = readers[kind or "string"]

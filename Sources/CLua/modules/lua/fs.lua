@@ -3,8 +3,8 @@
 -- An operation that has started completes even if its task is cancelled. A file is written atomically: it is created
 -- under another name in the same folder and then renamed.
 --
--- Named pipes and devices are read and written without a thread, so that waiting for another process does not block
--- other operations; cancelling the task ends the wait.
+-- Named pipes and devices are not read or written on these threads, so a wait for another process does not delay other
+-- operations. Cancelling the task ends the wait.
 local nightjar, native = ...
 local work, reader, memory_left = native.work, native.reader, native.memory_left
 local now, sleep_until, raise = native.now, native.sleep_until, native.raise
@@ -92,7 +92,7 @@ function fs.read(path, options)
   return file and read_stream(file, path, limit) or text
 end
 
--- fs.write(path, text, {atomic = true, mode = 0o644}) replaces the file, atomically by default.
+-- fs.write(path, text, {atomic = true, mode =}) replaces the file, atomically by default.
 function fs.write(path, text, options)
   path, text = path_of(path, "write", 1), text_of(text, "write")
   options = check_options("fs.write", options, { atomic = "boolean", mode = "integer" })
@@ -196,7 +196,7 @@ end
 
 -- fs.temp_file{prefix, suffix, dir} creates an empty file, accessible only to the user: local file <close> =
 -- fs.temp_file(). Its path is `file.path`. The file is removed when the variable is closed, by file:remove(), or at the
--- latest when the state closes or the script calls os.exit.
+-- latest when the Lua state closes or the script calls os.exit.
 function fs.temp_file(options) return temporary("temp_file", false, options) end
 
 -- fs.temp_dir{...} creates a temporary folder, which is removed with its contents like a temporary file.

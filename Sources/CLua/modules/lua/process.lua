@@ -1,7 +1,6 @@
 -- nightjar.process: runs programs while other coroutines of the script run.
 --
--- A process that run started is killed when the task that waits for it is cancelled, and all processes are killed when
--- the script ends.
+-- process.run kills its process when the calling task is cancelled. All processes are killed when the script ends.
 local nightjar, native = ...
 local spawn, reader, environment, signals = native.spawn, native.reader, native.environment, native.signals
 local raise, misuse, check_options = native.raise, native.misuse, native.options

@@ -1,5 +1,5 @@
--- Readers: read input by line, by length, or completely. Unread input is kept in the reader, including input that
--- arrived for a task that was cancelled while it waited for more.
+-- Readers: read input by line, by length, or completely. The reader keeps unread input, including input that arrived
+-- before the reading task was cancelled.
 local native = ...
 local raise, misuse = native.raise, native.misuse
 local type, tostring, setmetatable, find, sub, format = type, tostring, setmetatable, string.find, string.sub, string.format
@@ -16,7 +16,7 @@ local Reader = {}
 
 local function length_of(self) return self.length + #self.text - self.place + 1 end
 
--- Moves the rest of the text to the pieces, so that the next part can replace it.
+-- Moves the unread rest of the text to the pieces.
 local function put_aside(self, has_no_line_end)
   if self.place <= #self.text then
     local piece = self.place == 1 and self.text or sub(self.text, self.place)
@@ -27,7 +27,7 @@ local function put_aside(self, has_no_line_end)
   self.text, self.place = "", 1
 end
 
--- Joins all pieces and the text.
+-- Joins the pieces and the text into one text.
 local function gather(self)
   if #self.pieces == 0 then return end
   put_aside(self)

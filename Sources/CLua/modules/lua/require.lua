@@ -1,12 +1,12 @@
--- The require of Lua 5.4, in Lua so that a module can wait while it is loaded. If another task already loads the
--- module, require waits for it. Circular requires raise an error.
+-- The require of Lua 5.4, in Lua so that a module can wait while it is loaded. If another task is already loading the
+-- module, require waits until the module is loaded. Circular requires raise an error.
 local native = ...
 local loaded, package, gate, task_at, spawned = native.loaded, native.package, native.gate, native.task, native.spawned
 local type, error, rawget, setmetatable, ipairs, select = type, error, rawget, setmetatable, ipairs, select
 local format, huge = string.format, math.huge
 local concat, insert = table.concat, table.insert
 
--- The modules being loaded, by name; and by task, the innermost module that the task loads.
+-- `loading` contains the modules being loaded, by name. `innermost` contains the innermost module that each task loads.
 local loading, innermost = {}, {}
 
 local Loading = {
@@ -17,7 +17,8 @@ local Loading = {
   end,
 }
 
--- Returns the circle of modules as text if the running task would wait for itself by waiting for this record; else nil.
+-- Returns the circle of modules as text if the running task would wait for itself by waiting for this record. Returns
+-- nil otherwise.
 local function circle(record)
   local mine, inward = {}, {}
   local level, below = 0, huge
@@ -25,7 +26,7 @@ local function circle(record)
   while task do
     local at = innermost[task]
     while at do
-      -- If the task began to load the module before it spawned the task below, loading does not depend on that task.
+      -- Loading depends on the task below only if that task was spawned after the loading began.
       if below > at.since then
         mine[at] = true
         insert(inward, 1, at)

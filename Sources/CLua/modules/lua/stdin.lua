@@ -1,5 +1,5 @@
--- nightjar.stdin: reads standard input while other coroutines of the script run. The module reads from the descriptor
--- and does not receive input that io.read has buffered, nor the reverse. A script must use only one of the two.
+-- nightjar.stdin: reads standard input while other coroutines of the script run. A script must not use both this module
+-- and io.read: each has its own buffer, and does not receive the input in the other buffer.
 local nightjar, native = ...
 local reader = native.reader(native.standard_input(), "standard input")
 

@@ -137,7 +137,8 @@ function run_body(result, f)
   return t
 end
 
--- Runs the test in a task of its own, so that it can be stopped and tasks that it leaves running are detected.
+-- Runs the test in its own task, which can be stopped. The test fails if tasks that it spawned are still running at its
+-- end.
 local function run_test(suite, entry, limit, results)
   local result = { name = entry.name, file = suite.file, line = nil }
   insert(results, result)
@@ -158,8 +159,8 @@ local function run_test(suite, entry, limit, results)
       task:cancel()
     end
   end)
-  -- Timeouts follow a clock that the test creates, and the limit is real time: a timeout that expires early is started
-  -- again.
+  -- The limit is real time, but timeouts follow a virtual clock that the test may create. A timeout that expires early
+  -- is therefore started again.
   local wait, ok, err = limit, nil, nil
   repeat
     ok, err = pcall(timeout, wait, function() task:join() end)

@@ -1,4 +1,4 @@
--- The assertions of nightjar.testing: the methods of a test object that fail it, and t:skip.
+-- The assertions of nightjar.testing: the methods that can fail a test, and t:skip.
 local native = ...
 local misuse, show, differences_of = native.misuse, native.values.show, native.values.differences
 local type, tostring, pairs, error, pcall, setmetatable = type, tostring, pairs, error, pcall, setmetatable
@@ -8,7 +8,7 @@ local getinfo = debug and debug.getinfo
 
 local assertions = {}
 
--- The error that assertions raise, to distinguish it from other errors.
+-- The metatable of the errors that assertions raise.
 local Failure = { __tostring = function(failure) return failure.message end }
 -- The metatable of the value that t:skip raises.
 local Skip = {}

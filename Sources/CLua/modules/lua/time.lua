@@ -173,7 +173,7 @@ end
 -- --- Durations ---
 
 local UNITS = { s = 1, m = 60, h = 3600, d = 86400, w = 604800 }
--- units per second: dividing by an integer is exact where possible
+-- Units per second. Dividing by an integer is more exact than multiplying by a fraction.
 local FRACTIONS = { ms = 1e3, us = 1e6, ["µs"] = 1e6, ns = 1e9 }
 
 -- Parses a text such as "1h30m" to {months =, seconds =}, or returns nil.

@@ -170,8 +170,8 @@ local function user_of(authority)
 end
 
 -- url.parse(text) -> {scheme, user, password, host, port, path, query, fragment}. Path, query and fragment are not
--- decoded, because their separators are significant; the other parts are. Missing parts are nil; the path is always
--- present.
+-- decoded, because their separators are significant. The other parts are decoded. Missing parts are nil, except that
+-- the path is always present.
 function url.parse(text)
   local parts = split(check_url(text, "url.parse"))
   local result = { path = parts.path, query = parts.query, fragment = parts.fragment }
@@ -218,7 +218,7 @@ function url.build(parts)
     local host = parts.host
     if find(host, ":", 1, true) then
       if not find(host, "^[%x:.]+$") then
-        misuse "url.build: the host contains a colon but is not an IPv6 address; set the port with port"
+        misuse "url.build: the host contains a colon but is not an IPv6 address; set the port in the field 'port'"
       end
       host = "[" .. host .. "]"
     else

@@ -11,14 +11,14 @@ struct CacheScenario: Sendable, CustomTestStringConvertible {
     /// Where the responses are stored.
     enum Place: CaseIterable, Sendable {
         case memory, disk
-        /// On disk, by a client that is closed and opened again before each request.
+        /// On disk. The client is closed and opened again before each request except the first.
         case restartedDisk
     }
 
     enum Outcome: Equatable, Sendable {
         /// The stored response is returned, and the server receives nothing.
         case hit
-        /// The stored response is returned at once, and the server receives a request in the background.
+        /// The stored response is returned immediately, and the server receives a request in the background.
         case hitAndRefresh
         /// The server receives nothing, and the caller gets this status and content.
         case returned(Int, String)
@@ -43,7 +43,7 @@ struct CacheScenario: Sendable, CustomTestStringConvertible {
         var fields: [(String, String?)] = []
         /// Fields of the request that the server receives; nil: the field must be absent.
         var sent: [(String, String?)] = []
-        /// The least value of Age in the returned response.
+        /// The minimum Age of the returned response, in seconds.
         var leastAge: Int?
         /// The time that passes after the step.
         var pause = Duration.zero
@@ -159,15 +159,15 @@ private final class Run {
         let isStored = response.status == stored.status && (step.method == .head || body == stored.body)
         switch step.outcome {
         case .hit:
-            expect(requested.isEmpty, "\(name): the server was asked")
+            expect(requested.isEmpty, "\(name): the server received a request")
             expect(isStored, "\(name): \(response.status) \(body)")
         case .hitAndRefresh:
             expect(requested.count == 1 && isStored, "\(name): \(requested.count) requests, \(response.status) \(body)")
         case .returned(let status, let content):
-            expect(requested.isEmpty, "\(name): the server was asked")
+            expect(requested.isEmpty, "\(name): the server received a request")
             expect(response.status == status && body == content, "\(name): \(response.status) \(body)")
         case .miss:
-            expect(requested.count == 1, "\(name): the server was not asked")
+            expect(requested.count == 1, "\(name): the server received no request")
             expect(response.status == step.status, "\(name): \(response.status)")
         case .validated:
             expect(requested.count == 1 && isConditional, "\(name): the stored response was not validated")

@@ -2,8 +2,7 @@ import Testing
 
 @testable import Nightjar
 
-/// The behaviors that the public test suite for HTTP caches requires of a private cache: in memory, on disk, and on
-/// disk with a restart before each request.
+/// The behaviors that the public test suite for HTTP caches requires of a private cache, for each storage place.
 @Suite struct CacheSuiteTests {
     @Test(arguments: CacheScenario.Place.allCases, SuiteRow.all)
     func rowHolds(_ place: CacheScenario.Place, _ row: SuiteRow) async throws {
@@ -16,7 +15,7 @@ import Testing
         }
     }
 
-    /// The counts of the suite for a private cache, and of its tests that pass. Each row is checked in each place above.
+    /// The suite has 137 required and 77 optimal tests for a private cache; at least 134 and 70 of them pass.
     @Test func requiredNumberOfRowsHolds() {
         let required = SuiteRow.all.filter { $0.kind == .required }
         let optimal = SuiteRow.all.filter { $0.kind == .optimal }

@@ -5,7 +5,7 @@ import Testing
 @testable import Nightjar
 @testable import NightjarHTTP
 
-/// The rows about stored fields over a socket, where the codec and the content decoding process the fields first.
+/// The rows about stored fields, over a socket. The codec and the content decoding process the fields first.
 @Suite struct CacheSuiteWireTests {
     @Test(arguments: SuiteRow.fields)
     func rowHolds(_ row: SuiteRow) throws {

@@ -1,6 +1,6 @@
 @testable import NightjarHTTP
 
-// Directives of responses that forbid or permit storing and reuse, and stale responses.
+// Response directives that forbid or permit storing and reuse, and rules for stale responses.
 
 extension SuiteRow {
     private static let tag = [("ETag", "\"abcd\"")]
@@ -46,8 +46,7 @@ extension SuiteRow {
             CacheScenario.Step(policy: .revalidate, outcome: .validated, sent: [("cache-control", "max-age=0")])),
     ]
 
-    /// A newer response must not be stored; the server would send it for the second request, which the older one
-    /// serves.
+    /// The cache serves the second request, so the server never sends the newer response, which must not be stored.
     private static func older(_ id: String, _ directive: String) -> SuiteRow {
         required(
             id, "4", "a fresh response, before one with \(directive)",

@@ -1,6 +1,6 @@
 @testable import NightjarHTTP
 
-// How long a response is fresh according to Expires, or to a heuristic without explicit freshness.
+// The freshness lifetime from Expires, and the heuristic lifetime of a response without explicit freshness.
 
 extension SuiteRow {
     private static func expires(
@@ -28,7 +28,7 @@ extension SuiteRow {
             at("Date", 10) + at("Expires", 20) + [("Age", "15")], isFresh: false),
     ]
 
-    /// Whether the cache accepts this form of a future date in Expires.
+    /// A row with an `Expires` in this form. If `isDate` is true, the cache must accept it.
     private static func form(_ id: String, _ name: String, _ dates: String..., isDate: Bool = false) -> SuiteRow {
         expires(id, isDate ? "4.2" : "5.3", name, dates.map { ("Expires", $0) } + at("Date", 0), isFresh: isDate)
     }
@@ -68,7 +68,7 @@ extension SuiteRow {
         + [201, 202, 403, 502, 503, 504, 599].map { heuristic($0, isFresh: false) }
         + [heuristic(599, isFresh: true, control("public"))]
 
-    /// The suite omits redirects for a private cache, because a browser does not show them to its tests.
+    /// Has no redirects: a browser does not show them to the suite's tests, so the suite omits them for private caches.
     static let statuses: [SuiteRow] =
         [200, 203, 204, 299, 400, 404, 410, 499, 500, 502, 503, 504, 599].flatMap { status in
             let dates = at("Last-Modified", -100_000) + at("Date", 0)

@@ -1,9 +1,9 @@
 @testable import NightjarHTTP
 
-// The fields of a response that are stored, and those that a 304 updates.
+// The response fields that are stored, and the fields that a 304 updates.
 
 extension SuiteRow {
-    /// A field of a response and what happens to it.
+    /// A response field, and whether it is stored and updated.
     private struct Field: Sendable {
         enum Storing { case stored, ofConnection }
         enum Updating { case required, forbidden, unspecified }
@@ -14,7 +14,7 @@ extension SuiteRow {
         var storing = Storing.stored
         var updating = Updating.unspecified
 
-        /// Fields of Cache-Control are the row's own.
+        /// The row for Cache-Control sets its own lifetime.
         var lifetime: Fields { name == "Cache-Control" ? [] : SuiteRow.hour }
         func content(_ value: String) -> String {
             name == "Content-Length" ? String(repeating: "x", count: Int(value) ?? 0) : "content"

@@ -1,9 +1,9 @@
 @testable import NightjarHTTP
 
-// How long a response is fresh, by Cache-Control and Age.
+// The freshness lifetime from Cache-Control and Age.
 
 extension SuiteRow {
-    /// Whether a response with these fields is reused.
+    /// A row that expects a reuse if `kind` is `.optimal`, and a miss if it is `.required`.
     private static func reuse(
         _ id: String, _ section: String, _ name: String, _ response: Fields, as kind: Kind, then pause: Duration = .zero
     ) -> SuiteRow {
@@ -50,7 +50,7 @@ extension SuiteRow {
             "freshness-max-age-s-maxage-private", "5.2.2.10", "a longer s-maxage", control("s-maxage=3600, max-age=1"),
             as: .required, then: wait),
         reuse(
-            "freshness-max-age-s-maxage-private-multiple", "5.2.2.10", "a longer s-maxage in a line of its own",
+            "freshness-max-age-s-maxage-private-multiple", "5.2.2.10", "a longer s-maxage in a separate line",
             control("s-maxage=3600") + second, as: .required, then: wait),
         reuse(
             "freshness-max-age-ignore-quoted", "5.2", "max-age in quotes before the directive",
@@ -66,7 +66,7 @@ extension SuiteRow {
             as: .required),
     ]
 
-    /// Whether a response whose Age fields have these values is fresh.
+    /// A row with these Age fields.
     private static func age(
         _ id: String, _ name: String, _ values: String..., lifetime: String = "max-age=3600", isFresh: Bool
     ) -> SuiteRow {

@@ -13,7 +13,7 @@ extension SuiteRow {
                     "invalidate-\(method)", "4.4", "\(method) invalidates the URL", stores(fresh),
                     CacheScenario.Step(method: method), misses),
                 optimal(
-                    "invalidate-\(method)-failed", "4.4", "\(method) that fails does not", stores(fresh),
+                    "invalidate-\(method)-failed", "4.4", "a failed \(method) does not", stores(fresh),
                     CacheScenario.Step(method: method, status: 500), hits),
             ]
         } + [
@@ -32,7 +32,7 @@ extension SuiteRow {
             request: [("Range", range)], status: 206, response: response, outcome: outcome, fields: fields)
     }
 
-    /// The suite's Content-Range counts six bytes, and its content has five.
+    /// The suite's response: its Content-Range declares six bytes, but the body has five.
     private static let mismatched = CacheScenario.Step(
         request: [("Range", "bytes=-5")], status: 206, response: hour + [("Content-Range", "bytes 4-9/10")],
         body: "01234")
@@ -72,7 +72,7 @@ extension SuiteRow {
             "RFC 9111 section 3.4 permits the combination only for parts with the same strong validator, and the stored "
                 + "part has none"),
         required(
-            "partial-use-headers", "3.4", "the fields of a part that is given from the whole",
+            "partial-use-headers", "3.4", "a part from the whole is not requested again",
             CacheScenario.Step(response: hour + [("A", "1")], body: "01234567890"),
             ranged("bytes=0-1", .returned(206, "01"), response: [("A", "2")])),
         required(

@@ -6,13 +6,12 @@ import Testing
 /// A behavior that the public test suite for HTTP caches (http-tests/cache-tests on GitHub) requires of a private
 /// cache.
 ///
-/// The suite skips the tests of shared caches for a private one; so do these rows. Its tests of kind "check" only
-/// gather information and have no row.
+/// The rows omit the suite's tests of shared caches, and its tests of kind "check", which only gather information.
 struct SuiteRow: Sendable, CustomTestStringConvertible {
     enum Kind: Sendable {
-        /// A violation of an RFC if it fails.
+        /// A failure violates an RFC.
         case required
-        /// A missed opportunity to reuse a response if it fails.
+        /// A failure misses an opportunity to reuse a response.
         case optimal
     }
 

@@ -1,6 +1,6 @@
 -- Delete many things, after a preview
 --
--- Without `--yes` the script only prints what it would delete. Things that another program has deleted meanwhile are not
+-- Without `--yes`, the script only prints the articles that it would delete. Articles that another program has deleted are not
 -- failures, and one failure does not stop the other deletions.
 local nightjar = require "nightjar"
 

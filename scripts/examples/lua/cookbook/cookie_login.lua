@@ -1,6 +1,6 @@
 -- Keep a session cookie
 --
--- A client with `cookies` stores cookies and sends them back. A file keeps them for the next run; session cookies are
+-- A client with `cookies` stores and sends cookies. A file keeps the cookies for the next run; session cookies are
 -- saved only with `keep_session`. `cookies.txt` is the format of curl and other tools.
 local nightjar = require "nightjar"
 

@@ -1,7 +1,7 @@
 -- Handle errors and find their cause
 --
--- A failure raises an error object; `nightjar.try` returns it. Its kind names what happened, and its other fields what
--- to do. `explain` lists the decisions of the call, and `curl` is the command that sends the same request.
+-- A failure raises an error object; `nightjar.try` returns the error. The kind and the other fields describe the failure.
+-- `explain` lists the decisions of the call, and `curl` returns the command that sends the same request.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"

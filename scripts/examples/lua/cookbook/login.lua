@@ -1,6 +1,6 @@
 -- Log in, and stay logged in
 --
--- The login is described once. Its token is refreshed before it expires and after the server rejects it. The file keeps
+-- The login is described once. The client refreshes the token before it expires and after a server rejects it. The file keeps
 -- the token for the next run and for other programs, so that each user logs in only once.
 local nightjar = require "nightjar"
 

@@ -1,7 +1,7 @@
 -- Read cached responses while the server is unreachable
 --
 -- With the policy `offline_first`, cached responses are returned at once and revalidated in the background if they are
--- stale. An outage is no failure for cached responses; `cache_only` never sends a request.
+-- stale. Calls with a cached response succeed during an outage. `cache_only` never sends a request.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"

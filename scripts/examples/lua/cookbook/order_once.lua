@@ -1,7 +1,7 @@
 -- Retry a write without repeating it
 --
--- A POST whose response is lost may have been processed. With an idempotency key it is retried, and the server returns
--- the first response again. In this example every second connection is lost, before or after the order was created.
+-- If the response to a POST is lost, the server may have processed the POST. With an idempotency key, the client retries the
+-- POST, and the server returns the first response again. In this example, every second connection is lost.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"

@@ -27,7 +27,7 @@ local users, comments = nightjar.all {
 }
 print(("%d users, %d comments"):format(users, comments))
 
--- Of several servers, the first one to respond wins; the other calls are cancelled.
+-- The first server that responds wins; the other calls are cancelled.
 local mirrors = nightjar.client { base_url = origin }
 print(nightjar.race {
   function() return mirrors:get("/v1/slow", { query = { ms = 5000 } }) and "the slow server" end,

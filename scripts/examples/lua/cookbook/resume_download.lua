@@ -1,8 +1,8 @@
 -- Resume an interrupted download
 --
 -- `Range` requests the missing bytes, and `If-Range` names the version of the first part. Only a strong `ETag`
--- identifies the exact bytes: with a weak one, or with none, the download starts again. A server whose file has changed
--- sends the whole file, with 200 instead of 206. `Content-Range` is the position of a 206 response; a part from another
+-- identifies the exact bytes: without a strong `ETag`, the download starts again. If the file has changed, the server
+-- sends the whole file with status 200. `Content-Range` is the position of a 206 response; a part from another
 -- position must not be appended. The file is complete when its size equals that of `Content-Range` or `Content-Length`.
 local nightjar = require "nightjar"
 

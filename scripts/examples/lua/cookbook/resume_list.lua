@@ -1,6 +1,7 @@
 -- Resume a long list in another run
 --
--- The position in a list is a text. A run that saves it in a file can be resumed, and returns each item once.
+-- The position in a list is a text. If a run saves the position in a file, the next run continues there, and each item is
+-- returned once.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
@@ -8,7 +9,7 @@ local api = nightjar.client { base_url = origin .. "/v1" }
 local fs = nightjar.fs
 local file <close> = fs.temp_file()
 
--- One run: at most `most` items, from where the last run ended.
+-- Reads at most `most` items, starting after the last item of the previous run.
 local function run(most)
   local state = fs.read(file.path)
   local list = api:paginate("/lists/long/cursor", {

@@ -1,7 +1,7 @@
 -- Upload a folder
 --
--- Three files at a time, without reading them into memory. A failed upload does not stop the others: its error takes
--- the place of its result.
+-- Uploads three files at a time, without reading them into memory. A failed upload does not stop the other uploads:
+-- its error takes the place of its result.
 local nightjar = require "nightjar"
 local fs = nightjar.fs
 

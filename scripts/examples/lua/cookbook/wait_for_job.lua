@@ -1,6 +1,6 @@
 -- Poll a job with increasing delays
 --
--- A status that means "not yet" is a response here and not an error. The delays double up to a limit, with random
+-- With `expect`, the status 409 ("not yet") is a response and not an error. The delays double up to a limit, with random
 -- jitter, so that many clients do not poll at the same time. The whole wait has a timeout.
 local nightjar = require "nightjar"
 

@@ -8,7 +8,7 @@ local hash = nightjar.hash
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
 local api = nightjar.client { base_url = origin }
 
--- Read to the end: a digest of the data, without storing it.
+-- Read the response to its end and compute a digest, without storing the data.
 local digest, bytes = hash.new "sha256", 0
 local res = api:get("/stream/100000", {
   query = { chunk = 10000, delay = 0.005 }, stream = true, timeout = { total = 3600 },

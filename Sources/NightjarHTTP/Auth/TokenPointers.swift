@@ -1,7 +1,7 @@
-/// The locations of the tokens in a response that is not, or not fully, an OAuth response.
+/// The locations of the tokens in a login response whose format may differ from OAuth.
 public struct TokenPointers: Sendable, Equatable {
     public enum Expiry: Sendable, Equatable {
-        /// The lifetime in seconds, counted from the response.
+        /// The lifetime in seconds, counted from the time at which the request was sent.
         case lifetime(JSONPointer)
         /// A timestamp: ISO 8601 text, or seconds or milliseconds since 1970.
         case moment(JSONPointer)
@@ -10,18 +10,21 @@ public struct TokenPointers: Sendable, Equatable {
     public var access = JSONPointer(tokens: ["access_token"])
     public var refresh = JSONPointer(tokens: ["refresh_token"])
     public var expiry = Expiry.lifetime(JSONPointer(tokens: ["expires_in"]))
-    /// The Authorization scheme for the token. Bearer if the response contains none.
+    /// The Authorization scheme for the token. If the response contains none, the scheme is that of the refreshed
+    /// token, or Bearer.
     public var type = JSONPointer(tokens: ["token_type"])
     public var scope = JSONPointer(tokens: ["scope"])
 
     public init() {}
 
+    /// Reads a login response.
+    ///
     /// - Parameters:
     ///   - old: the token that was refreshed. Its refresh token, type and scope are used if the response lacks them.
     ///   - now: the time at which the request was sent.
-    /// - Throws: `decoding` if a successful response contains no token; `too_large` if the response exceeds 1 MiB;
-    ///   `rate_limited`, `connection_lost`, `server` or `protocol` for a status that is neither a success nor a
-    ///   refusal. Messages do not quote the response, which may contain secrets.
+    /// - Throws: `decoding` if a successful response is not JSON, contains no token or has an invalid token type;
+    ///   `too_large` if the response exceeds 1 MiB; `rate_limited`, `connection_lost`, `server` or `protocol` for a
+    ///   status that is neither a success nor a refusal. Messages do not quote the response, which may contain secrets.
     public func read(
         status: Int, body: UnsafeRawBufferPointer, replacing old: Token? = nil, at now: Timestamp
     ) throws(NightjarError) -> TokenResponse {
@@ -37,7 +40,7 @@ public struct TokenPointers: Sendable, Equatable {
             if let code = json["error"]?.nonEmptyText { return .refused(TokenPointers.refusal(code, json)) }
             throw NightjarError(
                 .decoding,
-                "the login response has no string at \(quoted(access.description)), where the token is expected")
+                "the login response has no token at \(quoted(access.description)): expected a non-empty string")
         }
         return .token(
             Token(
@@ -56,7 +59,8 @@ public struct TokenPointers: Sendable, Equatable {
                 status == 429 ? .rateLimited : status >= 500 ? .server : .connectionLost,
                 "the login response has status \(status)")
         case 400..<500:
-            // Other statuses may concern the form of the request, so they do not end the login unless the body says so.
+            // Other statuses may report an invalid request, so they do not end the login unless the body contains
+            // invalid_grant.
             return TokenPointers.refusal(json?["error"]?.nonEmptyText ?? "invalid_request", json)
         default: throw NightjarError(.protocol, "the login response has status \(status)")
         }

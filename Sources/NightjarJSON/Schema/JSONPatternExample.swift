@@ -1,7 +1,7 @@
 /// Generates a text for a simple pattern from the first alternatives and the fewest repetitions.
 ///
 /// Lookaheads are ignored, so the caller must check the result. Lookbehinds and backreferences are not supported.
-struct JSONPatternWords {
+struct JSONPatternExample {
     /// The maximum nesting of groups.
     private static let maximumDepth = 16
     /// The maximum number of scalars of the pattern and of the generated text.
@@ -14,7 +14,7 @@ struct JSONPatternWords {
     private let extra: Int
 
     init(_ pattern: String, extra: Int) {
-        scalars = Array(pattern.unicodeScalars.prefix(JSONPatternWords.maximumCount))
+        scalars = Array(pattern.unicodeScalars.prefix(JSONPatternExample.maximumCount))
         self.extra = extra
     }
 
@@ -40,7 +40,7 @@ struct JSONPatternWords {
         while let scalar = peek, scalar != "|", scalar != ")" {
             guard let atom = atom(), let (least, most) = repetition() else { return nil }
             let count = most == nil ? least + (atom.isEmpty ? 0 : extra) : least
-            guard count == 0 || text.count + count * max(1, atom.count) <= JSONPatternWords.maximumCount else {
+            guard count == 0 || text.count + count * max(1, atom.count) <= JSONPatternExample.maximumCount else {
                 return nil
             }
             for _ in 0..<(atom.isEmpty ? 0 : count) { text += atom }
@@ -56,7 +56,7 @@ struct JSONPatternWords {
         case "(":
             depth += 1
             defer { depth -= 1 }
-            guard depth <= JSONPatternWords.maximumDepth else { return nil }
+            guard depth <= JSONPatternExample.maximumDepth else { return nil }
             if peek == "?" {
                 at += 1
                 switch next() {
@@ -111,7 +111,7 @@ struct JSONPatternWords {
         var number: Int?
         while let scalar = peek, scalar.isASCII, ASCII.isDigit(UInt8(truncatingIfNeeded: scalar.value)) {
             number = (number ?? 0) * 10 + Int(scalar.value - 48)
-            guard number ?? 0 <= JSONPatternWords.maximumCount else { return nil }
+            guard number ?? 0 <= JSONPatternExample.maximumCount else { return nil }
             at += 1
         }
         return number

@@ -1,9 +1,9 @@
 import NightjarTestSupport
 
-/// The probability of each event in one schedule of ``TokenStoreSystem``, and its maximum number of occurrences.
+/// The weight and the maximum number of each event in one schedule of ``TokenStoreSystem``.
 ///
 /// Each schedule has different weights. With equal weights in all schedules, the events that trigger a defect would
-/// rarely occur together without other events that hide it.
+/// rarely occur together without events that hide the defect.
 struct TokenStoreFaults {
     enum Event: Int, CaseIterable {
         case call, setToken, logIn, logOut, crash, expire, revoke, timeOut, fill, remove
@@ -17,9 +17,9 @@ struct TokenStoreFaults {
     }
 
     let failures: Rate
-    /// The weight of the next step of a renewal.
+    /// The weight of the next step of an update.
     let steps: Int
-    /// The factor by which the process of the last step is more likely to take the next one.
+    /// The factor that is applied to `steps` for the process that took the last step.
     let persistence: Int
     private let weights: [Int]
     private var left: [Int]
