@@ -35,7 +35,7 @@ extension Cache: LoginResponses {
     func forget(_ partition: CachePartition) { storage.remove(partition) }
 
     /// Called when the client's calls begin to use another login's token, or no token.
-    func loginChanged() { fresh?.login.add(1, ordering: .releasing) }
+    func loginChanged() { fresh?.loginChanged() }
 
     func flush(on loop: ClientLoop, then completion: @escaping (NightjarError?) -> Void) {
         guard storage.isPersistent else { return completion(nil) }

@@ -78,6 +78,7 @@ final class Cache: Stage, @unchecked Sendable {
         let progress = Progress(
             subject, newMember(), began: storage.moment,
             entries: isCurrent ? storage.memory.find(key).map { .memory($0) } : [], in: storage)
+        progress.freshLogin = fresh?.login ?? 0
         call.states[states] = progress
         // The lookup on disk reads the changes of other processes.
         if !isCurrent, lookUpOnDisk(progress, call) { return .wait }
@@ -340,8 +341,10 @@ final class Cache: Stage, @unchecked Sendable {
     }
 
     override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
-        if let fresh, let entry = call.states[states]?.plainHit, case .success(let response) = result {
-            fresh.keep(response, for: call.task.request, fresh.options(of: call.options), of: entry)
+        if let fresh, let progress = call.states[states], let entry = progress.plainHit,
+            case .success(let response) = result
+        {
+            fresh.keep(response, for: call.task.request, call.options, login: progress.freshLogin, of: entry)
         }
         leave(call)
     }

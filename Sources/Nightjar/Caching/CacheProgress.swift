@@ -55,6 +55,8 @@ extension Cache {
         let storage: CacheStorage
         /// The entry of the response, if callers' threads may return the same response again.
         var plainHit: MemoryCache.Entry?
+        /// The value of ``FreshResponses/login`` when the request received its token.
+        var freshLogin: UInt64 = 0
         /// The source of the response.
         var source = ResponseSource.network
 
@@ -81,6 +83,7 @@ extension Cache {
             copy.fetch = fetch
             copy.hasWaited = true
             copy.isPromoted = true
+            copy.freshLogin = freshLogin
             if case .replay = reading { copy.reading = .replay }
             return copy
         }

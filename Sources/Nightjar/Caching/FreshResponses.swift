@@ -20,12 +20,19 @@ final class FreshResponses: Sendable {
     }
 
     /// The options that affect the response besides the request.
-    struct Options: Equatable {
+    private struct Options: Equatable {
         let policy: CachePolicy
         let decompresses: Bool
         /// The login whose token the request carries, and its generation. Nil and 0 without a login.
         let account: Int?
         let login: UInt64
+
+        init(_ call: CallOptions, login: UInt64) {
+            policy = call.cache ?? .protocol
+            decompresses = call.decompresses
+            account = call.login
+            self.login = call.login == nil ? 0 : login
+        }
     }
 
     private struct State {
@@ -36,7 +43,7 @@ final class FreshResponses: Sendable {
     private let storage: CacheStorage
     private let state = Mutex(State())
     /// Incremented when the client's calls begin to use another login's token, or no token.
-    let login = Atomic<UInt64>(1)
+    private let loginGeneration = Atomic<UInt64>(1)
     /// The number of requested login changes that the loop has not made yet.
     private let pendingLoginChanges = Atomic<Int>(0)
 
@@ -45,8 +52,10 @@ final class FreshResponses: Sendable {
     /// Returns the response to a request. Any thread.
     ///
     /// - Returns: Nil if the loop must handle the call.
-    func find(_ request: PreparedRequest, _ options: Options, maximumBody: Int) -> Response? {
-        guard options.account == nil || pendingLoginChanges.load(ordering: .acquiring) == 0 else { return nil }
+    func find(_ request: PreparedRequest, _ call: CallOptions) -> Response? {
+        // The order matters: a pending change ends after the loop has incremented the generation.
+        guard call.login == nil || pendingLoginChanges.load(ordering: .acquiring) == 0 else { return nil }
+        let options = Options(call, login: login)
         let place = FreshResponses.place(of: request)
         let found = state.withLock { state -> (Response, MemoryCache.Entry)? in
             guard let candidate = state.candidates[place], candidate.second == FreshResponses.second,
@@ -55,7 +64,7 @@ final class FreshResponses: Sendable {
             else { return nil }
             return (candidate.response, candidate.entry)
         }
-        guard let (response, entry) = found, response.body.readableBytes <= maximumBody, storage.isCurrent,
+        guard let (response, entry) = found, response.body.readableBytes <= call.maximumBody, storage.isCurrent,
             storage.memory.use(entry)
         else {
             return nil
@@ -65,7 +74,12 @@ final class FreshResponses: Sendable {
     }
 
     /// Records that the loop returned `response` from `entry`.
-    func keep(_ response: Response, for request: PreparedRequest, _ options: Options, of entry: MemoryCache.Entry) {
+    ///
+    /// - Parameter login: The value of ``login`` when the request received its token.
+    func keep(
+        _ response: Response, for request: PreparedRequest, _ call: CallOptions, login: UInt64,
+        of entry: MemoryCache.Entry
+    ) {
         let second = FreshResponses.second
         // The clock of this class is too coarse for an entry that expires within this second.
         guard let end = entry.response.freshness.freshUntil,
@@ -73,7 +87,7 @@ final class FreshResponses: Sendable {
                 || end.seconds == Int64(second) + 1 && end.nanoseconds >= FreshResponses.clockResolution
         else { return }
         let candidate = Candidate(
-            request: request, options: options, response: response, entry: entry, second: second)
+            request: request, options: Options(call, login: login), response: response, entry: entry, second: second)
         let place = FreshResponses.place(of: request)
         // The replaced value is released outside the lock.
         let previous = state.withLock { state -> Candidate? in
@@ -83,6 +97,12 @@ final class FreshResponses: Sendable {
         }
         withExtendedLifetime(previous) {}
     }
+
+    /// The generation of the login whose token the client's calls use.
+    var login: UInt64 { loginGeneration.load(ordering: .acquiring) }
+
+    /// Called when the client's calls begin to use another login's token, or no token.
+    func loginChanged() { loginGeneration.add(1, ordering: .releasing) }
 
     /// Prevents responses to calls with a login until ``loginChangeEnded()``. Any thread.
     func loginChangeBegan() { pendingLoginChanges.add(1, ordering: .sequentiallyConsistent) }
@@ -120,12 +140,4 @@ final class FreshResponses: Sendable {
 extension CallOptions {
     /// Whether the options add no requirements to the response, and insert no response.
     var acceptsAnyResponse: Bool { expectedStatuses.isEmpty && schema == nil && contract == nil && insertion == nil }
-}
-
-extension FreshResponses {
-    func options(of call: CallOptions) -> Options {
-        Options(
-            policy: call.cache ?? .protocol, decompresses: call.decompresses, account: call.login,
-            login: call.login != nil ? login.load(ordering: .acquiring) : 0)
-    }
 }

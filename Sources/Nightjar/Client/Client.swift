@@ -238,7 +238,7 @@ public final class Client: Sendable {
             options.acceptsAnyResponse,
             handlers.isForCompleteResponses
         else { return nil }
-        return fresh.find(prepared, fresh.options(of: options), maximumBody: options.maximumBody)
+        return fresh.find(prepared, options)
     }
 
     static let forked = NightjarError(
