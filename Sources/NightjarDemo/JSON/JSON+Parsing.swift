@@ -20,6 +20,7 @@ extension JSON {
                 parser, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count, &document, &failure)
         }
         guard status == NJS_OK else {
+            if status == NJS_NO_MEMORY { throw JSONError(reason: "out of memory") }
             guard let problem = failure.problem else { throw JSONError(reason: "the text is too large") }
             throw JSONError(reason: "at byte \(failure.offset), \(String(cString: problem))")
         }
