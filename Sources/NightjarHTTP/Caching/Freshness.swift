@@ -15,8 +15,8 @@ public struct Freshness: Sendable, Equatable {
 
     /// The heuristic lifetime is the time since the last change divided by this number.
     static let heuristicFraction: Int64 = 10
-    /// The longest heuristic lifetime in seconds: a week, as in Firefox. Many servers send a Last-Modified in 1970,
-    /// which would result in a lifetime of more than five years.
+    /// The longest heuristic lifetime in seconds: a week, as in Firefox. Without this limit, a Last-Modified in 1970,
+    /// as many servers send it, would give a lifetime of more than five years.
     static let maximumGuess: Int64 = 7 * 86_400
     /// The tolerated difference between two clock readings in milliseconds, because one reading may come from a coarse
     /// clock. If a response has arrived further in the future, the clock was set back and the age is unknown.
