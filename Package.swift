@@ -125,11 +125,9 @@ let package = Package(
         .target(
             name: "NightjarTransport",
             dependencies: [
-                "CDescriptors", "CLinux", "NightjarHTTP",
+                "CDescriptors", "CLinux", "NightjarCrypto", "NightjarHTTP",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOTLS", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
         ),

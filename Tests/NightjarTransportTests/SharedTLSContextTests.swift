@@ -1,4 +1,4 @@
-import NIOSSL
+import NightjarCrypto
 import NightjarTestSupport
 import Testing
 
@@ -6,38 +6,38 @@ import Testing
 
 /// Clients with equal TLS settings share one trust store.
 @Suite struct SharedTLSContextTests {
-    private func configuration(trusting authority: String? = nil, verifies: Bool = true) throws -> TLSConfiguration {
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.certificateVerification = verifies ? .noHostnameVerification : .none
-        if let authority { tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(authority)) }
-        return tls
+    private func settings(trusting authority: String? = nil, verifies: Bool = true) throws -> TLSSettings {
+        var settings = TLSSettings()
+        settings.verifiesCertificates = verifies
+        if let authority { settings.authorities = .pem(try Certificate.contents(ofFile: authority)) }
+        return settings
     }
 
     @Test func equalSettingsShareTheTrustStore() throws {
         let authority = try TestCertificates.shared().authority
-        let first = SharedTLSContext.matching(try configuration(trusting: authority))
-        let second = SharedTLSContext.matching(try configuration(trusting: authority))
+        let first = SharedTLSContext.matching(try settings(trusting: authority))
+        let second = SharedTLSContext.matching(try settings(trusting: authority))
         #expect(first === second)
         #expect(try first.loaded() === second.loaded())
     }
 
     @Test func differentSettingsHaveDifferentTrustStores() throws {
         let authority = try TestCertificates.shared().authority
-        let trusting = SharedTLSContext.matching(try configuration(trusting: authority))
-        let system = SharedTLSContext.matching(try configuration())
-        let unverified = SharedTLSContext.matching(try configuration(trusting: authority, verifies: false))
+        let trusting = SharedTLSContext.matching(try settings(trusting: authority))
+        let system = SharedTLSContext.matching(try settings())
+        let unverified = SharedTLSContext.matching(try settings(trusting: authority, verifies: false))
         #expect(trusting !== system)
         #expect(trusting !== unverified)
         #expect(try trusting.loaded() !== unverified.loaded())
     }
 
     @Test func lastClientReleasesTheTrustStore() throws {
-        weak var released: NIOSSLContext?
+        weak var released: TLSContext?
         do {
             // No other test uses this combination.
-            var tls = try configuration()
-            tls.applicationProtocols = ["released"]
-            released = try SharedTLSContext.matching(tls).loaded()
+            var settings = try settings()
+            settings.applicationProtocols = ["released"]
+            released = try SharedTLSContext.matching(settings).loaded()
         }
         #expect(released == nil)
     }

@@ -1,7 +1,6 @@
 import Glibc
 import NIOCore
 import NIOPosix
-import NIOSSL
 import NightjarHTTP
 
 /// Describes why a connection could not be opened.
@@ -62,9 +61,7 @@ enum ConnectFailure {
     }
 
     private static func other(_ error: any Error, _ peer: Peer) -> NightjarError {
-        TLSFailure.describe(error, peer)
-            ?? NightjarError(
-                .connect, "connecting to \(peer.place)\(peer.purpose) failed: \(error)", phase: .connect)
+        NightjarError(.connect, "connecting to \(peer.place)\(peer.purpose) failed: \(error)", phase: .connect)
     }
 
     private static func describe(_ error: NIOConnectionError, _ peer: Peer) -> NightjarError {
@@ -94,43 +91,8 @@ enum ConnectionFailure {
             let reason = String(cString: strerror(error.errnoCode))
             return NightjarError(
                 .connectionLost, "the connection was lost: \(reason)", phase: phase, code: error.errnoCode)
-        case NIOSSLError.uncleanShutdown:
-            return NightjarError(
-                .connectionLost,
-                "the server closed the connection without a TLS close_notify; the response may be "
-                    + "truncated", phase: .receive)
-        case is NIOSSLError, is BoringSSLError:
-            return NightjarError(.tls, "TLS failed on the open connection: \(error)", phase: .tls)
         default:
             return NightjarError(.connectionLost, "the connection was lost: \(error)", phase: phase)
-        }
-    }
-}
-
-/// Describes why a TLS handshake failed.
-enum TLSFailure {
-    static func describe(_ error: any Error, _ peer: Peer) -> NightjarError? {
-        let place = peer.place
-        switch error {
-        case NIOSSLError.handshakeFailed(let reason):
-            let reason = String(describing: reason)
-            if reason.contains("CERTIFICATE_VERIFY_FAILED") {
-                return NightjarError(
-                    .tls,
-                    "the certificate of \(place) is not trusted: it may have expired, or its issuer may be unknown; "
-                        + "for a private certificate authority, set ca_file", phase: .tls)
-            }
-            if reason.contains("WRONG_VERSION_NUMBER") || reason.contains("HTTP_REQUEST") {
-                return NightjarError(
-                    .tls,
-                    "\(place) does not support TLS on this port; use http:// in its URL if that is "
-                        + "intended", phase: .tls)
-            }
-            return NightjarError(.tls, "the TLS handshake with \(place) failed: \(reason)", phase: .tls)
-        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            return NightjarError(.tls, "the TLS handshake with \(place) failed: \(error)", phase: .tls)
-        default:
-            return nil
         }
     }
 }

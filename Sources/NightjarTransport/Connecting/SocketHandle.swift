@@ -16,14 +16,18 @@ struct SocketHandle {
     /// Writes as much of `bytes` as the socket accepts. The caller writes the remaining bytes through the channel.
     /// After a failure, all bytes remain, and the channel encounters the same failure.
     ///
-    /// Used for requests on a connection without TLS, because the channel's write queue takes 8 % of the instructions
+    /// Used for requests, because the channel's write queue takes 8 % of the instructions
     /// of a request. Must not be called after data was written through the channel, because the data may still be in
     /// the channel's queue.
     func write(_ bytes: inout ByteBuffer) {
-        let written = bytes.withUnsafeReadableBytes {
-            Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT))
-        }
-        if written > 0 { bytes.moveReaderIndex(forwardBy: written) }
+        let written = bytes.withUnsafeReadableBytes { write($0) }
+        bytes.moveReaderIndex(forwardBy: written)
+    }
+
+    /// Writes as much of `bytes` as the socket accepts, see ``write(_:)-(ByteBuffer)``. Returns the number of written
+    /// bytes.
+    func write(_ bytes: UnsafeRawBufferPointer) -> Int {
+        max(0, Glibc.send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT)))
     }
 
     /// The number of bytes in the send buffer that the peer has not acknowledged (tcp(7), SIOCOUTQ).

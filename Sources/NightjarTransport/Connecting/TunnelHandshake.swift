@@ -1,12 +1,11 @@
 import NIOCore
-import NIOTLS
 import NightjarHTTP
 
 /// Requests a tunnel from a proxy. When the tunnel is open, the channel belongs to the origin and this handler is
 /// removed.
 ///
-///     added ──TCP or the proxy's TLS is up──▶ handshaking ──granted──▶ done
-///                   └────────────────────────────────┴──refused, closed──▶ done
+///     added ──TCP is connected──▶ handshaking ──granted──▶ done
+///       └────────────────────────────────┴──refused, closed──▶ done
 final class TunnelHandshake: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -37,13 +36,7 @@ final class TunnelHandshake: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        if !proxy.isTLS, context.channel.isActive { requestTunnel(context) }
-    }
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // The event is not passed on: later handlers would mistake it for the end of their own handshake.
-        if case .handshakeCompleted = event as? TLSUserEvent { return requestTunnel(context) }
-        context.fireUserInboundEventTriggered(event)
+        if context.channel.isActive { requestTunnel(context) }
     }
 
     private func requestTunnel(_ context: ChannelHandlerContext) {

@@ -88,27 +88,30 @@ final class ConnectionAttempt {
     private func opened(_ channel: any Channel) {
         guard connection.isConnecting else { return channel.close(promise: nil) }
         connection.channel = channel
-        do {
-            switch route {
-            case .direct, .socket:
-                try finish(channel, isSecured: false)
-            case .forwarded(let proxy):
-                connection.opening.connected(after: lookUp, usesTLS: proxy.kind == .https)
-                if proxy.kind == .https { try secure(channel, connection.host.connectedPeer) }
-                try channel.pipeline.syncOperations.addHandler(connection)
-                if proxy.kind != .https { connection.opened(SocketHandle(channel)) }
-            case .tunnelled(let proxy):
-                if proxy.kind == .https { try secure(channel, connection.host.connectedPeer) }
-                try requestTunnel(channel, proxy)
+        switch route {
+        case .direct, .socket:
+            finish(channel, SocketHandle(channel))
+        case .forwarded(let proxy):
+            connection.opening.connected(after: lookUp, usesTLS: proxy.kind == .https)
+            let socket = SocketHandle(channel)
+            if proxy.kind == .https {
+                secure(channel, connection.host.connectedPeer, socket) { [self] tls in complete(channel, nil, tls) }
+            } else {
+                complete(channel, socket, nil)
             }
-        } catch {
-            fail(error, channel)
+        case .tunnelled(let proxy) where proxy.kind == .https:
+            secure(channel, connection.host.connectedPeer, SocketHandle(channel)) { [self] _ in
+                requestTunnel(channel, proxy, nil)
+            }
+        case .tunnelled(let proxy):
+            requestTunnel(channel, proxy, SocketHandle(channel))
         }
     }
 
     // MARK: The tunnel
 
-    private func requestTunnel(_ channel: any Channel, _ proxy: ProxyAddress) throws {
+    /// - Parameter socket: The channel's socket; nil if the connection to the proxy uses TLS.
+    private func requestTunnel(_ channel: any Channel, _ proxy: ProxyAddress, _ socket: SocketHandle?) {
         let machine: TunnelHandshake.Machine
         switch proxy.kind {
         case .http, .https:
@@ -120,12 +123,12 @@ final class ConnectionAttempt {
             do throws(NightjarError) {
                 try result.get()
                 guard connection.isConnecting else { return }
-                try finish(channel, isSecured: proxy.kind == .https)
+                finish(channel, socket)
             } catch {
                 tunnelFailed(error, channel, proxy)
             }
         }
-        try channel.pipeline.syncOperations.addHandler(handshake)
+        add(handshake, to: channel)
     }
 
     private func tunnelFailed(_ error: NightjarError, _ channel: any Channel, _ proxy: ProxyAddress) {
@@ -137,23 +140,50 @@ final class ConnectionAttempt {
 
     // MARK: The origin
 
-    /// Adds the handlers of TLS and of the connection. Called when the channel is connected to the origin.
+    /// Starts the origin's TLS if necessary. Called when the channel is connected to the origin.
     ///
-    /// - Parameter isSecured: Whether the channel already uses TLS. If so, data must not be written directly to the
-    ///   socket.
-    private func finish(_ channel: any Channel, isSecured: Bool) throws(NightjarError) {
+    /// - Parameter socket: The channel's socket; nil if the channel already uses TLS. Data must then not be written
+    ///   directly to the socket.
+    private func finish(_ channel: any Channel, _ socket: SocketHandle?) {
         connection.opening.connected(after: lookUp, usesTLS: origin.isTLS)
-        do {
-            if origin.isTLS { try secure(channel, Peer(origin)) }
-            try channel.pipeline.syncOperations.addHandler(connection)
-        } catch {
-            throw ConnectFailure.describe(error, Peer(origin))
-        }
-        if !origin.isTLS { connection.opened(isSecured ? nil : SocketHandle(channel)) }
+        guard origin.isTLS else { return complete(channel, socket, nil) }
+        secure(channel, Peer(origin), socket) { [self] tls in complete(channel, nil, tls) }
     }
 
-    private func secure(_ channel: any Channel, _ peer: Peer) throws {
-        try channel.pipeline.syncOperations.addHandler(connector.tls.handler(for: peer))
+    /// Performs a TLS handshake with a peer, which is the origin or a proxy.
+    private func secure(
+        _ channel: any Channel, _ peer: Peer, _ socket: SocketHandle?, then: @escaping (TLSHandler) -> Void
+    ) {
+        do throws(NightjarError) {
+            let handler = try connector.tls.handler(for: peer, socket: socket) { [self] result in
+                guard connection.isConnecting else { return }
+                switch result {
+                case .success(let handler): then(handler)
+                case .failure(let error): fail(error, channel)
+                }
+            }
+            add(handler, to: channel)
+        } catch {
+            fail(error, channel)
+        }
+    }
+
+    /// Adds the connection's handler to the channel, which is ready for requests.
+    private func complete(_ channel: any Channel, _ socket: SocketHandle?, _ tls: TLSHandler?) {
+        guard add(connection, to: channel) else { return }
+        connection.opened(socket, tls)
+    }
+
+    /// Adds a handler to the channel. If the channel has closed, fails the attempt and returns false.
+    @discardableResult
+    private func add(_ handler: any ChannelHandler, to channel: any Channel) -> Bool {
+        do {
+            try channel.pipeline.syncOperations.addHandler(handler)
+            return true
+        } catch {
+            fail(error, channel)
+            return false
+        }
     }
 
     private func fail(_ error: any Error, _ channel: any Channel) {

@@ -1,5 +1,4 @@
 import NIOCore
-import NIOTLS
 import NightjarHTTP
 
 /// The last handler in the channel of an HTTP/1.1 connection. Converts bytes to the events of an exchange.
@@ -30,6 +29,8 @@ final class HTTP1Connection: ChannelInboundHandler {
     private var decoder: HTTP1ResponseDecoder
     /// The socket for direct writes. Nil over TLS, and after data was written through the channel.
     private var socket: SocketHandle?
+    /// The handler of the origin's TLS, or of the TLS of a proxy that forwards requests. Nil without TLS.
+    private var tls: TLSHandler?
     private var exchange: NetworkExchange?
     private var isReused = false
     private var requestIsComplete = false
@@ -56,10 +57,11 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     // MARK: Opening
 
-    /// Passes the open connection to the pool. Called by the connection attempt, or at the end of the TLS handshake.
-    func opened(_ socket: SocketHandle? = nil) {
+    /// Passes the open connection to the pool. Called by the connection attempt.
+    func opened(_ socket: SocketHandle?, _ tls: TLSHandler?) {
         guard phase == .connecting else { return }
         self.socket = socket
+        self.tls = tls
         channel = nil
         phase = .idle
         record = opening.finished(context?.channel.remoteAddress)
@@ -77,11 +79,6 @@ final class HTTP1Connection: ChannelInboundHandler {
         transport.connectFailed(self, error)
     }
 
-    /// The peer of the current step: a proxy until its tunnel is open, then the origin.
-    private var stepPeer: Peer {
-        if case .tunnelled = host.route, opening.isConnected { Peer(host.origin) } else { host.connectedPeer }
-    }
-
     var isConnecting: Bool { phase == .connecting }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -91,11 +88,7 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
-    }
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .handshakeCompleted = event as? TLSUserEvent { opened() }
-        context.fireUserInboundEventTriggered(event)
+        tls = nil
     }
 
     // MARK: Sending
@@ -135,6 +128,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     }
 
     private func writeHead(_ head: consuming ByteBuffer, _ context: ChannelHandlerContext) {
+        if requestIsComplete, let tls { return tls.send(head) }
         if requestIsComplete, let socket, context.channel.isActive {
             socket.write(&head)
             if head.readableBytes == 0 { return }
@@ -316,14 +310,12 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         switch phase {
-        case .connecting:
-            connectFailed(ConnectFailure.describe(cause, stepPeer))
         case .idle:
             phase = .closed
             transport.lostIdle(self)
         case .busy:
             endOfStream()
-        case .closed:
+        case .connecting, .closed:
             break
         }
         context.fireChannelInactive()
@@ -345,10 +337,9 @@ final class HTTP1Connection: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if cause == nil { cause = error }
         switch phase {
-        case .connecting: connectFailed(ConnectFailure.describe(error, stepPeer))
         case .busy: fail(ConnectionFailure.describe(error, responseHasStarted: responseHasStarted))
         case .idle: close()
-        case .closed: break
+        case .connecting, .closed: break
         }
     }
 

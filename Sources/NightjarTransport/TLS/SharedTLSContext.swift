@@ -1,11 +1,11 @@
-import NIOSSL
+import NightjarCrypto
 import Synchronization
 
 /// TLS settings and the trust store that is loaded for them. All clients of the process with equal settings share one
 /// object.
 ///
 /// The system's trust store takes about 1 MB. It is read when the first client opens a secure connection, and released
-/// with the last client that uses it. Clients do not share TLS sessions, because NIOSSL does not resume sessions.
+/// with the last client that uses it.
 ///
 /// Thread-safe.
 final class SharedTLSContext: Sendable {
@@ -15,33 +15,31 @@ final class SharedTLSContext: Sendable {
 
     private static let shared = Mutex<[WeakContext]>([])
 
-    private let configuration: TLSConfiguration
-    private let context = Mutex<NIOSSLContext?>(nil)
+    private let settings: TLSSettings
+    private let context = Mutex<TLSContext?>(nil)
 
     /// Returns the object that other clients with equal settings use, or a new object.
-    static func matching(_ configuration: TLSConfiguration) -> SharedTLSContext {
+    static func matching(_ settings: TLSSettings) -> SharedTLSContext {
         shared.withLock { contexts in
             contexts.removeAll { $0.context == nil }
-            for case let context? in contexts.lazy.map(\.context)
-            where context.configuration.bestEffortEquals(configuration) {
+            for case let context? in contexts.lazy.map(\.context) where context.settings == settings {
                 return context
             }
-            let context = SharedTLSContext(configuration)
+            let context = SharedTLSContext(settings)
             contexts.append(WeakContext(context: context))
             return context
         }
     }
 
-    private init(_ configuration: TLSConfiguration) { self.configuration = configuration }
-
-    var verifiesCertificates: Bool { configuration.certificateVerification != .none }
+    private init(_ settings: TLSSettings) { self.settings = settings }
 
     /// Returns the context for connections. The first call reads the trust store and may block for some milliseconds.
-    /// Throws if BoringSSL cannot read the trust store.
-    func loaded() throws -> NIOSSLContext {
-        try context.withLock { context in
+    ///
+    /// - Throws: `invalidSettings` if the trust store cannot be read.
+    func loaded() throws(TLSFailure) -> TLSContext {
+        try context.withLock { context throws(TLSFailure) in
             if let context { return context }
-            let loaded = try NIOSSLContext(configuration: configuration)
+            let loaded = try TLSContext(settings)
             context = loaded
             return loaded
         }

@@ -1,0 +1,215 @@
+internal import CNIOBoringSSL
+#if canImport(Glibc)
+import Glibc
+#endif
+
+/// The client side of one TLS connection, without I/O: the caller passes the received bytes and sends the encrypted
+/// bytes. RFC 8446, RFC 5246.
+///
+///     handshaking ──handshake() returns true──▶ open ──close_notify received──▶ ended
+///          └───────────────────────────────────────┴──an error is thrown──▶ failed
+///
+/// After each call, the caller sends ``pendingOutput``, also after an error: it may contain an alert for the peer. Not
+/// thread-safe.
+package final class TLSConnection {
+    /// The result of ``decrypt(_:into:)``.
+    package enum Decrypted: Equatable {
+        /// The number of decrypted bytes, at least 1.
+        case bytes(Int)
+        /// More bytes of the peer are needed.
+        case needsInput
+        /// The peer has ended its direction with close_notify.
+        case ended
+    }
+
+    /// The differences between the connections of one context.
+    package struct Options {
+        /// The name for Server Name Indication (RFC 6066 section 3). Nil: the extension is not sent.
+        package var serverName: String?
+        /// The session to resume. Nil: a full handshake.
+        package var session: TLSSession?
+        /// Whether the hybrid key exchange X25519MLKEM768 is offered first. Its ClientHello does not fit into one
+        /// packet, and some broken middleboxes reset such connections.
+        package var offersPostQuantum = true
+        /// Checks the verified certificate chain, the server's certificate first. Returns the reason to reject it, or
+        /// nil. Called during a full handshake, unless verification is disabled.
+        package var check: ([Certificate]) -> (any Error)? = { _ in nil }
+
+        package init() {}
+    }
+
+    private let ssl: OpaquePointer
+    private let context: TLSContext
+    private let buffers: UnsafeMutablePointer<TLSBuffers>
+    private let checkChain: ([Certificate]) -> (any Error)?
+    /// The sessions that ``takeSessions()`` has not returned.
+    private var sessions: [TLSSession] = []
+    private var hasEnded = false
+    /// The reason why the certificates were rejected, for the error that the handshake throws.
+    var failure: TLSFailure?
+    /// The error that the caller's check of the certificates has returned.
+    package private(set) var rejection: (any Error)?
+
+    package init(_ context: TLSContext, _ options: Options) throws(TLSFailure) {
+        guard let ssl = SSL_new(context.handle) else { throw TLSFailure.latest() }
+        self.ssl = ssl
+        self.context = context
+        checkChain = options.check
+        buffers = .allocate(capacity: 1)
+        buffers.initialize(to: TLSBuffers())
+        // The deinitializer runs only if all properties are set, also when this initializer throws.
+        guard let bio = TLSBuffers.bio(for: buffers) else { throw TLSFailure(.outOfMemory, "out of memory") }
+        // BoringSSL takes one reference, because both directions use the same object.
+        SSL_set_bio(ssl, bio, bio)
+        SSL_set_ex_data(ssl, 0, Unmanaged.passUnretained(self).toOpaque())
+        SSL_set_connect_state(ssl)
+        if let name = options.serverName, SSL_set_tlsext_host_name(ssl, name) != 1 { throw TLSFailure.latest() }
+        if let session = options.session { SSL_set_session(ssl, session.handle) }
+        if !options.offersPostQuantum {
+            let groups = [SSL_GROUP_X25519, SSL_GROUP_SECP256R1, SSL_GROUP_SECP384R1].map(UInt16.init)
+            guard SSL_set1_group_ids(ssl, groups, groups.count) == 1 else { throw TLSFailure.latest() }
+        }
+    }
+
+    deinit {
+        SSL_free(ssl)
+        buffers.pointee.deallocate()
+        buffers.deinitialize(count: 1)
+        buffers.deallocate()
+    }
+
+    // MARK: Handshake
+
+    /// Continues the handshake. The first call, without input, writes the ClientHello.
+    ///
+    /// - Parameter input: The received bytes. The method removes the bytes that it has used. Bytes may remain after the
+    ///   handshake, and belong to ``decrypt(_:into:)``.
+    /// - Returns: Whether the handshake is complete.
+    package func handshake(_ input: inout UnsafeRawBufferPointer) throws(TLSFailure) -> Bool {
+        let result = use(&input) { SSL_do_handshake(ssl) }
+        if result == 1 { return true }
+        guard SSL_get_error(ssl, result) == SSL_ERROR_WANT_READ else { throw takeFailure() }
+        return false
+    }
+
+    /// Checks the certificates with the caller's rules.
+    func check(_ chain: [Certificate]) -> TLSFailure? {
+        for (index, certificate) in chain.enumerated() {
+            let isAnchor = index == chain.count - 1 && index > 0
+            let weakness = certificate.weakness(allowing: context.settings.weakAlgorithms, isAnchor: isAnchor)
+            guard let weakness else { continue }
+            let subject = index == 0 ? "" : "in its chain, \(certificate.subject) is too weak: "
+            return TLSFailure(.invalidCertificate(subject + weakness), "weak certificate")
+        }
+        guard let error = checkChain(chain) else { return nil }
+        rejection = error
+        return TLSFailure(.rejectedCertificate, "the certificate was rejected")
+    }
+
+    // MARK: Data
+
+    /// Decrypts received bytes.
+    ///
+    /// - Parameters:
+    ///   - input: The received bytes. The method removes the bytes that it has used.
+    ///   - output: The memory for the decrypted bytes, at least one byte.
+    package func decrypt(
+        _ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
+    ) throws(TLSFailure) -> Decrypted {
+        guard !hasEnded else { return .ended }
+        let count = CInt(clamping: output.count)
+        let result = use(&input) { SSL_read(ssl, output.baseAddress, count) }
+        if result > 0 { return .bytes(Int(result)) }
+        switch SSL_get_error(ssl, result) {
+        case SSL_ERROR_WANT_READ: return .needsInput
+        case SSL_ERROR_ZERO_RETURN:
+            hasEnded = true
+            return .ended
+        default: throw takeFailure()
+        }
+    }
+
+    /// Encrypts bytes. The result is added to ``pendingOutput``.
+    package func encrypt(_ bytes: UnsafeRawBufferPointer) throws(TLSFailure) {
+        var rest = bytes
+        while !rest.isEmpty {
+            let written = SSL_write(ssl, rest.baseAddress, CInt(clamping: rest.count))
+            guard written > 0 else { throw takeFailure() }
+            rest = UnsafeRawBufferPointer(rebasing: rest[Int(written)...])
+        }
+    }
+
+    /// Adds close_notify to ``pendingOutput``, if the handshake is complete.
+    package func close() {
+        SSL_shutdown(ssl)
+        ERR_clear_error()
+    }
+
+    /// The encrypted bytes to send. Valid until the next call of another method.
+    package var pendingOutput: UnsafeRawBufferPointer { buffers.pointee.pendingOutput }
+
+    /// Removes the bytes of ``pendingOutput``, because the caller has sent or copied them.
+    package func removeOutput() { buffers.pointee.removeOutput() }
+
+    // MARK: Results
+
+    /// Returns the sessions that the server has issued since the last call. A server of TLS 1.3 issues them after the
+    /// handshake, with the first data.
+    package func takeSessions() -> [TLSSession] {
+        guard !sessions.isEmpty else { return [] }
+        defer { sessions = [] }
+        return sessions
+    }
+
+    func received(_ session: TLSSession) {
+        // A server may issue any number of sessions. Further ones are useless.
+        if sessions.count < TLSConnection.maximumSessions { sessions.append(session) }
+    }
+
+    /// The protocol chosen with ALPN. Nil if the server has not chosen one.
+    package var applicationProtocol: String? {
+        var name: UnsafePointer<UInt8>?
+        var count: CUnsignedInt = 0
+        SSL_get0_alpn_selected(ssl, &name, &count)
+        guard let name, count > 0 else { return nil }
+        return String(decoding: UnsafeBufferPointer(start: name, count: Int(count)), as: UTF8.self)
+    }
+
+    /// The version, such as `TLSv1.3`.
+    package var version: String { String(cString: SSL_get_version(ssl)) }
+    /// The cipher suite by its IANA name, such as `TLS_AES_128_GCM_SHA256`.
+    package var cipher: String { SSL_CIPHER_standard_name(SSL_get_current_cipher(ssl)).map { String(cString: $0) } ?? "" }
+    /// The key exchange, such as `X25519MLKEM768`. Empty for the server's RSA key.
+    package var group: String { SSL_get_group_name(SSL_get_group_id(ssl)).map { String(cString: $0) } ?? "" }
+    package var isResumed: Bool { SSL_session_reused(ssl) == 1 }
+
+    /// The certificates that the server has sent, its own first. A resumed connection returns those of the first one.
+    package var servedChain: [Certificate] {
+        guard let chain = SSL_get_peer_full_cert_chain(ssl) else { return [] }
+        return (0..<sk_X509_num(chain)).compactMap { sk_X509_value(chain, $0).map { Certificate($0) } }
+    }
+
+    // MARK: Calls of BoringSSL
+
+    private func use(_ input: inout UnsafeRawBufferPointer, _ call: () -> CInt) -> CInt {
+        buffers.pointee.input = input
+        let result = call()
+        input = buffers.pointee.input
+        buffers.pointee.input = UnsafeRawBufferPointer(start: nil, count: 0)
+        return result
+    }
+
+    private func takeFailure() -> TLSFailure {
+        let latest = TLSFailure.latest()
+        if buffers.pointee.isOutOfMemory { return TLSFailure(.outOfMemory, "out of memory") }
+        return failure ?? latest
+    }
+
+    /// Returns the object of a BoringSSL connection.
+    static func of(_ ssl: OpaquePointer?) -> TLSConnection? {
+        guard let ssl, let pointer = SSL_get_ex_data(ssl, 0) else { return nil }
+        return Unmanaged<TLSConnection>.fromOpaque(pointer).takeUnretainedValue()
+    }
+
+    private static let maximumSessions = 4
+}

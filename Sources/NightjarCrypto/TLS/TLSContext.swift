@@ -1,0 +1,134 @@
+internal import CNIOBoringSSL
+
+/// The trust store and the algorithms for TLS connections with equal settings. Immutable and thread-safe.
+///
+/// Loading the system's certificate authorities takes some milliseconds and about 1 MB.
+package final class TLSContext: @unchecked Sendable {
+    package let settings: TLSSettings
+    let handle: OpaquePointer
+
+    /// - Throws: `invalidSettings` if the certificate authorities cannot be read.
+    package init(_ settings: TLSSettings) throws(TLSFailure) {
+        guard let handle = SSL_CTX_new(TLS_method()) else { throw TLSFailure.latest() }
+        self.settings = settings
+        self.handle = handle
+        // The deinitializer runs only if all properties are set, also when this initializer throws.
+        try configure()
+    }
+
+    deinit { SSL_CTX_free(handle) }
+
+    private func configure() throws(TLSFailure) {
+        let settings = settings
+        SSL_CTX_set_min_proto_version(handle, TLSContext.number(of: settings.minimumVersion))
+        SSL_CTX_set_max_proto_version(handle, TLSContext.number(of: settings.maximumVersion))
+        guard SSL_CTX_set_strict_cipher_list(handle, TLSContext.ciphers(allowing: settings.weakAlgorithms)) == 1
+        else { throw TLSFailure.latest() }
+        let signatures = TLSContext.signatures(allowing: settings.weakAlgorithms)
+        guard SSL_CTX_set_verify_algorithm_prefs(handle, signatures, signatures.count) == 1 else {
+            throw TLSFailure.latest()
+        }
+        // Servers must not depend on the order of extensions (RFC 8446 section 9.3), and must ignore unknown values.
+        SSL_CTX_set_permute_extensions(handle, 1)
+        SSL_CTX_set_grease_enabled(handle, 1)
+        try offerProtocols(settings.applicationProtocols)
+        // Resumable sessions are delivered to the connection, see `TLSConnection.takeSessions()`.
+        SSL_CTX_set_session_cache_mode(handle, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL)
+        SSL_CTX_sess_set_new_cb(handle) { ssl, session in
+            guard let session, let connection = TLSConnection.of(ssl) else { return 0 }
+            connection.received(TLSSession(adopting: session))
+            return 1
+        }
+        guard settings.verifiesCertificates else { return }
+        guard let store = SSL_CTX_get_cert_store(handle) else { throw TLSFailure.latest() }
+        try TrustStore.add(settings.authorities, to: store)
+        SSL_CTX_set_verify(handle, SSL_VERIFY_PEER, nil)
+        SSL_CTX_set_verify_depth(handle, TLSContext.maximumIntermediates)
+        SSL_CTX_set_cert_verify_callback(
+            handle,
+            { context, _ in
+                guard let context else { return 0 }
+                return TLSContext.verify(context) ? 1 : 0
+            }, nil)
+    }
+
+    private func offerProtocols(_ names: [String]) throws(TLSFailure) {
+        guard !names.isEmpty else { return }
+        var list: [UInt8] = []
+        for name in names {
+            guard let length = UInt8(exactly: name.utf8.count), length > 0 else {
+                throw TLSFailure(.invalidSettings, "the ALPN protocol \(name) must have 1 to 255 bytes")
+            }
+            list.append(length)
+            list += name.utf8
+        }
+        // Unlike other functions, this one returns 0 on success.
+        guard SSL_CTX_set_alpn_protos(handle, list, list.count) == 0 else { throw TLSFailure.latest() }
+    }
+
+    /// Verifies the server's certificate chain: signatures, trust, time, purpose, name constraints, depth, and then the
+    /// checks of the connection's caller.
+    private static func verify(_ context: OpaquePointer) -> Bool {
+        guard let ssl = X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx()),
+            let connection = TLSConnection.of(OpaquePointer(ssl))
+        else { return false }
+        guard X509_verify_cert(context) == 1, let chain = X509_STORE_CTX_get0_chain(context) else {
+            let code = X509_STORE_CTX_get_error(context)
+            connection.failure = TLSFailure(.invalidCertificate(problem(code)), "certificate error \(code)")
+            return false
+        }
+        let certificates = (0..<sk_X509_num(chain)).compactMap { sk_X509_value(chain, $0).map { Certificate($0) } }
+        if let failure = connection.check(certificates) {
+            connection.failure = failure
+            X509_STORE_CTX_set_error(context, X509_V_ERR_APPLICATION_VERIFICATION)
+            return false
+        }
+        return true
+    }
+
+    /// Returns a clause about the certificate for an error of `X509_verify_cert`.
+    private static func problem(_ code: CInt) -> String {
+        switch code {
+        case X509_V_ERR_CERT_HAS_EXPIRED: "it has expired"
+        case X509_V_ERR_CERT_NOT_YET_VALID: "it is not valid yet; check the system clock"
+        case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT: "it is self-signed"
+        case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN: "its root certificate is not trusted"
+        case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
+            X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+            "its issuer is unknown, or the server did not send an intermediate certificate"
+        case X509_V_ERR_CERT_CHAIN_TOO_LONG:
+            "its chain has more than \(maximumIntermediates) intermediate certificates"
+        case X509_V_ERR_INVALID_PURPOSE: "it is not a server certificate"
+        default: X509_verify_cert_error_string(Int(code)).map { String(cString: $0) } ?? "error \(code)"
+        }
+    }
+
+    /// The maximum number of certificates between the server's and the trusted one. Public chains have one or two.
+    private static let maximumIntermediates: CInt = 10
+
+    private static func number(of version: TLSVersion) -> UInt16 {
+        switch version {
+        case .v1_2: UInt16(TLS1_2_VERSION)
+        case .v1_3: UInt16(TLS1_3_VERSION)
+        }
+    }
+
+    /// The cipher suites of TLS 1.2. Those of TLS 1.3 are all strong and are not configurable.
+    private static func ciphers(allowing weak: WeakAlgorithms) -> String {
+        var list = "ECDHE+AESGCM:ECDHE+CHACHA20"
+        if weak.contains(.cbc) { list += ":ECDHE+AES+SHA1:ECDHE+AES+SHA256" }
+        if weak.contains(.rsaKeyExchange) { list += ":RSA+AESGCM" }
+        if weak.isSuperset(of: [.cbc, .rsaKeyExchange]) { list += ":RSA+AES+SHA1" }
+        return list
+    }
+
+    private static func signatures(allowing weak: WeakAlgorithms) -> [UInt16] {
+        let strong = [
+            SSL_SIGN_ECDSA_SECP256R1_SHA256, SSL_SIGN_RSA_PSS_RSAE_SHA256, SSL_SIGN_RSA_PKCS1_SHA256,
+            SSL_SIGN_ECDSA_SECP384R1_SHA384, SSL_SIGN_RSA_PSS_RSAE_SHA384, SSL_SIGN_RSA_PKCS1_SHA384,
+            SSL_SIGN_ECDSA_SECP521R1_SHA512, SSL_SIGN_RSA_PSS_RSAE_SHA512, SSL_SIGN_RSA_PKCS1_SHA512,
+            SSL_SIGN_ED25519,
+        ]
+        return (strong + (weak.contains(.sha1) ? [SSL_SIGN_RSA_PKCS1_SHA1, SSL_SIGN_ECDSA_SHA1] : [])).map(UInt16.init)
+    }
+}

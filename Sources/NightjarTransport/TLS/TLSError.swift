@@ -1,0 +1,78 @@
+import NightjarCrypto
+import NightjarHTTP
+
+/// Describes why TLS failed.
+enum TLSError {
+    /// The error of a connection that the peer has closed without close_notify.
+    static let truncated = NightjarError(
+        .connectionLost,
+        "the server closed the connection without a TLS close_notify; the response may be truncated", phase: .receive)
+
+    /// - Parameters:
+    ///   - isOpen: Whether the handshake was complete.
+    ///   - rejection: The error of the client's check of the certificates.
+    static func describe(
+        _ failure: TLSFailure, _ peer: Peer, isOpen: Bool, rejection: (any Error)? = nil
+    ) -> NightjarError {
+        if case .rejectedCertificate = failure.reason, let error = rejection as? NightjarError { return error }
+        if case .outOfMemory = failure.reason {
+            return NightjarError(.noMemory, "TLS with \(peer.place) failed: out of memory", phase: .tls)
+        }
+        return NightjarError(.tls, text(failure, peer, isOpen), phase: .tls)
+    }
+
+    private static func text(_ failure: TLSFailure, _ peer: Peer, _ isOpen: Bool) -> String {
+        let place = peer.place
+        let failed = isOpen ? "TLS with \(place) failed" : "the TLS handshake with \(place) failed"
+        switch failure.reason {
+        case .invalidCertificate(let problem):
+            return "the certificate of \(place) is not trusted: \(problem); for a private certificate authority, set "
+                + "ca_file"
+        case .notTLS:
+            return "\(place) does not support TLS on this port; use http:// in its URL if that is intended"
+        case .alert(.certificateRequired):
+            return "\(place) requires a client certificate"
+        case .alert(.protocolVersion):
+            return "\(failed): the server supports none of the permitted TLS versions"
+        case .alert(let code):
+            return "\(failed): the server sent the alert \(name(of: code)); check which TLS versions and algorithms "
+                + "it supports"
+        case .rejectedCertificate, .handshake, .invalidSettings, .outOfMemory:
+            return "\(failed): \(failure.detail)"
+        }
+    }
+
+    /// Returns the name of an alert. RFC 8446 section 6.
+    private static func name(of alert: UInt8) -> String {
+        switch alert {
+        case 10: "unexpected_message"
+        case 20: "bad_record_mac"
+        case 22: "record_overflow"
+        case 40: "handshake_failure"
+        case 42: "bad_certificate"
+        case 43: "unsupported_certificate"
+        case 44: "certificate_revoked"
+        case 45: "certificate_expired"
+        case 46: "certificate_unknown"
+        case 47: "illegal_parameter"
+        case 48: "unknown_ca"
+        case 49: "access_denied"
+        case 50: "decode_error"
+        case 51: "decrypt_error"
+        case 70: "protocol_version"
+        case 71: "insufficient_security"
+        case 80: "internal_error"
+        case 86: "inappropriate_fallback"
+        case 109: "missing_extension"
+        case 112: "unrecognized_name"
+        case 116: "certificate_required"
+        case 120: "no_application_protocol"
+        default: "\(alert)"
+        }
+    }
+}
+
+extension UInt8 {
+    fileprivate static let protocolVersion: UInt8 = 70
+    fileprivate static let certificateRequired: UInt8 = 116
+}
