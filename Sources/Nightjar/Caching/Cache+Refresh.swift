@@ -62,8 +62,8 @@ extension Cache: LoginResponses {
                 return .fail(
                     NightjarError(
                         .invalidArgument,
-                        "the response's Content-Length differs from the length of its "
-                            + "body"))
+                        "the response's Content-Length or Content-Range does not match the length of its body, "
+                            + "\(insertion.body.readableBytes) bytes"))
             }
             return insert(insertion, whole, progress, call)
         case .refuse(let refusal): return refuse(refusal)

@@ -137,11 +137,11 @@ public final class CacheStorage: Sendable {
 
     /// Counts since the cache was created, and the current size of the cache.
     public struct Statistics: Sendable, Equatable {
-        /// Calls that received a cached response without a request to the server.
+        /// Calls that received a cached response that was not validated by a 304 response.
         public var hits = 0
         /// The number of ``hits`` with a stale entry.
         public var stale = 0
-        /// Calls that needed a response from the server.
+        /// Calls that received the server's response.
         public var misses = 0
         /// Calls whose cache entry was validated by a 304 response.
         public var validations = 0
