@@ -5,8 +5,8 @@ import Synchronization
 /// The callbacks of a call. They run one at a time, in the order of the events: inside `CompletionQueue.poll`, or on
 /// the client's loop thread if the call has no queue.
 public struct TaskHandlers: Sendable {
-    /// Called with the final response head, before the body. Not called after a cancel, or if the response becomes an
-    /// error.
+    /// Called with the final response head, before the body. Called only if ``body`` is set. Not called after a cancel,
+    /// or if the response becomes an error.
     public var head: (@Sendable (ClientTask, ResponseHead) -> Void)?
     /// Called with each part of the response body. If set, the response is not collected and its `body` is empty.
     /// Reading from the network pauses when more than ``ClientTask/window`` bytes are unconsumed.
