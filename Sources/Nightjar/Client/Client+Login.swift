@@ -110,7 +110,8 @@ extension Client {
         try wait(on: queue) { outcome.withLock { $0 } }.get()
     }
 
-    /// The current state of the limits of each origin and group. Origins and groups without any state are omitted.
+    /// The current state of the limits of each origin and group, and of each resource that its server has paused with
+    /// Retry-After. Origins and groups without any state are omitted.
     public func limitStates() -> [LimitState] {
         guard !Fork.hasForked(since: forkGeneration) else { return [] }
         guard let limit else { return [] }
@@ -127,8 +128,7 @@ extension Client {
         guard let first = known.first else {
             throw NightjarError(
                 .invalidRequest,
-                "the client has no login: its option auth is not set or has no "
-                    + "token that expires")
+                "the client has no login; set its option auth with the type oauth2 or login")
         }
         guard let scheme else {
             guard known.count == 1 else {
