@@ -4,10 +4,11 @@ import NightjarHTTP
 /// Manual access to the cache. Requests get the client's base URL, headers and credentials, so that they match the
 /// entries of the client's calls.
 extension Client {
-    /// Returns the cached response to `request`, of any age and status, without a request to the server. Returns nil if
-    /// no response is cached.
+    /// Returns the cached response to `request` without a request to the server. Returns nil if no response is cached.
     ///
-    /// Blocks the thread while the disk is read and while a token refresh is in progress.
+    /// The policy ``CachePolicy/cacheOnly`` applies: responses of any age are returned, except stale errors and
+    /// responses that a write of this client has invalidated. Blocks the thread while the disk is read and while a
+    /// token refresh is in progress.
     ///
     /// - Throws: An error for an invalid request; the error of an unexpected status if the request sets expected
     ///   statuses; `closed`; `forked`; `invalid_request` for a client without a cache, for a method other than GET and

@@ -70,7 +70,10 @@ extension Client {
     private static let logoutLimit = Duration.seconds(180)
 
     /// Logs in. If the grant is interactive, the user logs in with a device code or a browser. Otherwise the client
-    /// obtains the token that a call would wait for. The token is saved before `finished` is called.
+    /// obtains the token that a call would wait for.
+    ///
+    /// The token is saved before `finished` is called. If saving fails, the client uses the token nevertheless. An
+    /// interactive login then reports the error `storage`; any other login succeeds, and the client logs the error.
     ///
     /// - Parameters:
     ///   - scheme: The security scheme of the login, if the client has several logins. Nil: the only login.

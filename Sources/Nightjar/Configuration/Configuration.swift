@@ -11,7 +11,8 @@ public struct Configuration: Sendable {
     /// below it. Dot segments and encoded separators in the paths are rejected, because a server may resolve them to
     /// another path. Nil: any path.
     public var pathScope: String?
-    /// Sent with every request that does not set a field of the same name.
+    /// The header fields of every request that does not set a field of the same name. If ``baseURL`` is set, other
+    /// origins receive only the fields that ``forwardedHeaders`` describes.
     public var headers = Headers()
     /// The User-Agent field; nil sends none.
     public var userAgent: String? = "nightjar/\(Version.string)"

@@ -175,7 +175,7 @@ public final class CookieStorage: Sendable {
         return change { jar in bytes.withUnsafeBytes { CookiesText.read($0, into: &jar, at: CookieStorage.now) } }
     }
 
-    /// Seconds since 1970. The realtime clock determines when cookies expire.
+    /// The current time in seconds since 1970. The realtime clock determines when cookies expire.
     static var now: Double {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
