@@ -280,7 +280,7 @@ end)
 
 testing.test("log_in requires a login that obtains tokens, and a function as prompt", function()
   local api = authorization_code()
-  fails("invalid_request", "the client has no login: its option auth is not set or has no token that expires",
+  fails("invalid_request", "the client has no login; set its option auth with the type oauth2 or login",
     plain.log_in, plain)
   misuse("log_in: prompt must be a function, got string", api.log_in, api, { prompt = "x" })
   misuse("log_in: unknown option 'promt'; did you mean 'prompt'?", api.log_in, api, { promt = print })

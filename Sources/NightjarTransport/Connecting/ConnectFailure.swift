@@ -118,7 +118,7 @@ enum TLSFailure {
                 return NightjarError(
                     .tls,
                     "the certificate of \(place) is not trusted: it may have expired, or its issuer may be unknown; "
-                        + "for a private certificate authority, set ca_file", phase: .tls)
+                        + "for a private certificate authority, set tls.ca_file", phase: .tls)
             }
             if reason.contains("WRONG_VERSION_NUMBER") || reason.contains("HTTP_REQUEST") {
                 return NightjarError(
