@@ -125,7 +125,7 @@ struct BodyFolder: Sendable {
         }
     }
 
-    /// The age in seconds after which temporary files are removed. No download pauses for that long.
+    /// The age in seconds after which temporary files are removed. A download that pauses for longer may not be stored.
     private static let gracePeriod: Int64 = 3600
 
     static func names(in path: String) -> [String] {

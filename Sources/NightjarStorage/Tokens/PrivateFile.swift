@@ -23,7 +23,7 @@ package struct PrivateFile: Sendable {
             switch code {
             case ENOENT, ENOTDIR: "; check that its folder exists"
             case ENOSPC, EDQUOT, EFBIG: "; free some disk space; the previous content is unchanged"
-            case EACCES, EPERM, EROFS: "; its folder must be writable by this process"
+            case EACCES, EPERM, EROFS: "; check the permissions of the file and of its folder"
             default: ""
             }
         return failure("cannot be \(what): \(String(cString: strerror(code)))\(advice)", code: code)
@@ -33,10 +33,10 @@ package struct PrivateFile: Sendable {
 
     /// Opens the file without following a symbolic link. Creates the file if `flags` contains O_CREAT.
     ///
-    /// - Parameter flags: as in open(2). For reading, a file that other users can access is rejected. For writing, the
-    ///   file is made private.
+    /// - Parameter flags: as in open(2). For reading, a file that other users can access is rejected. For writing, a
+    ///   file with several hard links is rejected, and the mode is changed to 0600.
     /// - Returns: a descriptor owned by the caller.
-    /// - Throws: `storage` if the file cannot be opened, is not a regular file, or belongs to another user.
+    /// - Throws: `storage` if the file cannot be opened, is not a regular file, belongs to another user or is rejected.
     package func open(_ name: [CChar], _ flags: Int32) throws(NightjarError) -> Int32 {
         var status = stat()
         let descriptor = clinux_open_private(name, flags, &status)

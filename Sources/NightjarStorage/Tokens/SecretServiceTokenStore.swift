@@ -102,7 +102,8 @@ public struct SecretServiceTokenStore: TokenStore {
         else {
             throw failure(
                 "cannot be reached: no session bus (DBUS_SESSION_BUS_ADDRESS is not set, and there is no bus in "
-                    + "XDG_RUNTIME_DIR); start this in a desktop session or with dbus-run-session, or use a file")
+                    + "XDG_RUNTIME_DIR); run the program in a desktop session or with dbus-run-session, or use a token "
+                    + "file")
         }
     }
 
