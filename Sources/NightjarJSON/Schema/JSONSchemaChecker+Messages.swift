@@ -48,7 +48,7 @@ extension JSONSchemaChecker {
         guard fitting.isEmpty else {
             _ = fails(
                 "a value that matches exactly one of the \(count) schemas of \"oneOf\"",
-                "one that matches \(fitting.prefix(8).joined(separator: ", "))", ofTop: true)
+                "one that matches schemas \(fitting.prefix(8).joined(separator: ", "))", ofTop: true)
             return
         }
         if let discriminator, !discriminator.names.isEmpty, case .object = value {

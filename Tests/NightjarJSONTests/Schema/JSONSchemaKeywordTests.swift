@@ -105,7 +105,7 @@ import Testing
         ),
         (
             #"{"oneOf": [{"minimum": 1}, {"maximum": 5}, {"type": "string"}]}"#, "3",
-            #"expected a value that matches exactly one of the 3 schemas of "oneOf", found one that matches 1, 2"#
+            #"expected a value that matches exactly one of the 3 schemas of "oneOf", found one that matches schemas 1, 2"#
         ),
         (#"{"not": {"type": "string"}}"#, "1", ""),
         (
