@@ -42,7 +42,7 @@ package struct PrivateFile: Sendable {
         let descriptor = clinux_open_private(name, flags, &status)
         guard descriptor < 0 else { return descriptor }
         switch descriptor {
-        case CLINUX_NO_FILE.rawValue: throw failure("is not a regular file")
+        case CLINUX_NO_FILE.rawValue: throw failure("is not a regular file; use another path")
         case CLINUX_MANY_NAMES.rawValue:
             throw failure(
                 "has \(status.st_nlink) hard links; remove it, or use another path")
@@ -141,7 +141,7 @@ package struct PrivateFile: Sendable {
 
     /// Checks that an existing file is a regular file, owned by this user and inaccessible to other users.
     func check(_ status: stat) throws(NightjarError) {
-        guard status.st_mode & S_IFMT == S_IFREG else { throw failure("is not a regular file") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw failure("is not a regular file; use another path") }
         guard status.st_uid == geteuid() else {
             throw failure("belongs to another user (uid \(status.st_uid)); use another path")
         }
