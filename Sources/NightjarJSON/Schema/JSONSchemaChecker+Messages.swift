@@ -166,7 +166,7 @@ extension JSONSchemaChecker {
             expected: isTooDeep
                 ? "a value with at most \(JSONSchemaChecker.maximumDepth) nested schemas"
                 : "a value that can be checked in \(allowance) steps",
-            found: "more")
+            found: "one that requires more")
     }
 
     /// Returns the path to the value of the frame at position `count`.

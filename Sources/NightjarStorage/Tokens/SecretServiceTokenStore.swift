@@ -93,7 +93,10 @@ public struct SecretServiceTokenStore: TokenStore {
         let (_, user) = SecretServiceTokenStore.process.compareExchange(
             expected: 0, desired: own, ordering: .acquiringAndReleasing)
         guard user == 0 || user == own else {
-            throw NightjarError(.forked, "the token \(name) was in use when this process was forked")
+            throw NightjarError(
+                .forked,
+                "the token \(name) cannot be used: the parent process used a keyring before it forked; fork before the first use of a keyring"
+            )
         }
         // Without the address of a bus, GLib would start its own bus, which no other process would find.
         var status = stat()
