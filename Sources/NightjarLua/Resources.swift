@@ -103,7 +103,8 @@ final class Temporary: Resource, @unchecked Sendable {
     override func close() { all.remove(number) }
 }
 
-/// The temporary files and folders of one Lua state. They are removed at the latest when the process ends.
+/// The temporary files and folders of one Lua state. They are removed at the latest when the state is closed or the
+/// script calls `os.exit`.
 final class Temporaries: Sendable {
     private struct State {
         var paths: [UInt64: FilePath] = [:]
