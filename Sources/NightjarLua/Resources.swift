@@ -62,7 +62,7 @@ final class OpenFile: Resource, @unchecked Sendable {
     static let largestRead: Int64 = 1 << 20
 }
 
-/// A named pipe or a device that was opened in non-blocking mode, until the script takes its descriptor.
+/// Owns the descriptor of a named pipe or device, opened in non-blocking mode, until the script takes the descriptor.
 final class OpenStream: Resource, @unchecked Sendable {
     private let descriptor: Mutex<Int32>
 
