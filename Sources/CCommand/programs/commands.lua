@@ -88,14 +88,14 @@ add("profiles", "Lists the profiles of the config file.", {
 })
 add("check", "Checks the syntax of scripts and reports unknown fields and options of Nightjar.", {
   { "script", many = true },
-}, "Findings are written to standard output as file:line:column: text. Exit status: 0 no findings, 1 findings.")
-add("test", "Runs the tests in files, and in the files of folders that are named NAME_test.lua or test_NAME.lua.", {
+}, "Findings are written to standard output as file:line:column: text. Exit status: 0 no findings, 1 otherwise.")
+add("test", "Runs the tests in files and folders. In a folder, test files are named NAME_test.lua or test_NAME.lua.", {
   { "path", many = true },
   { "-k", "--filter", "TEXT", help = "run only tests whose names contain TEXT" },
   { "--tap", help = "write results in the Test Anything Protocol" },
   { "-x", "--fail-fast", help = "stop after the first failure" },
   { "--timeout", "SECONDS", type = "number", help = "default timeout of a test" },
-}, "Exit status: 0 all tests passed, 1 some failed or there were none.")
+}, "Exit status: 0 no test failed, 1 a test failed or no tests were run.")
 add("completions", "Writes a completion script for a shell.", {
   { "shell", choices = { "bash", "zsh", "fish" } },
 })
