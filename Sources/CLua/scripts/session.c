@@ -119,7 +119,8 @@ static int background(lua_State *L) {
   return 1;
 }
 
-/* session.is_background() -> whether the running task is neither the program nor a descendant of the foreground task */
+/* session.is_background() -> whether the running task is neither the program nor the foreground task or a descendant of
+ * the foreground task */
 static int is_background(lua_State *L) {
   njl_host *host = njl_host_of(L);
   lua_pushboolean(L, host->current != host->script && !njl_is_followed(host));
