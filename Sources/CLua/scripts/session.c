@@ -37,7 +37,7 @@ static int set_foreground(lua_State *L) {
   njl_session_pause_tracking(host->engine);
   host->foreground = lua_isnoneornil(L, 1) ? NULL : njl_check(L, 1, NJL_TASK);
   lua_settop(L, 1);
-  lua_setfield(L, LUA_REGISTRYINDEX, "nightjar.foreground"); /* The registry keeps it alive. */
+  lua_setfield(L, LUA_REGISTRYINDEX, "nightjar.foreground"); /* The registry keeps the task alive. */
   return 0;
 }
 
