@@ -35,7 +35,7 @@ local function call_items()
     { "-m", "--multipart", help = "send fields as a multipart form" },
     { "--raw", "TEXT", help = "use TEXT as the body" },
     { "--ignore-stdin", help = "do not read the body from standard input" },
-    { "-f", "--pick", "POINTER", many = true, help = "write only this part of a JSON response, a JSON Pointer: -f /results/0/title; can be repeated" },
+    { "-f", "--pick", "POINTER", many = true, help = "write only the part of a JSON response at this JSON Pointer, as in -f /results/0/title; can be repeated" },
     { "-o", "--output", "FORMAT", choices = formats, help = "output format of the response" },
     { "-d", "--download", "FILE", help = "write the body to a file; - is standard output" },
     { "-H", "--headers", help = "write only status and headers" },

@@ -223,7 +223,7 @@ static int uses(lua_State *L) {
   return 1;
 }
 
-/* mock:reset() sets all counts to zero and restarts each sequence of responses. */
+/* mock:reset() clears the recorded requests, sets all counts to zero, and restarts each sequence of responses. */
 static int reset(lua_State *L) {
   njl_mock_reset(check_mock(L));
   return 0;
