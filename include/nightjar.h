@@ -314,7 +314,10 @@ NJ_API size_t nj_error_details_field_count(const nj_error *error);
 /** Returns the name of a rejected field. NULL for the request as a whole, or if `index` is out of range. */
 NJ_API const char *nj_error_details_field_name_at(const nj_error *error, size_t index);
 
-/** Returns the server's message about a rejected field. NULL if `index` is out of range. */
+/**
+ * Returns the server's message about a rejected field, or "***" if the name of the field suggests a secret. NULL if
+ * `index` is out of range.
+ */
 NJ_API const char *nj_error_details_field_message_at(const nj_error *error, size_t index);
 
 /** Reports whether the same request may succeed if it is sent again later. False if `error` is NULL. */
