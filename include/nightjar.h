@@ -1603,7 +1603,8 @@ NJ_API nj_status nj_request_add_query(nj_request *request, const char *name, con
 
 /**
  * Sets a variable and makes the target a URI template (RFC 6570 up to level 3), such as "/users/{id}{?page}". The
- * call fails with NJ_INVALID_REQUEST if a variable of the path has no value, or a value leaves a path segment empty.
+ * call fails with NJ_INVALID_REQUEST if a variable outside the query has no value, the template does not have the
+ * variable, or a value makes a path segment empty, "." or "..".
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
