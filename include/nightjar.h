@@ -2429,7 +2429,10 @@ NJ_API nj_status nj_config_set_cache(nj_config *config, nj_cache *cache);
  */
 NJ_API nj_cache *nj_client_cache(nj_client *client);
 
-/** A cache policy: how calls use the cache. */
+/**
+ * A cache policy: how calls use the cache. "Any age" has two exceptions: entries with a status of 400 and above, and
+ * entries that a write of the client (such as a PUT) has invalidated, are returned only as NJ_CACHE_PROTOCOL allows.
+ */
 typedef enum nj_cache_policy {
   NJ_CACHE_PROTOCOL = 0,      /* RFC 9111: returns fresh entries and revalidates stale ones. The default. */
   NJ_CACHE_RELOAD = 1,        /* sends the request and stores the response */
@@ -2494,12 +2497,12 @@ typedef void (*nj_refreshed_fn)(void *context, const nj_response *response, cons
 NJ_API nj_status nj_request_on_refresh(nj_request *request, nj_queue *queue, nj_refreshed_fn refreshed, void *context);
 
 /**
- * Returns the cached response that a request would receive, of any age and status, without sending the request. Blocks
- * while the disk is read and while a token refresh is in progress. The client's hooks are called inside this function;
- * the request's callbacks are not called.
+ * Returns the cached response that a request would receive with NJ_CACHE_ONLY, without sending the request. By default,
+ * every status is expected. Blocks while the disk is read and while a token refresh is in progress. The client's hooks
+ * are called inside this function; the request's callbacks are not called.
  *
  * @param request a GET or HEAD without a body
- * @return a response that the caller releases with nj_response_release. NULL without an error if nothing is stored.
+ * @return a response that the caller releases with nj_response_release. NULL without an error if there is none.
  *         NULL with an error: NJ_INVALID_REQUEST if the client has no cache or the request is not a GET or HEAD;
  *         if the request has expected statuses (nj_request_expect_status), the kind of any other status;
  *         NJ_INVALID_URL; NJ_CLOSED; NJ_FORKED
