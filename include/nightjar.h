@@ -286,9 +286,10 @@ NJ_API int nj_error_http_status(const nj_error *error);
 NJ_API const nj_response *nj_error_response(const nj_error *error);
 
 /**
- * Returns one member of the error that the server describes in the response body. The library understands RFC 9457
- * problem details, the common JSON shapes ({"error": ...}, {"message": ...}, {"errors": [...]}) and XML error
- * documents, up to 256 KiB.
+ * Returns one member of the error that the server describes in its response. The library understands bodies of up to
+ * 256 KiB: RFC 9457 problem details, the common JSON shapes ({"error": ...}, {"message": ...}, {"errors": [...]}), XML
+ * error documents and plain text. Members that the body does not have are taken from WWW-Authenticate (RFC 6750
+ * section 3) and X-Amzn-ErrorType.
  *
  *   title    the kind of problem
  *   message  the server's message about the problem
@@ -1043,9 +1044,9 @@ typedef enum nj_retry_action {
 
 /**
  * Decides about a failed attempt: an attempt that failed with an error, or whose response has one of the statuses of
- * the section "Retries" that the request does not expect. Runs inside nj_queue_poll or the blocking call. The call waits
- * for the decision, at most until the total timeout expires. Not called if a part of the response has been delivered,
- * because the client never repeats such an attempt.
+ * the section "Retries" that the request does not expect. Runs inside nj_queue_poll or the blocking call. The call
+ * waits for the decision, at most until the total timeout expires. Not called if a part of the response has been
+ * delivered, because the client never repeats such an attempt.
  *
  * NJ_RETRY_AGAIN overrides the number of attempts, the budget and the check that a retry is safe. It does not override
  * the total timeout, the limits of the section "Limits" or a Retry-After that holds back the call. The call fails in
