@@ -160,7 +160,7 @@ typedef enum nj_status {
   NJ_PIN_MISMATCH = 18,    /* reserved */
   NJ_CONNECTION_LOST = 19, /* the connection ended before the response was complete */
   NJ_PROTOCOL = 20,        /* the server violated HTTP, or a redirect cannot be followed */
-  NJ_TOO_LARGE = 21,       /* a head or a body exceeds its limit */
+  NJ_TOO_LARGE = 21,       /* a head, a body, a list or a file exceeds its limit */
 
   NJ_UNAUTHORIZED = 30, /* status 401, or the login has ended */
   NJ_FORBIDDEN = 31,    /* status 403 */
@@ -286,9 +286,10 @@ NJ_API int nj_error_http_status(const nj_error *error);
 NJ_API const nj_response *nj_error_response(const nj_error *error);
 
 /**
- * Returns one member of the error that the server describes in the response body. The library understands RFC 9457
- * problem details, the common JSON shapes ({"error": ...}, {"message": ...}, {"errors": [...]}) and XML error
- * documents, up to 256 KiB.
+ * Returns one member of the error that the server describes in its response. The library understands bodies of up to
+ * 256 KiB: RFC 9457 problem details, the common JSON shapes ({"error": ...}, {"message": ...}, {"errors": [...]}), XML
+ * error documents and plain text. Members that the body does not have are taken from WWW-Authenticate (RFC 6750
+ * section 3) and X-Amzn-ErrorType.
  *
  *   title    the kind of problem
  *   message  the server's message about the problem
@@ -314,7 +315,10 @@ NJ_API size_t nj_error_details_field_count(const nj_error *error);
 /** Returns the name of a rejected field. NULL for the request as a whole, or if `index` is out of range. */
 NJ_API const char *nj_error_details_field_name_at(const nj_error *error, size_t index);
 
-/** Returns the server's message about a rejected field. NULL if `index` is out of range. */
+/**
+ * Returns the server's message about a rejected field, or "***" if the name of the field suggests a secret. NULL if
+ * `index` is out of range.
+ */
 NJ_API const char *nj_error_details_field_message_at(const nj_error *error, size_t index);
 
 /** Reports whether the same request may succeed if it is sent again later. False if `error` is NULL. */
@@ -332,7 +336,10 @@ NJ_API bool nj_error_may_have_been_processed(const nj_error *error);
  */
 NJ_API double nj_error_retry_after(const nj_error *error);
 
-/** Returns how many times a connection was assigned to the request; 0 if none was, or if `error` is NULL. */
+/**
+ * Returns how many times the client tried to send the request, including redirects and retries. 0 if the call failed
+ * before the first try, or if `error` is NULL.
+ */
 NJ_API int nj_error_attempts(const nj_error *error);
 
 /** Returns the number of attempts that failed before the last one. 0 if `error` is NULL. */
@@ -353,7 +360,10 @@ NJ_API const char *nj_error_explain_json(const nj_error *error, size_t *out_leng
  */
 NJ_API const char *nj_error_idempotency_key(const nj_error *error);
 
-/** Returns the error number of the operating system or of TLS. 0 if there is none, or if `error` is NULL. */
+/**
+ * Returns the error code of the operating system, of a library (TLS, SQLite, zlib) or of a proxy. 0 if there is none,
+ * or if `error` is NULL.
+ */
 NJ_API int nj_error_code(const nj_error *error);
 
 /**
@@ -572,8 +582,10 @@ NJ_API nj_status nj_config_set_idle_connection_lifetime(nj_config *config, doubl
 
 /**
  * Limits the redirects that one call follows. A further redirect fails the call with NJ_PROTOCOL. So does a loop: a
- * redirect to a URL that the call has already requested with the same method. A redirect that sets a cookie or has a
- * Retry-After may lead back to the same URL. The client waits for the Retry-After before it follows a redirect.
+ * redirect to a URL that the call has already requested with the same method. A redirect that sets a cookie for the
+ * client's jar or has a Retry-After may lead back to the same URL. The client waits before it follows a redirect with a
+ * Retry-After (nj_config_set_respect_retry_after). The call fails at once with NJ_RATE_LIMITED if this wait exceeds
+ * nj_config_set_retry_max_wait, and with NJ_TIMEOUT if it would end after the total timeout.
  *
  * @param count 0 to 100; 10 by default. 0: a redirect is returned like any other response, and fails the call unless
  *              its status is expected (nj_request_expect_status).
@@ -958,10 +970,14 @@ NJ_API nj_status nj_token_request_fail(nj_token_request *request, bool ends_logi
  * Retries
  *
  * The client retries temporary failures: connection failures, connect and idle timeouts, and the statuses 408, 425, 429,
- * 500, 502, 503 and 504. It retries a request only if this is safe: the server cannot have processed the request, the
- * method is idempotent (RFC 9110 section 9.2.2), or the request has an idempotency key. The client waits at least as
- * long as the server asks (Retry-After). The total timeout covers all attempts and waits. A budget limits the retries of
- * all calls while a server fails: 10 retries, and one more for every 10 calls that succeed.
+ * 500, 502, 503 and 504, unless the request expects the status. It retries a request only if this is safe: the server
+ * cannot have processed the request, the method is idempotent (RFC 9110 section 9.2.2), the request has an idempotency
+ * key, or its endpoint is declared idempotent. By default, the client waits at least as long as the server asks
+ * (nj_config_set_respect_retry_after). The total timeout covers all attempts and waits.
+ *
+ * A budget limits the retries of all calls of a client: by default to 10 retries, and one more for every 10 calls that
+ * succeed. A call that succeeds after retries returns them to the budget. The option retry.budget of
+ * nj_config_merge_json sets both numbers.
  * ================================================================================================================== */
 
 /**
@@ -994,14 +1010,15 @@ NJ_API nj_status nj_config_set_retry_max_wait(nj_config *config, double seconds)
 /**
  * Sets whether the Retry-After of a response (RFC 9110 section 10.2.3) is respected. True by default. If it is:
  *
- *   - a retry and a redirect wait at least as long as the Retry-After asks
- *   - a 429 with a wait of at most nj_config_set_retry_max_wait holds back all calls to the origin for this time
+ *   - a redirect waits at least as long as the Retry-After asks, and so does a retry whose wait the client decides
+ *   - a 429 with a wait of at most nj_config_set_retry_max_wait holds back all calls to the origin for this time. For a
+ *     call of a limit group, it holds back the calls of the group instead
  *   - a 429 with a longer wait, and a 503, hold back the calls for the same URL for this time, or until one succeeds
  *
- * A call that is held back for longer than nj_config_set_retry_max_wait, or beyond its total timeout, fails at once
- * with NJ_RATE_LIMITED. Invalid values and values above 30 days are ignored. If Retry-After is not respected, it is
- * only reported (nj_error_retry_after). nj_request_set_respect_retry_after replaces the client's setting for one
- * request.
+ * A call that would be held back for longer than nj_config_set_retry_max_wait, or beyond its total timeout, fails at
+ * once with NJ_RATE_LIMITED. Retries are held back like other calls. Invalid values and values above 30 days are
+ * ignored. If Retry-After is not respected, it is only reported (nj_error_retry_after).
+ * nj_request_set_respect_retry_after replaces the client's setting for one request.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1020,16 +1037,21 @@ NJ_API nj_status nj_request_set_retry_attempts(nj_request *request, int count);
 /** A decision about an attempt that has failed. */
 typedef enum nj_retry_action {
   NJ_RETRY_DEFAULT = 0, /* apply the client's settings */
-  NJ_RETRY_AGAIN = 1,   /* retry in any case; the server may then process the request twice */
+  NJ_RETRY_AGAIN = 1,   /* retry, also against the settings; the server may then process the request twice */
   NJ_RETRY_STOP = 2,    /* fail the call */
   NJ_RETRY_PENDING = 3  /* nj_task_retry provides the decision later */
 } nj_retry_action;
 
 /**
- * Decides about a failed attempt: an attempt without a response, or with one of the statuses of the section "Retries"
- * that the request does not expect. Runs inside nj_queue_poll or the blocking call. The call waits for the decision, at
- * most until the total timeout expires. Not called if a part of the response has been delivered, or if a streamed
- * request body cannot be rewound, because the client never repeats these attempts.
+ * Decides about a failed attempt: an attempt that failed with an error, or whose response has one of the statuses of
+ * the section "Retries" that the request does not expect. Runs inside nj_queue_poll or the blocking call. The call
+ * waits for the decision, at most until the total timeout expires. Not called if a part of the response has been
+ * delivered, because the client never repeats such an attempt.
+ *
+ * NJ_RETRY_AGAIN overrides the number of attempts, the budget and the check that a retry is safe. It does not override
+ * the total timeout, the limits of the section "Limits" or a Retry-After that holds back the call. The call fails in
+ * spite of NJ_RETRY_AGAIN if a part of its streamed body has been read and the body cannot be restarted
+ * (nj_request_set_body_rewind).
  *
  * @param attempt borrowed until the callback returns
  */
@@ -1107,8 +1129,8 @@ NJ_API nj_status nj_idempotency_key_new(char *buffer, size_t capacity);
  * Limits
  *
  * A client can limit its calls to each origin. Calls wait in the order of their arrival; the total timeout includes this
- * wait. A call that cannot begin before its total timeout expires fails at once with NJ_RATE_LIMITED. Limit groups have
- * their own limits, which apply to calls to any origin. nj_config_merge_json sets them:
+ * wait. If a rate limit would delay a call beyond its total timeout, the call fails at once with NJ_RATE_LIMITED. Limit
+ * groups have their own limits, which apply to calls to any origin. nj_config_merge_json sets them:
  *
  *     {"limit_groups": {"search": {"rate_limit": {"requests": 10, "per": 1}, "concurrency": 4}}}
  * ================================================================================================================== */
@@ -1135,9 +1157,10 @@ NJ_API nj_status nj_config_set_concurrency(nj_config *config, size_t count);
 
 /**
  * Sets a circuit breaker for each origin. The circuit opens when `failure_rate` of the calls in the last `window`
- * seconds have failed (no response, or a status of 500 and above). The circuit stays open for `open_duration` seconds,
- * and calls fail at once with NJ_SERVER. Afterwards the circuit is half-open: one call is sent as a probe. If the probe
- * succeeds, the circuit closes; if it fails, the circuit opens again.
+ * seconds have failed (no complete and valid response, or a status of 500 and above). Each attempt counts as a call.
+ * The circuit stays open for `open_duration` seconds, and calls fail at once with NJ_SERVER. Afterwards the circuit is
+ * half-open: one call is sent as a probe, and other calls still fail. If the probe succeeds, the circuit closes; if it
+ * fails, the circuit opens again.
  *
  * @param failure_rate  more than 0, up to 1. 0, the default: no circuit breaker; the other parameters are ignored.
  * @param minimum_calls 1 to 1000000. The circuit stays closed while the window has fewer calls.
@@ -1149,8 +1172,8 @@ NJ_API nj_status nj_config_set_circuit_breaker(nj_config *config, double failure
                                                double window, double open_duration);
 
 /**
- * Limits the calls that wait for the limits of one origin or group. A further call fails at once with
- * NJ_RATE_LIMITED.
+ * Limits the calls that wait for the limits of one origin. A further call fails at once with NJ_RATE_LIMITED. A limit
+ * group has its own max_queued, 1000 by default.
  *
  * @param count 0 to 10000000; 1000 by default. 0: no call waits.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -1168,8 +1191,8 @@ NJ_API nj_status nj_request_set_limit_group(nj_request *request, const char *gro
 
 /**
  * Sets whether identical calls share one exchange while it is in flight, and one copy of its body. Calls are
- * identical if they have a safe method, no body, and the same URL, headers and credentials. False by default.
- * nj_request_set_coalesce replaces the client's setting for one request.
+ * identical if they have a safe method, no body, and the same URL, headers, credentials and options; their total
+ * timeouts may differ. False by default. nj_request_set_coalesce replaces the client's setting for one request.
  *
  * Each call has its own timeouts and can be cancelled. The exchange is cancelled when its last call is cancelled. The
  * response is not stored for calls that start after the exchange has ended. Requests with callbacks for head, body,
@@ -1286,9 +1309,9 @@ typedef enum nj_cassette_mode {
  * {"query": [names], "json": [pointers], "body": true, "origin": true}, "secrets": [further names], "secret_values":
  * [texts]}.
  *
- * nj_client_new reads the file. It fails with NJ_STORAGE if the file to replay does not exist, and with NJ_DECODING if
- * the file is damaged. The file is written about once a second and by nj_client_free; a failure is logged. Only one
- * client at a time may record to a file.
+ * nj_client_new reads the file, except with NJ_CASSETTE_RECORD. It fails with NJ_STORAGE if the file cannot be read or,
+ * with NJ_CASSETTE_REPLAY, does not exist, and with NJ_DECODING if the file is damaged. The file is written about once
+ * a second and by nj_client_free; a failure is logged. Only one client at a time may record to a file.
  *
  * @param path NULL, the default: no cassette; `mode` is then ignored
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for an empty path
@@ -1581,7 +1604,8 @@ NJ_API nj_status nj_request_add_query(nj_request *request, const char *name, con
 
 /**
  * Sets a variable and makes the target a URI template (RFC 6570 up to level 3), such as "/users/{id}{?page}". The
- * call fails with NJ_INVALID_REQUEST if a variable of the path has no value, or a value leaves a path segment empty.
+ * call fails with NJ_INVALID_REQUEST if a variable outside the query has no value, the template does not have the
+ * variable, or a value makes a path segment empty, "." or "..".
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1690,8 +1714,8 @@ NJ_API nj_status nj_request_set_body_file(nj_request *request, const char *path)
  * Sets the body to a copy of a form, sent as multipart/form-data. Files are read as by nj_request_set_body_file.
  *
  * @param form NULL: no body
- * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST for a part without a name, and for control characters in the
- *         name, the file name or the type of a part
+ * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST for a part without a name, for a control character other than
+ *         CR, LF and tab in the name or the file name of a part, and for a type that cannot be sent in a header
  */
 NJ_API nj_status nj_request_set_body_form(nj_request *request, const nj_form *form, nj_error **out_error);
 
@@ -1719,8 +1743,8 @@ NJ_API nj_status nj_request_add_form_field(nj_request *request, const char *name
 typedef int64_t (*nj_read_fn)(void *context, nj_task *task, void *buffer, size_t capacity);
 
 /**
- * Sets a body that is read while it is sent. Without nj_request_set_body_rewind, the body can be sent only once: the
- * call is not retried, redirected with its body or repeated after a login.
+ * Sets a body that is read while it is sent. Without nj_request_set_body_rewind, a call is not retried, redirected with
+ * its body or repeated after a 401 once a part of the body has been read.
  *
  * @param length  bytes of the body; -1 if the length is not known, to send the body in chunks
  * @param context passed to `read` unchanged; must stay valid until all calls of the request have ended
@@ -1735,8 +1759,9 @@ NJ_API nj_status nj_request_set_body_stream(nj_request *request, int64_t length,
 typedef void (*nj_rewind_fn)(void *context, nj_task *task);
 
 /**
- * Sets the callback that restarts the streamed body for a retry, a redirect or a login. `rewind` receives the context of
- * nj_request_set_body_stream. Call nj_request_set_body_stream first, because it removes an earlier `rewind`.
+ * Sets the callback that restarts the streamed body for a retry, a redirect or the repetition of a request after a 401.
+ * `rewind` receives the context of nj_request_set_body_stream. Call nj_request_set_body_stream first, because it
+ * removes an earlier `rewind`.
  *
  * @param rewind NULL, the default: the body cannot be restarted
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a request without a streamed body
@@ -1745,8 +1770,9 @@ NJ_API nj_status nj_request_set_body_rewind(nj_request *request, nj_rewind_fn re
 
 /**
  * Sets whether the body is sent with Content-Encoding: gzip. False by default. A body in memory is compressed only if
- * that makes it smaller. Files, forms and streams are compressed while they are sent, and are sent without
- * Content-Length. The server must accept compressed requests.
+ * that makes it smaller. Files, multipart forms and streams are compressed while they are sent, and are sent without
+ * Content-Length. The server must accept compressed requests. A call with its own Content-Encoding header fails with
+ * NJ_INVALID_REQUEST.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1755,7 +1781,7 @@ NJ_API nj_status nj_request_set_compress(nj_request *request, bool compress);
 /**
  * Sets whether the client sends Expect: 100-continue and waits for the server's response before it sends the body. The
  * body is sent after one second without a response. By default the client does this for bodies of 1 MiB and more and
- * for bodies of unknown length.
+ * for bodies of unknown length, unless the idle timeout is one second or less.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1774,11 +1800,16 @@ NJ_API nj_status nj_request_set_allow_body_on_get(nj_request *request, bool allo
 
 /**
  * Receives the head of the response before its body: `head` has the status, the headers and an empty body, and is
- * borrowed until the callback returns. Not called for a response that becomes an error.
+ * borrowed until the callback returns. Not called for a response with an unexpected status.
  */
 typedef void (*nj_head_fn)(void *context, nj_task *task, const nj_response *head);
 
-/** Sets the callback for the head of the response. @return NJ_OK; NJ_INVALID_ARGUMENT */
+/**
+ * Sets the callback for the head of the response. It is called only if the request also has a callback for the body
+ * (nj_request_on_body).
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
 NJ_API nj_status nj_request_on_head(nj_request *request, nj_head_fn head, void *context);
 
 /** Receives a part of the response body. `bytes` is borrowed until the callback returns. */
@@ -1786,8 +1817,8 @@ typedef void (*nj_body_fn)(void *context, nj_task *task, const void *bytes, size
 
 /**
  * Sets the callback for the response body. The response itself then has an empty body. The client stops reading from
- * the network while more than 256 KiB wait for the callback. The body of a response that becomes an error is not passed
- * to the callback: nj_error_response has it.
+ * the network while more than 256 KiB wait for the callback. The body of a response with an unexpected status is not
+ * passed to the callback: nj_error_response has it.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1798,15 +1829,16 @@ typedef struct nj_progress {
   int64_t sent;           /* bytes of the request body that have been sent */
   int64_t sent_total;     /* the length of the request body; -1 while the length is not known */
   int64_t received;       /* bytes of the response body that have been received, before decompression */
-  int64_t received_total; /* the Content-Length of the response; -1 if the response has none */
+  int64_t received_total; /* the Content-Length of the response; -1 while the length is not known */
 } nj_progress;
 
 /** Receives the progress of a call. `progress` is borrowed until the callback returns. */
 typedef void (*nj_progress_fn)(void *context, nj_task *task, const nj_progress *progress);
 
 /**
- * Sets the callback for the progress of a call. It is called about ten times a second while the progress changes, and
- * once before the end of a successful call. Reports are skipped while one waits in the queue, except the last report.
+ * Sets the callback for the progress of a call. It is called about ten times a second while the progress changes.
+ * Reports are skipped while one waits in the queue. The final progress of a successful call is always reported; both
+ * totals are then known.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1814,9 +1846,10 @@ NJ_API nj_status nj_request_on_progress(nj_request *request, nj_progress_fn prog
 
 /**
  * Limits the redirects that the request follows. Replaces all redirect settings of the client, so that the request does
- * not follow redirects from https to http.
+ * not follow redirects from https to http, unless nj_request_merge_json has set allow_downgrade.
  *
- * @param count 0 to 100. 0: a redirect is returned like any other response.
+ * @param count 0 to 100. 0: a redirect is returned like any other response, and fails the call unless its status is
+ *              expected (nj_request_expect_status).
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_set_max_redirects(nj_request *request, int count);
@@ -1824,7 +1857,7 @@ NJ_API nj_status nj_request_set_max_redirects(nj_request *request, int count);
 /** A decision about a redirect. */
 typedef enum nj_redirect_action {
   NJ_REDIRECT_FOLLOW = 0,
-  NJ_REDIRECT_STOP = 1, /* the call returns the redirect as its response */
+  NJ_REDIRECT_STOP = 1, /* the redirect is the call's response, and an error unless its status is expected */
   NJ_REDIRECT_FAIL = 2  /* the call fails with NJ_CANCELLED */
 } nj_redirect_action;
 
@@ -1836,7 +1869,8 @@ typedef enum nj_redirect_action {
 typedef nj_redirect_action (*nj_redirect_fn)(void *context, nj_task *task, nj_proposed_redirect *redirect);
 
 /**
- * Sets the callback that decides about redirects. Without one, the settings decide.
+ * Sets the callback that decides about redirects. It is called only for redirects that the settings allow. NULL, the
+ * default: these redirects are followed.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1860,8 +1894,8 @@ NJ_API const char *nj_proposed_redirect_method(const nj_proposed_redirect *redir
 /**
  * Replaces the URL that the redirect leads to. The credentials that are sent depend on the new URL.
  *
- * @param url an absolute URL, or a URL relative to nj_proposed_redirect_source_url. The call fails with NJ_PROTOCOL if
- *            the URL cannot be followed.
+ * @param url an absolute URL, or a URL relative to nj_proposed_redirect_source_url. Used if the callback returns
+ *            NJ_REDIRECT_FOLLOW. The call then fails with NJ_PROTOCOL if the URL cannot be followed.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_proposed_redirect_set_url(nj_proposed_redirect *redirect, const char *url);
@@ -1890,7 +1924,7 @@ NJ_API nj_status nj_form_add_text(nj_form *form, const char *name, const char *t
  * Adds a part with a copy of `length` bytes.
  *
  * @param filename     the file name that is sent; NULL: the part is not a file
- * @param content_type NULL: `filename` determines the type
+ * @param content_type NULL: `filename` determines the type; a part without a file name then has no type
  * @param bytes        may be NULL if `length` is 0
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for more than 2 GiB; NJ_NO_MEMORY
  */
@@ -1995,8 +2029,9 @@ NJ_API int nj_response_redirect_status_at(const nj_response *response, size_t in
 NJ_API const char *nj_response_redirect_url_at(const nj_response *response, size_t index);
 
 /**
- * Returns how many times a connection was assigned to the request, including redirects and retries. 0 if the cache
- * responded without a request, or if `response` is NULL.
+ * Returns how many times the client tried to send the request, including redirects and retries. A request that is sent
+ * again because the server has closed an idle connection counts once. 0 if the cache responded without a request, or if
+ * `response` is NULL.
  */
 NJ_API int nj_response_attempts(const nj_response *response);
 
@@ -2395,7 +2430,10 @@ NJ_API nj_status nj_config_set_cache(nj_config *config, nj_cache *cache);
  */
 NJ_API nj_cache *nj_client_cache(nj_client *client);
 
-/** A cache policy: how calls use the cache. */
+/**
+ * A cache policy: how calls use the cache. "Any age" has two exceptions: entries with a status of 400 and above, and
+ * entries that a write of the client (such as a PUT) has invalidated, are returned only as NJ_CACHE_PROTOCOL allows.
+ */
 typedef enum nj_cache_policy {
   NJ_CACHE_PROTOCOL = 0,      /* RFC 9111: returns fresh entries and revalidates stale ones. The default. */
   NJ_CACHE_RELOAD = 1,        /* sends the request and stores the response */
@@ -2460,15 +2498,15 @@ typedef void (*nj_refreshed_fn)(void *context, const nj_response *response, cons
 NJ_API nj_status nj_request_on_refresh(nj_request *request, nj_queue *queue, nj_refreshed_fn refreshed, void *context);
 
 /**
- * Returns the cached response that a request would receive, of any age and status, without sending the request. Blocks
- * while the disk is read and while a token refresh is in progress. The client's hooks are called inside this function;
- * the request's callbacks are not called.
+ * Returns the cached response that a request would receive with NJ_CACHE_ONLY, without sending the request. By default,
+ * every status is expected. Blocks while the disk is read and while a token refresh is in progress. The client's hooks
+ * are called inside this function; the request's callbacks are not called.
  *
  * @param request a GET or HEAD without a body
- * @return a response that the caller releases with nj_response_release. NULL without an error if nothing is stored.
+ * @return a response that the caller releases with nj_response_release. NULL without an error if there is none.
  *         NULL with an error: NJ_INVALID_REQUEST if the client has no cache or the request is not a GET or HEAD;
- *         the kind of the response's status if it is not expected (nj_request_expect_status); NJ_INVALID_URL;
- *         NJ_CLOSED; NJ_FORKED
+ *         if the request has expected statuses (nj_request_expect_status), the kind of any other status;
+ *         NJ_INVALID_URL; NJ_CLOSED; NJ_FORKED
  */
 NJ_API nj_response *nj_client_cache_get(nj_client *client, const nj_request *request, nj_error **out_error);
 
@@ -2874,8 +2912,8 @@ NJ_API nj_status nj_paginator_start_next_page(nj_paginator *paginator, nj_queue 
  * (nj_paginator_set_next_url), or by query parameters that replace those of the same names
  * (nj_paginator_set_next_query). NULL ends the list.
  *
- * The next request for a page fails with NJ_INVALID_ARGUMENT if the function was called at another time, and with
- * NJ_PROTOCOL for a URL of an origin that is not allowed.
+ * The next request for a page fails with NJ_INVALID_ARGUMENT if neither function was called after the last page, or if
+ * one was called at another time. It fails with NJ_PROTOCOL for an invalid URL and for an origin that is not allowed.
  *
  * @param url   absolute, or relative to the URL of the last page
  * @param items name, value, name, value, ..., NULL

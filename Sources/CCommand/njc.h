@@ -2,7 +2,7 @@
  *
  *   programs.c   programs/NAME.lua as the modules nightjar.command.NAME
  *   editor.c     nightjar.command.editor: line editing with libedit
- *   terminal.c   nightjar.command.terminal: the standard streams as terminals */
+ *   terminal.c   nightjar.command.terminal: terminal queries and output, line input, a clock, the command's files */
 #ifndef NJC_H
 #define NJC_H
 

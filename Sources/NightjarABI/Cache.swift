@@ -216,7 +216,9 @@ private func removing(
 
 private func open(_ cache: OpaquePointer?) throws(NightjarError) -> CacheStorage {
     let cache = try required(Handle<CacheStorage>.borrow(cache), "cache")
-    guard !cache.isOfParent else { throw NightjarError(.forked, "this cache belongs to the parent process") }
+    guard !cache.isOfParent else {
+        throw NightjarError(.forked, "this cache belongs to the parent process; create a cache after fork")
+    }
     return cache
 }
 

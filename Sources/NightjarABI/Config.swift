@@ -12,7 +12,7 @@ final class ConfigBox {
     /// Applied to the login that is configured when a client is created.
     var loginRequired: LoginHook?
 
-    /// The configuration for a new client, with the hooks that C has set.
+    /// The configuration for a new client, including ``loginRequired``.
     var complete: Configuration {
         var configuration = configuration
         configuration.onLoginRequired = loginRequired

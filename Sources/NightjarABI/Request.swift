@@ -13,9 +13,10 @@ func bytes(_ pointer: UnsafeRawPointer?, _ length: Int) throws(NightjarError) ->
     }
     guard 0...Configuration.largestBody ~= length else {  // a size_t above Int.max is negative here
         throw NightjarError(
-            .invalidArgument, "the body is larger than 2 GiB; use nj_request_set_body_stream")
+            .invalidArgument,
+            "the body must be at most \(Configuration.largestBody) bytes, got \(UInt(bitPattern: length))")
     }
-    return try ByteBuffer(copying: UnsafeRawBufferPointer(start: pointer, count: length), for: "the request's body")
+    return try ByteBuffer(copying: UnsafeRawBufferPointer(start: pointer, count: length), for: "the body")
 }
 
 @_cdecl("nj_request_new") @implementation

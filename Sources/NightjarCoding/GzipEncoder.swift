@@ -17,7 +17,7 @@ package struct GzipEncoder: ~Copyable {
     }
 
     /// Encodes bytes. Passes the available output to `deliver` in parts of 1 to ``CodingStack/maximumPart`` bytes. The
-    /// encoder usually buffers the first input without producing output.
+    /// first output is the header of 10 bytes. Short input is usually buffered until a flush or the end.
     package mutating func encode(
         _ bytes: ByteBuffer, into deliver: (ByteBuffer) throws(NightjarError) -> Void
     ) throws(NightjarError) {

@@ -4,8 +4,9 @@ import NightjarHTTP
 ///
 /// Conforming types are classes, because they own C memory that must be freed exactly once.
 protocol LayerDecoder: AnyObject {
-    /// Consumes some of `input` and writes to `output`, which is not empty. A decoder that neither consumes nor writes
-    /// bytes needs more input.
+    /// Consumes some of `input` and writes to `output`, which is not empty. If `input` is not empty, the decoder must
+    /// consume or write bytes: ``CodingStack`` treats no progress as invalid data. If `input` is empty and no bytes are
+    /// written, the decoder needs more input.
     ///
     /// - Throws: ``ErrorKind/decoding`` for invalid data, ``ErrorKind/tooLarge`` if the data requires too much memory.
     ///   The method is not called again after an error.

@@ -5,7 +5,7 @@ import NightjarHTTP
 import NightjarStorage
 import Synchronization
 
-/// `nightjar --har`: writes the exchanges of a script as an HTTP archive.
+/// `nightjar --har`: writes the exchanges of a script or subcommand as an HTTP archive.
 ///
 /// Each entry overwrites the end of the archive and is followed by a new end in the same write, so that the file is a
 /// complete archive whenever the process ends.

@@ -16,7 +16,8 @@ enum Console {
         }
     }
 
-    /// Whether errors are shown in colors, which requires a terminal (https://no-color.org).
+    /// Whether text on standard error may have colors. True for a terminal, unless `TERM` is unset or `dumb`, or
+    /// `NO_COLOR` is set and not empty (https://no-color.org).
     static var errorHasColors: Bool {
         let noColor = getenv("NO_COLOR").map { $0.pointee != 0 } ?? false
         let isDumb = getenv("TERM").map { strcmp($0, "dumb") == 0 } ?? true

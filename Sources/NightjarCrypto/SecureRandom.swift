@@ -1,6 +1,6 @@
 internal import CNIOBoringSSL
 
-/// Cryptographically secure random bytes, for nonces, keys, states and proofs. Safe in the child of a fork.
+/// Cryptographically secure random bytes, for nonces, OAuth states and PKCE verifiers. Safe in the child of a fork.
 package enum SecureRandom {
     package static func bytes(_ count: Int) -> [UInt8] {
         guard count > 0 else { return [] }

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import NightjarHTTP
 
-// Encodes and decodes Foundation's Date, for Swift programs. libnightjar does not contain this target, because it does
-// not use Foundation. Without a format, Date's Codable conformance uses seconds since 2001, which HTTP APIs do not use.
+// Encodes and decodes Foundation's Date, for Swift programs. This target is not part of libnightjar, which does not use
+// Foundation. Without a format, Date's Codable conformance uses seconds since 2001, which HTTP APIs do not use.
 
 extension JSONDecodingOptions {
     /// Returns a copy that decodes each `Date` from this format.

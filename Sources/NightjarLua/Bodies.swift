@@ -86,7 +86,8 @@ final class OutgoingBody: @unchecked Sendable {
         (isEnded, isRequested, mustBegin) = (false, false, restarts)
     }
 
-    /// Returns true once for each attempt: the script must then start the body.
+    /// Returns true at the first call of each attempt if the script can produce the body again: the script must then
+    /// start the body. Otherwise, always returns false.
     func begin() -> Bool {
         defer { mustBegin = false }
         return mustBegin

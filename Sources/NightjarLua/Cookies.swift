@@ -91,7 +91,7 @@ private func with(
 ) -> Bool {
     refusing(error) { () throws(NightjarError) in
         guard let cookies, let storage = Handle<CookieStorage>.borrow(cookies) else {
-            throw NightjarError(.invalidArgument, "the client has no cookie jar; create it with cookies = true")
+            throw NightjarError(.invalidArgument, "the client has no cookie jar; create the client with cookies = true")
         }
         try body(storage)
         return cookies

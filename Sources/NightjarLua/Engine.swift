@@ -86,7 +86,7 @@ final class Engine: @unchecked Sendable {
     /// Whether this is a forked child, where no events arrive.
     var isForked: Bool { getpid() != process }
 
-    /// Makes polls report events of the outcome to `wait`. The next poll reports the events that have already occurred.
+    /// Makes a poll report `wait` when the outcome has events. The next poll does so if events have already occurred.
     func await(_ future: Future, by wait: OpaquePointer) {
         future.wait = wait
         if future.result != nil || future.isEnded || future.outgoingBody?.isRequested == true || future.needsCallback {

@@ -276,9 +276,9 @@ struct FilePath: Sendable {
 
     // MARK: Sizes in bytes
 
-    /// The size of a read if the size of the file is unknown.
+    /// The minimum size of a read, and the size of each read if the size of the file is unknown.
     private static let smallestRead = 64 * 1024
-    /// The largest single read or write.
+    /// The largest single read.
     private static let largestPart = 1 << 20
     /// The number of random names that are tried. With 62 random bits, even one collision is improbable.
     private static let tries = 16

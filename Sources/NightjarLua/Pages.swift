@@ -40,7 +40,7 @@ final class Pages: @unchecked Sendable {
         let pagination: Pagination
         /// The state from which the list continues. Nil: starts with the first page.
         let state: String?
-        /// The timeout of the whole list. Nil: only each call has a timeout.
+        /// The timeout of the whole list. Nil: none; the timeouts of the individual calls still apply.
         let timeout: Duration?
     }
 

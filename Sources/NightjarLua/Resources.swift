@@ -62,7 +62,7 @@ final class OpenFile: Resource, @unchecked Sendable {
     static let largestRead: Int64 = 1 << 20
 }
 
-/// A named pipe or a device that was opened in non-blocking mode, until the script takes its descriptor.
+/// Owns the descriptor of a named pipe or device, opened in non-blocking mode, until the script takes the descriptor.
 final class OpenStream: Resource, @unchecked Sendable {
     private let descriptor: Mutex<Int32>
 
@@ -103,7 +103,8 @@ final class Temporary: Resource, @unchecked Sendable {
     override func close() { all.remove(number) }
 }
 
-/// The temporary files and folders of one Lua state. They are removed at the latest when the process ends.
+/// The temporary files and folders of one Lua state. They are removed at the latest when the state is closed or the
+/// script calls `os.exit`.
 final class Temporaries: Sendable {
     private struct State {
         var paths: [UInt64: FilePath] = [:]

@@ -110,6 +110,8 @@ public final class Script: @unchecked Sendable {
         try run(Array(source.utf8), name: name)
     }
 
+    /// Runs a Lua file. Returns when the file's chunk and the tasks that it spawned have ended.
+    ///
     /// - Parameter path: nil: standard input.
     public func runFile(_ path: String?) throws(NightjarError) {
         try execute(NJL_FROM_FILE, [], name: path.map { Array($0.utf8) })

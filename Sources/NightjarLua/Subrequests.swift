@@ -142,7 +142,7 @@ final class Subrequest: @unchecked Sendable {
             .init("method", .string(sent.request.method.name)), .init("path", .string(path)),
             .init("headers", .object(fields)),
         ]
-        // The body limit of a list is in the list's options.
+        // Only the requests of a list have a resolved URL. Their body limit is in the options of the list.
         if sent.request.resolved == nil, let bytes = sent.request.maximumBody {
             members.append(.init("max_body", .integer(Int64(bytes))))
         }

@@ -109,7 +109,8 @@ testing.test("invalid requests are reported before any is sent", function(t)
   misuse("batch: collect_errors must be a boolean, got number", function() api:batch { collect_errors = 1 } end)
   misuse("batch: the list of requests contains nil", function() api:batch { [1] = "/v1/articles/8", [5] = "/" } end)
   misuse("batch: a list of requests expected, got string", function() api:batch "/v1/articles/8" end)
-  misuse("client expected, got no value; call it with a colon, as in api:get(\"/path\")", function() api.batch() end)
+  misuse("client expected, got no value; call methods with a colon, as in api:get(\"/path\")",
+    function() api.batch() end)
   t:equal(requests "/v1/articles/8", untouched)
 end)
 

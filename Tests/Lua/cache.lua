@@ -303,7 +303,7 @@ end)
 
 testing.test("invalid arguments of the functions are reported", function()
   local cache = api.cache
-  check.misuse("cache expected, got string; call it with a colon, as in api.cache:get(\"/path\")", cache.get, "x")
+  check.misuse("cache expected, got string; call methods with a colon, as in api.cache:get(\"/path\")", cache.get, "x")
   check.misuse("a cache has no field 'gets'; did you mean 'get'?", function() return cache.gets end)
   check.misuse("get: path must be a string, got nil", function() cache:get() end)
   check.misuse("get: options must be a table, got number", function() cache:get("/", 1) end)

@@ -177,7 +177,7 @@ testing.test("invalid arguments are reported", function()
     nightjar.channel, math.huge)
   misuse("channel: a capacity from 0 to 1000000 expected, got -1",
     nightjar.channel, -1)
-  misuse("channel expected, got table; call it with a colon", a.send, {}, 1)
+  misuse("channel expected, got table; call methods with a colon, as in channel:receive()", a.send, {}, 1)
   misuse("a channel has no field 'recieve'; did you mean 'receive'?", function() return a:recieve() end)
   misuse("the fields of a channel cannot be set", function() a.capacity = 2 end)
   misuse("select: a list of channels expected, got a channel", nightjar.select, a)

@@ -171,7 +171,7 @@ testing.test("messages for invalid use name the function, the expected type and 
       function() api:get("/", { timeout = { totl = 1 } }) end },
     { "request: a table expected, got string", function() api:request "x" end },
     { "request: path is missing", function() api:request {} end },
-    { "client expected, got string; call it with a colon, as in api:get(\"/path\")", function() api.get "/" end },
+    { "client expected, got string; call methods with a colon, as in api:get(\"/path\")", function() api.get "/" end },
     { "a client has no field 'gte'; did you mean 'get'?", function() api:gte "/" end },
   }
   for _, case in ipairs(misuses) do misuse(case[1], case[2]) end

@@ -171,7 +171,8 @@ testing.test("api.cookies is nil without cookies, and is always the same value",
 end)
 
 testing.test("invalid arguments of the functions are reported", function()
-  check.misuse("cookies expected, got string; call it with a colon, as in api.cookies:list()", api.cookies.list, "x")
+  check.misuse("cookies expected, got string; call methods with a colon, as in api.cookies:list()",
+    api.cookies.list, "x")
   check.misuse("a cookie jar has no field 'lists'; did you mean 'list'?", function() return api.cookies.lists end)
   check.misuse("a client has no field 'cookie'; did you mean 'cookies'?", function() return api.cookie end)
   check.misuse("delete: name, domain or path is missing; clear() deletes all", function() api.cookies:delete {} end)

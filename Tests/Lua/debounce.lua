@@ -178,7 +178,7 @@ testing.test("a debounced function has a name, and reports invalid arguments", f
   misuse("bad argument #1 to 'nightjar.debounce' (number expected, got string)", nightjar.debounce, "x", keep)
   misuse("bad argument #2 to 'nightjar.throttle' (function expected, got nil)", nightjar.throttle, 1, nil)
   misuse("a debounced function has no field 'flsh'; did you mean 'flush'?", function() return f.flsh end)
-  misuse("debounced function expected, got no value; call it with a colon", f.cancel)
+  misuse("debounced function expected, got no value; call methods with a colon, as in f:cancel()", f.cancel)
 end)
 
 assert(testing.run().ok, "a case failed")

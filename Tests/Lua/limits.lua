@@ -105,7 +105,7 @@ test("invalid options raise an error that names the option", function()
     client, { circuit_breaker = { failure_rate = 0 } })
   fails("invalid_argument", 'option "circuit_breaker.window" must be greater than 0 seconds, got 0', client,
     { circuit_breaker = { window = 0 } })
-  misuse("client expected, got no value; call it with a colon, as in api:get(\"/path\")", plain.limits)
+  misuse("client expected, got no value; call methods with a colon, as in api:get(\"/path\")", plain.limits)
 end)
 
 assert(testing.run().ok, "a case failed")

@@ -134,7 +134,7 @@ end)
 test("an invalid result or an error of the callback ends the call", function()
   misuse("on_retry must return nil, true, false or a number of seconds, got string", api.get, api, "/v1/flaky",
     { query = flaky("o", 1), on_retry = keep "x" })
-  misuse("on_retry must return a non-negative number of seconds, got -1.0", api.get, api, "/v1/flaky",
+  misuse("on_retry must return from 0 to 1e9 seconds, got -1.0", api.get, api, "/v1/flaky",
     { query = flaky("p", 1), on_retry = keep(-1) })
   misuse("not there", api.get, api, "/v1/flaky",
     { query = flaky("q", 1), on_retry = function() error "not there" end })

@@ -172,7 +172,7 @@ function temporary:remove() end
 ---@field stdout? string pipe (part of the result), inherit or null. Default: "pipe".
 ---@field stderr? string pipe (part of the result), inherit, null, or output (the same as stdout). Default: "pipe".
 ---@field timeout? number Seconds until the program is killed and an error of the kind timeout is raised. Default: no limit.
----@field max_output? integer Maximum bytes of output. More output is an error of the kind too_large. Default: 16 MiB.
+---@field max_output? integer Maximum bytes of standard output, and of standard error. If the program writes more, it is killed and an error of the kind too_large is raised. Default: 16 MiB.
 ---@field check? boolean Whether an exit status other than 0 is an error. Default: false.
 
 ---A program that process.spawn has started. The end of its <close> variable ends the program.
@@ -526,7 +526,7 @@ function client:close() end
 ---@field sensitive_headers? string[] Names of further headers with credentials: masked in logs, and not sent to other origins. Default: none.
 ---@field forward_headers? string[] Names of further headers that are sent to other origins, with redirects, next pages and absolute URLs. Default: none.
 ---@field ephemeral? boolean Rejects options that write to disk: a cookie file, a cache on disk, a cassette that records. Default: false.
----@field log? function|{ level: string, write: function } A function(level, line), or { level =, write = }. Levels: error, warning, info, debug. Default: none; level debug.
+---@field log? function|{ level: string, write: function } A function(level, line), or { level =, write = }. Levels: error, warning, info, debug. Default: none; level info.
 ---@field mock? nightjar.mock|table Responses in place of servers. Default: none.
 ---@field cassette? string|nightjar.cassette_options A file to which exchanges are recorded without secrets, and from which they are replayed. Default: none.
 ---@field network? string|nightjar.network_options A network profile: 3g, edge, lossy, offline. Default: none.
@@ -924,7 +924,7 @@ function endpoint:paginate(parameters, options) end
 ---@class nightjar.cookies
 local cookies = {}
 
----Returns all cookies: name, value, domain, path, expires, secure, http_only, same_site.
+---Returns all cookies: name, value, domain, path, expires, secure, http_only, host_only, same_site.
 ---@return table[]
 function cookies:list() end
 

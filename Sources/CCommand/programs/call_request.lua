@@ -6,7 +6,8 @@ local terminal = require "nightjar.command.terminal"
 
 local call_request = {}
 
--- Standard input up to this size in bytes is sent with its length; longer input is sent in chunks.
+-- The maximum number of bytes of standard input that are read before the call. A larger file is sent with its length,
+-- and more input from a pipe is sent in chunks.
 local most_input = 16 * 1024 * 1024
 local piece = 64 * 1024
 
@@ -41,7 +42,8 @@ local function check_pointer(option, pointer)
   end
 end
 
--- Returns standard input as a body; nil if standard input is empty. Pipes and small files are read before the call, up to a limit.
+-- Returns standard input as a body; nil if standard input is empty. Pipes and small files are read before the call, up
+-- to `most_input` bytes.
 local function input_body()
   local start = io.stdin:seek()
   local length = start and io.stdin:seek "end" - start

@@ -84,7 +84,7 @@ local function masked(res)
 end
 
 -- Writes the parts of the request and the response that the options select. `res` is nil if there is no response.
--- @return whether all picked parts exist
+-- @return false if a picked part does not exist, or if the body is not JSON and an option requires JSON
 function call_response.write(res, err, verb, options)
   local has_request, has_head, has_body = parts_of(verb, options)
   if has_request then io.stdout:write(output.request(err or res) or "") end
@@ -117,7 +117,8 @@ function call_response.write_stream(res, verb, options)
   end
 end
 
--- Returns the file of a download. If `name` is a folder, the file name is the last part of the URL's path.
+-- Returns the file of a download. A `name` that ends with a slash is a folder; the file name is then the last part of
+-- the URL's path.
 local function file_of(name, res)
   if name:sub(-1) ~= "/" then return name end
   local last = (res.url or ""):gsub("[?#].*$", ""):match "://[^/]+/.-([^/]+)$"

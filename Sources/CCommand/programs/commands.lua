@@ -35,7 +35,7 @@ local function call_items()
     { "-m", "--multipart", help = "send fields as a multipart form" },
     { "--raw", "TEXT", help = "use TEXT as the body" },
     { "--ignore-stdin", help = "do not read the body from standard input" },
-    { "-f", "--pick", "POINTER", many = true, help = "write only this part of a JSON response, a JSON Pointer: -f /results/0/title; can be repeated" },
+    { "-f", "--pick", "POINTER", many = true, help = "write only the part of a JSON response at this JSON Pointer, as in -f /results/0/title; can be repeated" },
     { "-o", "--output", "FORMAT", choices = formats, help = "output format of the response" },
     { "-d", "--download", "FILE", help = "write the body to a file; - is standard output" },
     { "-H", "--headers", help = "write only status and headers" },
@@ -88,14 +88,14 @@ add("profiles", "Lists the profiles of the config file.", {
 })
 add("check", "Checks the syntax of scripts and reports unknown fields and options of Nightjar.", {
   { "script", many = true },
-}, "Findings are written to standard output as file:line:column: text. Exit status: 0 no findings, 1 findings.")
-add("test", "Runs the tests in files, and in the files of folders that are named NAME_test.lua or test_NAME.lua.", {
+}, "Findings are written to standard output as file:line:column: text. Exit status: 0 no findings, 1 otherwise.")
+add("test", "Runs the tests in files and folders. In a folder, test files are named NAME_test.lua or test_NAME.lua.", {
   { "path", many = true },
   { "-k", "--filter", "TEXT", help = "run only tests whose names contain TEXT" },
   { "--tap", help = "write results in the Test Anything Protocol" },
   { "-x", "--fail-fast", help = "stop after the first failure" },
   { "--timeout", "SECONDS", type = "number", help = "default timeout of a test" },
-}, "Exit status: 0 all tests passed, 1 some failed or there were none.")
+}, "Exit status: 0 no test failed, 1 a test failed or no tests were run.")
 add("completions", "Writes a completion script for a shell.", {
   { "shell", choices = { "bash", "zsh", "fish" } },
 })

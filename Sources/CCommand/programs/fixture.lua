@@ -140,7 +140,7 @@ end
 -- @return a list of messages, or nil and the reason why nothing was written
 -- @param force whether to overwrite a file that .save did not write
 function fixture.save(path, force)
-  if not path:find "[^/]%.lua$" then return nil, "the file name must have the form NAME_test.lua, as in .save test api_test.lua" end
+  if not path:find "[^/]%.lua$" then return nil, "the file name must end in .lua, as in .save test api_test.lua" end
   local all, reported = keep.chunks(), {}
   local chunks, cassettes, replaced = record(all, reported)
   if #chunks == 0 then

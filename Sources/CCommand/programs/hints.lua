@@ -96,7 +96,8 @@ local function method_names()
   return methods
 end
 
--- Returns the edit distance, or `most` + 1 if the distance exceeds `most`.
+-- Returns the edit distance. Returns a number greater than `most` if the distance exceeds `most`, or if a text has more
+-- than 32 bytes.
 local function distance(a, b, most)
   if math.abs(#a - #b) > most or #a > 32 or #b > 32 then return most + 1 end
   local former = {}

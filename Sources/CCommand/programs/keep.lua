@@ -89,7 +89,7 @@ end
 
 -- Writes the script, accessible only to the user.
 -- @param force whether to overwrite a file that .save did not write
--- @return a message, or nil and the reason why it could not be written
+-- @return a message, or nil and the reason why the script was not written
 function keep.save(path, force)
   if not force and keep.is_foreign(path) then
     return nil, path .. " exists and was not written by .save; use .save! to overwrite it"

@@ -1,5 +1,6 @@
--- Progress bars on standard error at the prompt: for nightjar.map, streamed responses, and calls with long bodies (one
--- line for all calls in flight). Bars are shown only on a terminal, in the foreground, and after a delay.
+-- Progress bars on standard error: for --download, and at the prompt for nightjar.map, streamed responses, and calls
+-- that take long (one line for all calls in flight). Bars are shown only on a terminal, in the foreground, and after a
+-- delay.
 local terminal = require "nightjar.command.terminal"
 local text = require "nightjar.command.text"
 local session = require "nightjar.command.session"

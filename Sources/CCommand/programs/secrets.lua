@@ -97,7 +97,7 @@ end
 -- a part of the value joined by "..", "and" or "or", with or without parentheses. Arguments of calls belong to no name.
 local function values_of(source, tokens)
   local names, stack = {}, {}
-  local name, is_list -- the name of the value at this token; whether a comma in the value does not end it
+  local name, is_list -- the name of the value at this token; whether the value continues after a comma
   for index, token in ipairs(tokens) do
     local text, before = lexer.text(source, token), tokens[index - 1]
     local before_text = before and lexer.text(source, before)

@@ -117,7 +117,7 @@ function bodies.json(body, paint, hint)
   return table.concat(out, "\n")
 end
 
--- Returns whether the first 4096 bytes are UTF-8 text without control characters.
+-- Returns whether the first 4096 bytes are UTF-8 text without control characters other than white space and escape.
 function bodies.is_text(body)
   local start = body:sub(1, 4096):gsub("[\xc0-\xff][\x80-\xbf]*$", "")
   return utf8.len(start) ~= nil and not start:find "[%z\1-\8\14-\26\28-\31]"

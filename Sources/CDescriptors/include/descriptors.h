@@ -4,7 +4,8 @@
  * The link step of libnightjar and of the nightjar command wraps the system calls that NIO makes (`--wrap`, see
  * scripts/build-library). An event loop gets descriptors that were created and checked beforehand, and every
  * descriptor is close-on-exec from its creation. Programs linked by SwiftPM do not have these wrappers: the library
- * checks shortly before that descriptors can be created, NIO creates them, and child processes inherit the sockets. */
+ * checks that descriptors can be created, shortly afterwards NIO creates its own, and child processes inherit the
+ * sockets. */
 #ifndef NIGHTJAR_DESCRIPTORS_H
 #define NIGHTJAR_DESCRIPTORS_H
 
@@ -35,7 +36,7 @@ void njd_loop_created(void);
  * Without this replacement, a program that runs with its standard streams closed would use the library's descriptors
  * as its standard streams.
  *
- * @param descriptor  closed if it is replaced; -1 is returned with errno unchanged
+ * @param descriptor  closed if it is 0, 1 or 2, even if it cannot be replaced; -1 is returned with errno unchanged
  * @return -1 with errno if no descriptor is available */
 int njd_above_standard(int descriptor);
 

@@ -22,7 +22,8 @@ typedef struct cache {
 static cache *check_cache(lua_State *L) {
   cache *self = njl_test(L, 1, NJL_CACHE);
   if (self != NULL && self->handle != NULL) return self;
-  luaL_error(L, "cache expected, got %s; call it with a colon, as in api.cache:get(\"/path\")", luaL_typename(L, 1));
+  luaL_error(L, "cache expected, got %s; call methods with a colon, as in api.cache:get(\"/path\")",
+             luaL_typename(L, 1));
   return NULL;
 }
 

@@ -25,7 +25,7 @@ typedef struct client {
 static client *check_client(lua_State *L) {
   client *self = njl_test(L, 1, NJL_CLIENT);
   if (self == NULL) {
-    luaL_error(L, "client expected, got %s; call it with a colon, as in api:get(\"/path\")", luaL_typename(L, 1));
+    luaL_error(L, "client expected, got %s; call methods with a colon, as in api:get(\"/path\")", luaL_typename(L, 1));
     return NULL;
   }
   if (self->handle == NULL) njl_raise(L, NJL_KIND_CLOSED, 0, "the client is closed");
@@ -75,8 +75,8 @@ static client *push_client(lua_State *L, njl_host *host) {
   return self;
 }
 
-/* Reads the option `mock` at index 1 into the listener: an object of nightjar.mock, or routes. The client at index 2
- * keeps the mock alive. */
+/* Reads the option `mock` (an object of nightjar.mock, or routes) of the options at index 1 into the listener. The
+ * client at index 2 keeps the mock alive. Returns false if the option is absent. */
 static bool take_mock(lua_State *L, njl_host *host, njl_listener *listener) {
   if (lua_isnil(L, 1)) return false;
   lua_pushliteral(L, "mock");
@@ -261,7 +261,7 @@ static int verb(lua_State *L) {
   njl_bytes method = request.method, target = request.target;
   njl_read_options(L, lua_isnil(L, 3) ? 0 : 3, name, !self->host->is_sandboxed, &request);
   if (request.method.data != method.data) {
-    return luaL_error(L, "%s: the method is %s; use request for other methods", name, method.data);
+    return luaL_error(L, "%s: the method is always %s; use api:request for other methods", name, method.data);
   }
   if (request.target.data != target.data) {
     return luaL_error(L, "%s: path must be the first argument, not an option", name);

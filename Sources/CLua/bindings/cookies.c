@@ -17,7 +17,7 @@ typedef struct cookies {
 static cookies *check_cookies(lua_State *L) {
   cookies *self = njl_test(L, 1, NJL_COOKIES);
   if (self != NULL && self->handle != NULL) return self;
-  luaL_error(L, "cookies expected, got %s; call it with a colon, as in api.cookies:list()", luaL_typename(L, 1));
+  luaL_error(L, "cookies expected, got %s; call methods with a colon, as in api.cookies:list()", luaL_typename(L, 1));
   return NULL;
 }
 
@@ -55,7 +55,8 @@ static void set_flag(lua_State *L, const char *name, bool flag) {
   lua_setfield(L, -2, name);
 }
 
-/* cookies:list() -> { {name =, value =, domain =, path =, expires =, secure =, http_only =, same_site =}, ... } */
+/* cookies:list() -> { {name =, value =, domain =, path =, expires =, secure =, http_only =, host_only =, same_site =},
+ * ... } */
 static int list(lua_State *L) {
   cookies *self = check_cookies(L);
   njl_loan *loan = njl_loan_push(L);

@@ -16,7 +16,7 @@ njl_bytes njl_reading_path(njl_reading *r) {
   return path;
 }
 
-/* Pops a part of a form: a text, or a table with details. */
+/* Pops the part of a form on top of the stack: a text, or a table with details. */
 static void read_part(njl_reading *r, njl_form_part *part) {
   static const char *const known[] = {"name", "value", "bytes", "file", "filename", "content_type", NULL};
   enum { NAME, VALUE, BYTES, FILE_PATH, FILENAME, CONTENT_TYPE };

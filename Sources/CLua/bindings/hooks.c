@@ -188,7 +188,7 @@ static int judged(lua_State *L, int status, lua_KContext context) {
       retry = NJL_RETRY_AGAIN;
       after = lua_tonumber(L, -1);
       if (after >= 0 && after <= 1e9) break;
-      lua_pushfstring(L, "on_retry must return a non-negative number of seconds, got %f", after);
+      lua_pushfstring(L, "on_retry must return from 0 to 1e9 seconds, got %f", after);
       failed = true;
       break;
     default:

@@ -101,7 +101,7 @@ void njl_read_login(lua_State *L, int options, int client, njl_listener *listene
     lua_replace(L, -2);
   }
   njl_bytes *names = lua_newuserdatauv(L, (has_schemes ? count_members(L, -1) + 1 : 1) * sizeof *names, 0);
-  lua_rawseti(L, providers, 0); /* keeps it alive */
+  lua_rawseti(L, providers, 0); /* keeps the array alive */
   listener->provided = names;
   if (take_provider(L, auth, providers, "auth.")) {
     *names = (njl_bytes){0};

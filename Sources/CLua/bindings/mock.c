@@ -183,13 +183,14 @@ int njl_mock_push_call(lua_State *L, njl_callback *callback) {
 static njl_mock *check_mock(lua_State *L) {
   mock *self = njl_test(L, 1, NJL_MOCK);
   if (self == NULL || self->handle == NULL) {
-    luaL_error(L, "mock expected, got %s; call it with a colon, as in mock:calls()", luaL_typename(L, 1));
+    luaL_error(L, "mock expected, got %s; call methods with a colon, as in mock:calls()", luaL_typename(L, 1));
     return NULL;
   }
   return self->handle;
 }
 
-/* mock:calls([route]) -> the requests received, in order; with `route`, only those of the named route */
+/* mock:calls([route]) -> the last requests received, at most 1000, in order; with `route`, only those of the named
+ * route */
 static int calls(lua_State *L) {
   njl_mock *handle = check_mock(L);
   luaL_optstring(L, 2, NULL);
@@ -222,7 +223,7 @@ static int uses(lua_State *L) {
   return 1;
 }
 
-/* mock:reset() sets all counts to zero and restarts each sequence of responses. */
+/* mock:reset() clears the recorded requests, sets all counts to zero, and restarts each sequence of responses. */
 static int reset(lua_State *L) {
   njl_mock_reset(check_mock(L));
   return 0;

@@ -10,7 +10,7 @@
 /* Tables are copied before their values are processed: each new string or buffer may run finalizers, which may
  * change the tables of the script. */
 
-/* The option being read, for messages. */
+/* The state while an option table is read. Messages name `function` and `option`. */
 typedef struct njl_reading {
   lua_State *L;
   const char *function; /* "get" */

@@ -8,8 +8,9 @@
 #include "core/host.h"
 
 njl_moment njl_clock_now(const njl_clock *clock);
-/* Advances the host's clock to the next timer if all tasks wait and no call is in flight. Returns false if the clock
- * does not move. */
+/* Advances the host's clock to the next timer, or to the end of a clock:advance that ends earlier. Called when all
+ * tasks wait and no call is in flight. Returns false if the clock stands still: no task advances the clock, and the
+ * clock does not advance automatically, or no timer is set. */
 bool njl_clock_step(njl_host *host);
 void njl_add_clock(lua_State *L) NJL_RAISES; /* adds the clock to nightjar.testing, on top of the stack */
 

@@ -32,7 +32,10 @@ typedef struct limiter {
 static limiter *check_limiter(lua_State *L) {
   limiter *self = njl_test(L, 1, NJL_DEBOUNCED);
   if (self == NULL) self = njl_test(L, 1, NJL_THROTTLED);
-  if (self == NULL) luaL_error(L, "debounced function expected, got %s; call it with a colon", luaL_typename(L, 1));
+  if (self == NULL) {
+    luaL_error(L, "debounced function expected, got %s; call methods with a colon, as in f:cancel()",
+               luaL_typename(L, 1));
+  }
   return self;
 }
 

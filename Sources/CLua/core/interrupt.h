@@ -9,7 +9,8 @@ bool njl_is_stopped(const njl_host *host);
 /* Handles Ctrl-C in a session. `computes`: called while code of a task is running. Returns false if Ctrl-C was not
  * typed since the last call. */
 bool njl_take_interrupt(njl_host *host, bool computes);
-/* Returns whether a session shows the progress of the running task's calls. */
+/* Returns whether the running task is the foreground task of the session or a descendant of it. The session shows the
+ * progress of the calls of these tasks. */
 bool njl_is_followed(const njl_host *host);
 /* Ends the wait of the session's program if `parent` is that program. Called when a child of `parent` has failed and no
  * task has joined the child. */

@@ -39,7 +39,7 @@ static int push(lua_State *L, const char *type) { return lua_rawgetp(L, LUA_REGI
 
 /* Pushes the metatable of a type. Returns true if it is new. keep() registers it when it is complete: if memory runs
  * out before, the incomplete metatable is never used. `__metatable` hides it from scripts, because a change would
- * affect all objects of the type, and its finalizers rely on their arguments. */
+ * affect all objects of the type, and because finalizers rely on the type of their argument. */
 static bool begin(lua_State *L, const char *type, const luaL_Reg *meta) {
   if (push(L, type) == LUA_TTABLE) return false;
   lua_pop(L, 1);

@@ -19,7 +19,7 @@ void njl_charge(njl_host *host, uint64_t instructions);
 /* Ends the code that runs in `L` with a yield or an error, because the host is stopped or the task was interrupted. If
  * the code catches the error, its next instruction raises the error again. Returns only in a hook. */
 int njl_raise_stopped(lua_State *L, njl_host *host) NJL_YIELDS;
-/* Limits the instructions of the closers that `L` still runs. */
+/* Limits the instructions of the closers that `L` has yet to run. */
 void njl_arm_stopped(njl_host *host, lua_State *L);
 void njl_disarm(lua_State *L); /* removes that limit */
 /* Marks a coroutine that failed while the host was stopped. Its closers never run: Lua may have turned off its hooks,

@@ -22,7 +22,8 @@ typedef enum njl_state_of_task {
 struct njl_task {
   njl_host *host;
   lua_State *thread;
-  njl_task *parent, *first_child, *previous, *next; /* children are cancelled when their parent ends */
+  /* children are cancelled when their parent fails or is cancelled; otherwise the parent ends after its children */
+  njl_task *parent, *first_child, *previous, *next;
   lua_Integer number; /* greater than the numbers of all tasks spawned earlier */
   size_t unended; /* children that have not ended */
   njl_task *failed; /* the first child whose error has not been observed; anchored */
@@ -54,8 +55,9 @@ enum { NJL_TASK_THREAD = 1, NJL_TASK_GROUP, NJL_TASK_TRACEBACK, NJL_TASK_RESULT,
 /* Creates a child of the current task from the function and the arguments on top of the stack and replaces them by
  * the task's userdata. The task starts in a later turn of the loop, never immediately. */
 njl_task *njl_task_spawn(lua_State *L, njl_host *host, int arguments) NJL_RAISES;
-/* Calls `begin` with the light userdata `arrival`, a decision request or a subrequest. `begin` spawns a child of the
- * root task and takes ownership. If memory runs out, the caller still owns the arrival and must release it. */
+/* Calls `begin` with the light userdata `arrival`, a pointer to a struct with a decision request or a subrequest.
+ * `begin` spawns a child of the root task, which takes ownership of the request, and sets the request in the struct to
+ * NULL. If the request is not NULL afterwards, no task was spawned, and the caller must release the request. */
 void njl_task_begin(lua_State *L, njl_host *host, lua_CFunction begin, void *arrival);
 void njl_task_cancel(njl_task *task);                    /* cancels the task and all its descendants */
 void njl_task_leave(njl_task *task);                     /* removes the task from its parent's list */

@@ -1,4 +1,4 @@
-/* CLua.h - the parts of the Lua host that Swift uses: the interpreter that it runs and the functions that it
+/* CLua.h - the interface between the Lua host and Swift: the interpreter that Swift runs, and the functions that Swift
  * provides. */
 #ifndef CLUA_H
 #define CLUA_H

@@ -20,6 +20,7 @@ njl_callback *njl_engine_next_callback(njl_engine *engine, int64_t *client, njl_
 /* Responds with a token that is valid for `lifetime` seconds; negative: unknown. The request fails if the token is
  * invalid. */
 void njl_callback_provide(njl_callback *callback, njl_bytes token, double lifetime);
+/* Responds that there is no token, which ends the login. */
 void njl_callback_end_login(njl_callback *callback);
 /* Makes the waiting calls fail with the message. The login is kept. */
 void njl_callback_fail(njl_callback *callback, njl_bytes message);

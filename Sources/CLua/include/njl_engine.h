@@ -13,8 +13,8 @@ njl_engine *njl_engine_new(void);
 /* Cancels the calls in flight, waits until they have ended and discards them. */
 void njl_engine_free(njl_engine *engine);
 /* Handles pending events. Waits up to `timeout` seconds for the first event (negative: no limit). Writes the waits of
- * ended calls to `ended`, at most `capacity`, and returns their number. If the number equals `capacity`, more calls may
- * have ended. */
+ * calls that have ended or have another event to `ended`, at most `capacity`, and returns their number. If the number
+ * equals `capacity`, more waits may have events. */
 size_t njl_engine_poll(njl_engine *engine, double timeout, njl_wait **ended, size_t capacity);
 /* Makes the current or the next poll return. Callable from any thread. */
 void njl_engine_wake(njl_engine *engine);

@@ -84,7 +84,8 @@ njl_future *njl_future_error_response(const njl_future *future);
 /* Returns the error of an attempt before the final error of an outcome, owned by the caller. `index` 0: first attempt.
  * Returns NULL if `index` is too large. */
 njl_future *njl_future_earlier(const njl_future *future, size_t index);
-/* Returns NULL if the outcome has no such field. The text is valid as long as the outcome. */
+/* Returns NULL if the outcome has no such field. The text is valid as long as the outcome, except that the texts of a
+ * prompt, a redirect decision and NJL_DECISIONS are valid only until the field changes. */
 const char *njl_future_text(njl_future *future, njl_field field, size_t *length);
 /* Returns the number of header fields. If `is_sandboxed`, fields that carry credentials are not counted. */
 size_t njl_future_header_count(const njl_future *future, bool is_sandboxed);

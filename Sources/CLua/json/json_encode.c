@@ -88,7 +88,7 @@ static void refuse_mixed(njl_json_writer *w) {
   njl_json_refuse(w, "the table has both names and indices; use either names (an object) or indices (an array)");
 }
 
-/* Checks that the keys of the table on top are 1 to n, and returns n. Raises an error otherwise. */
+/* Checks that the keys of the table at `slot` are 1 to n, and returns n. Raises an error otherwise. */
 static lua_Integer check_array(njl_json_writer *w, int slot) {
   lua_State *L = w->L;
   lua_Integer count = 0, highest = 0;
@@ -117,7 +117,8 @@ static lua_Integer check_array(njl_json_writer *w, int slot) {
   return count;
 }
 
-/* Pushes the sorted names of the table on top. Returns their number. */
+/* Pushes the names of the table at `slot`, and appends them to the buffer of names in byte order. Returns their
+ * number. */
 static lua_Integer collect_names(njl_json_writer *w, int slot) {
   lua_State *L = w->L;
   size_t first = w->s->names.count;

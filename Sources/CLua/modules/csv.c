@@ -58,9 +58,10 @@ static bool push_plain(lua_State *L, reader *r) {
 /* The maximum number of fields preallocated for a row. */
 enum { MOST_EXPECTED = 1024 };
 
-/* row(text, place, separator, quote, most, expected) -> the fields, the position after the line, the number of lines in
- * the row, whether it ends in \r. `expected` is the expected number of fields; 0 if it is unknown. Returns nothing if
- * the row is longer than `most` bytes, incomplete, empty or invalid; the byte-by-byte reader then handles it. */
+/* row(text, place, separator, quote, most, expected) -> the fields, the position after the row, the number of lines in
+ * the row, whether the row ends in \r. `expected` is the expected number of fields; 0 if the number is unknown. Returns
+ * nothing if the row is longer than `most` bytes, incomplete, empty or invalid; the byte-by-byte reader then handles
+ * the row. */
 static int row(lua_State *L) {
   size_t length;
   const char *text = luaL_checklstring(L, 1, &length);

@@ -2,7 +2,7 @@
  *
  * A module is either a C function that creates its table, or a Lua text in modules/lua/NAME.lua that returns its table.
  * The text is called with the table nightjar and a table of C functions: those of natives.c, which all modules share,
- * and those of the module. A long text has private parts, which scripts cannot require (njl_add_part).
+ * and those of the module. Parts of a long text are separate chunks, which scripts cannot require (njl_add_part).
  *
  * Scripts can reach the C functions of the modules that they load. Modules that are safe in a sandbox therefore have no
  * access to files, processes, the environment or Lua's internals. */

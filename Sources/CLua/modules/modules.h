@@ -10,7 +10,7 @@
 /* pipe.c */
 void njl_add_pipes(lua_State *L, int table) NJL_RAISES;
 void njl_add_reader(lua_State *L, int table) NJL_RAISES; /* adds the functions that read lines */
-/* njl_pipe_set takes ownership of the descriptor. */
+/* Pushes a closed pipe. njl_pipe_set opens it and takes ownership of the descriptor. */
 void njl_pipe_push(lua_State *L, njl_host *host) NJL_RAISES;
 void njl_pipe_set(lua_State *L, int index, int descriptor);
 void njl_pipe_set_stream(lua_State *L, int index, int descriptor); /* for an opened named pipe or device */

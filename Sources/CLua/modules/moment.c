@@ -1,5 +1,5 @@
 /* moment.c - the C part of nightjar.time: clocks, and parsing and formatting of times. A time is a number of seconds
- * since 1970 in UTC, an integer if it has no fraction. */
+ * since 1970 in UTC. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <time.h>
@@ -28,7 +28,7 @@ static njl_timestamp_form check_form(lua_State *L, int index) {
   return (njl_timestamp_form)luaL_checkoption(L, index, NULL, forms);
 }
 
-/* parse(text, form) -> seconds, or nil */
+/* parse(text, form) -> seconds, an integer if the time has no fraction; nil if the text is invalid */
 static int parse(lua_State *L) {
   njl_bytes text;
   text.data = luaL_checklstring(L, 1, &text.length);
@@ -40,7 +40,7 @@ static int parse(lua_State *L) {
   return 1;
 }
 
-/* format(seconds, form, minutes_east, digits) -> text, or nil */
+/* format(seconds, form, minutes_east, digits) -> text; nil if the time cannot be represented */
 static int format(lua_State *L) {
   njl_timestamp moment = {0};
   luaL_checknumber(L, 1);

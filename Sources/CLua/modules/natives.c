@@ -50,7 +50,7 @@ static int fail(lua_State *L) {
 }
 
 /* Replaces the name at `best` by the name at `index` if `name` is similar to it and differs from it by fewer than
- * `*least` edits. A name that begins with `name` counts as similar. */
+ * `*least` edits. A name that begins with `name` counts as similar if `name` has at least 3 bytes. */
 static void keep_nearest(lua_State *L, int index, const char *name, size_t length, size_t *least, int best) {
   if (lua_type(L, index) != LUA_TSTRING) return;
   const char *known = lua_tostring(L, index);

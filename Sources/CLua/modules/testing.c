@@ -1,5 +1,5 @@
 /* testing.c - the C part of nightjar.testing: the virtual clock, and the number of a test's tasks that have not ended.
- * The module's Lua text has private parts. */
+ * Parts of the module's Lua text are separate chunks (njl_add_part). */
 #include <lua5.4/lua.h>
 
 #include "core/clock.h"

@@ -37,7 +37,7 @@ static int set_foreground(lua_State *L) {
   njl_session_pause_tracking(host->engine);
   host->foreground = lua_isnoneornil(L, 1) ? NULL : njl_check(L, 1, NJL_TASK);
   lua_settop(L, 1);
-  lua_setfield(L, LUA_REGISTRYINDEX, "nightjar.foreground"); /* The registry keeps it alive. */
+  lua_setfield(L, LUA_REGISTRYINDEX, "nightjar.foreground"); /* The registry keeps the task alive. */
   return 0;
 }
 
@@ -119,7 +119,8 @@ static int background(lua_State *L) {
   return 1;
 }
 
-/* session.is_background() -> whether the running task is neither the program nor a descendant of the foreground task */
+/* session.is_background() -> whether the running task is neither the program nor the foreground task or a descendant of
+ * the foreground task */
 static int is_background(lua_State *L) {
   njl_host *host = njl_host_of(L);
   lua_pushboolean(L, host->current != host->script && !njl_is_followed(host));

@@ -46,13 +46,13 @@ public struct TokenLogin: Sendable, CustomStringConvertible, CustomReflectable {
     }
 
     public var source: Source
-    /// The initial token, used if the store has no token. If its expiry is unknown, the first 401 response starts a
-    /// refresh.
+    /// The initial token, used if the store has no token, unless a client has stored it before or the user has logged
+    /// out. If its expiry is unknown, the first 401 response starts a refresh.
     public var token: Token?
     /// The credential store. Nil keeps the token in the memory of this client.
     public var store: (any TokenStore)?
     public var refresh = TokenRefresh.Settings()
-    /// Called once each time the login ends.
+    /// Called once each time the login has ended and a new login is needed. Not called after `Client.logOut`.
     public var onLoginRequired: LoginHook?
 
     public init(_ source: Source, token: Token? = nil, store: (any TokenStore)? = nil) {
@@ -69,7 +69,7 @@ public struct TokenLogin: Sendable, CustomStringConvertible, CustomReflectable {
 public struct OAuth2: Sendable, CustomStringConvertible, CustomReflectable {
     /// How a token is obtained if there is no refresh token.
     public enum Grant: Sendable, Equatable {
-        /// No grant: the caller logs in or sets a token.
+        /// No grant: the refresh token comes from ``TokenLogin/token``, the store or `Client.setToken`.
         case refreshToken
         /// The client credentials grant. RFC 6749 section 4.4.
         case clientCredentials
@@ -79,7 +79,7 @@ public struct OAuth2: Sendable, CustomStringConvertible, CustomReflectable {
         case authorizationCode
     }
 
-    /// An absolute URL, or a URL relative to the base URL.
+    /// The token endpoint: an absolute URL, or a URL relative to the base URL.
     public var tokenURL: String
     public var client = OAuthRequest.ClientAuthentication.unnamed
     public var grant = Grant.refreshToken
@@ -104,7 +104,8 @@ public final class TokenProvider: Sendable {
 
     /// - Parameters:
     ///   - runsOnLoop: If true, the callback runs on the client's loop thread and must not block. If false, it runs on
-    ///     the queue of a call that waits for the token: the first of these queues that is polled.
+    ///     the queue of a call that waits for the token: the first of these queues that is polled. If a waiting call
+    ///     has no queue, it runs on the loop thread.
     ///   - provide: Responds to the request, at once or later.
     public init(runsOnLoop: Bool = true, _ provide: @escaping @Sendable (TokenRequest) -> Void) {
         self.runsOnLoop = runsOnLoop

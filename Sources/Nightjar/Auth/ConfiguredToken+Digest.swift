@@ -2,8 +2,8 @@ import NightjarCrypto
 import NightjarHTTP
 
 extension ConfiguredToken {
-    /// Identifies the configured token by a digest. The store records the digest, so that a replaced token is not used
-    /// again.
+    /// Identifies the configured token by a digest. The store records the digest, so that no client uses the configured
+    /// token again after a refresh or a logout has replaced it.
     init(_ token: Token) {
         let text = "nightjar configured token\0\(token.access)\0\(token.refresh ?? "")"
         self.init(

@@ -143,8 +143,8 @@ final class InteractiveLogin: ClientOperation, @unchecked Sendable {
         }
     }
 
-    /// Responds to a request of the browser. If the request ends the login, the outcome is handled after the browser
-    /// has received the reply.
+    /// Responds to a request of the browser. The outcome of the request is handled after the reply has been sent or the
+    /// browser's connection is lost.
     private func requested(
         _ method: NightjarHTTP.Method, _ target: String, _ server: OAuth2, _ issuer: TokenIssuer
     ) -> LoopbackListener.Reply {

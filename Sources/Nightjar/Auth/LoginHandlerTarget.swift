@@ -1,6 +1,7 @@
 import NightjarHTTP
 
-/// The place where the callbacks of a login run: the queue of the call that last needed a token.
+/// The place where a login's ``LoginHook`` runs: the queue of the call that last needed a token, or the loop if that
+/// call has no queue.
 struct LoginHandlerTarget {
     /// Nil if the call has no queue, and after the queue was deallocated.
     private weak var queue: CompletionQueue?

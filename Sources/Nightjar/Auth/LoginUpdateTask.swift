@@ -79,7 +79,7 @@ final class LoginUpdateTask: @unchecked Sendable {
     }
 
     /// Takes the lock for a token request. The lock is polled, so that no thread of this process blocks while another
-    /// process holds the lock.
+    /// client or process holds the lock.
     private func takeLock() {
         run({ store throws(NightjarError) in try store.tryLock() }) { [self] result in
             switch result {
@@ -100,14 +100,15 @@ final class LoginUpdateTask: @unchecked Sendable {
         guard lockTries < LoginUpdateTask.maximumLockTries else {
             error = NightjarError(
                 .timeout,
-                "another process has held the lock of the token \(store.name) for more than two "
+                "another client or process has held the lock of the token \(store.name) for more than two "
                     + "minutes", phase: .total)
             return perform(decisions.lockFailed(.timedOut))
         }
         loop.after(LoginUpdateTask.lockInterval) { [self] in takeLock() }
     }
 
-    /// Saves the login. A critical save is retried, because the token that it replaces has already been redeemed.
+    /// Saves the login. A critical save is retried, because otherwise a login, a logout or the only usable token may be
+    /// lost.
     private func save(_ login: StoredLogin, _ version: LoginVersion?, _ isCritical: Bool, tries: Int) {
         run({ store throws(NightjarError) in try store.save(login, replacing: version) }) { [self] result in
             switch result {
@@ -194,7 +195,7 @@ final class LoginUpdateTask: @unchecked Sendable {
 
     /// The interval between two attempts to take the lock.
     private static let lockInterval = Duration.milliseconds(20)
-    /// Two minutes: longer than a token request of the process that holds the lock.
+    /// Two minutes: longer than a token request of the client that holds the lock.
     private static let maximumLockTries = 6000
     /// The timeout of one token request. A later response is lost.
     private static let exchangeLimit = Duration.seconds(60)

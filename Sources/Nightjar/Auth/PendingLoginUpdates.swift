@@ -1,8 +1,8 @@
 import NightjarHTTP
 import NightjarStorage
 
-/// A client's pending token refreshes, logins and logouts, in the order of ``LoginUpdateQueue``. An update continues
-/// after the calls that waited for it have ended.
+/// The pending token refreshes, logins and logouts of one ``TokenManager``, in the order of ``LoginUpdateQueue``. An
+/// update continues after the calls that waited for it have ended.
 struct PendingLoginUpdates {
     private var updates: [LoginUpdateQueue.ID: LoginUpdateTask] = [:]
     private var queue = LoginUpdateQueue()
@@ -14,8 +14,8 @@ struct PendingLoginUpdates {
         updates[id] = make(id)
     }
 
-    /// Returns the next update that may begin, or nil. Call this method again after the update has started, because the
-    /// update may end at once.
+    /// Returns the next update that may begin, or nil. The caller starts the update and calls this method again until
+    /// the result is nil, because several updates can be in progress at once.
     mutating func next() -> LoginUpdateTask? { queue.next().flatMap { updates[$0] } }
 
     mutating func remove(_ update: LoginUpdateTask) {
@@ -28,7 +28,7 @@ struct PendingLoginUpdates {
         for update in updates.values where !update.decisions.purpose.changesLogin { update.abandon() }
     }
 
-    /// Abandons all updates. Returns whether cancelling the work in progress would lose a token.
+    /// Abandons all updates. Returns whether cancelling the work in progress would lose a token, a login or a logout.
     func mustFinish() -> Bool {
         for update in updates.values { update.abandon() }
         return updates.values.contains { $0.decisions.mustFinish }

@@ -27,7 +27,7 @@ struct PendingTokenRequest {
         }
     }
 
-    /// Posts the request where the call's callbacks run.
+    /// Posts the request to the loop if the provider runs there, and otherwise where the call's callbacks run.
     mutating func put(to call: Call) {
         guard !tokenRequest.isTaken, !isOnLoop else { return }
         let event = QueueEvent.run { [provider, tokenRequest] in

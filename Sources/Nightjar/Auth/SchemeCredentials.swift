@@ -23,7 +23,7 @@ final class SchemeCredentials: Sendable {
     private let credentials: ExactDictionary<Credential>
     private let names: [String]
 
-    /// - Parameter inJar: The names of cookie schemes, for a client with a cookie jar.
+    /// - Parameter inJar: The names of the API key schemes whose key is a cookie that the client's cookie jar sends.
     /// - Throws: `invalid_argument` if credentials cannot be sent, or if two logins use the same store.
     init(_ schemes: ExactDictionary<Authentication>, _ logins: [Login], inJar: [String]) throws(NightjarError) {
         names = schemes.names
@@ -76,7 +76,8 @@ final class SchemeCredentials: Sendable {
 
     /// Returns the credentials of a request.
     ///
-    /// - Throws: `invalid_request` with the names of the schemes if no alternative has complete credentials.
+    /// - Throws: `invalid_request` with the names of the schemes if credentials are missing, or if two of the schemes
+    ///   use the Authorization field.
     func choice(for request: borrowing Request) throws(NightjarError) -> Choice {
         guard request.usesAuth else { return Choice() }
         if !request.schemes.isEmpty { return try choice(of: request.schemes) }

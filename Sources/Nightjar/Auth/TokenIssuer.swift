@@ -14,7 +14,7 @@ struct TokenIssuer: Sendable {
     private let template: RequestTemplate
 
     /// - Parameter template: A template without credentials.
-    /// - Throws: `invalid_url` or `invalid_argument` if a token request would be invalid.
+    /// - Throws: `invalid_url`, `invalid_argument` or `invalid_request` if a token request would be invalid.
     init(_ source: Source, _ template: RequestTemplate) throws(NightjarError) {
         self.source = source
         self.template = template
@@ -29,7 +29,7 @@ struct TokenIssuer: Sendable {
     /// One request that obtains a token.
     struct Exchange {
         let request: PreparedRequest
-        /// Whether the request redeems a token that can be used only once.
+        /// Whether the request redeems a refresh token, which may be usable only once.
         let spendsToken: Bool
         let format: TokenResponseFormat
     }
@@ -53,8 +53,8 @@ struct TokenIssuer: Sendable {
 
     /// Returns the request that obtains a new token.
     ///
-    /// - Parameter key: The idempotency key.
-    /// - Returns: Nil if a new token needs an interactive login.
+    /// - Parameter key: The idempotency key, sent only with a refresh token.
+    /// - Returns: Nil if no token can be obtained without user interaction.
     func exchange(of token: Token?, key: IdempotencyKey) throws(NightjarError) -> Exchange? {
         switch source {
         case .oauth2(let server):

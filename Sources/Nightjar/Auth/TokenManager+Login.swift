@@ -19,14 +19,15 @@ extension TokenManager {
                 error
                 ?? NightjarError(
                     .storage,
-                    "the token \(store.name) was changed by other processes too often")
+                    "the token \(store.name) was changed by other clients or processes too often")
             loop.note(.error, "the login is used but not saved: \(error.message)")
             completion(error)
         }
         perform(machine.loggedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now()))
     }
 
-    /// Obtains a token as for a call. If the store has a valid token, uses that token.
+    /// Obtains a token as for a call, but also after a logout. If the store has a valid token other than the current
+    /// token, uses that token.
     func refreshNow(then completion: @escaping (Result<Void, NightjarError>) -> Void) {
         guard let issuer else {
             return completion(
@@ -64,10 +65,10 @@ extension TokenManager {
         // Replacement of this logout by a later login or logout is not a failure.
         begin(ending, overtaken: { completion(nil) }) { [self] outcome, error, _ in
             guard outcome != .ended else { return flush(cache, then: completion) }
-            let reason = error?.message ?? "the token \(store.name) was changed by other processes too often"
+            let reason = error?.message ?? "the token \(store.name) was changed by other clients or processes too often"
             loop.note(.error, "saving the logout failed and will be retried with the next call: \(reason)")
             let failure = NightjarError(
-                .storage, "this client is logged out, but its store still has the login: \(reason); log out again",
+                .storage, "this client is logged out, but its store may still have the login: \(reason); log out again",
                 code: error?.code ?? 0)
             flush(cache) { _ in completion(failure) }
         }

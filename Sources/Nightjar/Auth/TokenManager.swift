@@ -300,7 +300,7 @@ final class TokenManager: @unchecked Sendable {
     }
 
     /// Called while the client is being closed. Abandons work that can be repeated. Returns whether cancelling the
-    /// remaining work would lose a token.
+    /// remaining work would lose a token, a login or a logout.
     func mustFinish() -> Bool { updates.mustFinish() }
 
     /// Called when the loop ends.

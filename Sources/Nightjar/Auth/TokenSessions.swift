@@ -14,7 +14,7 @@ final class TokenSessions: LoopComponent, @unchecked Sendable {
         managers.append(login.map { TokenManager($0, issuer: issuer, responses: responses, on: loop) })
     }
 
-    /// The token of a login, or nil if the login has no token.
+    /// The token manager of a login, or nil if the login has no token.
     subscript(login: Int?) -> TokenManager? {
         guard let login, managers.indices.contains(login) else { return nil }
         return managers[login]

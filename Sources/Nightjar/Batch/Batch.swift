@@ -42,7 +42,7 @@ package final class Batch: Cancellable {
         for task in tasks { task.cancel() }
     }
 
-    /// Whether all calls have ended. ``BatchHandlers/finished`` has run or is running.
+    /// Whether all calls have ended. ``BatchHandlers/finished`` has run or is about to run.
     package var isFinished: Bool { client.isOfParent || state.withLock { $0.isFinished } }
 
     /// Starts as many calls as the concurrency allows. Called at the start of the batch and after each call.

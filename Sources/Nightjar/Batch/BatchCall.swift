@@ -16,7 +16,8 @@ package struct BatchCall: Sendable {
     }
 }
 
-/// The callbacks of a batch. They run one at a time, where the callbacks of the batch's calls run.
+/// The callbacks of a batch. They run where the callbacks of the batch's calls run: one at a time if the batch has a
+/// queue. Without a queue, callbacks for calls that cannot be started may run concurrently with other callbacks.
 package struct BatchHandlers: Sendable {
     /// Called once for each request as it ends, with the request's index and its task. The task is nil if the call
     /// could not be started. Calls that were not started because the batch ended fail with `cancelled`.

@@ -11,7 +11,8 @@ extension Client {
     /// ``NightjarError/batchIndex`` is the index of the failed request. Cancelling the Swift task cancels all calls.
     ///
     /// - Parameter concurrency: The maximum number of calls in progress, at least 1.
-    /// - Throws: The first failure; `invalid_argument` if the concurrency is below 1.
+    /// - Throws: The first failure; `cancelled` if the Swift task is cancelled; `invalid_argument` if the concurrency
+    ///   is below 1.
     public func batch(
         _ requests: [Request], concurrency: Int = Client.defaultBatchConcurrency
     ) async throws(NightjarError) -> [Response] {
@@ -55,7 +56,7 @@ extension Client {
     ///   - collectsErrors: If true, a failure does not affect other calls. If false, the first failure ends the batch.
     ///   - queue: Where the callbacks of the batch and its calls run. They never run inside this call, but another
     ///     thread that polls the queue may run them before this method returns. If nil, they run on the client's loop
-    ///     thread and must not block; callbacks for invalid requests run inside this call.
+    ///     thread and must not block; callbacks for calls that cannot be started may run inside this call.
     /// - Throws: `invalid_argument` if the concurrency is below 1; `closed` if the queue is closed; `forked`.
     @discardableResult
     package func start(

@@ -89,7 +89,8 @@ extension Cache {
         return .wait
     }
 
-    /// Restarts a call that cannot read its cache entry. Fails the call if its policy does not allow a request.
+    /// Sends an unconditional request for a call that cannot use its cache entry. Fails the call if its policy does not
+    /// allow a request.
     func refetch(_ progress: Progress, _ call: Call) -> Verdict {
         guard !progress.cacheRequest.isCacheOnly else {
             return .fail(

@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-// Background revalidation, the responses of a login, and responses that the program inserts.
+// Background revalidation, the responses to the calls of a login, and responses that the program inserts.
 
 extension Cache: LoginResponses {
     /// Revalidates a cache entry in the background. If the entry is a redirect, the result is not reported, because the
@@ -30,8 +30,9 @@ extension Cache: LoginResponses {
         }
     }
 
-    /// Removes the responses of a login that has ended. A response still in flight is stored in the partition of that
-    /// login, which the next login does not use.
+    /// Removes the responses to the calls of a login that has ended. Responses in flight are not stored. The response
+    /// to a request that is sent later with the token of that login is stored in the partition of that login, which the
+    /// next login does not use.
     func forget(_ partition: CachePartition) { storage.remove(partition) }
 
     /// Called when the client's calls begin to use another login's token, or no token.
@@ -43,7 +44,8 @@ extension Cache: LoginResponses {
             guard case .failure(let error) = result else { return completion(nil) }
             completion(
                 NightjarError(
-                    .storage, "this client is logged out, but the cache still has its responses: \(error.message)",
+                    .storage,
+                    "this client is logged out, but the cache on disk may still have its responses: \(error.message)",
                     code: error.code))
         }
         loop.workers.run("writing the cache on disk", { [storage] () throws(NightjarError) in try storage.flush() }) {
@@ -60,8 +62,8 @@ extension Cache: LoginResponses {
                 return .fail(
                     NightjarError(
                         .invalidArgument,
-                        "the response's Content-Length differs from the length of its "
-                            + "body"))
+                        "the response's Content-Length or Content-Range does not match the length of its body, "
+                            + "\(insertion.body.readableBytes) bytes"))
             }
             return insert(insertion, whole, progress, call)
         case .refuse(let refusal): return refuse(refusal)

@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-// One exchange for all calls with the same cache key.
+// Concurrent calls with the same cache key share one exchange.
 
 extension Cache {
     /// Resumes the calls that waited for the response of another call. If `looking` is true, they search the cache
@@ -21,7 +21,7 @@ extension Cache {
                 call.resume(send(waiter, call))
                 continue
             }
-            // If the memory cache is outdated, `look` searches the disk and applies the changes of other processes.
+            // If the memory cache is outdated, `decide` searches the disk and applies the changes of other processes.
             waiter.entries = storage.isCurrent ? storage.memory.find(waiter.key).map { .memory($0) } : []
             waiter.hasQueriedDisk = false
             call.resume(decide(waiter, call))

@@ -1,9 +1,9 @@
 import NightjarHTTP
 import NightjarStorage
 
-/// Storing responses of the server, and updating or invalidating entries because of them.
+/// Stores responses of the server, and updates, invalidates or removes the cache entries that they affect.
 extension Cache {
-    /// Records that the response in progress will be stored, and adds Cache-Status to its head.
+    /// Records that the response in progress will be stored. Except for a POST, adds Cache-Status to the head.
     func willStore(_ stored: StoredResponse, _ head: inout ResponseHead, _ progress: Progress) {
         progress.reading = .storable(stored)
         guard let fetch = progress.fetch else { return }
@@ -29,7 +29,7 @@ extension Cache {
             progress.entries.map(\.response), with: head, received: progress.received)
     }
 
-    /// Handles a response that is not stored. The response may invalidate a cache entry.
+    /// Handles a response that is not stored. Removes the cache entries that the response supersedes.
     func refuse(_ refusal: Storability.Refusal, _ head: ResponseHead, _ progress: Progress, _ call: Call) {
         progress.reading = .nothing
         call.decide(.cache(.notStored(refusal), key: call.request.url))
@@ -40,7 +40,7 @@ extension Cache {
                 cacheRequest.isSuperseded($0, by: head)
             }
         }
-        // The requests of calls that waited for this response are sent.
+        // The calls that waited for this response now send their own requests.
         if progress.isLeader {
             release(progress, fetches.notStorable(progress.key, by: progress.member), looking: false)
         }

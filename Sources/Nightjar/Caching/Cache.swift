@@ -56,7 +56,8 @@ final class Cache: Stage, @unchecked Sendable {
                 return .fail(
                     NightjarError(
                         .cacheMiss,
-                        "\(call.request.method) needs the server, and the cache policy is cache_only"))
+                        "the cache policy cache_only allows only GET and HEAD requests without a body, got "
+                            + "\(call.request.method); use another cache policy"))
             }
             return noteWrite(call)
         }

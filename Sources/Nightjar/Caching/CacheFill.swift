@@ -11,7 +11,7 @@ final class CacheFill {
     /// The body so far. Nil if the body is too large for memory.
     private var kept: ByteBuffer? = ByteBuffer()
     private(set) var count = 0
-    /// Whether further parts are ignored: the body is complete, or can be stored neither in memory nor on disk.
+    /// Whether further parts are ignored, because the body is complete or will not be stored.
     private(set) var isAbandoned = false
 
     /// The disk writer, used only on the disk's thread.

@@ -35,7 +35,7 @@ extension Cache {
         /// The entries found so far.
         var entries: [CachedEntry]
         var hasQueriedDisk = false
-        /// The request to the server; nil if no request is needed.
+        /// The request to the server; nil before the cache has decided, and if no request is needed.
         var fetch: CacheFetch?
         var isQueued = false
         var isLeader = false

@@ -49,8 +49,8 @@ extension CacheStorage {
         return isRun ? nil : isInMemory
     }
 
-    /// - Returns: The entry, already invalidated if the resource was written to after `moment`; nil if no entry was
-    ///   stored.
+    /// - Returns: The entry, which is marked as invalidated if the resource was written to after `moment`. Nil if no
+    ///   entry was stored, or if the resource was changed during the store.
     @discardableResult
     func storeInMemory(
         _ key: CacheKey, _ response: StoredResponse, _ body: ByteBuffer, since moment: CacheMoment
@@ -242,7 +242,7 @@ extension CacheStorage {
     }
 
     /// Copies a disk entry to memory, unless memory has an entry that is at least as recent. Returns the entry in
-    /// memory.
+    /// memory, or nil if the disk entry cannot be read or stored in memory.
     private func promote(_ entry: DiskEntry, _ cache: DiskCache, since moment: CacheMoment) -> MemoryCache.Entry? {
         guard entry.response.contentLength <= memory.maximumBody else { return nil }
         let known = memory.find(entry.key).first {

@@ -4,7 +4,7 @@ import NightjarHTTP
 import NightjarStorage
 import Synchronization
 
-/// An HTTP cache (RFC 9111) in memory and, with a folder, on disk. Several clients can share it. Any thread.
+/// An HTTP cache (RFC 9111) in memory and, with a disk limit, on disk. Several clients can share it. Any thread.
 ///
 /// The cache is private: a response to a request with a credential is never returned to a request with another
 /// credential or without credentials.
@@ -41,7 +41,7 @@ public final class CacheStorage: Sendable {
     private let forkGeneration = Fork.generation
 
     /// Whether the cache belongs to the parent of this forked process. Threads that do not exist in the child may hold
-    /// its locks.
+    /// the locks of the cache.
     public var isOfParent: Bool { Fork.hasForked(since: forkGeneration) }
 
     static let forked = NightjarError(
@@ -49,7 +49,8 @@ public final class CacheStorage: Sendable {
 
     /// Creates a cache without accessing the disk.
     ///
-    /// - Throws: `invalid_argument` if a folder is needed but not known, or set without a disk limit.
+    /// - Throws: `invalid_argument` if the settings have a disk limit but no folder is known, or a folder but no disk
+    ///   limit.
     public convenience init(_ settings: Settings = Settings()) throws(NightjarError) {
         try self.init(settings, gracePeriod: CacheDisk.gracePeriod)
     }
@@ -66,8 +67,8 @@ public final class CacheStorage: Sendable {
         }
         guard let folder = settings.folder ?? CacheStorage.standardFolder, !folder.isEmpty else {
             throw NightjarError(
-                .invalidArgument, "no cache folder is known: XDG_CACHE_HOME and HOME are not set; set the option path"
-            )
+                .invalidArgument,
+                "no cache folder is known: neither XDG_CACHE_HOME nor HOME is an absolute path; set the option path")
         }
         disk = CacheDisk(folder: folder, maximumBytes: size, gracePeriod: gracePeriod)
     }
@@ -125,7 +126,7 @@ public final class CacheStorage: Sendable {
         return try removed(memory.removeAll(), ticket) { $0.removeAll(ticket: ticket) }
     }
 
-    /// Waits until all pending entries and changes are on disk. Has no effect without a folder.
+    /// Waits until all pending entries and changes are on disk. Has no effect if the disk cache is disabled.
     ///
     /// A response that the disk cannot store is not an error. The clients log the reason.
     ///
@@ -136,11 +137,11 @@ public final class CacheStorage: Sendable {
 
     /// Counts since the cache was created, and the current size of the cache.
     public struct Statistics: Sendable, Equatable {
-        /// Calls that received a cached response without a request to the server.
+        /// Calls that received a cached response that was not validated by a 304 response.
         public var hits = 0
         /// The number of ``hits`` with a stale entry.
         public var stale = 0
-        /// Calls that needed a response from the server.
+        /// Calls that received the server's response.
         public var misses = 0
         /// Calls whose cache entry was validated by a 304 response.
         public var validations = 0

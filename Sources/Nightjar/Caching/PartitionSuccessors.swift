@@ -3,8 +3,8 @@ import NightjarHTTP
 import Synchronization
 
 /// Maps a cache partition to an earlier partition whose entries it shares. A mapping is added when a reusable response
-/// replaces cookies of its request: see ``CookieChange``. Mappings are kept in memory only: after a restart, responses
-/// for a replaced cookie are requested again. Any thread.
+/// replaces or adds cookies: see ``CookieChange``. Mappings are kept in memory only: after a restart, responses for the
+/// new cookies are requested again. Any thread.
 final class PartitionSuccessors: Sendable {
     /// A partition of one origin. Cookies of other origins may have the same values.
     private struct Successor: Hashable {

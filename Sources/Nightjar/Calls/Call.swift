@@ -88,8 +88,8 @@ final class Call: @unchecked Sendable {
             if state == .sent { loop.eventCoalescer.began() } else { loop.eventCoalescer.ended() }
         }
     }
-    /// Whether an earlier attempt was sent on a connection. The server may then have processed the request, even if
-    /// this attempt fails.
+    /// Whether the server may have processed an earlier attempt: the attempt was sent on a connection, and the server
+    /// is not known to have rejected it.
     private var wasSentBefore = false
     /// Whether it is known that the server did not process the current attempt.
     var wasRejectedByLimit = false

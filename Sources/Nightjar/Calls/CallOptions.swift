@@ -3,7 +3,7 @@ import NightjarHTTP
 
 /// The options of a call, with the client's defaults applied.
 struct CallSettings: Sendable {
-    /// Nil: unlimited.
+    /// A timeout that is nil or 0 is unlimited.
     var timeouts: Timeouts
     var maximumBody: Int
     var expectedStatuses: [StatusRange] = []

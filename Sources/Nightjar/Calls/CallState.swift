@@ -25,7 +25,7 @@ struct CallStates {
         }
         set {
             let id = ObjectIdentifier(key)
-            // Most states are set once and removed once, so a removal usually finds nothing.
+            // Usually nothing is stored for the key. `find` detects this without reference counting.
             if find(id) != nil { remove(id) }
             guard let newValue else { return }
             newValue.key = id

@@ -57,7 +57,7 @@ final class ClientLoop: @unchecked Sendable {
     var components: [any LoopComponent] = []
     private(set) var isClosing = false
     private var hasShutDown = false
-    /// Whether the client was closed on the loop. The loop then ends its thread itself.
+    /// Whether the client was closed on the loop. The loop then releases its thread itself.
     private var endsItself = false
     let transport: any HTTPTransport
     let log: LogSink?
@@ -135,10 +135,10 @@ final class ClientLoop: @unchecked Sendable {
         return mustNot
     }
 
-    /// Ends every call and the thread. Later messages are rejected. Waits for a token refresh in progress, because the
-    /// refresh token may already have been redeemed.
+    /// Ends every call and releases the thread. Later messages are rejected. Waits up to 15 seconds for token refreshes
+    /// in progress, because the refresh token may already have been redeemed, and for the saves of logins and logouts.
     ///
-    /// On the loop, this method returns at once: it may run inside a call, and the token refresh needs this thread.
+    /// On the loop, this method returns at once: it may run inside a call, and the work in progress needs this thread.
     func stop() {
         if isOnLoop { endsItself = true }
         submit(.close)
@@ -371,10 +371,10 @@ final class ClientLoop: @unchecked Sendable {
     private static let checkerCount = 2
     /// The maximum response body of a token request in bytes. Token responses are a few kilobytes long.
     private static let largestInnerBody = 1 << 20
-    /// How long closing a client waits for a token refresh. A later response is lost.
+    /// How long closing a client waits for token refreshes, logins and logouts in progress. Later results are lost.
     private static let closeGracePeriod = Duration.seconds(15)
     /// The number of messages handled with one cached time: a few hundred microseconds of work.
     private static let messagesAMoment = 64
-    /// The number of array elements kept for reuse.
+    /// The maximum number of array elements kept for reuse.
     private static let largestSpare = 4096
 }

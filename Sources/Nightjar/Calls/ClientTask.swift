@@ -5,8 +5,8 @@ import Synchronization
 /// The callbacks of a call. They run one at a time, in the order of the events: inside `CompletionQueue.poll`, or on
 /// the client's loop thread if the call has no queue.
 public struct TaskHandlers: Sendable {
-    /// Called with the final response head, before the body. Not called after a cancel, or if the response becomes an
-    /// error.
+    /// Called with the final response head, before the body. Called only if ``body`` is set. Not called after a cancel,
+    /// or if the response becomes an error.
     public var head: (@Sendable (ClientTask, ResponseHead) -> Void)?
     /// Called with each part of the response body. If set, the response is not collected and its `body` is empty.
     /// Reading from the network pauses when more than ``ClientTask/window`` bytes are unconsumed.
@@ -19,11 +19,13 @@ public struct TaskHandlers: Sendable {
     /// whose body was partly provided is not repeated.
     public var rewindBody: (@Sendable (ClientTask) -> Void)?
     /// Called with the progress of the current attempt's bodies: about ten times a second while data moves, and before
-    /// ``finished`` if the call succeeds. No event is posted while an earlier progress event is pending.
+    /// ``finished`` if the call succeeds. Except for the last event, no event is posted while an earlier progress event
+    /// is pending.
     public var progress: (@Sendable (ClientTask, TransferProgress) -> Void)?
     /// Decides whether a failed attempt is retried. Receives the client's own decision.
     public var retry: (@Sendable (ClientTask, FailedAttempt) -> RetryAction)?
-    /// Decides whether a redirect is followed. Called after the redirect response has been received completely.
+    /// Decides whether a redirect is followed. Called after the redirect response has been received completely, or its
+    /// body has failed.
     public var redirect: (@Sendable (ClientTask, ProposedRedirect) -> RedirectAction)?
     /// Called once with the result of a background revalidation, after ``finished`` received a cached response
     /// (``CachePolicy/offlineFirst``, stale-while-revalidate). Not called if nothing is revalidated; see
@@ -122,7 +124,7 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
         set { hasRefresh.store(newValue, ordering: .releasing) }
     }
 
-    /// Reports `count` bytes of the response as consumed, if ``TaskHandlers/creditsAreManual`` is set.
+    /// Reports `count` bytes of the response as consumed. Call it only if ``TaskHandlers/creditsAreManual`` is set.
     public func consumed(_ count: Int) {
         guard count > 0 else { return }
         credit(count)

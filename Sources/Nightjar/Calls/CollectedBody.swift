@@ -15,7 +15,7 @@ struct CollectedBody {
     }
 
     /// - Parameter reservation: Counts the collected bytes. Nil: the bytes are not counted.
-    /// - Throws: `too_large` if the body becomes larger than `maximum` or exceeds the memory limit of `hold`;
+    /// - Throws: `too_large` if the body becomes larger than `maximum` or exceeds the memory limit of `reservation`;
     ///   `no_memory`.
     mutating func append(
         _ part: ByteBuffer, maximum: Int, countedBy reservation: MemoryReservation?

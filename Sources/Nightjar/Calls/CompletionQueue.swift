@@ -7,7 +7,8 @@ import NightjarTransport
 /// Holds the events of tasks until a thread polls them.
 ///
 /// Tasks of any number of clients can deliver to one queue. Callbacks never run on the library's threads:
-/// ``poll(timeout:)`` runs them on the calling thread, one event at a time. Any thread may call any method.
+/// ``poll(timeout:)`` and ``close()`` run them on the calling thread, one event at a time. Any thread may call any
+/// method.
 ///
 /// Wake-ups are coalesced: a poller or the descriptor is signalled when the queue becomes non-empty. One signal serves
 /// all events that are posted before the next poll.
@@ -44,7 +45,7 @@ public final class CompletionQueue: @unchecked Sendable {
 
     /// Takes over the events and wakes a waiting thread. Leaves `new` empty, with storage for reuse.
     ///
-    /// - Returns: False if the events were dropped because the queue is closed and idle.
+    /// - Returns: False if the events were dropped, because the queue is closed and idle or this is a forked child.
     @discardableResult
     func post(_ new: inout [QueueEvent]) -> Bool {
         guard !Fork.hasForked(since: forkGeneration) else {

@@ -40,7 +40,7 @@ public struct LogSink: Sendable {
     private let backlog = LogBacklog()
 
     /// - Parameter queue: Runs `write` inside `CompletionQueue.poll`. If nil, `write` runs on the client's loop thread
-    ///   and must not block.
+    ///   and must not block. The last line of a client may run `write` on the thread that closes the client.
     public init(level: LogLevel, queue: CompletionQueue? = nil, write: @escaping @Sendable (LogLine) -> Void) {
         self.level = level
         self.queue = queue

@@ -6,6 +6,7 @@ public struct FailedAttempt: Sendable {
     public let error: NightjarError
     /// The number of the attempt, starting at 1.
     public let attempt: Int
+    /// The client's own decision.
     public let verdict: RetryPolicy.Verdict
 }
 

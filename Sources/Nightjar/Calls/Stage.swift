@@ -19,14 +19,14 @@ class Stage: @unchecked Sendable {
     func streamed(_ content: ByteBuffer, _ call: Call) {}
     /// Called with a failure from below.
     func failed(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
-    /// Called when the total timeout has expired while a stage below, or the transport, was still working. A stage may
-    /// then respond for the last time. All stages are called from the bottom up, and the first verdict other than
-    /// `proceed` counts. A stage must remove a call that waits in its queue.
+    /// Called when the total timeout has expired, unless part of the response has been delivered. A stage may then
+    /// respond for the last time. All stages are called from the bottom up, even if the call waits for an outer stage.
+    /// The first verdict other than `proceed` counts. A stage must remove a call that waits in its queue.
     func expired(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
     /// Called with a complete response.
     func responded(_ response: Response, _ call: Call) -> Verdict { .proceed }
-    /// Called when another attempt or a stored response replaces an exchange, after the connection has been released.
-    /// The exchange may have ended or may still have been in progress.
+    /// Called when another attempt, a stored response or a wait follows an exchange, after the connection has been
+    /// released. The exchange may have ended or may still have been in progress.
     func abandoned(_ call: Call) {}
     /// Called when the call has ended. The result cannot be changed.
     func ended(_ result: Result<Response, NightjarError>, _ call: Call) {}

@@ -4,10 +4,11 @@ import NightjarHTTP
 /// Manual access to the cache. Requests get the client's base URL, headers and credentials, so that they match the
 /// entries of the client's calls.
 extension Client {
-    /// Returns the cached response to `request`, of any age and status, without a request to the server. Returns nil if
-    /// no response is cached.
+    /// Returns the cached response to `request` without a request to the server. Returns nil if no response is cached.
     ///
-    /// Blocks the thread while the disk is read and while a token refresh is in progress.
+    /// The policy ``CachePolicy/cacheOnly`` applies: responses of any age are returned, except stale errors and
+    /// responses that a write of this client has invalidated. Blocks the thread while the disk is read and while a
+    /// token refresh is in progress.
     ///
     /// - Throws: An error for an invalid request; the error of an unexpected status if the request sets expected
     ///   statuses; `closed`; `forked`; `invalid_request` for a client without a cache, for a method other than GET and
@@ -45,8 +46,9 @@ extension Client {
     /// - Parameters:
     ///   - request: A GET request.
     ///   - headers: The fields of the response. A Date field is not needed.
-    /// - Throws: `invalid_argument` with the reason if RFC 9111 section 3 forbids storing the response;
-    ///   `invalid_request` for a client without a cache.
+    /// - Throws: `invalid_argument` with the reason if RFC 9111 section 3 forbids storing the response, and for a
+    ///   method other than GET, a body of the request or an invalid status; `too_large` if `body` is too large for the
+    ///   cache; `invalid_request` for a client without a cache; `closed`; `forked`.
     public func insert(
         _ status: Int = 200, headers: Headers, body: ByteBuffer, for request: Request
     ) throws(NightjarError) {
@@ -68,7 +70,8 @@ extension Client {
     /// Removes all cached responses for the URL of `request`, in all partitions.
     ///
     /// - Returns: The number of removed entries.
-    /// - Throws: An error for an invalid request; `storage`, as described for ``CacheStorage/remove(url:)``.
+    /// - Throws: An error for an invalid request; `invalid_request` for a client without a cache; `storage`, as
+    ///   described for ``CacheStorage/remove(url:)``; `forked`.
     @discardableResult
     public func removeCached(_ request: Request) throws(NightjarError) -> Int {
         let cache = try storage()
@@ -85,10 +88,11 @@ extension Client {
         return try cache.remove(prefix: prepare(request, idle: nil).url.cacheAddress)
     }
 
-    /// Whether a call with this request may receive a cached response that is revalidated in the background.
+    /// Whether ``TaskHandlers/refreshed`` should be set for a call with this request.
     ///
-    /// A call with a `refreshed` callback shares no exchange. Therefore the result is false for calls that may be
-    /// coalesced, unless their policy is `offlineFirst`.
+    /// The callback reports the background revalidation of a cached response. A call with this callback shares no
+    /// exchange with other calls. Therefore the result is false for calls that may be coalesced, unless their policy is
+    /// `offlineFirst`.
     public func mayRefresh(_ request: Request) -> Bool {
         guard cache != nil, request.usesCache else { return false }
         return Client.mayRefresh(request.cachePolicy ?? cachePolicy, coalesces: request.coalesces ?? coalesces)
@@ -114,8 +118,8 @@ extension Client {
         guard request.method == .get || request.method == .head, case .none = request.body else {
             throw NightjarError(
                 .invalidRequest,
-                "only responses to GET and HEAD requests without a body are cached; got "
-                    + "\(request.method)")
+                "only responses to GET and HEAD requests without a body are cached; this \(request.method) request "
+                    + "has another method or a body")
         }
         var request = request
         request.usesCache = true
@@ -132,7 +136,8 @@ extension Client {
         guard request.method == .get, case .none = request.body else {
             throw NightjarError(
                 .invalidArgument,
-                "only responses to GET requests without a body can be stored; got \(request.method)")
+                "only responses to GET requests without a body can be stored; this \(request.method) request has "
+                    + "another method or a body")
         }
         guard 100...999 ~= status else {
             throw NightjarError(.invalidArgument, "the status must be between 100 and 999, got \(status)")

@@ -70,7 +70,10 @@ extension Client {
     private static let logoutLimit = Duration.seconds(180)
 
     /// Logs in. If the grant is interactive, the user logs in with a device code or a browser. Otherwise the client
-    /// obtains the token that a call would wait for. The token is saved before `finished` is called.
+    /// obtains the token that a call would wait for.
+    ///
+    /// The token is saved before `finished` is called. If saving fails, the client uses the token nevertheless. An
+    /// interactive login then reports the error `storage`; any other login succeeds, and the client logs the error.
     ///
     /// - Parameters:
     ///   - scheme: The security scheme of the login, if the client has several logins. Nil: the only login.
@@ -110,7 +113,8 @@ extension Client {
         try wait(on: queue) { outcome.withLock { $0 } }.get()
     }
 
-    /// The current state of the limits of each origin and group. Origins and groups without any state are omitted.
+    /// The current state of the limits of each origin and group, and of each resource that its server has paused with
+    /// Retry-After. Origins and groups without any state are omitted.
     public func limitStates() -> [LimitState] {
         guard !Fork.hasForked(since: forkGeneration) else { return [] }
         guard let limit else { return [] }
@@ -127,8 +131,7 @@ extension Client {
         guard let first = known.first else {
             throw NightjarError(
                 .invalidRequest,
-                "the client has no login: its option auth is not set or has no "
-                    + "token that expires")
+                "the client has no login; set its option auth with the type oauth2 or login")
         }
         guard let scheme else {
             guard known.count == 1 else {

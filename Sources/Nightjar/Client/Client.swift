@@ -6,8 +6,8 @@ import Synchronization
 
 /// An API client: a connection pool, policies, and the event loop that runs them.
 ///
-/// Any thread may use a client. A program can create one client for each API or each core: clients share no threads and
-/// no connections.
+/// Any thread may use a client. A program can create one client for each API or each core: each client has its own
+/// event loop and its own connections.
 public final class Client: Sendable {
     let loop: ClientLoop
     let template: RequestTemplate
@@ -19,7 +19,7 @@ public final class Client: Sendable {
     let schemes: SchemeCredentials?
     /// The logins whose credentials change during the client's lifetime.
     let logins: [Login]
-    /// The origin that receives the client's tokens; nil: the client has no login.
+    /// The only origin that receives the credentials of ``logins``; nil: the client has no logins.
     let loginOrigin: Origin?
     let timeouts: Timeouts
     let maximumBody: Int

@@ -1,7 +1,7 @@
 import NightjarHTTP
 
-/// Sends the requests of paginators and catalogs in place of the client. A program implements this protocol if it needs
-/// its own code around each call.
+/// Sends the requests of paginators and catalogs in place of the client. The Lua host implements this protocol, because
+/// a script's hooks run around each request and may change it.
 package protocol RequestSender: Sendable {
     /// Sends a request. Runs on the client's loop and must not block.
     ///
@@ -15,12 +15,11 @@ package protocol RequestSender: Sendable {
 
 /// A request of a paginator or a catalog.
 package struct SentRequest: Sendable {
-    /// The request to send unchanged.
+    /// The request to send.
     package var request: Request
     /// The fields that were set for this request only.
     package var ownFields = Headers()
-    /// False if the origin of the request differs from the origin of the first page or the catalog. The sender must
-    /// then add no credentials.
+    /// Whether the sender may add credentials. False for a page whose origin differs from the origin of the first page.
     package var carriesCredentials = true
 
     init(_ request: Request) { self.request = request }

@@ -112,7 +112,7 @@ extension Configuration {
         return credentials
     }
 
-    /// Returns the only origin that receives the client's tokens. Nil: the client has no login.
+    /// Returns the only origin that receives the credentials of ``logins``. Nil: the client has no logins.
     func loginOrigin(_ template: RequestTemplate) throws(NightjarError) -> Origin? {
         guard !logins.isEmpty else { return nil }
         guard let base = template.base else { throw .authWithoutBase }

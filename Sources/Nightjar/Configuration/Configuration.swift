@@ -4,13 +4,15 @@ import NightjarTransport
 /// The settings of a client. `Client.init` validates and copies them; later changes have no effect on the client.
 public struct Configuration: Sendable {
     /// The base of relative targets: an absolute http or https URL, or the socket of a local daemon, as
-    /// `unix:/run/docker.sock` or `http+unix://%2Frun%2Fdocker.sock/v1.40`. Nil: every target must be absolute.
+    /// `unix:/run/docker.sock` or `http+unix://%2Frun%2Fdocker.sock/v1.40`. Nil: the first server of ``catalog`` or
+    /// ``openAPI``; if there is none, every target must be absolute.
     public var baseURL: String?
     /// A path such as `/v1`. Requests to the origin of ``baseURL``, including redirects, must have this path or a path
     /// below it. Dot segments and encoded separators in the paths are rejected, because a server may resolve them to
     /// another path. Nil: any path.
     public var pathScope: String?
-    /// Sent with every request that does not set a field of the same name.
+    /// The header fields of every request that does not set a field of the same name. If ``baseURL`` is set, other
+    /// origins receive only the fields that ``forwardedHeaders`` describes.
     public var headers = Headers()
     /// The User-Agent field; nil sends none.
     public var userAgent: String? = "nightjar/\(Version.string)"

@@ -118,7 +118,7 @@ public final class CookieStorage: Sendable {
 
     /// Stores a cookie. Replaces a cookie of the same name, domain and path.
     ///
-    /// - Throws: `invalid_argument` with the reason.
+    /// - Throws: `invalid_argument` with the reason; `forked`.
     public func add(_ cookie: Cookie) throws(NightjarError) {
         try checkProcess()
         try change { jar throws(NightjarError) in
@@ -132,7 +132,7 @@ public final class CookieStorage: Sendable {
 
     /// Stores the cookie of a Set-Cookie field, as if `url` had sent it.
     ///
-    /// - Throws: `invalid_argument` with the reason.
+    /// - Throws: `invalid_argument` with the reason; `forked`.
     public func set(_ setCookie: String, for url: RequestURL) throws(NightjarError) {
         try checkProcess()
         let outcome = change { $0.store(setCookie: setCookie, from: url, at: CookieStorage.now) }
@@ -175,7 +175,7 @@ public final class CookieStorage: Sendable {
         return change { jar in bytes.withUnsafeBytes { CookiesText.read($0, into: &jar, at: CookieStorage.now) } }
     }
 
-    /// Seconds since 1970. The realtime clock determines when cookies expire.
+    /// The current time in seconds since 1970. The realtime clock determines when cookies expire.
     static var now: Double {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)

@@ -199,15 +199,15 @@ final class CookieWriter: Sendable {
     private static let pause = Duration.seconds(1)
     /// The pause after a failed save.
     private static let retryInterval = Duration.seconds(5)
-    /// The seconds that a save waits for other processes. Each of them locks the file for milliseconds.
+    /// The maximum time in seconds that a save waits for other processes. Each of them locks the file for milliseconds.
     private static let longestWait = 5.0
 }
 
 extension LockedJar {
     /// Merges the content of the file.
     ///
-    /// - Parameter revision: The jar's revision that the file already contains. Nil: the current revision.
-    /// - Returns: The jar's revision that is now in the file. Nil if the jar has changed meanwhile.
+    /// - Parameter revision: The revision of the jar that was written to the file. Nil if the file was only read.
+    /// - Returns: The jar's revision that is now in the file. Nil if the jar has changed since it was written.
     fileprivate func take(_ content: CookieJar.Snapshot, over revision: UInt64? = nil) -> UInt64? {
         withLock { $0.take(content, over: revision, at: CookieStorage.now) }
     }

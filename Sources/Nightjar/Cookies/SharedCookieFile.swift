@@ -112,8 +112,8 @@ final class SharedCookieFile: Sendable {
     func unlisten(_ number: Int) { journal.remove(number) }
 }
 
-/// The log messages of a file, for the clients that use the file. Messages are kept until the first listener is
-/// registered.
+/// The log messages of a file, for the clients that use the file. While no listener is registered, up to 16 messages
+/// are kept for the next listener.
 private final class CookieJournal: Sendable {
     private struct State {
         var listeners: [Int: @Sendable (LogLevel, String) -> Void] = [:]

@@ -211,7 +211,8 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
         // The loader enforces the same limit, but only after a document has been received completely.
         guard size <= CatalogLoader.maximumBytes else {
             let bound = CatalogLoader.maximumBytes >> 20
-            return loaded(.failure(NightjarError(.tooLarge, "the API's documents are larger than \(bound) MiB")))
+            let message = "the API description and the documents it refers to are larger than \(bound) MiB"
+            return loaded(.failure(NightjarError(.tooLarge, message)))
         }
         if !waiting.isEmpty {
             fetch()

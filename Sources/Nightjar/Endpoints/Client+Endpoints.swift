@@ -56,8 +56,7 @@ extension Client {
         throw NightjarError(
             .invalidRequest,
             "endpoint \(quoted(operation.name)) requires authentication but names no security scheme; name one of "
-                + "the client's schemes in "
-                + "its security or in the option auth of the call")
+                + "the client's schemes in the endpoint's security or in the option auth of the call")
     }
 
     private func settle(_ request: inout Request, accepts: Bool) {

@@ -6,8 +6,8 @@ import NightjarStorage
 enum FileContent {
     /// Reads a whole file.
     ///
-    /// - Parameter isNamedByUser: Whether the path comes from the user. If true, pipes and devices are read, too, which
-    ///   may block. If false, they are rejected, because a document could name a device that never ends.
+    /// - Parameter isNamedByUser: If true, pipes and devices are read, too, which may block this thread. If false, they
+    ///   are rejected: a document may name a device that never ends, and some callers must not block.
     /// - Throws: `storage`, also for a file of more than `maximum` bytes; `no_memory`.
     static func read(
         _ path: String, atMost maximum: Int, isNamedByUser: Bool = true

@@ -81,8 +81,8 @@ public final class MockRequest: Sendable {
 
     deinit { respond(.failure(NightjarError(.script, "the function of the mock's route returned no response"))) }
 
-    /// Responds to the request. Calls after the first have no effect. The call fails with `invalid_argument` if the
-    /// fault of the response is invalid.
+    /// Responds to the request. Has no effect if the request already has a response. If the fault of the response is
+    /// invalid, the client's call fails with `invalid_argument`.
     public func respond(_ response: Result<MockResponse, NightjarError>) {
         deliver.withLock { $0.take() }?(response)
     }

@@ -217,9 +217,8 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
             end()?.exchangeFailed(
                 NightjarError(
                     .invalidRequest,
-                    "a request body of more than \(MockExchange.largestBody) bytes cannot be buffered for "
-                        + "comparison; "
-                        + "use a client without a mock"))
+                    "a request body of more than \(MockExchange.largestBody) bytes cannot be passed to the network "
+                        + "through a mock or a cassette; use a client without them"))
             return
         }
         state = .passing

@@ -144,7 +144,9 @@ package final class SessionRecording: Sendable {
         if let first = state.firstLost {
             let room = SessionRecording.maximumBytes >> 20
             for step in steps where step >= first && losses[step] == nil {
-                losses[step] = "the recording of this session is full (\(room) MiB); start another session"
+                losses[step] =
+                    "the recording of this session is full (at most \(room) MiB and "
+                    + "\(SessionRecording.maximumExchanges) exchanges); start another session"
             }
         }
         for entry in state.entries where steps.contains(entry.step) && losses[entry.step] == nil {

@@ -30,7 +30,7 @@ public enum CallEvent: Sendable {
 public final class CallReport: Sendable {
     /// Identifies the call in this process.
     public let number: Int
-    /// Seconds since 1970.
+    /// The time at which the call started, in seconds since 1970.
     public let started: Double
     private let preparedRequest: PreparedRequest
 
@@ -69,12 +69,12 @@ public final class ExchangeReport: Sendable {
     public let call: CallReport
     /// The number of this exchange in the call, starting at 1.
     public let attempt: Int
-    /// Seconds since 1970.
+    /// The time at which the exchange started, in seconds since 1970.
     public let started: Double
     private let sent: PreparedRequest
-    /// Nil if there was no response.
+    /// The response head; nil if there was no response.
     public let head: ResponseHead?
-    /// The decoded body; nil if it was streamed or not received completely.
+    /// The decoded body; nil if it was streamed, was not received completely or is a token response.
     public let body: ByteBuffer?
     /// Bytes of the body as received, before decoding.
     public let receivedBytes: Int

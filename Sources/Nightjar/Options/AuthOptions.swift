@@ -350,8 +350,10 @@ extension JSONValue {
     }
 
     func method(_ path: String) throws(NightjarError) -> Method {
-        guard let method = Method(try text(path)) else {
-            throw NightjarError(.invalidArgument, "option \(quoted(path)) is not a valid method")
+        let name = try text(path)
+        guard let method = Method(name) else {
+            throw NightjarError(
+                .invalidArgument, "option \(quoted(path)) is \(quoted(name)), which is not a valid method")
         }
         return method
     }

@@ -75,8 +75,8 @@ enum ReferredFiles {
     private static func outside(_ file: String, _ root: String) -> NightjarError {
         NightjarError(
             .invalidArgument,
-            "the file \(quoted(file)) is outside of \(quoted(root)), the folder of the document; to allow it, set "
-                + "openapi_folder to a folder that contains both")
+            "the file \(quoted(file)) is outside of \(quoted(root)), the folder whose files the document may reference"
+                + "; to allow it, set openapi_folder to a folder that contains the document and the file")
     }
 
     private static func parent(of path: String) -> String {

@@ -39,7 +39,7 @@ extension Operation {
         },
         Option(name: "parameters") { value, path, operation throws(NightjarError) in
             guard case .object(let members) = value else {
-                // An empty Lua table is converted to an empty array.
+                // An array marked with `nightjar.array` in Lua, or an empty array in JSON, names no parameters.
                 if case .array([]) = value { return operation.parameters = [] }
                 throw .mismatch(path, expected: "a table of parameters by name", value)
             }
@@ -138,7 +138,7 @@ extension DeferredSchema {
         switch value {
         case .string: self.init(try JSONSchema(option: .object([.init("type", value)]), path))
         case .object, .bool: self.init(try JSONSchema(option: value, path))
-        // An empty Lua table: any value is valid.
+        // An empty array is read like an empty schema: any value is valid.
         case .array([]): self.init(try JSONSchema(option: .bool(true), path))
         default: throw .mismatch(path, expected: "a JSON Schema or the name of a type", value)
         }
@@ -194,7 +194,7 @@ private struct BodyChoice {
             for type in choice.types where MediaType(type) == nil {
                 throw NightjarError(
                     .invalidArgument,
-                    "option \(quoted(path)) is \(quoted(type)), which is not a media type; use application/json")
+                    "option \(quoted(path)) is \(quoted(type)); it must be a media type, for example application/json")
             }
         },
         Option(name: "required") { value, path, choice throws(NightjarError) in

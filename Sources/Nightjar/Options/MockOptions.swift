@@ -62,7 +62,7 @@ extension MockTable {
         ])
 
         static func read(routes value: JSONValue, _ path: String) throws(NightjarError) -> [MockRoute] {
-            // An empty Lua table.
+            // An empty Lua table is encoded as an empty object.
             if case .object(let members) = value, members.isEmpty { return [] }
             guard case .array(let items) = value else { throw .mismatch(path, expected: "a list of routes", value) }
             var routes: [MockRoute] = []

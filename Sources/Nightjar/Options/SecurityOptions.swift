@@ -7,7 +7,7 @@ extension SecurityRequirement {
     /// scheme names to lists of scopes. The schemes of one object are required together, as in OpenAPI.
     static func read(_ value: JSONValue, _ path: String) throws(NightjarError) -> [SecurityRequirement] {
         if case .string(let name) = value { return [SecurityRequirement(name)] }
-        // An empty Lua table can be an empty object or an empty list.
+        // An empty Lua table is encoded as an empty object, but means an empty list here.
         guard value != .object([]) else { return [] }
         guard case .array(let elements) = value else {
             throw .mismatch(path, expected: "a security scheme name or a list of alternatives", value)

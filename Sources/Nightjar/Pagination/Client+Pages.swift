@@ -47,7 +47,7 @@ public struct PageSequence: AsyncSequence, Sendable {
 
     public struct Iterator: AsyncIteratorProtocol {
         private let sequence: PageSequence
-        /// Nil before the first page.
+        /// The paginator that loads the pages; nil before the first call of ``next()``.
         public private(set) var paginator: Paginator?
 
         init(_ sequence: PageSequence) { self.sequence = sequence }
@@ -73,7 +73,7 @@ public struct PageSequence: AsyncSequence, Sendable {
 
         init(_ pages: Iterator) { self.pages = pages }
 
-        /// Nil before the first page.
+        /// The paginator that loads the pages; nil before the first call of ``next()``.
         public var paginator: Paginator? { pages.paginator }
 
         public mutating func next() throws(NightjarError) -> Page? { try pages.open().nextPageBlocking() }
@@ -107,7 +107,7 @@ public struct ItemSequence<Item>: AsyncSequence, Sendable {
 
         /// The position after the last item returned; nil before the first.
         public var state: String? { cursor.state }
-        /// Nil before the first item.
+        /// The paginator that loads the pages; nil before the first call of ``next()``.
         public var paginator: Paginator? { pages.paginator }
 
         public mutating func next() async throws(NightjarError) -> Item? {
@@ -139,7 +139,7 @@ public struct ItemSequence<Item>: AsyncSequence, Sendable {
 
         /// The position after the last item returned; nil before the first.
         public var state: String? { cursor.state }
-        /// Nil before the first item.
+        /// The paginator that loads the pages; nil before the first call of ``next()``.
         public var paginator: Paginator? { pages.paginator }
 
         public mutating func next() throws(NightjarError) -> Item? {

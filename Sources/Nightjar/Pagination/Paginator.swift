@@ -45,7 +45,7 @@ public final class Paginator: Sendable {
     /// Requests the next page. Requests are completed in order. A page may have no items.
     ///
     /// - Parameters:
-    ///   - queue: The queue in whose `poll` `finished` runs. Nil: `finished` runs on the client's loop thread and must
+    ///   - queue: `finished` runs when this queue is polled. Nil: `finished` runs on the client's loop thread and must
     ///     not block. In three cases, `finished` runs on this thread before this method returns: in a forked child; if
     ///     the queue is closed; if `queue` is nil and the client is closed.
     ///   - finished: Called once, with nil after the last page.

@@ -204,7 +204,7 @@ extension Response {
 }
 
 extension CallOptions {
-    /// Whether two calls can share an exchange. Total timeouts and callbacks may differ.
+    /// Whether two calls can share an exchange. Total timeouts, callbacks and response schemas may differ.
     fileprivate func isEquivalent(_ other: CallOptions) -> Bool {
         if self === other { return true }
         return maximumBody == other.maximumBody && decompresses == other.decompresses

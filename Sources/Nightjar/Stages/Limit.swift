@@ -241,7 +241,8 @@ final class Limit: Stage, @unchecked Sendable {
         if last === gate { last = nil }
     }
 
-    /// A released call may end at once and release others. A loop avoids a deep stack for a long queue.
+    /// Carries out releases. A released call may end at once and release other calls. These releases are queued in
+    /// `gate.due` instead of carried out recursively, because a long queue would need a deep stack.
     private func perform(_ releases: [LimitGate.Release], _ gate: Gate, _ loop: ClientLoop) {
         gate.due.append(contentsOf: releases)
         guard !gate.isReleasing else { return }

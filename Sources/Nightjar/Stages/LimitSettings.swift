@@ -2,7 +2,7 @@ import NightjarHTTP
 
 /// The limits of an origin or a group: rate, concurrency and circuit breaker.
 public struct LimitSettings: Sendable, Equatable {
-    /// Nil: unlimited.
+    /// The maximum rate of calls; nil: unlimited.
     public var rate: RateLimiter.Rate?
     /// Whether the rate limit fields of responses delay calls before the server rejects a call. Retry-After does not
     /// depend on this setting.

@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// The state of the limits of an origin or a group.
+/// The state of the limits of an origin or a group, or of a resource that its server has paused with Retry-After.
 public struct LimitState: Sendable, Equatable {
     public let name: String
     /// Exchanges in progress.

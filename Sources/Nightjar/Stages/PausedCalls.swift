@@ -39,7 +39,7 @@ final class PausedCalls: @unchecked Sendable {
         self.maximumCount = maximumCount
     }
 
-    /// Whether no server has requested a pause.
+    /// Whether no pause is stored for any resource. A stored pause may have expired.
     var isEmpty: Bool { pauses.isEmpty }
 
     /// Holds back a call that is about to begin.
@@ -73,7 +73,7 @@ final class PausedCalls: @unchecked Sendable {
         return .wait
     }
 
-    /// Called when a call has ended or begins another attempt.
+    /// Ends the wait of a call without resuming the call. Has no effect on a call that does not wait for a resource.
     func leave(_ call: Call) {
         guard let place = call.states[places].take() else { return }
         _ = remove(place.resource, place.id)

@@ -51,7 +51,9 @@ extension CatalogBuilder {
                 try countPart()
                 let name = texts.name(key, of: encodings)
                 guard name.utf8.count <= CatalogBuilder.maximumName else {
-                    note(context, "the name \(quoted(name)) of an encoding is too long; ignored")
+                    note(
+                        context,
+                        "the encoding name \(quoted(name)) is longer than \(CatalogBuilder.maximumName) bytes; ignored")
                     continue
                 }
                 choice.encodings[name] = encoding(

@@ -103,7 +103,8 @@ extension CatalogBuilder {
             throw NightjarError(.invalidArgument, "the parameter has no name")
         }
         guard name.utf8.count <= CatalogBuilder.maximumName else {
-            throw NightjarError(.invalidArgument, "the name \(quoted(name)) is too long")
+            throw NightjarError(
+                .invalidArgument, "the name \(quoted(name)) is longer than \(CatalogBuilder.maximumName) bytes")
         }
         guard let place = texts.text(source["in"]).flatMap(Parameter.Place.init) else {
             let found = quoted(texts.text(source["in"]) ?? "")

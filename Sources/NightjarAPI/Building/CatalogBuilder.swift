@@ -39,7 +39,7 @@ struct CatalogBuilder {
     static let maximumNotes = 1000
     /// The maximum length of a path and of a server URL, in bytes. Servers reject longer URLs.
     static let maximumPath = 8192
-    /// The maximum length of a name, in bytes. Longer names are ignored.
+    /// The maximum length of a name, in bytes. Parts with longer names are ignored.
     static let maximumName = 1024
     /// The maximum total size in bytes of the descriptions with an appended `externalDocs` link. Each of them is a
     /// copy.
@@ -141,7 +141,7 @@ struct CatalogBuilder {
             let path = paths.node.name(key)
             guard !path.utf8.starts(with: "x-".utf8) else { continue }
             guard path.utf8.count <= CatalogBuilder.maximumPath else {
-                note("paths", "the path \(quoted(path)) is too long; ignored")
+                note("paths", "the path \(quoted(path)) is longer than \(CatalogBuilder.maximumPath) bytes; ignored")
                 continue
             }
             let place = "paths.\(path)"
@@ -296,7 +296,8 @@ struct CatalogBuilder {
         return description.map { "\($0)\n\n\(further)" } ?? further
     }
 
-    /// Returns the schema at `place`, or at the target of its `$ref`. All users of a schema share one object.
+    /// Returns the schema at `place`, or at the target of its `$ref`. In OpenAPI 3.1, a schema with members beside its
+    /// `$ref` is not replaced by the target. All users of a schema share one object.
     ///
     /// - Throws: `invalid_argument` if the reference cannot be resolved.
     mutating func schema(_ place: DocumentPlace) throws(NightjarError) -> DeferredSchema {

@@ -99,7 +99,8 @@ struct DocumentSet: Sendable {
         return tree.root.value(at: try JSONPointer(decoded))
     }
 
-    /// A chain of more references is reported as circular. Real descriptions have chains of at most two.
+    /// The maximum number of references in a chain. A longer chain is reported as possibly circular. Real descriptions
+    /// have chains of at most two.
     private static let maximumRedirects = 8
     /// The maximum length of a reference in bytes. YAML aliases can repeat a long reference many times, and each use is
     /// copied and followed.

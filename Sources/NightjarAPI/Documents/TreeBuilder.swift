@@ -328,7 +328,7 @@ struct TreeBuilder {
     private func repeated(_ first: UInt32, _ second: UInt32) -> NightjarError {
         let text = withText(second) { String(decoding: $0, as: UTF8.self) }
         let line = position(of: nodes[Int(first)], first).line
-        return failure("the key \(quoted(text)) is defined twice, first in line \(line); remove one", second)
+        return failure("the key \(quoted(text)) is defined twice, first on line \(line); remove one", second)
     }
 
     /// - Parameter index: the node that the message concerns. The default is the node to be added next.

@@ -18,8 +18,8 @@ struct TreeNode: Sendable {
     var isObject: Bool { kind == .object }
     var isArray: Bool { kind == .array }
 
-    /// The text of a string, or a number as written: an author who writes `version: 1.10` means the text. Nil for other
-    /// values.
+    /// The text of a string or a number. A YAML number is returned as written, because an author who writes
+    /// `version: 1.10` means the text. Nil for other values.
     var text: String? {
         switch kind {
         case .string, .integer, .number: String(decoding: tree.text(index), as: UTF8.self)

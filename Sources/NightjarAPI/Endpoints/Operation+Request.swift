@@ -102,8 +102,8 @@ extension Operation {
         request.cookies += cookies
     }
 
-    /// The Accept value: the media types of successful responses, with JSON preferred. Nil if no type or `*/*` is
-    /// described.
+    /// The Accept value: the media types of successful responses, with JSON preferred. Nil if the responses describe no
+    /// type, or if one of the types is `*/*`.
     var accept: String? {
         var types: [String] = []
         for response in responses where response.statuses.map({ 200...299 ~= $0.lowest }) ?? true {

@@ -21,8 +21,8 @@ package struct Operation: Sendable {
     /// being sent. False: the client's credentials are not sent. Nil: the client's credentials are sent if there are
     /// any.
     package var requiresAuth: Bool?
-    /// Alternative security requirements. A client with credentials for each security scheme must meet one requirement.
-    /// Nil: unspecified.
+    /// Alternative security requirements. If the client's credentials are keyed by security scheme, they must meet one
+    /// of the requirements. Nil: unspecified.
     package var security: [SecurityRequirement]?
     /// True if the operation is idempotent regardless of its method. The operation may then be retried.
     package var isIdempotent = false

@@ -1,4 +1,4 @@
-/// Information in the first request: the page size and the position of the first item.
+/// Reads the page size and the position of the first item from the first request. Detects full pages and last pages.
 extension PageHints {
     /// Returns the requested page size, from ``Pagination/size`` or a common query item. Returns nil if none was
     /// requested.

@@ -111,16 +111,16 @@ struct PageHints {
     private static let morePlaces =
         places + [["pageInfo"], ["page_info"], ["metadata"], ["links"], ["data"], ["result"]]
 
-    /// Returns the location of the URL of the next page. `hasNext` is false if the member is null or empty, which
-    /// indicates the last page. A member with a URL takes precedence over such a member.
+    /// Returns the location of the URL of the next page. `hasNext` is false if the member is null, false, 0 or an empty
+    /// string, which indicates the last page. A member with a URL takes precedence over such a member.
     func url() -> (pointer: JSONPointer, hasNext: Bool)? {
         let known = PageHints.urls.lazy.map { JSONPointer(tokens: $0) }
         if let pointer = known.first(where: { value($0).map(PageHints.isURL) ?? false }) { return (pointer, true) }
         return known.first(where: isEnded).map { ($0, false) }
     }
 
-    /// Returns the location of the cursor. As in ``url()``, a member with a value takes precedence over a null or empty
-    /// member.
+    /// Returns the location of the cursor. As in ``url()``, a member with a cursor takes precedence over a member that
+    /// indicates the last page.
     func cursor() -> (pointer: JSONPointer, parameter: String, hasNext: Bool)? {
         for hasNext in [true, false] {
             for (path, parameter) in PageHints.cursors {

@@ -38,7 +38,7 @@ struct PageReading {
     }
 
     /// Returns true if the server wrote an empty list as null (as Go does) or omitted the list (as proto3's JSON does).
-    /// A location that was guessed from the first response contains an array there.
+    /// False for the first response if the location was guessed, because only the location of an array is guessed.
     private func isEmptyList(_ list: Range<Int>?) -> Bool {
         guard let list else {
             return [plan.next, plan.more, plan.total].contains { $0.flatMap(response.find) != nil }

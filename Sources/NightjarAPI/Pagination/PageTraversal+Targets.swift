@@ -116,6 +116,8 @@ extension PageTraversal {
 }
 
 extension Pagination {
+    /// Checks the options.
+    ///
     /// - Throws: `invalid_argument` if options are out of range or do not fit together.
     func check() throws(NightjarError) {
         func refuse(_ text: String) -> NightjarError { NightjarError(.invalidArgument, text) }

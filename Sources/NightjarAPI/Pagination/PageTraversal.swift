@@ -48,7 +48,7 @@ import NIOCore
 /// In the last case, one more page is requested if the style is page or offset, the list ends by `total` or its last
 /// page number, and no page differs from the first. A server that uses the number sends an empty page or an error
 /// status. A server that ignores the number sends the same page again. For page and offset, a partial page that is
-/// repeated immediately is the end, because it is the tail of a list that grows at the front while it is read.
+/// repeated immediately is the end, because that page is the tail of a list that grows at the front while it is read.
 ///
 /// The position must change from page to page, regardless of the items: a next page that was loaded before is an error.
 /// One exception is the end of a list: an empty page, after pages with items, that repeats its own cursor. The rule
@@ -56,7 +56,8 @@ import NIOCore
 ///
 /// Empty pages are delivered, because their response may matter, with two exceptions: the empty page that ends a list
 /// of style page or offset, and a repeated tail. A server may send ``maximumEmptyPages`` consecutive pages without new
-/// items. A 304 (Not Modified) response to the first request is an empty page and ends the list.
+/// items. A 304 (Not Modified) response to the first request is an empty page and, except in style custom, ends the
+/// list.
 ///
 /// Errors: `decoding` if a response does not match the options, `protocol` if a server repeats itself or leads to
 /// another origin, `too_large` if a limit is exceeded.
@@ -94,7 +95,8 @@ package struct PageTraversal: Sendable {
     private var waiterCount = 0
     /// Pages loaded in advance.
     var ready: [LoadedPage] = []
-    /// An error that occurred while no page was requested. The next request for a page fails with this error.
+    /// An error that occurred while no page was requested. The first request after the pages in ``ready`` fails with
+    /// this error.
     private var pendingError: NightjarError?
     private var wasRequested = false
 

@@ -32,7 +32,7 @@ public struct Pagination: Sendable {
     /// ``PageTraversal`` describes when an absent value is the end.
     public var next: JSONPointer?
     /// The location of an item's unique key within the item. Items with the same key are delivered once. The paginator
-    /// keeps 18 to 37 bytes in memory for each item, or for each page if there is no key.
+    /// keeps 18 to 37 bytes in memory for each key. For each page, it keeps twice as much, also without a key.
     public var key: JSONPointer?
     /// The query item that selects a page: `page`, `offset`, `cursor`. Nil: the default name of the style.
     public var parameter: String?

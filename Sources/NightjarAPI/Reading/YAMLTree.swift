@@ -185,7 +185,7 @@ private struct YAMLReader {
             return failure(line, column, what)
         }
         if let context = state.context {
-            what += ", \(String(cString: context)) in line \(state.context_mark.line + 1)"
+            what += ", \(String(cString: context)) on line \(state.context_mark.line + 1)"
         }
         return failure(Int(state.problem_mark.line) + 1, Int(state.problem_mark.column) + 1, what)
     }

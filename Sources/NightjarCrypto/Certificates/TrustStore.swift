@@ -20,7 +20,7 @@ enum TrustStore {
             guard let bundle = systemBundles.first(where: { access($0, R_OK) == 0 }) else {
                 throw TLSFailure(
                     .invalidSettings,
-                    "the system has no bundle of certificate authorities; install ca-certificates or set ca_file")
+                    "the system has no bundle of certificate authorities; install ca-certificates or set tls.ca_file")
             }
             guard X509_STORE_load_locations(store, bundle, nil) == 1 else {
                 throw TLSFailure(.invalidSettings, "reading \(bundle) failed: \(TLSFailure.latest().detail)")

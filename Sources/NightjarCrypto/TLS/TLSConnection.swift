@@ -178,7 +178,9 @@ package final class TLSConnection {
     /// The version, such as `TLSv1.3`.
     package var version: String { String(cString: SSL_get_version(ssl)) }
     /// The cipher suite by its IANA name, such as `TLS_AES_128_GCM_SHA256`.
-    package var cipher: String { SSL_CIPHER_standard_name(SSL_get_current_cipher(ssl)).map { String(cString: $0) } ?? "" }
+    package var cipher: String {
+        SSL_CIPHER_standard_name(SSL_get_current_cipher(ssl)).map { String(cString: $0) } ?? ""
+    }
     /// The key exchange, such as `X25519MLKEM768`. Empty for the server's RSA key.
     package var group: String { SSL_get_group_name(SSL_get_group_id(ssl)).map { String(cString: $0) } ?? "" }
     package var isResumed: Bool { SSL_session_reused(ssl) == 1 }

@@ -43,8 +43,9 @@ public struct MultipartForm: Sendable {
 
     public var contentType: String { "multipart/form-data; boundary=\(boundary)" }
 
-    /// - Throws: `invalid_request` for a part without a name, a control character in a name, an invalid content type, a
-    ///   reserved header, a negative length, or a total length that exceeds `Int.max`.
+    /// - Throws: `invalid_request` for a part without a name, a control character other than CR, LF and tab in a name
+    ///   or file name, an invalid content type, a reserved header, a negative length, or a total length that exceeds
+    ///   `Int.max`.
     public init(
         _ parts: [Part], using random: inout some RandomNumberGenerator
     ) throws(NightjarError) {

@@ -5,8 +5,8 @@ public enum RequestBody: Sendable {
     case none
     /// Bytes in memory. Can be sent again.
     case bytes(ByteBuffer)
-    /// A body that the caller supplies while it is sent. It can be sent only once. If `length` is nil, the body is
-    /// chunked (RFC 9112 section 7.1).
+    /// A body that the caller supplies while it is sent. It can be sent again only if the caller restarts it. If
+    /// `length` is nil, the body is chunked (RFC 9112 section 7.1).
     case stream(length: Int?)
     /// A file that is read from `offset` while it is sent. If `length` is nil, the body ends where the file ends when
     /// the call starts.

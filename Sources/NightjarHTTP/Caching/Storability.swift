@@ -18,7 +18,7 @@ public enum Storability: Sendable, Equatable {
         /// function.
         case vary
         /// The response has no explicit lifetime and neither public nor private, and its status does not permit a
-        /// heuristic lifetime.
+        /// heuristic lifetime. For a POST: the response has no explicit lifetime.
         case notAllowed
         /// The response is never fresh and has no validator.
         case useless

@@ -2,7 +2,7 @@
 ///
 /// | response | wait | delayed |
 /// |---|---|---|
-/// | 429 | up to the longest wait | every call to the origin: the client sends too fast |
+/// | 429 | up to the longest wait | all calls to the origin, or of the call's limit group: the client sends too fast |
 /// | 429 | longer | calls for the same URL: a quota of that resource is used up |
 /// | 503 | any | calls for the same URL: other resources of the server may work |
 public enum PauseScope: Sendable, Equatable {

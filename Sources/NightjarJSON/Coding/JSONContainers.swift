@@ -3,7 +3,8 @@ struct JSONMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private let reader: JSONReader
     private let container: JSONPlace.Container
     private let members: [JSONValue.Member]
-    /// The positions of the members by coding key. Nil for few members, which are searched linearly.
+    /// The positions of the members by coding key. Nil if the coding keys equal the member names and there are at most
+    /// 8 members, which are searched linearly.
     private let index: ExactDictionary<Int>?
 
     init(_ members: [JSONValue.Member], of reader: JSONReader) {

@@ -29,7 +29,7 @@ extension JSONSchema {
     /// alternative to null in `anyOf` or `oneOf`.
     public var format: String? { first { $0.notice?.value.format } }
 
-    /// The schema of an array's elements. Nil if the elements have no schema.
+    /// The schema of an array's elements: `items`, or else the first schema of `prefixItems`. Nil if both are missing.
     public var elements: JSONSchema? { first { $0.items ?? $0.prefix.first }.map { JSONSchema(arena, $0) } }
 
     /// The `properties` of an object in document order, including those of `$ref` and `allOf`. If a name repeats, the

@@ -48,7 +48,7 @@ extension JSONSchemaChecker {
         guard fitting.isEmpty else {
             _ = fails(
                 "a value that matches exactly one of the \(count) schemas of \"oneOf\"",
-                "one that matches \(fitting.prefix(8).joined(separator: ", "))", ofTop: true)
+                "one that matches schemas \(fitting.prefix(8).joined(separator: ", "))", ofTop: true)
             return
         }
         if let discriminator, !discriminator.names.isEmpty, case .object = value {
@@ -166,7 +166,7 @@ extension JSONSchemaChecker {
             expected: isTooDeep
                 ? "a value with at most \(JSONSchemaChecker.maximumDepth) nested schemas"
                 : "a value that can be checked in \(allowance) steps",
-            found: "more")
+            found: "one that requires more")
     }
 
     /// Returns the path to the value of the frame at position `count`.

@@ -212,7 +212,7 @@ struct JSONSchemaReader {
             from = place
         }
         throw failure(
-            "the reference \(quoted(first)) passes through more than \(JSONSchemaReader.maximumReferences) other references",
+            "the reference \(quoted(first)) begins a chain of more than \(JSONSchemaReader.maximumReferences) references",
             at: start)
     }
 

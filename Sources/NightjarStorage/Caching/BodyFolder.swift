@@ -19,7 +19,9 @@ struct BodyFolder: Sendable {
         BodyFolder.make(path)
         var status = stat()
         guard stat(path, &status) == 0 else { throw DatabaseError(errno: errno, path, doing: "created") }
-        guard status.st_mode & S_IFMT == S_IFDIR else { throw DatabaseError(.foreign, path, "is not a folder") }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw DatabaseError(.foreign, path, "is not a folder; use another path")
+        }
         guard status.st_uid == geteuid() else {
             throw DatabaseError(.foreign, path, "belongs to another user (uid \(status.st_uid)); use another folder")
         }
@@ -125,7 +127,7 @@ struct BodyFolder: Sendable {
         }
     }
 
-    /// The age in seconds after which temporary files are removed. No download pauses for that long.
+    /// The age in seconds after which temporary files are removed. A download that pauses for longer may not be stored.
     private static let gracePeriod: Int64 = 3600
 
     static func names(in path: String) -> [String] {

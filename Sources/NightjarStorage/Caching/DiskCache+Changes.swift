@@ -9,7 +9,8 @@ extension DiskCache {
     //
     // Each function returns the number of entries that this change and earlier pending changes have removed. It returns
     // nil if the change is still pending, because another process holds the index or the disk fails. `ticket` is the
-    // position of the change among the changes of the caller. See `CacheMoment.local`.
+    // position of the change among the changes of the caller. See `CacheMoment.local`. The default, `.max`, is later
+    // than every moment.
 
     /// Marks all variants of a key as invalidated: they must be revalidated before they are used.
     @discardableResult

@@ -7,9 +7,9 @@ import Synchronization
 /// A cache of responses on disk, bounded in bytes and shared by all processes that use the same folder. Its functions
 /// block and may be called from any worker thread.
 ///
-/// The index is an SQLite database used by one thread at a time. Bodies are written and read outside of the index.
-/// Except for ``settle(within:)``, operations do not report errors: a failed operation does nothing or finds nothing.
-/// ``takeNotes()`` returns the reasons.
+/// The index is an SQLite database used by one thread at a time. A body that is too large for the index is a file,
+/// which threads read and write without the lock of the index. Except for ``settle(within:)``, operations do not report
+/// errors: a failed operation does nothing or finds nothing. ``takeNotes()`` returns the reasons.
 ///
 ///     unopened ──first use──▶ open ──damaged──▶ recreated
 ///         └──failure──▶ off for 30 s, or for 1 s if another process holds the index;
@@ -261,7 +261,7 @@ package final class DiskCache: Sendable {
     }
 
     /// Returns the events for the log since the last call, such as the reason why the cache is off or was recreated.
-    /// Each cause is reported only once, except for damage.
+    /// Each cause is reported only once, with two exceptions: damage, and lack of space after another entry was stored.
     package func takeNotes() -> [String] {
         state.withLock { state in
             defer { state.notes = [] }

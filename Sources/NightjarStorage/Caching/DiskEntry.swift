@@ -58,7 +58,7 @@ struct DiskNames {
         return Array(Digest.sha256(text).prefix(16))
     }
 
-    /// Returns a checksum over all columns that must not change, and a number that marks the row as valid.
+    /// Returns a checksum over the columns that describe the response, and a number that marks the row as valid.
     ///
     /// The number consists of eight bytes of the checksum. An invalidation replaces the number by 0, and damage to the
     /// file cannot restore it by chance.

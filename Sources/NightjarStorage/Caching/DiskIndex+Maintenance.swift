@@ -68,7 +68,7 @@ extension DiskIndex {
 
     // MARK: Numbers
 
-    /// The number of free pages to keep: 256 KiB.
+    /// The minimum number of free pages to keep: 256 KiB.
     private static let freePages: Int64 = 64
     /// The maximum number of free pages that one transaction returns to the file system.
     private static let pagesAtOnce = 256

@@ -134,7 +134,8 @@ final class DiskIndex {
             if let file = body.file {
                 let code = bodies.place(file, as: body.hash)
                 guard code == 0 else {
-                    // Another process whose clock is ahead has removed the temporary file, because it seemed old.
+                    // A sweep removed the temporary file: nothing was written for an hour, or the clock of the process
+                    // that swept is ahead.
                     guard code != ENOENT else { throw DatabaseError(.busy, file, "was removed", code: code) }
                     throw DatabaseError(errno: code, bodies.file(body.hash), doing: "written")
                 }
@@ -346,7 +347,8 @@ final class DiskIndex {
     /// The maximum size of an entry's headers in bytes: the limit for a body, but at least 4096.
     private var largestHead: Int { max(maximumBytes / DiskCache.largestShare, DiskIndex.smallestLargestHead) }
     private static let smallestLargestHead = 4096
-    /// The maximum number of entries dropped per transaction.
+    /// The maximum number of entries that one transaction of an eviction, or of a removal by URL, prefix, origin or
+    /// partition, drops.
     private static let batch = 64
     /// An eviction additionally frees one 64th of the limit, so that not every write evicts.
     private static let slack = 64

@@ -12,9 +12,9 @@ package struct DatabaseError: Error, Sendable, CustomStringConvertible {
         /// The file belongs to another program or user, is accessible to other users, or is another kind of database of
         /// this library. It is not changed.
         case foreign
-        /// Another process kept the file locked for longer than the lock timeout.
+        /// Another connection, of this or another process, kept the file locked for longer than the lock timeout.
         case busy
-        /// The disk has no space left.
+        /// The disk has no space left, or a disk quota or the file size limit of the process is exceeded.
         case full
         /// The file, its folder or the file system is not writable.
         case readOnly

@@ -5,7 +5,7 @@ import Glibc
 ///
 /// Without the delay, the child could inherit a locked mutex of SQLite without the thread that holds it. The child
 /// would then hang when it opens a database. A thread that waits for the lock of another process leaves the gate, so a
-/// fork waits only for milliseconds.
+/// fork usually waits only for milliseconds. A check of all pages of a large file can take longer.
 enum ForkGate {
     /// Threads inside SQLite hold a read lock. By default, glibc prefers readers to waiting writers, so a thread that
     /// holds a read lock can acquire another one.

@@ -10,8 +10,8 @@ import NightjarHTTP
 ///     12  4  total length
 ///     16  8  fingerprint of the key; zero without a key
 ///     24     not encrypted: the fields, padding, and the SHA-256 of all preceding bytes
-///            encrypted: a nonce, and the encrypted fields and padding;
-///            the associated data is the preceding bytes and the place of the record
+///            encrypted: a nonce, the encrypted fields and padding, and an authentication tag;
+///            the associated data is the first 24 bytes and the place of the record
 ///
 /// A field is a tag, a length of four bytes and its bytes. Numbers are big-endian. The place is the path and, in a
 /// database, the account: an encrypted record that is copied to another path or account cannot be decrypted there.

@@ -23,7 +23,7 @@ package struct PrivateFile: Sendable {
             switch code {
             case ENOENT, ENOTDIR: "; check that its folder exists"
             case ENOSPC, EDQUOT, EFBIG: "; free some disk space; the previous content is unchanged"
-            case EACCES, EPERM, EROFS: "; its folder must be writable by this process"
+            case EACCES, EPERM, EROFS: "; check the permissions of the file and of its folder"
             default: ""
             }
         return failure("cannot be \(what): \(String(cString: strerror(code)))\(advice)", code: code)
@@ -33,16 +33,16 @@ package struct PrivateFile: Sendable {
 
     /// Opens the file without following a symbolic link. Creates the file if `flags` contains O_CREAT.
     ///
-    /// - Parameter flags: as in open(2). For reading, a file that other users can access is rejected. For writing, the
-    ///   file is made private.
+    /// - Parameter flags: as in open(2). For reading, a file that other users can access is rejected. For writing, a
+    ///   file with several hard links is rejected, and the mode is changed to 0600.
     /// - Returns: a descriptor owned by the caller.
-    /// - Throws: `storage` if the file cannot be opened, is not a regular file, or belongs to another user.
+    /// - Throws: `storage` if the file cannot be opened, is not a regular file, belongs to another user or is rejected.
     package func open(_ name: [CChar], _ flags: Int32) throws(NightjarError) -> Int32 {
         var status = stat()
         let descriptor = clinux_open_private(name, flags, &status)
         guard descriptor < 0 else { return descriptor }
         switch descriptor {
-        case CLINUX_NO_FILE.rawValue: throw failure("is not a regular file")
+        case CLINUX_NO_FILE.rawValue: throw failure("is not a regular file; use another path")
         case CLINUX_MANY_NAMES.rawValue:
             throw failure(
                 "has \(status.st_nlink) hard links; remove it, or use another path")
@@ -141,7 +141,7 @@ package struct PrivateFile: Sendable {
 
     /// Checks that an existing file is a regular file, owned by this user and inaccessible to other users.
     func check(_ status: stat) throws(NightjarError) {
-        guard status.st_mode & S_IFMT == S_IFREG else { throw failure("is not a regular file") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw failure("is not a regular file; use another path") }
         guard status.st_uid == geteuid() else {
             throw failure("belongs to another user (uid \(status.st_uid)); use another path")
         }

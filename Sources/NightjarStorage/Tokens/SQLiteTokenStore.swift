@@ -140,7 +140,10 @@ public struct SQLiteTokenStore: TokenStore {
             throw failure(reason + SQLiteTokenStore.advice(error.cause), code: error.code)
         }
         guard let result else {
-            throw NightjarError(.forked, "the token \(name) was in use when this process was forked")
+            throw NightjarError(
+                .forked,
+                "the token \(name) cannot be used: the parent process was using a token database when it forked; fork when none is in use"
+            )
         }
         return try result.get()
     }
@@ -166,7 +169,7 @@ public struct SQLiteTokenStore: TokenStore {
         // The reason already contains the advice, which depends on what is foreign: the file, its owner or its mode.
         case .foreign: ""
         case .newer: ""
-        case .busy: "; another process held it for too long"
+        case .busy: "; another process or client kept it locked for too long; try again"
         case .full: "; free some disk space; the previous content is unchanged"
         case .readOnly: "; the file and its folder must be writable by this process"
         case .other: ""

@@ -93,7 +93,10 @@ public struct SecretServiceTokenStore: TokenStore {
         let (_, user) = SecretServiceTokenStore.process.compareExchange(
             expected: 0, desired: own, ordering: .acquiringAndReleasing)
         guard user == 0 || user == own else {
-            throw NightjarError(.forked, "the token \(name) was in use when this process was forked")
+            throw NightjarError(
+                .forked,
+                "the token \(name) cannot be used: the parent process used a keyring before it forked; fork before the first use of a keyring"
+            )
         }
         // Without the address of a bus, GLib would start its own bus, which no other process would find.
         var status = stat()
@@ -102,7 +105,8 @@ public struct SecretServiceTokenStore: TokenStore {
         else {
             throw failure(
                 "cannot be reached: no session bus (DBUS_SESSION_BUS_ADDRESS is not set, and there is no bus in "
-                    + "XDG_RUNTIME_DIR); start this in a desktop session or with dbus-run-session, or use a file")
+                    + "XDG_RUNTIME_DIR); run the program in a desktop session or with dbus-run-session, or use a token "
+                    + "file")
         }
     }
 

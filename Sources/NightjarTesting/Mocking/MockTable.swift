@@ -157,8 +157,8 @@ package struct MockTable: Sendable {
         unmatched = 0
     }
 
-    /// The error of the verification, or nil if the verification succeeds. It lists the routes that were used less
-    /// often than required, and counts the calls that matched no route.
+    /// The error of the verification, or nil if the verification succeeds. The message lists the routes that were used
+    /// less often than required, and counts the calls that matched no route.
     package var failureMessage: NightjarError? {
         var mismatches: [String] = []
         for (index, route) in routes.enumerated() where !route.isOptional {

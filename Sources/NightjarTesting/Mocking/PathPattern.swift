@@ -30,7 +30,8 @@ package struct PathPattern: Sendable, Equatable, CustomStringConvertible {
         guard !path.utf8.contains(UInt8(ascii: "?")), path.utf8.count <= PathPattern.longest else {
             throw NightjarError(
                 .invalidArgument,
-                "the route path \(quoted(text)) contains a question mark or is too long; put the query into \"query\"")
+                "the route path \(quoted(text)) contains a question mark or is longer than \(PathPattern.longest) "
+                    + "bytes; put the query into \"query\"")
         }
         segments = PathPattern.pieces(path).map(PathPattern.segment)
     }

@@ -15,7 +15,7 @@ public struct CassetteComparison: Sendable {
 
     public init() {}
 
-    /// A request in a comparable form. It consists only of strings, so that a table can contain many keys.
+    /// The form in which requests are compared. Contains only strings, so that it can be the key of a dictionary.
     struct Key: Hashable, Sendable {
         var method: String
         /// The URL without the query.

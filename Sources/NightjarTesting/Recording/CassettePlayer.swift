@@ -1,7 +1,7 @@
 import NIOCore
 
-/// Responds to requests from a cassette. Each exchange is played once. Exchanges with equal requests are played in the
-/// order of recording.
+/// Responds to requests from a cassette. Each exchange is played once, unless the last exchange for a request is
+/// repeated. Exchanges with equal requests are played in the order of recording.
 package struct CassettePlayer: Sendable {
     package enum Verdict: Sendable {
         case play(RecordedExchange)

@@ -239,7 +239,8 @@ package struct SecretScrubber: Sendable {
         return seen.map { ($0.secret, $0.name, true) } + others.map { ($0.name, $0.value, false) }
     }
 
-    /// Returns true if a binary body contains a secret. Secrets in binary bodies are not replaced.
+    /// Returns true if a binary body contains a secret. ``scrubSeen(_:from:)`` does not replace secrets in binary
+    /// bodies.
     package func isSecretInBytes(of exchange: RecordedExchange) -> Bool {
         func isSecret(_ body: RecordedBody?) -> Bool {
             guard case .binary(let bytes) = body else { return false }

@@ -20,7 +20,7 @@ public struct TransportConfiguration: Sendable {
     /// Whether a line of a response may end with LF without CR, as sent by some embedded devices (RFC 9112 section
     /// 2.2). If false, the response fails with `protocol`.
     public var lenientLineEndings = false
-    /// The User-Agent field of a CONNECT request. Nil: no field is sent.
+    /// The User-Agent field of a CONNECT request. Nil: the client's User-Agent, if any.
     public var userAgent: String?
 
     public init() {}

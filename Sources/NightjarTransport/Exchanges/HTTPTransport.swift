@@ -1,7 +1,7 @@
 import NIOCore
 import NightjarHTTP
 
-/// Sends requests to servers. The network is one implementation; tests and programs may provide others.
+/// Sends requests to servers. The network is one implementation; mocks, cassettes and network profiles are others.
 ///
 /// All methods are called on the client's loop. The transport calls the receivers on the same loop.
 public protocol HTTPTransport: AnyObject {
@@ -9,7 +9,7 @@ public protocol HTTPTransport: AnyObject {
     /// exchange if it no longer needs the response.
     func begin(_ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver) -> any Exchange
 
-    /// Closes every connection. No exchange can begin after this call.
+    /// Closes every connection. The caller must not begin an exchange after this call.
     ///
     /// The caller must first cancel its exchanges. An exchange that waits for a connection is not notified.
     func shutDown()

@@ -33,7 +33,7 @@ enum ParkedLoops {
             loops.append(loop)
             return true
         }
-        // If Dispatch cannot start a thread, this call blocks the loop's thread. No other thread waits for that thread.
+        // If Dispatch cannot start a thread, this call blocks the loop's thread, and ``LoopThread/stop()`` with it.
         if !isParked { loop.shutdownGracefully(queue: ends) { _ in } }
     }
 

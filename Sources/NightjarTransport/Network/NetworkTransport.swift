@@ -118,8 +118,8 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         }
     }
 
-    /// Starts an attempt. An attempt may fail immediately and start the next attempt. The loop avoids a deep stack for
-    /// a long queue.
+    /// Starts an attempt. An attempt may fail immediately and cause the next attempt. That attempt is queued instead of
+    /// started recursively, because a long queue would need a deep stack.
     private func connect(_ host: Host, _ attempt: Pool.Attempt?) {
         guard let attempt else { return }
         dueAttempts.append((host, attempt))

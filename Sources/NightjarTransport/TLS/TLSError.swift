@@ -27,7 +27,7 @@ enum TLSError {
         switch failure.reason {
         case .invalidCertificate(let problem):
             return "the certificate of \(place) is not trusted: \(problem); for a private certificate authority, set "
-                + "ca_file"
+                + "tls.ca_file"
         case .notTLS:
             return "\(place) does not support TLS on this port; use http:// in its URL if that is intended"
         case .alert(.certificateRequired):

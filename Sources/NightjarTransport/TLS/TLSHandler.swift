@@ -110,7 +110,9 @@ final class TLSHandler: ChannelDuplexHandler {
         var result = TLSConnection.Decrypted.needsInput
         repeat {
             do throws(TLSFailure) {
-                if plaintext.writableBytes == 0 { plaintext.reserveCapacity(minimumWritableBytes: TLSHandler.recordSize) }
+                if plaintext.writableBytes == 0 {
+                    plaintext.reserveCapacity(minimumWritableBytes: TLSHandler.recordSize)
+                }
                 result = try plaintext.withUnsafeMutableWritableBytes { output throws(TLSFailure) in
                     try connection.decrypt(&input, into: output)
                 }

@@ -45,7 +45,7 @@ import Testing
     @Test func repeatedNamesInJSONAreRejected() {
         #expect(
             message { _ = try tree("{\"a\": 1,\n \"b\": {\"x\": [], \"x\": 2}}", "api.json") }
-                == "api.json line 2 column 17: the key \"x\" is defined twice, first in line 2; remove one")
+                == "api.json line 2 column 17: the key \"x\" is defined twice, first on line 2; remove one")
     }
 
     @Test func invalidJSONIsReportedWithItsPosition() {

@@ -109,10 +109,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("a: 1\nb: 2\na: 3\n", "api.yaml line 3 column 1: the key \"a\" is defined twice, first in line 1; remove one"),
+        ("a: 1\nb: 2\na: 3\n", "api.yaml line 3 column 1: the key \"a\" is defined twice, first on line 1; remove one"),
         (
             (0..<20).map { "k\($0): 1\n" }.joined() + "k7: 2\n",
-            "api.yaml line 21 column 1: the key \"k7\" is defined twice, first in line 8; remove one"
+            "api.yaml line 21 column 1: the key \"k7\" is defined twice, first on line 8; remove one"
         ),
         (
             "a: 1\n---\nb: 2\n",
@@ -134,7 +134,7 @@ import Testing
         ),
         (
             "a: \"x\n",
-            "api.yaml line 2 column 1: not YAML: found unexpected end of stream, while scanning a quoted scalar in line 1"
+            "api.yaml line 2 column 1: not YAML: found unexpected end of stream, while scanning a quoted scalar on line 1"
         ),
         ("a: 1\nb: \u{1}\n", "api.yaml line 2 column 4: not YAML: control characters are not allowed (0x1)"),
         (

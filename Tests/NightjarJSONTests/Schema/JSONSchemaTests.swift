@@ -221,7 +221,7 @@ import Testing
         ),
         (
             ##"{"$ref": "#"}"##,
-            ##"the schema: the reference "#" passes through more than 64 other references"##
+            ##"the schema: the reference "#" begins a chain of more than 64 references"##
         ),
         (#"{"oneOf": []}"#, #"the schema: "oneOf" is an empty list"#),
         (#"{"allOf": {}}"#, #"the schema: "allOf" must be an array of schemas, found an object"#),

@@ -186,7 +186,7 @@ import Testing
         let cache = open()
         #expect(cache.removeAll() == nil)
         guard case .failure(let error) = cache.settle(within: 1) else { return #expect(Bool(false), "settled") }
-        #expect(error.reason == "is not a folder")
+        #expect(error.reason == "is not a folder; use another path")
     }
 
     // MARK: Size

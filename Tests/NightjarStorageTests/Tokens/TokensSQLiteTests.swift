@@ -185,7 +185,7 @@ import Testing
         let start = ContinuousClock.now
         let error = failure { try store("a", lockTimeout: 0.2).put(exampleLogin(2)) }
         #expect(error?.kind == .storage)
-        #expect(error?.message.contains("another process held it for too long") == true)
+        #expect(error?.message.contains("another process or client kept it locked for too long") == true)
         #expect(ContinuousClock.now - start < .seconds(5))
         // Reading does not wait for the writer.
         #expect(try store("a", lockTimeout: 0.2).load() == exampleLogin())

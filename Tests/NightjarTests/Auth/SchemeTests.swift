@@ -131,8 +131,7 @@ import Testing
         #expect(
             message { _ = try api.sendBlocking(Endpoint<NightjarHTTP.Response>(unnamed)) }
                 == #"endpoint "read" requires authentication but names no security scheme; name one of the "#
-                + #"client's schemes in its "#
-                + "security or in the option auth of the call")
+                + "client's schemes in the endpoint's security or in the option auth of the call")
         #expect(seen(transport) == [])
         // The request's own credentials are sufficient.
         try request.headers.set("Authorization", "Bearer own")

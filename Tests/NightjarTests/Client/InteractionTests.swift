@@ -384,7 +384,7 @@ import Testing
         }
         let error = #expect(throws: NightjarError.self) { try api.logOutBlocking() }
         #expect(error?.kind == .storage)
-        #expect(error?.message.hasPrefix("this client is logged out, but its store still has the login: ") == true)
+        #expect(error?.message.hasPrefix("this client is logged out, but its store may still have the login: ") == true)
         // The client stays logged out. The next call tries to save the logout again and does not send the old token.
         let rejected = #expect(throws: NightjarError.self) { try api.sendBlocking(Request(.get, "/a")) }
         #expect(rejected?.kind == .storage)

@@ -126,7 +126,9 @@ import Testing
         }
         let saved = saved(recording, Set(1...10))
         #expect(saved.losses.map(\.step) == [9, 10])
-        #expect(saved.losses[0].reason == "the recording of this session is full (32 MiB); start another session")
+        #expect(
+            saved.losses[0].reason
+                == "the recording of this session is full (at most 32 MiB and 10000 exchanges); start another session")
         #expect(saved.cassettes.map(\.exchanges.count) == [8])
         one.close()
     }

@@ -92,7 +92,10 @@ import Testing
         (#"{"path": ""}"#, #"option "article.path" is missing"#),
         (#"{"path": 1}"#, #"option "article.path" must be a string, found an integer"#),
         (#"{"path": "/a", "metod": "GET"}"#, #"unknown option "article.metod"; did you mean "method"?"#),
-        (#"{"path": "/a", "method": "G T"}"#, #"option "article.method" is not a valid method"#),
+        (
+            #"{"path": "/a", "method": "G T"}"#,
+            #"option "article.method" is "G T", which is not a valid method"#
+        ),
         (
             #"{"path": "/a", "parameters": {"page": {"tpye": "integer"}}}"#,
             #"unknown option "article.parameters.page.tpye"; did you mean "type"?"#
@@ -115,7 +118,7 @@ import Testing
         ),
         (
             #"{"path": "/a", "body": {"schema": {}, "content_type": "json"}}"#,
-            #"option "article.body.content_type" is "json", which is not a media type; use application/json"#
+            #"option "article.body.content_type" is "json"; it must be a media type, for example application/json"#
         ),
         (#"[]"#, #"option "article" must be a table of options, found an array"#),
     ])

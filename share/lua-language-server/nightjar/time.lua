@@ -13,7 +13,7 @@ function time.now() end
 ---@return number
 function time.monotonic() end
 
----Returns the moment of an ISO 8601 text. offset: the offset of a text without an offset; UTC by default.
+---Returns the moment of an ISO 8601 text. offset: the offset of a text that has none; without this option, such a text is an error of the kind decoding.
 ---@param text string
 ---@param options? { offset?: number|string }
 ---@return number

@@ -14,10 +14,10 @@ function uuid.v4() end
 ---@return string
 function uuid.v7(moment) end
 
----Returns the UUID in lower case, its version, and the moment of version 7. Raises an error of the kind decoding if the text is not a UUID.
+---Returns the UUID in lower case, its version if it has one (RFC 9562 section 4.1), and the moment of version 7. Raises an error of the kind decoding if the text is not a UUID.
 ---@param text string
 ---@return string
----@return integer
+---@return integer?
 ---@return number?
 function uuid.parse(text) end
 

@@ -360,7 +360,7 @@ end
 function args.read(specification, words) return read_all(read_specification(specification), words_of(words)) end
 
 -- args.parse(specification, words) -> the values. If the words are invalid, writes the error to standard error and
--- exits with status 2. If help was requested, prints it and exits with status 0.
+-- exits with status 2. If help was requested, prints the help text and exits with status 0.
 function args.parse(specification, words)
   local read = read_specification(specification)
   words = words_of(words)

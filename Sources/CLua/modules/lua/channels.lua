@@ -46,7 +46,9 @@ local insides = setmetatable({}, { __mode = "k" })
 
 local function inside(channel)
   local self = insides[channel]
-  if not self then misuse(format("channel expected, got %s; call it with a colon", type(channel))) end
+  if not self then
+    misuse(format("channel expected, got %s; call methods with a colon, as in channel:receive()", type(channel)))
+  end
   return self
 end
 

@@ -1,8 +1,8 @@
 -- The options of a client that replays a cassette in a test of nightjar.testing.
 local type, next = type, next
 
--- Returns the auth options without a credential store or browser login. A login that had tokens when it was recorded
--- gets placeholder tokens.
+-- Returns the auth options without a credential store. A login with a store or in the browser gets placeholder tokens,
+-- so that it needs neither.
 local function replayed_auth(auth)
   if type(auth) ~= "table" then return auth end
   local copy = {}

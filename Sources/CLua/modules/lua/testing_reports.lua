@@ -1,4 +1,4 @@
--- The reports of nightjar.testing: readable and TAP. Each report is a function that takes `write` and returns the
+-- The reports of nightjar.testing: readable, TAP and none. Each report is a function that takes `write` and returns the
 -- functions `result` and `finish`.
 local format, gsub = string.format, string.gsub
 
