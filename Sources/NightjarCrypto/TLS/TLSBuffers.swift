@@ -1,7 +1,5 @@
 internal import CNIOBoringSSL
-#if canImport(Glibc)
 import Glibc
-#endif
 
 /// The memory that BoringSSL reads from and writes to instead of a socket.
 struct TLSBuffers {

@@ -247,7 +247,8 @@ import Testing
         #expect(error?.kind == .decoding)
         #expect(
             error?.message
-                == "the JSON is not as expected: expected a value with at most 8192 nested schemas, found one that requires more")
+                == "the JSON is not as expected: expected a value with at most 8192 nested schemas, found one that requires more"
+        )
     }
 
     @Test func expensiveCheckIsAborted() throws {

@@ -1,7 +1,5 @@
 internal import CNIOBoringSSL
-#if canImport(Glibc)
 import Glibc
-#endif
 
 /// The certificate authorities that a client trusts.
 enum TrustStore {
