@@ -229,8 +229,10 @@ let package = Package(
             name: "CacheWorker",
             dependencies: ["NightjarHTTP", "NightjarStorage", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/CacheWorker"),
-        .testTarget(name: "NightjarCryptoTests", dependencies: ["NightjarCrypto"]),
-        .testTarget(name: "NightjarTransportTests", dependencies: ["NightjarTransport"]),
+        .testTarget(name: "NightjarCryptoTests", dependencies: ["NightjarCrypto", "NightjarTestSupport"]),
+        .testTarget(
+            name: "NightjarTransportTests",
+            dependencies: ["NightjarCrypto", "NightjarTestSupport", "NightjarTransport"]),
         .testTarget(
             name: "NightjarTests",
             dependencies: [

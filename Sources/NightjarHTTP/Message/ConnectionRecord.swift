@@ -11,10 +11,12 @@ public final class ConnectionRecord: Sendable, Equatable {
     public let connect: Duration?
     /// The duration of the TLS handshake. Nil without TLS.
     public let tls: Duration?
+    /// The TLS connection with the origin. Nil without TLS, and for a connection to a proxy that forwards requests.
+    public let tlsDetails: TLSDetails?
 
     public init(
         number: Int, peerAddress: String?, peerPort: Int? = nil, dns: Duration? = nil, connect: Duration? = nil,
-        tls: Duration? = nil
+        tls: Duration? = nil, tlsDetails: TLSDetails? = nil
     ) {
         self.number = number
         self.peerAddress = peerAddress
@@ -22,6 +24,7 @@ public final class ConnectionRecord: Sendable, Equatable {
         self.dns = dns
         self.connect = connect
         self.tls = tls
+        self.tlsDetails = tlsDetails
     }
 
     /// The peer's address and port: `127.0.0.1:8080`, `[::1]:443`.

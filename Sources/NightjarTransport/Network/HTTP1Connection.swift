@@ -64,7 +64,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         self.tls = tls
         channel = nil
         phase = .idle
-        record = opening.finished(context?.channel.remoteAddress)
+        record = opening.finished(context?.channel.remoteAddress, host.origin.isTLS ? tls?.details : nil)
         connectTimer?.cancel()
         connectTimer = nil
         transport.connected(self)

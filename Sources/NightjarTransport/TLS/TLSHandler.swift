@@ -42,6 +42,9 @@ final class TLSHandler: ChannelDuplexHandler {
         self.completion = completion
     }
 
+    /// The results of the handshake. Must be read after the handshake.
+    var details: TLSDetails { TLSDetails(connection) }
+
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         if context.channel.isActive { beginHandshake(context) }

@@ -1,0 +1,62 @@
+import NightjarBase
+
+/// The TLS connection on which a response arrived.
+public final class TLSDetails: Sendable {
+    /// A certificate that the server has sent.
+    public struct Certificate: Sendable, Equatable {
+        /// The subject and the issuer in the form of RFC 2253, such as `CN=example.com,O=Example`.
+        public var subject: String
+        public var issuer: String
+        /// The DNS names and IP addresses for which the certificate is valid.
+        public var names: [String]
+        /// The first and the last second in which the certificate is valid.
+        public var notBefore: Timestamp
+        public var notAfter: Timestamp
+        /// The type and the size of the public key in bits, such as `RSA 2048`.
+        public var key: String
+        /// The pin of the public key: `sha256/` and the Base64 form of its digest (RFC 7469 section 2.4).
+        public var pin: String
+
+        package init(
+            subject: String, issuer: String, names: [String], notBefore: Timestamp, notAfter: Timestamp, key: String,
+            pin: String
+        ) {
+            self.subject = subject
+            self.issuer = issuer
+            self.names = names
+            self.notBefore = notBefore
+            self.notAfter = notAfter
+            self.key = key
+            self.pin = pin
+        }
+    }
+
+    /// The version: `1.2` or `1.3`.
+    public let version: String
+    /// The cipher suite by its IANA name, such as `TLS_AES_128_GCM_SHA256`.
+    public let cipher: String
+    /// The key exchange, such as `X25519MLKEM768`. Empty for a key exchange with the server's RSA key.
+    public let group: String
+    /// Whether the connection has resumed an earlier session. The server then sends no certificates.
+    public let isResumed: Bool
+    /// The protocol that the server has chosen with ALPN (RFC 7301). Nil if the server has chosen none.
+    public let applicationProtocol: String?
+    private let readChain: @Sendable () -> [Certificate]
+
+    /// - Parameter readChain: Returns the certificates. Called each time ``chain`` is read.
+    package init(
+        version: String, cipher: String, group: String, isResumed: Bool, applicationProtocol: String?,
+        readChain: @escaping @Sendable () -> [Certificate]
+    ) {
+        self.version = version
+        self.cipher = cipher
+        self.group = group
+        self.isResumed = isResumed
+        self.applicationProtocol = applicationProtocol
+        self.readChain = readChain
+    }
+
+    /// The certificates that the server has sent, its own first. A resumed connection has those of the first
+    /// connection. They are decoded at each access.
+    public var chain: [Certificate] { readChain() }
+}
