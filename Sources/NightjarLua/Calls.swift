@@ -2,6 +2,7 @@ import CLua
 import NIOCore
 import Nightjar
 import NightjarHandles
+import NightjarTesting
 
 // Clients, and the calls that scripts make. Every function returns its errors as failed `Future` objects.
 

@@ -1,6 +1,7 @@
 import CLua
 import Nightjar
 import NightjarHandles
+import NightjarTesting
 import Synchronization
 
 // The logins of clients whose tokens come from the script, and the notifications about required logins.

@@ -74,13 +74,4 @@
 @_exported import protocol NightjarStorage.TokenLock
 @_exported import protocol NightjarStorage.TokenStore
 
-@_exported import struct NightjarTesting.ArrivedRequest
-@_exported import struct NightjarTesting.CassetteComparison
-@_exported import struct NightjarTesting.CassetteSecrets
-@_exported import struct NightjarTesting.MockFault
-@_exported import struct NightjarTesting.MockResponse
-@_exported import struct NightjarTesting.MockRoute
-@_exported import struct NightjarTesting.NetworkProfile
-@_exported import struct NightjarTesting.RequestPattern
-
 @_exported import struct NightjarTransport.TransportConfiguration

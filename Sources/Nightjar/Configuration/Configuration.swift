@@ -1,4 +1,5 @@
 import NightjarHTTP
+import NightjarTesting
 import NightjarTransport
 
 /// The settings of a client. `Client.init` validates and copies them; later changes have no effect on the client.
