@@ -67,10 +67,6 @@
 @_exported import struct NightjarJSON.Null
 
 @_exported import struct NightjarStorage.EncryptionKey
-@_exported import struct NightjarStorage.FileTokenStore
-@_exported import class NightjarStorage.MemoryTokenStore
-@_exported import struct NightjarStorage.SQLiteTokenStore
-@_exported import struct NightjarStorage.SecretServiceTokenStore
 @_exported import protocol NightjarStorage.TokenLock
 @_exported import protocol NightjarStorage.TokenStore
 
