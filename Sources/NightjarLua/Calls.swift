@@ -17,7 +17,7 @@ public func njl_client_new(
         if let engine = Handle<Engine>.borrow(engine), let listener = listener?.pointee {
             configuration.observers = engine.observers
             configuration.recording = engine.recording
-            if let level = LogLevel(rawValue: listener.level), level > .off {
+            if let level = LogSink.Level(rawValue: listener.level), level > .off {
                 configuration.log = engine.logSink(level, listener.number)
             }
             try configuration.attach(engine.callbacks, of: listener)

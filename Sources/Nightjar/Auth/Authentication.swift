@@ -99,44 +99,46 @@ public struct OAuth2: Sendable, CustomStringConvertible, CustomReflectable {
 
 /// A callback that provides tokens.
 public final class TokenProvider: Sendable {
-    let provide: @Sendable (TokenRequest) -> Void
+    let provide: @Sendable (Request) -> Void
     let runsOnLoop: Bool
 
     /// - Parameters:
     ///   - runsOnLoop: If true, the callback runs on the client's loop thread and must not block. If false, it runs on
     ///     the queue of a call that waits for the token: the first of these queues that is polled.
     ///   - provide: Responds to the request, at once or later.
-    public init(runsOnLoop: Bool = true, _ provide: @escaping @Sendable (TokenRequest) -> Void) {
+    public init(runsOnLoop: Bool = true, _ provide: @escaping @Sendable (Request) -> Void) {
         self.runsOnLoop = runsOnLoop
         self.provide = provide
     }
 }
 
-/// The client's request for one token, passed to a ``TokenProvider``.
-public final class TokenRequest: Sendable {
-    /// Whether the server rejected the last token. False if the token expired or there was no token.
-    public let wasRejected: Bool
-    private let submit: @Sendable (Result<Token, NightjarError>) -> Void
-    private let forkGeneration = Fork.generation
-    private let wasTaken = Atomic<Bool>(false)
+extension TokenProvider {
+    /// The client's request for one token, passed to a ``TokenProvider``.
+    public final class Request: Sendable {
+        /// Whether the server rejected the last token. False if the token expired or there was no token.
+        public let wasRejected: Bool
+        private let submit: @Sendable (Result<Token, NightjarError>) -> Void
+        private let forkGeneration = Fork.generation
+        private let wasTaken = Atomic<Bool>(false)
 
-    /// Whether the client belongs to the parent of this forked process. The client then ignores the response.
-    public var isOfParentProcess: Bool { Fork.hasForked(since: forkGeneration) }
+        /// Whether the client belongs to the parent of this forked process. The client then ignores the response.
+        public var isOfParentProcess: Bool { Fork.hasForked(since: forkGeneration) }
 
-    /// - Parameter submit: Submits the program's token to the client's loop.
-    init(wasRejected: Bool, submit: @escaping @Sendable (Result<Token, NightjarError>) -> Void) {
-        self.wasRejected = wasRejected
-        self.submit = submit
+        /// - Parameter submit: Submits the program's token to the client's loop.
+        init(wasRejected: Bool, submit: @escaping @Sendable (Result<Token, NightjarError>) -> Void) {
+            self.wasRejected = wasRejected
+            self.submit = submit
+        }
+
+        /// Returns true exactly once, to the thread that may call the provider. Any thread.
+        func take() -> Bool { !wasTaken.exchange(true, ordering: .relaxed) }
+
+        var isTaken: Bool { wasTaken.load(ordering: .relaxed) }
+
+        /// Responds to the request. Any thread may call this method; calls after the first have no effect. A failure of
+        /// kind `unauthorized` ends the login. After any other failure, the login continues.
+        public func respond(_ token: Result<Token, NightjarError>) { submit(token) }
     }
-
-    /// Returns true exactly once, to the thread that may call the provider. Any thread.
-    func take() -> Bool { !wasTaken.exchange(true, ordering: .relaxed) }
-
-    var isTaken: Bool { wasTaken.load(ordering: .relaxed) }
-
-    /// Responds to the request. Any thread may call this method; calls after the first have no effect. A failure of
-    /// kind `unauthorized` ends the login. After any other failure, the login continues.
-    public func respond(_ token: Result<Token, NightjarError>) { submit(token) }
 }
 
 /// A callback for the end of a login.

@@ -3,7 +3,6 @@
 
 @_exported import struct NightjarAPI.Arguments
 @_exported import struct NightjarAPI.Catalog
-@_exported import enum NightjarAPI.NextPage
 @_exported import struct NightjarAPI.Pagination
 
 @_exported import enum NightjarBase.ErrorKind

@@ -59,7 +59,7 @@ public struct Configuration: Sendable {
     /// The cookie jar, which several clients may share. Nil: cookies are not stored and not sent.
     public var cookies: CookieStorage?
     /// The cookie file that `Client.init` opens if ``cookies`` is nil.
-    public var cookieFile: CookieFileOptions?
+    public var cookieFile: CookieFile?
     /// The cache, which several clients may share. Nil: responses are not cached.
     public var cache: CacheStorage?
     /// The settings of the cache that `Client.init` creates if ``cache`` is nil.
@@ -111,16 +111,18 @@ public struct Configuration: Sendable {
     public static let largestBodyLimit = 2 << 30
 }
 
-/// A cookie file; see ``CookieStorage/init(file:policy:keepsSession:)``.
-public struct CookieFileOptions: Sendable, Equatable {
-    public var path: String
-    public var policy: CookiePolicy
-    public var keepsSession: Bool
+extension Configuration {
+    /// A cookie file; see ``CookieStorage/init(file:policy:keepsSession:)``.
+    public struct CookieFile: Sendable, Equatable {
+        public var path: String
+        public var policy: CookiePolicy
+        public var keepsSession: Bool
 
-    public init(_ path: String, policy: CookiePolicy = .all, keepsSession: Bool = false) {
-        self.path = path
-        self.policy = policy
-        self.keepsSession = keepsSession
+        public init(_ path: String, policy: CookiePolicy = .all, keepsSession: Bool = false) {
+            self.path = path
+            self.policy = policy
+            self.keepsSession = keepsSession
+        }
     }
 }
 

@@ -93,7 +93,9 @@ public final class CookieStorage: Sendable {
     // MARK: Logging
 
     /// Registers a listener for log messages of the file until ``unlisten(_:)``. The listener is called on any thread.
-    func listen(_ listener: @escaping @Sendable (LogLevel, String) -> Void) -> Int? { sharedFile?.listen(listener) }
+    func listen(_ listener: @escaping @Sendable (LogSink.Level, String) -> Void) -> Int? {
+        sharedFile?.listen(listener)
+    }
 
     func unlisten(_ number: Int) { sharedFile?.unlisten(number) }
 
