@@ -35,6 +35,9 @@ public enum Authentication: Sendable, CustomStringConvertible, CustomReflectable
 /// A login whose token is refreshed before it expires and after a 401 response. One refresh serves all calls of the
 /// client, and all clients and processes that share the store.
 public struct TokenLogin: Sendable, CustomStringConvertible, CustomReflectable {
+    /// The settings for token refreshes.
+    public typealias RefreshSettings = TokenRefresh.Settings
+
     /// The source of new tokens.
     public enum Source: Sendable {
         case oauth2(OAuth2)
@@ -67,6 +70,9 @@ public struct TokenLogin: Sendable, CustomStringConvertible, CustomReflectable {
 
 /// The settings of an OAuth 2.0 client. RFC 6749.
 public struct OAuth2: Sendable, CustomStringConvertible, CustomReflectable {
+    /// The client's method of authentication.
+    public typealias ClientAuthentication = OAuthRequest.ClientAuthentication
+
     /// How a token is obtained if there is no refresh token.
     public enum Grant: Sendable, Equatable {
         /// No grant: the caller logs in or sets a token.
@@ -81,7 +87,7 @@ public struct OAuth2: Sendable, CustomStringConvertible, CustomReflectable {
 
     /// An absolute URL, or a URL relative to the base URL.
     public var tokenURL: String
-    public var client = OAuthRequest.ClientAuthentication.unnamed
+    public var client = ClientAuthentication.unnamed
     public var grant = Grant.refreshToken
     public var scope: String?
     /// The device authorization endpoint, for ``Grant/deviceCode``.

@@ -4,6 +4,11 @@ import NightjarTransport
 
 /// The settings of a client. `Client.init` validates and copies them; later changes have no effect on the client.
 public struct Configuration: Sendable {
+    /// The cookies that identify a login.
+    public typealias LoginCookies = NightjarHTTP.LoginCookies
+    /// The action to take if a response does not match its endpoint's description.
+    public typealias ResponseValidation = NightjarHTTP.ResponseValidation
+
     /// The base of relative targets: an absolute http or https URL, or the socket of a local daemon, as
     /// `unix:/run/docker.sock` or `http+unix://%2Frun%2Fdocker.sock/v1.40`. Nil: every target must be absolute.
     public var baseURL: String?
