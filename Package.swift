@@ -15,6 +15,8 @@ let package = Package(
     name: "nightjar",
     products: [
         .library(name: "Nightjar", targets: ["Nightjar"]),
+        // Test doubles for Swift programs: mocks, cassettes, throttled networks.
+        .library(name: "NightjarTesting", targets: ["NightjarTesting"]),
         // Lua scripts in Swift programs.
         .library(name: "NightjarLua", targets: ["NightjarLua"]),
         // Foundation's Date in JSON, for Swift programs. Not part of libnightjar.
@@ -144,8 +146,8 @@ let package = Package(
         .target(
             name: "NightjarLua",
             dependencies: [
-                "Nightjar", "NightjarAPI", "NightjarCrypto", "NightjarHandles", "NightjarHTTP", "NightjarTransport",
-                "CLinux", "CLua", "CSimdjson",
+                "Nightjar", "NightjarAPI", "NightjarCrypto", "NightjarHandles", "NightjarHTTP", "NightjarTesting",
+                "NightjarTransport", "CLinux", "CLua", "CSimdjson",
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
@@ -156,7 +158,7 @@ let package = Package(
             name: "NightjarABI",
             dependencies: [
                 "CNightjar", "Nightjar", "NightjarAPI", "NightjarHandles", "NightjarHTTP", "NightjarLua",
-                "NightjarTransport",
+                "NightjarTesting", "NightjarTransport",
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
@@ -203,7 +205,8 @@ let package = Package(
         .testTarget(
             name: "NightjarTestingTests",
             dependencies: [
-                "NightjarTesting", "NightjarTestSupport", .product(name: "NIOCore", package: "swift-nio"),
+                "NightjarHTTP", "NightjarTesting", "NightjarTestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
             ]),
         .testTarget(name: "NightjarDatesTests", dependencies: ["NightjarDates", "NightjarHTTP"]),
         .testTarget(
@@ -261,7 +264,10 @@ let package = Package(
         .testTarget(name: "NightjarTestSupportTests", dependencies: ["NightjarTestSupport"]),
         .testTarget(
             name: "NightjarLuaTests",
-            dependencies: ["NightjarLua", "NightjarHandles", "NightjarDemo", "NightjarTestSupport"]),
+            dependencies: [
+                "NightjarLua", "NightjarHandles", "NightjarDemo", "NightjarHTTP", "NightjarTesting",
+                "NightjarTestSupport",
+            ]),
         .testTarget(name: "NightjarDemoTests", dependencies: ["NightjarDemo", "NightjarTestSupport"]),
         .testTarget(
             name: "WireTests",
@@ -314,11 +320,15 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
             path: "Tests/Fuzz/Endpoints"),
         .executableTarget(
             name: "FuzzRedaction",
-            dependencies: ["CLibFuzzer", "NightjarTesting", .product(name: "NIOCore", package: "swift-nio")],
+            dependencies: [
+                "CLibFuzzer", "NightjarHTTP", "NightjarTesting", .product(name: "NIOCore", package: "swift-nio"),
+            ],
             path: "Tests/Fuzz/Redaction"),
         .executableTarget(
             name: "FuzzCassette",
-            dependencies: ["CLibFuzzer", "NightjarTesting", .product(name: "NIOCore", package: "swift-nio")],
+            dependencies: [
+                "CLibFuzzer", "NightjarHTTP", "NightjarTesting", .product(name: "NIOCore", package: "swift-nio"),
+            ],
             path: "Tests/Fuzz/Cassette"),
     ]
 }

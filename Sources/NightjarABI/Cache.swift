@@ -1,6 +1,7 @@
 import CNightjar
 import NIOCore
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 import Synchronization
 

@@ -184,7 +184,7 @@ public func nj_config_set_log(
     changeConfig(config) { configuration throws(NightjarError) in
         let queue = try requiredQueue(queue)
         let log = try required(log, "log")
-        guard let level = LogLevel(rawValue: Int32(bitPattern: level.rawValue)) else {
+        guard let level = LogSink.Level(rawValue: Int32(bitPattern: level.rawValue)) else {
             throw NightjarError(.invalidArgument, "level is not a value of nj_log_level")
         }
         let context = CallbackContext(pointer: context)

@@ -1,5 +1,6 @@
 import CNightjar
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 
 /// A snapshot of the cookies, and the texts that C borrows.

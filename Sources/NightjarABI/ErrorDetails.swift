@@ -1,5 +1,6 @@
 import CNightjar
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 
 /// The server's error details as C strings.

@@ -1,14 +1,15 @@
 import CNightjar
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 
 /// A request as C sees it in a hook. Belongs to the thread that runs the hook.
 final class PreparedRequestBox {
-    var request: HookedRequest
+    var request: CallHooks.Request
     /// Texts that C borrows until the hook returns.
     private var texts: [CString] = []
 
-    init(_ request: HookedRequest) { self.request = request }
+    init(_ request: CallHooks.Request) { self.request = request }
 
     func lend(_ text: String) -> UnsafePointer<CChar> {
         let text = CString(text)
@@ -35,7 +36,7 @@ final class RedirectBox {
 
 /// The before and after hooks of a configuration, which C sets one by one.
 struct ConfiguredHooks {
-    var before: (@Sendable (inout HookedRequest) throws(NightjarError) -> Void)?
+    var before: (@Sendable (inout CallHooks.Request) throws(NightjarError) -> Void)?
     var after: (@Sendable (Result<Response, NightjarError>) -> Void)?
 
     var hooks: CallHooks? {

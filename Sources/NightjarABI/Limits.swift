@@ -2,6 +2,7 @@ import CNightjar
 import Glibc
 import NIOCore
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 
 private func check(_ count: Int, _ name: String, in range: ClosedRange<Int>) throws(NightjarError) {

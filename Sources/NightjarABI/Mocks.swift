@@ -1,6 +1,7 @@
 import CNightjar
 import Nightjar
 import NightjarHandles
+import NightjarTesting
 
 @_cdecl("nj_config_set_mock") @implementation
 public func nj_config_set_mock(

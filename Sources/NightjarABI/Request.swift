@@ -1,6 +1,7 @@
 import CNightjar
 import NIOCore
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 
 func changeRequest(_ request: OpaquePointer?, _ body: (RequestBox) throws(NightjarError) -> Void) -> nj_status {

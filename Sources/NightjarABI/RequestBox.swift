@@ -84,7 +84,7 @@ final class RequestBox {
             let box = RedirectBox(proposed)
             let action = withExtendedLifetime(box) { callback(context.pointer, Handle.lend(task), Handle.lend(box)) }
             return switch action {
-            case NJ_REDIRECT_FOLLOW: box.target.map(RedirectAction.followTo) ?? .follow
+            case NJ_REDIRECT_FOLLOW: box.target.map(TaskHandlers.RedirectAction.followTo) ?? .follow
             case NJ_REDIRECT_STOP: .stop
             default: .refuse(nil)
             }
@@ -93,7 +93,7 @@ final class RequestBox {
 
     func onRetry(_ callback: nj_retry_fn?, _ context: CallbackContext) {
         guard let callback else { return handlers.retry = nil }
-        handlers.retry = { (task: ClientTask, failedAttempt: FailedAttempt) in
+        handlers.retry = { (task: ClientTask, failedAttempt: TaskHandlers.FailedAttempt) in
             let box = FailedAttemptBox(failedAttempt)
             let action = withExtendedLifetime(box) { callback(context.pointer, Handle.lend(task), Handle.lend(box)) }
             return box.action(action)
@@ -117,7 +117,7 @@ final class RequestBox {
 
     func onProgress(_ callback: nj_progress_fn?, _ context: CallbackContext) {
         guard let callback else { return handlers.progress = nil }
-        handlers.progress = { (task: ClientTask, progress: TransferProgress) in
+        handlers.progress = { (task: ClientTask, progress: TaskHandlers.Progress) in
             var converted = nj_progress(
                 sent: Int64(progress.sent), sent_total: Int64(progress.sentTotal ?? -1),
                 received: Int64(progress.received), received_total: Int64(progress.receivedTotal ?? -1))

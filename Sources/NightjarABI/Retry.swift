@@ -1,5 +1,6 @@
 import CNightjar
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 
 /// A failed attempt as C sees it. Belongs to the thread that runs the callback.
@@ -12,7 +13,7 @@ final class FailedAttemptBox {
     /// The delay that C has set for the next attempt.
     var chosenWait: Duration?
 
-    init(_ failedAttempt: FailedAttempt) {
+    init(_ failedAttempt: TaskHandlers.FailedAttempt) {
         error = ErrorBox(failedAttempt.error)
         attempt = Int32(clamping: failedAttempt.attempt)
         switch failedAttempt.verdict {
@@ -21,12 +22,12 @@ final class FailedAttemptBox {
         }
     }
 
-    func action(_ action: nj_retry_action) -> RetryAction {
-        RetryAction(action, after: chosenWait ?? wait ?? .zero) ?? .stop
+    func action(_ action: nj_retry_action) -> TaskHandlers.RetryAction {
+        TaskHandlers.RetryAction(action, after: chosenWait ?? wait ?? .zero) ?? .stop
     }
 }
 
-extension RetryAction {
+extension TaskHandlers.RetryAction {
     fileprivate init?(_ action: nj_retry_action, after wait: Duration) {
         switch action {
         case NJ_RETRY_DEFAULT: self = .asDecided
@@ -129,7 +130,7 @@ public func nj_task_retry(_ task: OpaquePointer?, _ action: nj_retry_action, _ s
     setting { () throws(NightjarError) in
         let task = try required(Handle<ClientWork>.borrow(task) as? ClientTask, "task")
         let wait = action == NJ_RETRY_AGAIN ? try lifetime(seconds) : .zero
-        guard action != NJ_RETRY_PENDING, let action = RetryAction(action, after: wait) else {
+        guard action != NJ_RETRY_PENDING, let action = TaskHandlers.RetryAction(action, after: wait) else {
             throw NightjarError(.invalidArgument, "decision must be NJ_RETRY_DEFAULT, NJ_RETRY_AGAIN or NJ_RETRY_STOP")
         }
         guard !task.isOfParent else {

@@ -6,10 +6,10 @@ import Synchronization
 /// A decision request for a token, to which C responds at most once. If C releases it without a response, the waiting
 /// calls fail.
 final class TokenRequestBox: Sendable {
-    private let tokenRequest: TokenRequest
+    private let tokenRequest: TokenProvider.Request
     private let hasResponse = Atomic<Bool>(false)
 
-    init(_ tokenRequest: TokenRequest) { self.tokenRequest = tokenRequest }
+    init(_ tokenRequest: TokenProvider.Request) { self.tokenRequest = tokenRequest }
 
     var wasRejected: Bool { tokenRequest.wasRejected }
 

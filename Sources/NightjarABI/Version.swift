@@ -1,5 +1,6 @@
 import CNightjar
 import Nightjar
+import NightjarHTTP
 
 private let version = CString(Version.string)
 

@@ -40,7 +40,7 @@ final class ArchiveFile: Sendable {
     deinit { close(descriptor) }
 
     @Sendable
-    func add(_ event: CallEvent) {
+    func add(_ event: CallObserver.Event) {
         guard case .exchanged(let exchange) = event else { return }
         state.withLock { state in
             guard !state.isBroken else { return }

@@ -8,7 +8,7 @@ final class TraceOutput: Sendable {
     private let hasHeading = Atomic<Bool>(false)
 
     @Sendable
-    func show(_ event: CallEvent) {
+    func show(_ event: CallObserver.Event) {
         guard njc_traces(), case .exchanged(let exchange) = event else { return }
         let heading = hasHeading.exchange(true, ordering: .relaxed) ? "" : table.heading + "\n"
         Console.write(heading + table.line(exchange) + "\n", to: .error)

@@ -94,7 +94,7 @@ final class OutgoingBody: @unchecked Sendable {
     }
 
     /// Returns the next piece of at most `maximum` bytes for the transport.
-    func next(_ maximum: Int) -> BodyPart {
+    func next(_ maximum: Int) -> TaskHandlers.BodyPart {
         if let part = rest.readSlice(length: min(maximum, rest.readableBytes)), part.readableBytes > 0 {
             return .bytes(part)
         }
@@ -119,7 +119,7 @@ final class OutgoingBody: @unchecked Sendable {
     /// Adds a part from the script; nil ends the body.
     ///
     /// - Returns: the next piece, if the transport is waiting for one.
-    func provide(_ part: ByteBuffer?) -> BodyPart {
+    func provide(_ part: ByteBuffer?) -> TaskHandlers.BodyPart {
         guard isRequested, !mustBegin else { return .later }
         isRequested = false
         if let part { rest = part } else { isEnded = true }

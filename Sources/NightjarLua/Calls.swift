@@ -1,7 +1,9 @@
 import CLua
 import NIOCore
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
+import NightjarTesting
 
 // Clients, and the calls that scripts make. Every function returns its errors as failed `Future` objects.
 
@@ -16,7 +18,7 @@ public func njl_client_new(
         if let engine = Handle<Engine>.borrow(engine), let listener = listener?.pointee {
             configuration.observers = engine.observers
             configuration.recording = engine.recording
-            if let level = LogLevel(rawValue: listener.level), level > .off {
+            if let level = LogSink.Level(rawValue: listener.level), level > .off {
                 configuration.log = engine.logSink(level, listener.number)
             }
             try configuration.attach(engine.callbacks, of: listener)

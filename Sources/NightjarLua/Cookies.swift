@@ -1,6 +1,7 @@
 import CLua
 import NIOCore
 import Nightjar
+import NightjarHTTP
 import NightjarHandles
 
 // Script access to a client's cookies.

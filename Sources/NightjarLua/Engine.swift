@@ -34,7 +34,7 @@ final class Engine: @unchecked Sendable {
     private(set) lazy var descriptors = Descriptors(queue)
     private(set) lazy var workers = Workers(queue)
     /// Log lines of this state's clients that have not been delivered.
-    private var lines: Deque<(log: Int64, line: LogLine)> = []
+    private var lines: Deque<(log: Int64, line: LogSink.Line)> = []
     /// The line that C borrows.
     private var borrowedLine = ContiguousArray<CChar>()
 
@@ -159,7 +159,7 @@ final class Engine: @unchecked Sendable {
     /// Returns a sink that stores log lines for the script.
     ///
     /// - Parameter log: the number under which C identifies the client of the lines.
-    func logSink(_ level: LogLevel, _ log: Int64) -> LogSink {
+    func logSink(_ level: LogSink.Level, _ log: Int64) -> LogSink {
         LogSink(level: level, queue: queue) { [weak self] line in self?.lines.append((log, line)) }
     }
 

@@ -29,9 +29,9 @@ final class Future: @unchecked Sendable {
     /// The redirect that awaits the script's decision.
     var proposed: ProposedRedirect?
     /// The failed attempt that awaits the script's decision.
-    var retry: FailedAttempt?
+    var retry: TaskHandlers.FailedAttempt?
     /// Progress that has not been reported to the script.
-    private var progress: TransferProgress?
+    private var progress: TaskHandlers.Progress?
     /// The instructions for the user of an interactive login.
     private var prompt: LoginPrompt?
     private var hasPrompt = false
@@ -95,10 +95,10 @@ final class Future: @unchecked Sendable {
     /// Whether a decision request, a prompt or progress is waiting for the script.
     var needsCallback: Bool { proposed != nil || retry != nil || hasPrompt || progress != nil }
 
-    func note(_ progress: TransferProgress) { self.progress = progress }
+    func note(_ progress: TaskHandlers.Progress) { self.progress = progress }
 
     /// Removes and returns the progress that has not been reported.
-    func takeProgress() -> TransferProgress? { progress.take() }
+    func takeProgress() -> TaskHandlers.Progress? { progress.take() }
 
     func requestDecision(_ proposed: ProposedRedirect) {
         self.proposed = proposed

@@ -25,7 +25,7 @@ public final class Interpreter {
     }
 
     /// Observes the clients that scripts create from now on. Events are delivered on the thread that runs the scripts.
-    public func observe(by observe: @escaping @Sendable (CallEvent) -> Void) {
+    public func observe(by observe: @escaping @Sendable (CallObserver.Event) -> Void) {
         guard let engine = Handle<Engine>.borrow(njl_script_engine(script.state)) else { return }
         engine.observers.append(CallObserver(queue: engine.queue, observe: observe))
     }

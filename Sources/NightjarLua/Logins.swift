@@ -1,6 +1,7 @@
 import CLua
 import Nightjar
 import NightjarHandles
+import NightjarTesting
 import Synchronization
 
 // The logins of clients whose tokens come from the script, and the notifications about required logins.
@@ -26,14 +27,14 @@ final class ScriptCallbacks: Sendable {
 final class ScriptCallback: Sendable {
     /// The number of the client or the mock.
     let client: Int64
-    let token: TokenRequest?
+    let token: TokenProvider.Request?
     let mocked: MockRequest?
     /// The number of the function to call, from 1, among the functions of the mock or the token functions of the
     /// client.
     let function: Int
     private let hasResponse = Atomic<Bool>(false)
 
-    init(_ client: Int64, _ token: TokenRequest?, function: Int = 0) {
+    init(_ client: Int64, _ token: TokenProvider.Request?, function: Int = 0) {
         self.client = client
         self.token = token
         self.function = function

@@ -2,6 +2,7 @@ import CLua
 import NIOCore
 import Nightjar
 import NightjarHandles
+import NightjarTesting
 
 // Mocks of scripts: their routes, the responses of their functions, and the recorded requests.
 

@@ -20,7 +20,7 @@ public func njl_client_log_level(_ client: OpaquePointer?) -> Int32 {
 
 @_cdecl("njl_client_log") @implementation
 public func njl_client_log(_ client: OpaquePointer?, _ level: Int32, _ line: njl_bytes) {
-    guard let level = LogLevel(rawValue: level) else { return }
+    guard let level = LogSink.Level(rawValue: level) else { return }
     Handle<Client>.borrow(client)?.log(level, String(decoding: line.buffer, as: UTF8.self))
 }
 

@@ -1,6 +1,7 @@
 import CLua
 import Nightjar
 import NightjarHandles
+import NightjarTesting
 
 // The recording of a session's exchanges, which `.save test` turns into cassettes, and the progress of its calls.
 

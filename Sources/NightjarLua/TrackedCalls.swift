@@ -4,8 +4,8 @@ import Nightjar
 /// The combined progress of a session's calls. Calls that overlap form a group. The progress of a group includes its
 /// ended calls.
 struct TrackedCalls {
-    private var inFlight: [ObjectIdentifier: TransferProgress] = [:]
-    private var ended = TransferProgress()
+    private var inFlight: [ObjectIdentifier: TaskHandlers.Progress] = [:]
+    private var ended = TaskHandlers.Progress()
     private var began = NIODeadline.now()
     private(set) var isChanged = false
 
@@ -19,12 +19,12 @@ struct TrackedCalls {
     mutating func begin(_ call: Future) {
         if inFlight.isEmpty {
             began = .now()
-            ended = TransferProgress()
+            ended = TaskHandlers.Progress()
         }
-        inFlight[ObjectIdentifier(call)] = TransferProgress()
+        inFlight[ObjectIdentifier(call)] = TaskHandlers.Progress()
     }
 
-    mutating func update(_ call: Future, _ progress: TransferProgress) {
+    mutating func update(_ call: Future, _ progress: TaskHandlers.Progress) {
         guard inFlight[ObjectIdentifier(call)] != nil else { return }
         inFlight[ObjectIdentifier(call)] = progress
         isChanged = true
@@ -38,7 +38,7 @@ struct TrackedCalls {
     }
 
     /// Returns the sums over the calls of the group. A total is nil if it is unknown for any call.
-    mutating func take() -> (sum: TransferProgress, calls: Int, time: Duration) {
+    mutating func take() -> (sum: TaskHandlers.Progress, calls: Int, time: Duration) {
         isChanged = false
         var sum = ended
         sum.sentTotal = ended.sent

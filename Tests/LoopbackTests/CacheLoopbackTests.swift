@@ -1,6 +1,7 @@
 import NIOCore
 import Nightjar
 import NightjarDemo
+import NightjarHTTP
 import NightjarTestSupport
 import Synchronization
 import Testing

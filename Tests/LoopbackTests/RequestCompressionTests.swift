@@ -1,5 +1,6 @@
 import NIOCore
 import Nightjar
+import NightjarHTTP
 import NightjarTestSupport
 import Synchronization
 import Testing

@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 import Nightjar
+import NightjarHTTP
 import NightjarTestSupport
 import Synchronization
 import Testing

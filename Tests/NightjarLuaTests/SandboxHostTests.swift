@@ -1,4 +1,5 @@
 import Nightjar
+import NightjarTesting
 import Testing
 
 @testable import NightjarLua

@@ -11,7 +11,7 @@ import Testing
         private let lines = Mutex<[String]>([])
         var all: [String] { lines.withLock { $0 } }
 
-        func sink(_ level: LogLevel) -> LogSink {
+        func sink(_ level: LogSink.Level) -> LogSink {
             LogSink(level: level) { [self] line in lines.withLock { $0.append("\(line.level.name): \(line.message)") } }
         }
     }

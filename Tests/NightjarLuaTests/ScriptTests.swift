@@ -1,6 +1,7 @@
 import Foundation
 import Nightjar
 import NightjarDemo
+import NightjarHTTP
 import Testing
 
 @testable import NightjarLua

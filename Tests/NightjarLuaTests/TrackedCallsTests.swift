@@ -4,8 +4,8 @@ import Testing
 @testable import NightjarLua
 
 @Suite struct TrackedCallsTests {
-    private func progress(_ received: Int, of total: Int?) -> TransferProgress {
-        var progress = TransferProgress()
+    private func progress(_ received: Int, of total: Int?) -> TaskHandlers.Progress {
+        var progress = TaskHandlers.Progress()
         (progress.received, progress.receivedTotal) = (received, total)
         return progress
     }

@@ -7,7 +7,7 @@
 #include "bindings/bindings.h"
 #include "njl_engine.h"
 
-/* The names of the levels, by increasing verbosity. The indices equal the numbers of LogLevel. */
+/* The names of the levels, by increasing verbosity. The indices equal the numbers of LogSink.Level. */
 static const char *const levels[] = {"off", "error", "warning", "info", "debug", NULL};
 
 static int read_level(lua_State *L, int index) {

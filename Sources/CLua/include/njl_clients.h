@@ -29,7 +29,7 @@ void njl_client_close(njl_client *client);
 /* Returns the state of the limits of the client's origins and groups, a JSON array of objects, owned by the caller. */
 njl_text *njl_client_limits(const njl_client *client);
 
-/* Returns a number of LogLevel; 0: the client has no log. */
+/* Returns a number of LogSink.Level; 0: the client has no log. */
 int njl_client_log_level(const njl_client *client);
 void njl_client_log(njl_client *client, int level, njl_bytes line);
 

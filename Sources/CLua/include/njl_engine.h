@@ -24,7 +24,7 @@ void njl_engine_leave(njl_engine *engine);
 /* One line of a client's log. `log` is the number of the client's listener. */
 typedef struct njl_line {
   int64_t log;
-  int level; /* a number of LogLevel */
+  int level; /* a number of LogSink.Level */
   njl_bytes text;
 } njl_line;
 

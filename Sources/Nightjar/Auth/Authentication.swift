@@ -35,6 +35,9 @@ public enum Authentication: Sendable, CustomStringConvertible, CustomReflectable
 /// A login whose token is refreshed before it expires and after a 401 response. One refresh serves all calls of the
 /// client, and all clients and processes that share the store.
 public struct TokenLogin: Sendable, CustomStringConvertible, CustomReflectable {
+    /// The settings for token refreshes.
+    public typealias RefreshSettings = TokenRefresh.Settings
+
     /// The source of new tokens.
     public enum Source: Sendable {
         case oauth2(OAuth2)
@@ -67,6 +70,9 @@ public struct TokenLogin: Sendable, CustomStringConvertible, CustomReflectable {
 
 /// The settings of an OAuth 2.0 client. RFC 6749.
 public struct OAuth2: Sendable, CustomStringConvertible, CustomReflectable {
+    /// The client's method of authentication.
+    public typealias ClientAuthentication = OAuthRequest.ClientAuthentication
+
     /// How a token is obtained if there is no refresh token.
     public enum Grant: Sendable, Equatable {
         /// No grant: the refresh token comes from ``TokenLogin/token``, the store or `Client.setToken`.
@@ -81,7 +87,7 @@ public struct OAuth2: Sendable, CustomStringConvertible, CustomReflectable {
 
     /// The token endpoint: an absolute URL, or a URL relative to the base URL.
     public var tokenURL: String
-    public var client = OAuthRequest.ClientAuthentication.unnamed
+    public var client = ClientAuthentication.unnamed
     public var grant = Grant.refreshToken
     public var scope: String?
     /// The device authorization endpoint, for ``Grant/deviceCode``.
@@ -99,7 +105,7 @@ public struct OAuth2: Sendable, CustomStringConvertible, CustomReflectable {
 
 /// A callback that provides tokens.
 public final class TokenProvider: Sendable {
-    let provide: @Sendable (TokenRequest) -> Void
+    let provide: @Sendable (Request) -> Void
     let runsOnLoop: Bool
 
     /// - Parameters:
@@ -107,37 +113,39 @@ public final class TokenProvider: Sendable {
     ///     the queue of a call that waits for the token: the first of these queues that is polled. If a waiting call
     ///     has no queue, it runs on the loop thread.
     ///   - provide: Responds to the request, at once or later.
-    public init(runsOnLoop: Bool = true, _ provide: @escaping @Sendable (TokenRequest) -> Void) {
+    public init(runsOnLoop: Bool = true, _ provide: @escaping @Sendable (Request) -> Void) {
         self.runsOnLoop = runsOnLoop
         self.provide = provide
     }
 }
 
-/// The client's request for one token, passed to a ``TokenProvider``.
-public final class TokenRequest: Sendable {
-    /// Whether the server rejected the last token. False if the token expired or there was no token.
-    public let wasRejected: Bool
-    private let submit: @Sendable (Result<Token, NightjarError>) -> Void
-    private let forkGeneration = Fork.generation
-    private let wasTaken = Atomic<Bool>(false)
+extension TokenProvider {
+    /// The client's request for one token, passed to a ``TokenProvider``.
+    public final class Request: Sendable {
+        /// Whether the server rejected the last token. False if the token expired or there was no token.
+        public let wasRejected: Bool
+        private let submit: @Sendable (Result<Token, NightjarError>) -> Void
+        private let forkGeneration = Fork.generation
+        private let wasTaken = Atomic<Bool>(false)
 
-    /// Whether the client belongs to the parent of this forked process. The client then ignores the response.
-    public var isOfParentProcess: Bool { Fork.hasForked(since: forkGeneration) }
+        /// Whether the client belongs to the parent of this forked process. The client then ignores the response.
+        public var isOfParentProcess: Bool { Fork.hasForked(since: forkGeneration) }
 
-    /// - Parameter submit: Submits the program's token to the client's loop.
-    init(wasRejected: Bool, submit: @escaping @Sendable (Result<Token, NightjarError>) -> Void) {
-        self.wasRejected = wasRejected
-        self.submit = submit
+        /// - Parameter submit: Submits the program's token to the client's loop.
+        init(wasRejected: Bool, submit: @escaping @Sendable (Result<Token, NightjarError>) -> Void) {
+            self.wasRejected = wasRejected
+            self.submit = submit
+        }
+
+        /// Returns true exactly once, to the thread that may call the provider. Any thread.
+        func take() -> Bool { !wasTaken.exchange(true, ordering: .relaxed) }
+
+        var isTaken: Bool { wasTaken.load(ordering: .relaxed) }
+
+        /// Responds to the request. Any thread may call this method; calls after the first have no effect. A failure of
+        /// kind `unauthorized` ends the login. After any other failure, the login continues.
+        public func respond(_ token: Result<Token, NightjarError>) { submit(token) }
     }
-
-    /// Returns true exactly once, to the thread that may call the provider. Any thread.
-    func take() -> Bool { !wasTaken.exchange(true, ordering: .relaxed) }
-
-    var isTaken: Bool { wasTaken.load(ordering: .relaxed) }
-
-    /// Responds to the request. Any thread may call this method; calls after the first have no effect. A failure of
-    /// kind `unauthorized` ends the login. After any other failure, the login continues.
-    public func respond(_ token: Result<Token, NightjarError>) { submit(token) }
 }
 
 /// A callback for the end of a login.

@@ -7,7 +7,7 @@ import NightjarHTTP
 struct PendingTokenRequest {
     /// The refresh that needs the token.
     let refresh: TokenRefresh.Refresh
-    private let tokenRequest: TokenRequest
+    private let tokenRequest: TokenProvider.Request
     private let provider: TokenProvider
     private unowned let loop: ClientLoop
     /// The queues that the request was posted to, retained so that no other queue gets the same address.
@@ -22,7 +22,7 @@ struct PendingTokenRequest {
         self.refresh = refresh
         self.provider = provider
         self.loop = loop
-        tokenRequest = TokenRequest(wasRejected: wasRejected) { [loop] token in
+        tokenRequest = TokenProvider.Request(wasRejected: wasRejected) { [loop] token in
             loop.submit(.run { provided(token) })
         }
     }

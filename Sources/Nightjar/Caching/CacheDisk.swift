@@ -19,7 +19,7 @@ final class CacheDisk: Sendable {
     private let isFlushing = Atomic<Bool>(false)
     /// Bytes queued for writing.
     private let backlog = Atomic<Int>(0)
-    private let listeners = Mutex<[Int: @Sendable (LogLevel, String) -> Void]>([:])
+    private let listeners = Mutex<[Int: @Sendable (LogSink.Level, String) -> Void]>([:])
 
     /// Seconds that a removal, a flush and closing a client wait for other processes.
     private let gracePeriod: Double
@@ -166,7 +166,7 @@ final class CacheDisk: Sendable {
     // MARK: Logging
 
     /// Registers a listener for log messages until ``unlisten(_:)``. The listener is called on any thread.
-    func listen(_ listener: @escaping @Sendable (LogLevel, String) -> Void) -> Int {
+    func listen(_ listener: @escaping @Sendable (LogSink.Level, String) -> Void) -> Int {
         listeners.withLock { listeners in
             let number = (listeners.keys.max() ?? 0) + 1
             listeners[number] = listener

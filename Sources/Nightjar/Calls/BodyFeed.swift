@@ -9,6 +9,8 @@ import NightjarHTTP
 ///
 /// A part that was produced for an earlier attempt is discarded.
 final class BodyFeed: @unchecked Sendable {
+    typealias BodyPart = TaskHandlers.BodyPart
+
     /// The producer of the next part. In `rewinding`, the caller must first rewind the body. Parts for the earlier
     /// attempt may still arrive.
     private enum Turn { case nobody, rewinding, caller, worker }

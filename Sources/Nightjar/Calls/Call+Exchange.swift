@@ -141,7 +141,7 @@ extension Call: ExchangeReceiver {
     var bodyIsReplayable: Bool { request.body.isReplayable || feed?.canRestart ?? true }
 
     /// Sends a part of the request body.
-    func forward(_ part: BodyPart) {
+    func forward(_ part: TaskHandlers.BodyPart) {
         limits.progressed(loop.clock.now)
         watchLimits()
         switch part {
@@ -168,8 +168,8 @@ extension Call: ExchangeReceiver {
     }
 
     /// The progress of the current attempt.
-    var progress: TransferProgress {
-        var progress = TransferProgress()
+    var progress: TaskHandlers.Progress {
+        var progress = TaskHandlers.Progress()
         switch request.framing {
         case .absent: progress.sentTotal = 0
         case .length(let length): progress.sentTotal = length

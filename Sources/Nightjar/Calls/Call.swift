@@ -385,7 +385,7 @@ final class Call: @unchecked Sendable {
     }
 
     /// Writes a log line about this call.
-    func note(_ level: LogLevel, _ message: String) {
+    func note(_ level: LogSink.Level, _ message: String) {
         loop.note(level, message)
     }
 }

@@ -3,7 +3,7 @@ import NightjarHTTP
 /// Hooks that run before and after each call of a client.
 public final class CallHooks: Sendable {
     /// Runs before the request is sent. May change the headers, or fail the call by throwing an error.
-    let before: (@Sendable (inout HookedRequest) throws(NightjarError) -> Void)?
+    let before: (@Sendable (inout Request) throws(NightjarError) -> Void)?
     /// Receives the result before the caller does.
     let after: (@Sendable (Result<Response, NightjarError>) -> Void)?
     let runOnLoop: Bool
@@ -12,7 +12,7 @@ public final class CallHooks: Sendable {
     ///   where the call's callbacks run, in `CompletionQueue.poll` or inside the blocking call, and the call waits for
     ///   them.
     public init(
-        runOnLoop: Bool = true, before: (@Sendable (inout HookedRequest) throws(NightjarError) -> Void)? = nil,
+        runOnLoop: Bool = true, before: (@Sendable (inout Request) throws(NightjarError) -> Void)? = nil,
         after: (@Sendable (Result<Response, NightjarError>) -> Void)? = nil
     ) {
         self.runOnLoop = runOnLoop
@@ -21,7 +21,7 @@ public final class CallHooks: Sendable {
     }
 
     func run(before request: PreparedRequest) -> Result<PreparedRequest, NightjarError> {
-        var hooked = HookedRequest(request)
+        var hooked = Request(request)
         do throws(NightjarError) {
             try before?(&hooked)
             return .success(hooked.prepared)
@@ -31,21 +31,23 @@ public final class CallHooks: Sendable {
     }
 }
 
-/// The request that is passed to a hook before it is sent. Contains secrets.
-public struct HookedRequest: Sendable {
-    private(set) var prepared: PreparedRequest
+extension CallHooks {
+    /// The request that is passed to a hook before it is sent. Contains secrets.
+    public struct Request: Sendable {
+        private(set) var prepared: PreparedRequest
 
-    init(_ request: PreparedRequest) { prepared = request }
+        init(_ request: PreparedRequest) { prepared = request }
 
-    public var method: Method { prepared.method }
-    public var url: RequestURL { prepared.url }
-    /// All header fields, including Host and the framing fields. Cookies and the tokens of logins are added later.
-    public var headers: Headers { prepared.fields }
+        public var method: Method { prepared.method }
+        public var url: RequestURL { prepared.url }
+        /// All header fields, including Host and the framing fields. Cookies and the tokens of logins are added later.
+        public var headers: Headers { prepared.fields }
 
-    /// Replaces all header fields named `name`. A nil value removes them.
-    ///
-    /// - Throws: `invalid_request` if the value is invalid or the field must not be set by callers.
-    public mutating func setHeader(_ name: String, _ value: String?) throws(NightjarError) {
-        prepared = try prepared.settingByCaller(name, value)
+        /// Replaces all header fields named `name`. A nil value removes them.
+        ///
+        /// - Throws: `invalid_request` if the value is invalid or the field must not be set by callers.
+        public mutating func setHeader(_ name: String, _ value: String?) throws(NightjarError) {
+            prepared = try prepared.settingByCaller(name, value)
+        }
     }
 }

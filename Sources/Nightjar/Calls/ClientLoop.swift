@@ -22,10 +22,10 @@ final class ClientLoop: @unchecked Sendable {
         case cancel(ClientTask)
         case resume(ClientTask)
         // Indirect, because messages are copied often.
-        indirect case bodyPart(ClientTask, BodyPart)
+        indirect case bodyPart(ClientTask, TaskHandlers.BodyPart)
         case rewound(ClientTask)
         /// A log line.
-        indirect case note(LogLevel, String)
+        indirect case note(LogSink.Level, String)
         /// The caller's response to a ``DecisionRequest``.
         indirect case decided(ClientTask, any Sendable)
         /// A closure to run on the loop.
@@ -309,16 +309,16 @@ final class ClientLoop: @unchecked Sendable {
     }
 
     /// Writes a log line.
-    func note(_ level: LogLevel, _ message: String) {
+    func note(_ level: LogSink.Level, _ message: String) {
         guard let log, log.level >= level else { return }
-        let line = LogLine(level: level, message: message)
+        let line = LogSink.Line(level: level, message: message)
         if log.admits(line) { post(.run { log.deliver(line) }, to: log.queue) }
     }
 
     /// Writes a log line while the client is being closed. Called on the closing thread.
-    func noteAtEnd(_ level: LogLevel, _ message: String) {
+    func noteAtEnd(_ level: LogSink.Level, _ message: String) {
         guard let log, log.level >= level else { return }
-        let line = LogLine(level: level, message: message)
+        let line = LogSink.Line(level: level, message: message)
         guard log.admits(line) else { return }
         guard let queue = log.queue else { return log.deliver(line) }
         var events: [QueueEvent] = [.run { log.deliver(line) }]

@@ -21,7 +21,7 @@ public struct TaskHandlers: Sendable {
     /// Called with the progress of the current attempt's bodies: about ten times a second while data moves, and before
     /// ``finished`` if the call succeeds. Except for the last event, no event is posted while an earlier progress event
     /// is pending.
-    public var progress: (@Sendable (ClientTask, TransferProgress) -> Void)?
+    public var progress: (@Sendable (ClientTask, Progress) -> Void)?
     /// Decides whether a failed attempt is retried. Receives the client's own decision.
     public var retry: (@Sendable (ClientTask, FailedAttempt) -> RetryAction)?
     /// Decides whether a redirect is followed. Called after the redirect response has been received completely, or its
@@ -43,15 +43,17 @@ public struct TaskHandlers: Sendable {
     }
 }
 
-/// The next part of a streamed request body.
-public enum BodyPart: Sendable {
-    case bytes(ByteBuffer)
-    case end
-    /// The source failed. The call fails with `invalid_request` and this message. The connection is closed, so that the
-    /// server cannot mistake the partial body for a complete body.
-    case failed(String)
-    /// No data is available yet; call ``ClientTask/provide(_:)`` later.
-    case later
+extension TaskHandlers {
+    /// The next part of a streamed request body.
+    public enum BodyPart: Sendable {
+        case bytes(ByteBuffer)
+        case end
+        /// The source failed. The call fails with `invalid_request` and this message. The connection is closed, so that
+        /// the server cannot mistake the partial body for a complete body.
+        case failed(String)
+        /// No data is available yet; call ``ClientTask/provide(_:)`` later.
+        case later
+    }
 }
 
 /// The caller's handle of one call, in progress or finished. Any thread may use it.
@@ -137,23 +139,23 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
         }
     }
 
-    /// Provides the part that ``TaskHandlers/provideBody`` deferred with ``BodyPart/later``. Call it once for each
-    /// deferral.
-    public func provide(_ part: BodyPart) {
+    /// Provides the part that ``TaskHandlers/provideBody`` deferred with ``TaskHandlers/BodyPart/later``. Call it once
+    /// for each deferral.
+    public func provide(_ part: TaskHandlers.BodyPart) {
         if case .later = part { return }
         client.submit(.bodyPart(self, part))
     }
 
-    /// Provides the decision that ``TaskHandlers/redirect`` deferred with ``RedirectAction/later``. Call it once for
-    /// each deferral.
-    public func redirect(_ action: RedirectAction) {
+    /// Provides the decision that ``TaskHandlers/redirect`` deferred with ``TaskHandlers/RedirectAction/later``. Call
+    /// it once for each deferral.
+    public func redirect(_ action: TaskHandlers.RedirectAction) {
         if case .later = action { return }
         client.submit(.decided(self, action))
     }
 
-    /// Provides the decision that ``TaskHandlers/retry`` deferred with ``RetryAction/later``. Call it once for each
-    /// deferral.
-    public func retry(_ action: RetryAction) {
+    /// Provides the decision that ``TaskHandlers/retry`` deferred with ``TaskHandlers/RetryAction/later``. Call it once
+    /// for each deferral.
+    public func retry(_ action: TaskHandlers.RetryAction) {
         if case .later = action { return }
         client.submit(.decided(self, action))
     }
@@ -187,7 +189,7 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
         if wasCancelled.load(ordering: .relaxed) { isIncomplete = true } else { handlers.head?(self, head) }
     }
 
-    func deliver(progress: TransferProgress) {
+    func deliver(progress: TaskHandlers.Progress) {
         hasProgress.store(false, ordering: .relaxed)
         if !wasCancelled.load(ordering: .relaxed) { handlers.progress?(self, progress) }
     }

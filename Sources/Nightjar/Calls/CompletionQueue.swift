@@ -300,7 +300,7 @@ enum QueueEvent: Sendable {
     // Large and rare payloads are indirect, because events are copied often.
     indirect case head(ClientTask, ResponseHead)
     case body(ClientTask, ByteBuffer)
-    case progress(ClientTask, TransferProgress)
+    case progress(ClientTask, TaskHandlers.Progress)
     case provideBody(ClientTask, maximum: Int)
     case rewindBody(ClientTask)
     case finished(ClientTask, Result<Response, NightjarError>)

@@ -1,3 +1,5 @@
+import NightjarHTTP
+
 /// A decision that a call needs from its caller before it continues, for example whether to follow a redirect.
 ///
 /// The caller's callback runs where the task's events are delivered. While the call waits for the decision, its total

@@ -1,47 +1,18 @@
 import Synchronization
 
-/// The log levels. Each level includes the lines of the levels before it.
-public enum LogLevel: Int32, Sendable, Comparable, CaseIterable {
-    case off = 0
-    case error = 1
-    case warning = 2
-    /// Also one line for each call, and one line for each retry.
-    case info = 3
-    /// Also the start of each call, and rejected cookies.
-    case debug = 4
-
-    public var name: String {
-        switch self {
-        case .off: "off"
-        case .error: "error"
-        case .warning: "warning"
-        case .info: "info"
-        case .debug: "debug"
-        }
-    }
-
-    public static func < (a: LogLevel, b: LogLevel) -> Bool { a.rawValue < b.rawValue }
-}
-
-/// One log line, with secrets masked.
-public struct LogLine: Sendable {
-    public let level: LogLevel
-    public let message: String
-}
-
 /// The receiver of a client's log lines.
 ///
 /// At most 1,024 lines and 1 MiB of each sink wait in a queue that is not polled. The sink drops further lines, and
 /// writes a warning with the number of dropped lines before the next line that it delivers.
 public struct LogSink: Sendable {
-    public var level: LogLevel
+    public var level: Level
     public let queue: CompletionQueue?
-    private let write: @Sendable (LogLine) -> Void
+    private let write: @Sendable (Line) -> Void
     private let backlog = LogBacklog()
 
     /// - Parameter queue: Runs `write` inside `CompletionQueue.poll`. If nil, `write` runs on the client's loop thread
     ///   and must not block. The last line of a client may run `write` on the thread that closes the client.
-    public init(level: LogLevel, queue: CompletionQueue? = nil, write: @escaping @Sendable (LogLine) -> Void) {
+    public init(level: Level, queue: CompletionQueue? = nil, write: @escaping @Sendable (Line) -> Void) {
         self.level = level
         self.queue = queue
         self.write = write
@@ -50,15 +21,46 @@ public struct LogSink: Sendable {
     /// Counts a line that is about to be posted to the queue.
     ///
     /// - Returns: False if the queue holds too many lines. The line is then dropped.
-    func admits(_ line: LogLine) -> Bool { queue == nil || backlog.admit(line.message.utf8.count) }
+    func admits(_ line: Line) -> Bool { queue == nil || backlog.admit(line.message.utf8.count) }
 
     /// Writes a line that was admitted.
-    func deliver(_ line: LogLine) {
+    func deliver(_ line: Line) {
         let dropped = queue == nil ? 0 : backlog.remove(line.message.utf8.count)
         if dropped > 0 {
-            write(LogLine(level: .warning, message: "\(dropped) log lines were dropped: the queue was not polled"))
+            write(Line(level: .warning, message: "\(dropped) log lines were dropped: the queue was not polled"))
         }
         write(line)
+    }
+}
+
+extension LogSink {
+    /// The log levels. Each level includes the lines of the levels before it.
+    public enum Level: Int32, Sendable, Comparable, CaseIterable {
+        case off = 0
+        case error = 1
+        case warning = 2
+        /// Also one line for each call, and one line for each retry.
+        case info = 3
+        /// Also the start of each call, and rejected cookies.
+        case debug = 4
+
+        public var name: String {
+            switch self {
+            case .off: "off"
+            case .error: "error"
+            case .warning: "warning"
+            case .info: "info"
+            case .debug: "debug"
+            }
+        }
+
+        public static func < (a: Level, b: Level) -> Bool { a.rawValue < b.rawValue }
+    }
+
+    /// One log line, with secrets masked.
+    public struct Line: Sendable {
+        public let level: Level
+        public let message: String
     }
 }
 

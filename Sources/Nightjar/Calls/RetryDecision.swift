@@ -1,23 +1,28 @@
 import NightjarHTTP
 
-/// A failed attempt and the client's own decision about it.
-public struct FailedAttempt: Sendable {
-    /// The error with which the call would fail.
-    public let error: NightjarError
-    /// The number of the attempt, starting at 1.
-    public let attempt: Int
-    /// The client's own decision.
-    public let verdict: RetryPolicy.Verdict
-}
+extension TaskHandlers {
+    /// A failed attempt and the client's own decision about it.
+    public struct FailedAttempt: Sendable {
+        /// The client's decision.
+        public typealias Verdict = RetryPolicy.Verdict
 
-/// A caller's decision about a failed attempt.
-public enum RetryAction: Sendable {
-    /// Do what the client decided.
-    case asDecided
-    /// Retry, regardless of the policy's decision. The server may then process the request twice.
-    case again(after: Duration)
-    /// Fail the call with this error.
-    case stop
-    /// The caller decides later with ``ClientTask/retry(_:)``.
-    case later
+        /// The error with which the call would fail.
+        public let error: NightjarError
+        /// The number of the attempt, starting at 1.
+        public let attempt: Int
+        /// The client's own decision.
+        public let verdict: Verdict
+    }
+
+    /// A caller's decision about a failed attempt.
+    public enum RetryAction: Sendable {
+        /// Do what the client decided.
+        case asDecided
+        /// Retry, regardless of the policy's decision. The server may then process the request twice.
+        case again(after: Duration)
+        /// Fail the call with this error.
+        case stop
+        /// The caller decides later with ``ClientTask/retry(_:)``.
+        case later
+    }
 }

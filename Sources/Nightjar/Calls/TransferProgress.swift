@@ -1,19 +1,21 @@
 import NIOCore
 import NightjarHTTP
 
-/// The progress of the bodies of a call's current attempt, for ``TaskHandlers/progress``.
-public struct TransferProgress: Sendable, Equatable {
-    /// Request body bytes sent. While data is in flight, the number may be slightly too low: unsent bytes of the head
-    /// and the framing are subtracted, too.
-    public var sent = 0
-    /// The length of the request body; nil if the length is not known in advance.
-    public var sentTotal: Int?
-    /// Response body bytes received, before decoding.
-    public var received = 0
-    /// The response's Content-Length; nil if it is absent or the response has not started.
-    public var receivedTotal: Int?
+extension TaskHandlers {
+    /// The progress of the bodies of a call's current attempt, for ``TaskHandlers/progress``.
+    public struct Progress: Sendable, Equatable {
+        /// Request body bytes sent. While data is in flight, the number may be slightly too low: unsent bytes of the
+        /// head and the framing are subtracted, too.
+        public var sent = 0
+        /// The length of the request body; nil if the length is not known in advance.
+        public var sentTotal: Int?
+        /// Response body bytes received, before decoding.
+        public var received = 0
+        /// The response's Content-Length; nil if it is absent or the response has not started.
+        public var receivedTotal: Int?
 
-    public init() {}
+        public init() {}
+    }
 }
 
 /// Reports the progress of one call to its caller, on the client's loop.
@@ -21,7 +23,7 @@ public struct TransferProgress: Sendable, Equatable {
 /// The watch polls the call and its connection, so that the data path needs no counters.
 final class ProgressWatch: @unchecked Sendable {
     private unowned let call: Call
-    private var reported = TransferProgress()
+    private var reported = TaskHandlers.Progress()
     /// The attempt that ``sentBytes`` belongs to.
     private var attempt = 0
     /// The body bytes that the connection has accepted.

@@ -1,6 +1,7 @@
 import NIOCore
 import NightjarCoding
 import NightjarHTTP
+import NightjarTesting
 import NightjarTransport
 import Synchronization
 

@@ -1,8 +1,14 @@
 import NightjarHTTP
+import NightjarTesting
 import NightjarTransport
 
 /// The settings of a client. `Client.init` validates and copies them; later changes have no effect on the client.
 public struct Configuration: Sendable {
+    /// The cookies that identify a login.
+    public typealias LoginCookies = NightjarHTTP.LoginCookies
+    /// The action to take if a response does not match its endpoint's description.
+    public typealias ResponseValidation = NightjarHTTP.ResponseValidation
+
     /// The base of relative targets: an absolute http or https URL, or the socket of a local daemon, as
     /// `unix:/run/docker.sock` or `http+unix://%2Frun%2Fdocker.sock/v1.40`. Nil: the first server of ``catalog`` or
     /// ``openAPI``; if there is none, every target must be absolute.
@@ -60,7 +66,7 @@ public struct Configuration: Sendable {
     /// The cookie jar, which several clients may share. Nil: cookies are not stored and not sent.
     public var cookies: CookieStorage?
     /// The cookie file that `Client.init` opens if ``cookies`` is nil.
-    public var cookieFile: CookieFileOptions?
+    public var cookieFile: CookieFile?
     /// The cache, which several clients may share. Nil: responses are not cached.
     public var cache: CacheStorage?
     /// The settings of the cache that `Client.init` creates if ``cache`` is nil.
@@ -112,16 +118,18 @@ public struct Configuration: Sendable {
     public static let largestBodyLimit = 2 << 30
 }
 
-/// A cookie file; see ``CookieStorage/init(file:policy:keepsSession:)``.
-public struct CookieFileOptions: Sendable, Equatable {
-    public var path: String
-    public var policy: CookiePolicy
-    public var keepsSession: Bool
+extension Configuration {
+    /// A cookie file; see ``CookieStorage/init(file:policy:keepsSession:)``.
+    public struct CookieFile: Sendable, Equatable {
+        public var path: String
+        public var policy: CookiePolicy
+        public var keepsSession: Bool
 
-    public init(_ path: String, policy: CookiePolicy = .all, keepsSession: Bool = false) {
-        self.path = path
-        self.policy = policy
-        self.keepsSession = keepsSession
+        public init(_ path: String, policy: CookiePolicy = .all, keepsSession: Bool = false) {
+            self.path = path
+            self.policy = policy
+            self.keepsSession = keepsSession
+        }
     }
 }
 

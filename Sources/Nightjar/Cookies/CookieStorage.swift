@@ -12,6 +12,11 @@ import Synchronization
 /// Releasing the jar saves the remaining changes. All storages of one process for one file share its cookies, each with
 /// its own policy.
 public final class CookieStorage: Sendable {
+    /// The cookies that a jar stores and sends.
+    public typealias Policy = CookiePolicy
+    /// The result of reading a file in Netscape's format.
+    public typealias ImportReport = CookiesText.Report
+
     private let jar: LockedJar
     private let policy: CookiePolicy
     private let sharedFile: SharedCookieFile?
@@ -93,7 +98,9 @@ public final class CookieStorage: Sendable {
     // MARK: Logging
 
     /// Registers a listener for log messages of the file until ``unlisten(_:)``. The listener is called on any thread.
-    func listen(_ listener: @escaping @Sendable (LogLevel, String) -> Void) -> Int? { sharedFile?.listen(listener) }
+    func listen(_ listener: @escaping @Sendable (LogSink.Level, String) -> Void) -> Int? {
+        sharedFile?.listen(listener)
+    }
 
     func unlisten(_ number: Int) { sharedFile?.unlisten(number) }
 

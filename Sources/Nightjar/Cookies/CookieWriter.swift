@@ -26,7 +26,7 @@ final class CookieWriter: Sendable {
     private let forkGeneration = Fork.generation
     private let disk: Mutex<Disk>
     private let pendingWork: PendingWork
-    private let notes: @Sendable (LogLevel, String) -> Void
+    private let notes: @Sendable (LogSink.Level, String) -> Void
 
     /// The file and its state, used by one thread at a time.
     private struct Disk: ~Copyable {
@@ -52,14 +52,14 @@ final class CookieWriter: Sendable {
     ///   A full or read-only disk and a locked file are not errors; the save is retried later.
     init(
         _ path: String, keepsSession: Bool, _ jar: LockedJar,
-        notes: @escaping @Sendable (LogLevel, String) -> Void
+        notes: @escaping @Sendable (LogSink.Level, String) -> Void
     ) throws(NightjarError) {
         self.jar = jar
         self.notes = notes
         pendingWork = PendingWork()
         let file = CookieFile(path, keepsSession: keepsSession, lockTimeout: CookieWriter.longestWait)
         var failureMessage: String?
-        var messages: [(LogLevel, String)] = []
+        var messages: [(LogSink.Level, String)] = []
         var saved: UInt64?
         do throws(DatabaseError) {
             let content = try withoutFileSizeSignal { () throws(DatabaseError) in try file.load(at: CookieStorage.now) }

@@ -107,7 +107,7 @@ final class SharedCookieFile: Sendable {
     // MARK: Logging
 
     /// Registers a listener for log messages until ``unlisten(_:)``. The listener is called on any thread.
-    func listen(_ listener: @escaping @Sendable (LogLevel, String) -> Void) -> Int { journal.add(listener) }
+    func listen(_ listener: @escaping @Sendable (LogSink.Level, String) -> Void) -> Int { journal.add(listener) }
 
     func unlisten(_ number: Int) { journal.remove(number) }
 }
@@ -116,14 +116,14 @@ final class SharedCookieFile: Sendable {
 /// are kept for the next listener.
 private final class CookieJournal: Sendable {
     private struct State {
-        var listeners: [Int: @Sendable (LogLevel, String) -> Void] = [:]
+        var listeners: [Int: @Sendable (LogSink.Level, String) -> Void] = [:]
         var next = 0
-        var unreported: [(LogLevel, String)] = []
+        var unreported: [(LogSink.Level, String)] = []
     }
 
     private let state = Mutex(State())
 
-    func add(_ listener: @escaping @Sendable (LogLevel, String) -> Void) -> Int {
+    func add(_ listener: @escaping @Sendable (LogSink.Level, String) -> Void) -> Int {
         state.withLock { state in
             for (level, text) in state.unreported { listener(level, text) }
             state.unreported = []
@@ -136,7 +136,7 @@ private final class CookieJournal: Sendable {
     func remove(_ number: Int) { state.withLock { $0.listeners[number] = nil } }
 
     /// Calls the listeners under the lock, so that a listener is never called after ``remove(_:)``.
-    func write(_ level: LogLevel, _ text: String) {
+    func write(_ level: LogSink.Level, _ text: String) {
         state.withLock { state in
             for listener in state.listeners.values { listener(level, text) }
             guard state.listeners.isEmpty, state.unreported.count < CookieJournal.longest else { return }

@@ -22,7 +22,7 @@ final class CassetteSession: ExchangeRecorder, @unchecked Sendable {
     private var isSaving = false
     private var workers: WorkerThreads?
     private var loop: (any EventLoop)?
-    private var note: @Sendable (LogLevel, String) -> Void = { _, _ in }
+    private var note: @Sendable (LogSink.Level, String) -> Void = { _, _ in }
     private var isFull = false
 
     /// Loads the exchanges to replay, on this thread.
@@ -71,7 +71,7 @@ final class CassetteSession: ExchangeRecorder, @unchecked Sendable {
     }
 
     /// Sets the receiver of log messages.
-    func listen(_ note: @escaping @Sendable (LogLevel, String) -> Void) { self.note = note }
+    func listen(_ note: @escaping @Sendable (LogSink.Level, String) -> Void) { self.note = note }
 
     // MARK: Transport
 

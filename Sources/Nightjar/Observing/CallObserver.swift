@@ -8,123 +8,125 @@ import NightjarTransport
 public final class CallObserver: Sendable {
     /// The queue of ``observe``. Nil: ``observe`` runs on the client's loop thread and must not block.
     let queue: CompletionQueue?
-    let observe: @Sendable (CallEvent) -> Void
+    let observe: @Sendable (Event) -> Void
 
     /// - Parameter queue: Runs `observe` inside `CompletionQueue.poll`. If the call uses the same queue, `observe` runs
     ///   before the call's own callbacks for the same event.
-    public init(queue: CompletionQueue? = nil, observe: @escaping @Sendable (CallEvent) -> Void) {
+    public init(queue: CompletionQueue? = nil, observe: @escaping @Sendable (Event) -> Void) {
         self.queue = queue
         self.observe = observe
     }
 }
 
-/// An event of a call. Each call begins once, has any number of exchanges, and ends once.
-public enum CallEvent: Sendable {
-    case began(CallReport)
-    /// An exchange has ended, with or without a response. Each redirect and each attempt is a separate exchange.
-    case exchanged(ExchangeReport)
-    case ended(CallReport, Result<Response, NightjarError>)
-}
-
-/// A call that has started.
-public final class CallReport: Sendable {
-    /// Identifies the call in this process.
-    public let number: Int
-    /// The time at which the call started, in seconds since 1970.
-    public let started: Double
-    private let preparedRequest: PreparedRequest
-
-    init(number: Int, started: Double, request: PreparedRequest) {
-        self.number = number
-        self.started = started
-        preparedRequest = request
+extension CallObserver {
+    /// An event of a call. Each call begins once, has any number of exchanges, and ends once.
+    public enum Event: Sendable {
+        case began(CallReport)
+        /// An exchange has ended, with or without a response. Each redirect and each attempt is a separate exchange.
+        case exchanged(ExchangeReport)
+        case ended(CallReport, Result<Response, NightjarError>)
     }
 
-    /// The caller's request.
-    public var request: RequestRecord { RequestRecord(preparedRequest) }
-}
+    /// A call that has started.
+    public final class CallReport: Sendable {
+        /// Identifies the call in this process.
+        public let number: Int
+        /// The time at which the call started, in seconds since 1970.
+        public let started: Double
+        private let preparedRequest: PreparedRequest
 
-/// One request and its result.
-public final class ExchangeReport: Sendable {
-    /// The durations of the phases; nil if a phase did not occur or is unknown.
-    public struct Phases: Sendable, Equatable {
-        /// The time spent waiting for a connection, without the time to open the connection.
-        public var blocked = Duration.zero
-        public var dns: Duration?
-        /// The time to open the connection, without name resolution and TLS.
-        public var connect: Duration?
-        public var tls: Duration?
-        /// The time from sending the request to the response head or the end.
-        public var wait: Duration?
-        /// The time from the response head to the end.
-        public var receive: Duration?
-
-        public var total: Duration {
-            [dns, connect, tls, wait, receive].reduce(blocked) { $0 + ($1 ?? .zero) }
+        init(number: Int, started: Double, request: PreparedRequest) {
+            self.number = number
+            self.started = started
+            preparedRequest = request
         }
-        /// The time until the response head was received.
-        public var firstByte: Duration? { receive.map { total - $0 } }
+
+        /// The caller's request.
+        public var request: RequestRecord { RequestRecord(preparedRequest) }
     }
 
-    public let call: CallReport
-    /// The number of this exchange in the call, starting at 1.
-    public let attempt: Int
-    /// The time at which the exchange started, in seconds since 1970.
-    public let started: Double
-    private let sent: PreparedRequest
-    /// The response head; nil if there was no response.
-    public let head: ResponseHead?
-    /// The decoded body; nil if it was streamed, was not received completely or is a token response.
-    public let body: ByteBuffer?
-    /// Bytes of the body as received, before decoding.
-    public let receivedBytes: Int
-    public let phases: Phases
-    public let connection: ConnectionRecord?
-    public let isReused: Bool
-    /// Why the response is missing, incomplete or rejected. An unexpected status is not reported here, only as the
-    /// error of the call.
-    public let error: NightjarError?
+    /// One request and its result.
+    public final class ExchangeReport: Sendable {
+        /// The durations of the phases; nil if a phase did not occur or is unknown.
+        public struct Phases: Sendable, Equatable {
+            /// The time spent waiting for a connection, without the time to open the connection.
+            public var blocked = Duration.zero
+            public var dns: Duration?
+            /// The time to open the connection, without name resolution and TLS.
+            public var connect: Duration?
+            public var tls: Duration?
+            /// The time from sending the request to the response head or the end.
+            public var wait: Duration?
+            /// The time from the response head to the end.
+            public var receive: Duration?
 
-    /// An exchange in progress.
-    struct Exchange {
-        let request: PreparedRequest
-        let attempt: Int
-        let began: NIODeadline
-        let started = WallClock.secondsSince1970()
-        var head: ResponseHead?
+            public var total: Duration {
+                [dns, connect, tls, wait, receive].reduce(blocked) { $0 + ($1 ?? .zero) }
+            }
+            /// The time until the response head was received.
+            public var firstByte: Duration? { receive.map { total - $0 } }
+        }
+
+        public let call: CallReport
+        /// The number of this exchange in the call, starting at 1.
+        public let attempt: Int
+        /// The time at which the exchange started, in seconds since 1970.
+        public let started: Double
+        private let sent: PreparedRequest
+        /// The response head; nil if there was no response.
+        public let head: ResponseHead?
+        /// The decoded body; nil if it was streamed, was not received completely or is a token response.
+        public let body: ByteBuffer?
+        /// Bytes of the body as received, before decoding.
+        public let receivedBytes: Int
+        public let phases: Phases
+        public let connection: ConnectionRecord?
+        public let isReused: Bool
+        /// Why the response is missing, incomplete or rejected. An unexpected status is not reported here, only as the
+        /// error of the call.
+        public let error: NightjarError?
+
+        /// An exchange in progress.
+        struct Exchange {
+            let request: PreparedRequest
+            let attempt: Int
+            let began: NIODeadline
+            let started = WallClock.secondsSince1970()
+            var head: ResponseHead?
+        }
+
+        /// Reports an exchange of `call` that ends now.
+        ///
+        /// - Parameters:
+        ///   - report: The report of the caller's call, which may share the exchange of `call`.
+        ///   - body: Nil if the body was streamed, is not complete or must not be reported.
+        init(
+            _ exchange: Exchange, of report: CallReport, on call: Call, body: ByteBuffer?, error: NightjarError?
+        ) {
+            self.call = report
+            attempt = exchange.attempt
+            started = exchange.started
+            sent = exchange.request
+            head = exchange.head
+            self.body = body
+            receivedBytes = call.receivedBytes
+            let timing = call.timing
+            phases = Phases(
+                timing, from: .nanoseconds((exchange.began - call.started).nanoseconds),
+                to: .nanoseconds((call.loop.clock.now - call.started).nanoseconds))
+            connection = timing.connection
+            isReused = timing.reusedConnection
+            self.error = error
+        }
+
+        public var request: RequestRecord { RequestRecord(sent) }
+        var method: Method { sent.method }
+        var url: RequestURL { sent.url }
     }
-
-    /// Reports an exchange of `call` that ends now.
-    ///
-    /// - Parameters:
-    ///   - report: The report of the caller's call, which may share the exchange of `call`.
-    ///   - body: Nil if the body was streamed, is not complete or must not be reported.
-    init(
-        _ exchange: Exchange, of report: CallReport, on call: Call, body: ByteBuffer?, error: NightjarError?
-    ) {
-        self.call = report
-        attempt = exchange.attempt
-        started = exchange.started
-        sent = exchange.request
-        head = exchange.head
-        self.body = body
-        receivedBytes = call.receivedBytes
-        let timing = call.timing
-        phases = Phases(
-            timing, from: .nanoseconds((exchange.began - call.started).nanoseconds),
-            to: .nanoseconds((call.loop.clock.now - call.started).nanoseconds))
-        connection = timing.connection
-        isReused = timing.reusedConnection
-        self.error = error
-    }
-
-    public var request: RequestRecord { RequestRecord(sent) }
-    var method: Method { sent.method }
-    var url: RequestURL { sent.url }
 }
 
 extension HAREntry {
-    package init(_ exchange: ExchangeReport) {
+    package init(_ exchange: CallObserver.ExchangeReport) {
         let phases = exchange.phases
         self.init(
             started: exchange.started, request: exchange.request,

@@ -15,7 +15,7 @@ package struct TraceTable: Sendable {
             style: TraceTable.dim)
     }
 
-    package func line(_ exchange: ExchangeReport) -> String {
+    package func line(_ exchange: CallObserver.ExchangeReport) -> String {
         let phases = exchange.phases
         let lengths = [phases.dns, phases.connect, phases.tls, phases.firstByte, phases.total]
         let statusText = exchange.error?.kind.name ?? exchange.head.map { String($0.status) } ?? "none"
@@ -39,7 +39,7 @@ package struct TraceTable: Sendable {
         return columns.joined(separator: " ")
     }
 
-    private static func style(_ exchange: ExchangeReport) -> String {
+    private static func style(_ exchange: CallObserver.ExchangeReport) -> String {
         guard exchange.error == nil, let status = exchange.head?.status else { return red }
         return switch status {
         case ..<300: green

@@ -1,4 +1,5 @@
 import NightjarHTTP
+import NightjarTesting
 
 extension CassetteOptions {
     /// Reads the path of a file, or `{file=, mode=, repeats=, timing=, headers=, ignore=, secrets=, secret_values=}`.

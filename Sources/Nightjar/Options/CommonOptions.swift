@@ -79,7 +79,7 @@ extension Configuration {
         (cookies, cookieFile) = (nil, nil)
         guard policy != .none else { return }
         if let file = choice?.file {
-            cookieFile = CookieFileOptions(file, policy: policy, keepsSession: choice?.keepsSession ?? false)
+            cookieFile = CookieFile(file, policy: policy, keepsSession: choice?.keepsSession ?? false)
         } else {
             cookies = CookieStorage(policy)
         }

@@ -1,4 +1,5 @@
 import NightjarHTTP
+import NightjarTesting
 
 extension Configuration {
     /// Applies the options of a JSON object; other settings are kept. Lua's option tables and C's

@@ -1,4 +1,5 @@
 import NightjarHTTP
+import NightjarTesting
 
 extension NetworkProfile {
     /// Reads a profile name, or `{profile=, latency=, jitter=, down=, up=, loss=, offline=, seed=}`. Explicit values

@@ -112,7 +112,7 @@ final class PageLoader: @unchecked Sendable {
         for waiter in waiting { waiter.complete(.failure(error)) }
     }
 
-    func setNext(_ next: NextPage) {
+    func setNext(_ next: Pagination.NextPage) {
         do throws(NightjarError) {
             let actions = try traversal.setNext(next)
             decisionError = nil

@@ -104,7 +104,7 @@ public final class Paginator: Sendable {
     public func deliverCallbacks(on queue: CompletionQueue?) { loader.submit { $0.deliverCallbacks(on: queue) } }
 
     /// Sets the next page for the style `custom`. If `next` is invalid, the next request for a page fails.
-    public func setNext(_ next: NextPage) { loader.submit { $0.setNext(next) } }
+    public func setNext(_ next: Pagination.NextPage) { loader.submit { $0.setNext(next) } }
 
     /// Restarts with the first page. Detected settings and prefetched pages are discarded. Pending requests continue
     /// with the first page.

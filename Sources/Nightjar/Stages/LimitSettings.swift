@@ -2,14 +2,19 @@ import NightjarHTTP
 
 /// The limits of an origin or a group: rate, concurrency and circuit breaker.
 public struct LimitSettings: Sendable, Equatable {
+    /// The rate at which exchanges start.
+    public typealias Rate = RateLimiter.Rate
+    /// The settings of the circuit breaker.
+    public typealias Breaker = CircuitBreaker.Settings
+
     /// The maximum rate of calls; nil: unlimited.
-    public var rate: RateLimiter.Rate?
+    public var rate: Rate?
     /// Whether the rate limit fields of responses delay calls before the server rejects a call. Retry-After does not
     /// depend on this setting.
     public var adaptsToServer = false
     /// The maximum number of concurrent exchanges. Nil: limited by the number of connections.
     public var concurrency: Int?
-    public var breaker: CircuitBreaker.Settings?
+    public var breaker: Breaker?
     /// The maximum number of waiting calls. Further calls fail at once.
     public var maximumQueued = 1000
 

@@ -2,11 +2,14 @@ import NightjarHTTP
 
 /// The state of the limits of an origin or a group, or of a resource that its server has paused with Retry-After.
 public struct LimitState: Sendable, Equatable {
+    /// The state of a circuit breaker.
+    public typealias Circuit = CircuitBreaker.Visible
+
     public let name: String
     /// Exchanges in progress.
     public let inFlight: Int
     public let queued: Int
-    public let circuit: CircuitBreaker.Visible
+    public let circuit: Circuit
     /// The remaining pause that the server requested; nil: none.
     public let pause: Duration?
 }

@@ -93,14 +93,14 @@ final class Redirect: Stage, @unchecked Sendable {
                 let decision = handler(task, proposed)
                 if case .later = decision { return nil }
                 return decision
-            } resume: { [self] (decision: RedirectAction, call) in
+            } resume: { [self] (decision: TaskHandlers.RedirectAction, call) in
                 verdict(decision, proposed, response, progress, call)
             })
     }
 
     private func verdict(
-        _ action: RedirectAction, _ proposed: ProposedRedirect, _ response: Response?, _ progress: Progress,
-        _ call: Call
+        _ action: TaskHandlers.RedirectAction, _ proposed: ProposedRedirect, _ response: Response?,
+        _ progress: Progress, _ call: Call
     ) -> Verdict {
         switch action {
         case .follow: return follow(proposed, progress, call)

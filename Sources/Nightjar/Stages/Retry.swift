@@ -5,6 +5,9 @@ import NightjarHTTP
 ///
 /// Only attempts that reached the transport are retried. A rejection by a stage below is final.
 final class Retry: Stage, @unchecked Sendable {
+    private typealias FailedAttempt = TaskHandlers.FailedAttempt
+    private typealias RetryAction = TaskHandlers.RetryAction
+
     override var hooks: StageHooks { [.responded, .failed, .ended] }
     private let states = CallStateKey<Progress>()
     private let settings: RetrySettings

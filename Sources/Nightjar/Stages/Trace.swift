@@ -17,17 +17,17 @@ final class Trace: Stage, @unchecked Sendable {
 
     /// The reports of one call.
     private final class Progress: CallState {
-        let report: CallReport
-        var exchange: ExchangeReport.Exchange?
+        let report: CallObserver.CallReport
+        var exchange: CallObserver.ExchangeReport.Exchange?
 
-        init(_ report: CallReport) { self.report = report }
+        init(_ report: CallObserver.CallReport) { self.report = report }
     }
 
     override func outgoing(_ call: Call) -> Verdict {
         let progress = progress(of: call)
         // Ends the report of a redirect whose body was not read, or of an abandoned attempt.
         end(progress, call)
-        progress.exchange = ExchangeReport.Exchange(
+        progress.exchange = CallObserver.ExchangeReport.Exchange(
             request: call.fetchesTokens ? call.request.withoutBody : call.request, attempt: call.attempts + 1,
             began: call.loop.clock.now)
         return .proceed
@@ -67,7 +67,7 @@ final class Trace: Stage, @unchecked Sendable {
             call.states[states] = progress
             return progress
         }
-        let report = CallReport(
+        let report = CallObserver.CallReport(
             number: Trace.calls.add(1, ordering: .relaxed).newValue, started: WallClock.secondsSince1970(),
             request: call.fetchesTokens ? call.task.request.withoutBody : call.task.request)
         let progress = Progress(report)
@@ -80,17 +80,17 @@ final class Trace: Stage, @unchecked Sendable {
         _ progress: Progress, _ call: Call, body: ByteBuffer? = nil, error: NightjarError? = nil
     ) {
         guard let exchange = progress.exchange.take() else { return }
-        emit(
-            .exchanged(ExchangeReport(exchange, of: progress.report, on: call, body: body, error: error)), call)
+        let report = CallObserver.ExchangeReport(exchange, of: progress.report, on: call, body: body, error: error)
+        emit(.exchanged(report), call)
     }
 
-    private func emit(_ event: CallEvent, _ call: Call) {
+    private func emit(_ event: CallObserver.Event, _ call: Call) {
         for observer in observers { call.loop.post(.run { observer.observe(event) }, to: observer.queue) }
     }
 
 }
 
-extension ExchangeReport.Phases {
+extension CallObserver.ExchangeReport.Phases {
     /// - Parameters:
     ///   - timing: The timing of the call. All times count from the start of the call.
     ///   - start: When the exchange began.

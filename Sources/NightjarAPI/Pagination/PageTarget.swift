@@ -12,11 +12,13 @@ package struct PageTarget: Sendable, Equatable {
     init(_ url: RequestURL) { self.url = url }
 }
 
-/// The next page, as the caller sets it in style ``Pagination/Style/custom``.
-public enum NextPage: Sendable {
-    /// The first request with these query items, which replace items of the same names.
-    case query([(name: String, value: String)])
-    /// An absolute URL, or a reference relative to the URL of the response.
-    case url(String)
-    case end
+extension Pagination {
+    /// The next page, as the caller sets it in style ``Pagination/Style/custom``.
+    public enum NextPage: Sendable {
+        /// The first request with these query items, which replace items of the same names.
+        case query([(name: String, value: String)])
+        /// An absolute URL, or a reference relative to the URL of the response.
+        case url(String)
+        case end
+    }
 }

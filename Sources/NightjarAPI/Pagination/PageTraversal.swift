@@ -204,7 +204,7 @@ package struct PageTraversal: Sendable {
     ///
     /// - Throws: `invalid_argument` if the style is not custom or the next page is already set; `protocol` if the URL
     ///   is invalid or its origin is not allowed.
-    package mutating func setNext(_ next: NextPage) throws(NightjarError) -> [Action] {
+    package mutating func setNext(_ next: Pagination.NextPage) throws(NightjarError) -> [Action] {
         guard case .awaitingNext(let place, let responseURL) = frontier else {
             throw NightjarError(
                 .invalidArgument,

@@ -3,6 +3,7 @@
 /// Error messages use the option names of Lua, JSON and endpoint descriptions: `param`, `size_param`, `request_header`,
 /// `max_pages`, `max_items` and `allow_origins`.
 public struct Pagination: Sendable {
+    /// The way in which a server divides a list into pages.
     public enum Style: String, Sendable, CaseIterable {
         /// Determined from the first response. The paginator explains the result.
         case guess

@@ -2,6 +2,11 @@
 ///
 /// The message and the URL contain no secrets: the URL has no user info, and credentials in its query are masked.
 public struct NightjarError: Error, Sendable, CustomStringConvertible {
+    /// The kind of a failure.
+    public typealias Kind = ErrorKind
+    /// The phase of a call in which a failure occurred.
+    public typealias Phase = ErrorPhase
+
     /// The values of an error. `context` holds the request, the response and the decisions of the call.
     package struct Facts: Sendable {
         package var kind: ErrorKind

@@ -1,5 +1,6 @@
 /// An API key that is sent with each request, in a header field, in the query or in a cookie.
 public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
+    /// The part of a request that carries the key.
     public enum Place: Sendable, Equatable {
         case header(String)
         case query(String)

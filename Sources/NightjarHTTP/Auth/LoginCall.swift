@@ -1,5 +1,9 @@
 /// A login call configured by the caller: the request, and the locations of the tokens in its response.
 public struct LoginCall: Sendable, CustomStringConvertible, CustomReflectable {
+    /// The locations of the tokens in the response.
+    public typealias TokenPointers = NightjarHTTP.TokenPointers
+
+    /// The body of a login or refresh call.
     public enum Body: Sendable, CustomStringConvertible, CustomReflectable {
         case json(JSONValue)
         /// Form items in order.

@@ -24,6 +24,11 @@ public struct LoginVersion: Sendable, Hashable, CustomStringConvertible {
 /// A tombstone prevents a client with an older token from restoring the login. It also distinguishes a store after a
 /// logout from a store that was never used.
 public struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+    /// The version of a stored record.
+    public typealias Version = LoginVersion
+    /// The intent to send a refresh token to the server.
+    public typealias PendingExchange = NightjarHTTP.PendingExchange
+
     /// The reason why a login has ended.
     public enum Ending: UInt8, Sendable {
         /// The user logged out. Only a new login starts a session again.

@@ -1,5 +1,6 @@
 /// The locations of the tokens in a login response whose format may differ from OAuth.
 public struct TokenPointers: Sendable, Equatable {
+    /// The location of the expiry of a token, and its form.
     public enum Expiry: Sendable, Equatable {
         /// The lifetime in seconds, counted from the time at which the request was sent.
         case lifetime(JSONPointer)

@@ -63,6 +63,7 @@ public struct TokenRefresh: Sendable {
         case callLoginRequired
     }
 
+    /// The settings for token refreshes.
     public struct Settings: Sendable {
         /// The time before the expiry at which a token is treated as expired. At most a quarter of the lifetime that
         /// the token had at its receipt.

@@ -6,12 +6,14 @@ import NIOCore
 /// Files are referenced, not read, so a form of many gigabytes takes a few kilobytes. Sending it again produces the
 /// same bytes if the files have not changed.
 public struct MultipartForm: Sendable {
+    /// The content of a part.
     public enum Content: Sendable {
         case bytes(ByteBuffer)
         /// If `length` is nil, the length is determined when the call starts.
         case file(path: String, length: Int?)
     }
 
+    /// A part of a form.
     public struct Part: Sendable {
         public var name: String
         /// The file name that is sent to the server. Nil if the part is not a file.

@@ -4,6 +4,9 @@
 /// one response and of changes by two programs. All times are within ``timeRange``, so they are finite and convert to
 /// integers.
 public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
+    /// The reason why a cookie was rejected.
+    public typealias Refusal = CookieRefusal
+
     /// The requests from other sites with which the cookie is sent. Section 5.6.7.
     public enum SameSite: String, Sendable, CaseIterable {
         /// Sent with all requests.

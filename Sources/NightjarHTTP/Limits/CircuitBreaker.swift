@@ -5,6 +5,7 @@
 ///
 /// One probe is in flight at a time. Times are nanoseconds of a monotonic clock.
 public struct CircuitBreaker: Sendable {
+    /// The settings of a circuit breaker.
     public struct Settings: Sendable, Equatable {
         /// The fraction of failed calls, from 0 to 1, at which the breaker opens.
         public var failureRate = 0.5
@@ -18,6 +19,7 @@ public struct CircuitBreaker: Sendable {
         public init() {}
     }
 
+    /// The state of a circuit breaker, for display.
     public enum Visible: Sendable, Equatable { case closed, open, halfOpen }
 
     /// The right to make one call. The caller passes the permit to ``ended(_:_:now:)`` when the call ends. The result

@@ -1,5 +1,6 @@
 /// The address, protocol and credentials of a proxy.
 public struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
+    /// The protocol of a proxy.
     public enum Kind: String, Hashable, Sendable {
         /// An HTTP proxy: absolute form for http targets, CONNECT for https targets. RFC 9112 sections 3.2.2 and 3.2.3.
         case http

@@ -1,5 +1,9 @@
 /// The proxy configuration of a client.
 public struct ProxySettings: Hashable, Sendable {
+    /// The address, protocol and credentials of a proxy.
+    public typealias Address = ProxyAddress
+
+    /// The source of the proxy address.
     public enum Source: Hashable, Sendable {
         /// The environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, and their variants in
         /// capital letters except `HTTP_PROXY`, as curl reads them. See ``ProxyRules``.

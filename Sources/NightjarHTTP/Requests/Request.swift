@@ -2,6 +2,15 @@ import NIOCore
 
 /// A request as the caller describes it. It can be sent any number of times.
 public struct Request: Sendable {
+    /// The body of a request.
+    public typealias Body = RequestBody
+    /// A request as it was sent, for later inspection.
+    public typealias Record = RequestRecord
+    /// A key by which a server recognizes a repeated request.
+    public typealias IdempotencyKey = NightjarHTTP.IdempotencyKey
+    /// An inclusive range of statuses.
+    public typealias StatusRange = NightjarHTTP.StatusRange
+
     public var method: Method
     /// An absolute http or https URL, or a path that is resolved against the client's base URL.
     public var target: String

@@ -2,6 +2,7 @@ import NIOCore
 
 /// A request as it was sent, for later inspection.
 public struct RequestRecord: Sendable {
+    /// The body as it was sent.
     public enum Body: Sendable {
         case none
         case bytes(ByteBuffer)

@@ -2,6 +2,7 @@
 ///
 /// See ``Response/decisions`` and ``NightjarError/decisions``.
 public struct Decision: Sendable, Equatable {
+    /// The kind of a decision and its details.
     public enum Kind: Sendable, Equatable {
         /// The request was retried after a wait.
         case retried(cause: String, after: Duration)
@@ -26,6 +27,7 @@ public struct Decision: Sendable, Equatable {
         case unverifiedTLS
     }
 
+    /// The reason why a call waited for a token refresh.
     public enum TokenCause: String, Sendable {
         case missing, expired, refused
 

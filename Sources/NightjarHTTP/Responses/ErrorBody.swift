@@ -9,6 +9,7 @@ import NIOCore
 /// The result can be shown and logged. Texts are truncated. The message for a field whose name suggests a secret is
 /// `***`, because some servers repeat the values they received.
 public struct ErrorBody: Sendable, Equatable {
+    /// The error message for one field of the request.
     public struct Field: Sendable, Equatable {
         /// The field's name as the server writes it: `email`, `/data/attributes/title`, `body.title`. Nil if the
         /// message concerns the whole request.

@@ -1,5 +1,8 @@
 /// The request, the response and the decisions of the call that failed.
 extension NightjarError {
+    /// The error description in the body of a response.
+    public typealias Details = ErrorBody
+
     private struct Call: ErrorContext {
         var response: Response?
         var details: ErrorBody?

@@ -42,6 +42,19 @@ package struct CallRecord: Sendable {
 
 /// A complete response. Immutable; any thread may read it.
 public final class Response: Sendable {
+    /// The status line and header fields of a response.
+    public typealias Head = ResponseHead
+    /// The source of a response.
+    public typealias Source = ResponseSource
+    /// The timing of a call.
+    public typealias Timing = NightjarHTTP.Timing
+    /// The connection that carried an exchange.
+    public typealias Connection = ConnectionRecord
+    /// A response that redirected the call.
+    public typealias Redirect = VisitedURL
+    /// A decision that the client made during a call.
+    public typealias Decision = NightjarHTTP.Decision
+
     public let head: ResponseHead
     /// The decoded body. Empty if the body was delivered to a body handler. In memory, a NUL follows the body.
     public let body: ByteBuffer

@@ -7,6 +7,7 @@
 /// An unreliable server, on which retried calls succeed, can therefore be retried indefinitely. While no call of the
 /// client succeeds, the client makes at most ``Settings/reserve`` retries, and then only first attempts.
 public struct RetryBudget: Sendable {
+    /// The settings of a retry budget.
     public struct Settings: Sendable, Equatable {
         /// The number of retries that a new client may make before any call succeeds.
         public var reserve = 10

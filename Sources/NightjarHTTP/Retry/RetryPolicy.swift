@@ -49,6 +49,7 @@ public struct RetryPolicy: Sendable {
         }
     }
 
+    /// The decision about a failed attempt.
     public enum Verdict: Sendable, Equatable {
         case again(after: Duration)
         case stop(Reason)

@@ -1,5 +1,10 @@
 /// The number of retries of a failed call and the waits between the attempts.
 public struct RetrySettings: Sendable, Equatable {
+    /// The retry settings of one call that differ from the client's.
+    public typealias Changes = RetryChanges
+    /// The settings of the retry budget that all calls of a client share.
+    public typealias Budget = RetryBudget.Settings
+
     /// The maximum number of attempts, including the first attempt. 1 disables retries.
     public var maximumAttempts = 3
     /// The upper bound of the first wait. The bound doubles for each further wait.

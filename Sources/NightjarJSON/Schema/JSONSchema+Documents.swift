@@ -1,4 +1,5 @@
 extension JSONSchema {
+    /// The dialect of a schema.
     public enum Dialect: Sendable {
         /// `nullable` is supported, `exclusiveMinimum` and `exclusiveMaximum` are booleans, and members beside a `$ref`
         /// are ignored. OpenAPI 3.0.3 section 4.7.24.

@@ -16,6 +16,7 @@ public enum JSONValue: Sendable, Equatable {
     case array([JSONValue])
     case object([Member])
 
+    /// A member of an object.
     public struct Member: Sendable, Equatable {
         public var name: String
         public var value: JSONValue

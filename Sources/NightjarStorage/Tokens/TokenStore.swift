@@ -39,6 +39,43 @@ public protocol TokenLock: Sendable {
     func unlock()
 }
 
+extension TokenStore where Self == MemoryTokenStore {
+    /// A store in memory. The login is lost when the process ends. Clients that use the same store share its login.
+    public static func memory(_ login: StoredLogin? = nil) -> MemoryTokenStore { MemoryTokenStore(login) }
+}
+
+extension TokenStore where Self == FileTokenStore {
+    /// A store in a file, for any number of processes. Each save replaces the whole file.
+    ///
+    /// - Parameter key: encrypts the file with AES-256-GCM. A copy of the file at another path is rejected. With a key,
+    ///   an unencrypted file is rejected. Without a key, an encrypted file is rejected.
+    public static func file(_ path: String, key: EncryptionKey? = nil) -> FileTokenStore {
+        FileTokenStore(path: path, key: key)
+    }
+}
+
+extension TokenStore where Self == SQLiteTokenStore {
+    /// A store in an SQLite file, for any number of processes. The file may contain the logins of several accounts.
+    ///
+    /// - Parameters:
+    ///   - account: the name of the login in the file; any text.
+    ///   - key: encrypts this login with AES-256-GCM. A record that is copied to another file or account is rejected.
+    ///   - lockTimeout: seconds that one statement waits for other processes.
+    public static func sqlite(
+        _ path: String, account: String, key: EncryptionKey? = nil, lockTimeout: Double = 5
+    ) -> SQLiteTokenStore {
+        SQLiteTokenStore(path: path, account: account, key: key, lockTimeout: lockTimeout)
+    }
+}
+
+extension TokenStore where Self == SecretServiceTokenStore {
+    /// A store in the desktop's keyring (the Secret Service of freedesktop.org). Never prompts: a locked keyring is an
+    /// error. The service and the account together identify the login.
+    public static func keyring(service: String, account: String) -> SecretServiceTokenStore {
+        SecretServiceTokenStore(service: service, account: account)
+    }
+}
+
 extension TokenStore {
     func failure(_ reason: String, code: Int32 = 0) -> NightjarError {
         NightjarError(.storage, "the token \(name) \(reason)", code: code)

@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarHTTP
 
 /// A complete request as the server receives it. Mock routes and cassette exchanges are compared with it.
 public struct ArrivedRequest: Sendable {

@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarHTTP
 
 /// The events of one exchange and their times. Mock responses and recorded exchanges are converted to this form.
 package struct ExchangeScript: Sendable {

@@ -1,3 +1,5 @@
+import NightjarHTTP
+
 extension JSONValue {
     /// Finds the first place at which `other` does not contain this value. Additional object members are allowed.
     /// Arrays must have equal lengths. Numbers are compared by value.

@@ -1,5 +1,8 @@
+import NightjarHTTP
+
 /// A simulated failure.
 public struct MockFault: Sendable, Equatable {
+    /// The kind of a simulated failure.
     public enum Kind: String, Sendable, CaseIterable {
         case offline
         case dns

@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarHTTP
 
 /// The response of a mock route and its timing, or a fault.
 public struct MockResponse: Sendable {

@@ -1,3 +1,5 @@
+import NightjarHTTP
+
 /// A pattern for requests and the responses to them.
 public struct MockRoute: Sendable {
     /// The behavior after each response has been used once.
@@ -10,6 +12,7 @@ public struct MockRoute: Sendable {
         case error
     }
 
+    /// The responses of a route.
     public enum Responses: Sendable {
         /// Used in order.
         case sequence([MockResponse])

@@ -1,3 +1,5 @@
+import NightjarHTTP
+
 /// The routes of a mock and their use counts. The first route whose pattern matches responds to a request.
 package struct MockTable: Sendable {
     package enum Choice: Sendable {

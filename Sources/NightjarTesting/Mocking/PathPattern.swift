@@ -1,3 +1,5 @@
+import NightjarHTTP
+
 /// The path of a route: a literal path, `/articles/{id}` for any one segment, `/files/*.csv` for a part of a segment,
 /// or `/static/**` for any number of segments. Compared segment by segment after percent-decoding.
 package struct PathPattern: Sendable, Equatable, CustomStringConvertible {

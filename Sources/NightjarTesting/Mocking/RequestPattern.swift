@@ -1,3 +1,5 @@
+import NightjarHTTP
+
 /// The requests that a route matches. A property that is not set matches anything.
 public struct RequestPattern: Sendable {
     /// The condition for a header field, a query item or a form item.

@@ -1,3 +1,5 @@
+import NightjarHTTP
+
 /// Simulates one network link that all exchanges of a client share. Computes when data arrives and which connections
 /// break. Times are in nanoseconds of the caller's clock. All random values depend on the profile's seed.
 ///

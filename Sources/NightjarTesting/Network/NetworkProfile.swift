@@ -1,3 +1,5 @@
+import NightjarHTTP
+
 /// The quality of a simulated network. See ``LinkConditioner``.
 public struct NetworkProfile: Sendable, Equatable {
     /// The round-trip time from a request to the first byte of its response, without the server's processing time.

@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarHTTP
 
 extension Cassette {
     /// Parses a cassette. Throws `decoding` with the path of the invalid value if the text is not a cassette.

@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarHTTP
 
 extension Cassette {
     /// Encodes the cassette with one member per line, so that versions of the file can be compared. A body is written

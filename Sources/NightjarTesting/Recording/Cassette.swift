@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarHTTP
 
 /// A file of recorded exchanges. Version 1 of the format:
 ///

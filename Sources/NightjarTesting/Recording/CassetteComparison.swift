@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarHTTP
 
 /// Decides whether a request equals a recorded request. Compares the method, the URL and the body, with secrets masked.
 /// JSON is compared by value, a form item by item, and a query regardless of its order.

@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarHTTP
 
 /// Responds to requests from a cassette. Each exchange is played once, unless the last exchange for a request is
 /// repeated. Exchanges with equal requests are played in the order of recording.

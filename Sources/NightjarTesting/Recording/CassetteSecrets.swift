@@ -1,3 +1,5 @@
+import NightjarHTTP
+
 /// Decides which header fields, query items and body members contain secrets.
 public struct CassetteSecrets: Sendable {
     /// Additional names of headers, query items, form items and JSON members. Case and separators are ignored.

@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarHTTP
 
 /// Writes indented JSON: one member or element per line, and a list of up to four short scalars on one line.
 ///

@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarHTTP
 
 /// A request and its outcome as stored in a cassette, without secrets and content codings.
 package struct RecordedExchange: Sendable, Equatable {

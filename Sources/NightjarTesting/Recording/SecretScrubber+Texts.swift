@@ -1,5 +1,6 @@
 import Glibc
 import NIOCore
+import NightjarHTTP
 
 // Replaces texts in recorded exchanges.
 

@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarHTTP
 
 /// Replaces the secrets in requests and responses.
 ///

@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarHTTP
 import Testing
 
 @testable import NightjarTesting

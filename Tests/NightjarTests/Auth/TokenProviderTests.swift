@@ -10,7 +10,7 @@ import Testing
     private static let rounds = 400
 
     private func client(
-        _ responses: Int, coalesces: Bool = false, _ provide: @escaping @Sendable (TokenRequest) -> Void
+        _ responses: Int, coalesces: Bool = false, _ provide: @escaping @Sendable (TokenProvider.Request) -> Void
     ) throws -> Client {
         var configuration = Configuration()
         configuration.baseURL = "http://api.test/v1"
@@ -106,7 +106,7 @@ import Testing
 
     /// The first call's 401 response starts the refresh. The second call joins the refresh before it is sent.
     @Test func aCallThatJoinsARefreshReportsItsCause() throws {
-        let pending = Mutex<TokenRequest?>(nil)
+        let pending = Mutex<TokenProvider.Request?>(nil)
         var configuration = Configuration()
         configuration.baseURL = "http://api.test/v1"
         configuration.auth = .login(

@@ -82,7 +82,7 @@ import Testing
 
     @Test func logOfAnUnpolledQueueIsBounded() throws {
         let queue = CompletionQueue()
-        let lines = Mutex<[LogLine]>([])
+        let lines = Mutex<[LogSink.Line]>([])
         let api = try client(ScriptedTransport([])) {
             $0.log = LogSink(level: .debug, queue: queue) { line in lines.withLock { $0.append(line) } }
         }

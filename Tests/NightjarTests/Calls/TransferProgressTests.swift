@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct TransferProgressTests {
     private final class Notifications: Sendable {
-        let all = Mutex<[TransferProgress]>([])
+        let all = Mutex<[TaskHandlers.Progress]>([])
         let isOver = Mutex(false)
 
         func handlers() -> TaskHandlers {
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    private func reported(_ steps: [ScriptedTransport.Step], _ request: Request) throws -> [TransferProgress] {
+    private func reported(_ steps: [ScriptedTransport.Step], _ request: Request) throws -> [TaskHandlers.Progress] {
         let one = try client(ScriptedTransport([steps]))
         let queue = CompletionQueue()
         let reported = Notifications()
@@ -39,7 +39,7 @@ import Testing
         var request = Request(.post, "/")
         request.body = .bytes(ByteBuffer(string: "12345"))
         let reported = try reported([.head(200), .body("abc"), .body("defg"), .end], request)
-        var whole = TransferProgress()
+        var whole = TaskHandlers.Progress()
         (whole.sent, whole.sentTotal, whole.received, whole.receivedTotal) = (5, 5, 7, 7)
         #expect(reported == [whole])
     }
@@ -52,12 +52,12 @@ import Testing
     @Test func responseWithoutABodyReportsNoProgress() throws {
         // The report contains only the totals, which are known at the end.
         let reported = try reported([.head(204), .end], Request(.get, "/"))
-        var none = TransferProgress()
+        var none = TaskHandlers.Progress()
         (none.sentTotal, none.receivedTotal) = (0, 0)
         #expect(reported == [none])
     }
 
-    private func last(_ scripts: [[ScriptedTransport.Step]], _ request: Request) throws -> TransferProgress? {
+    private func last(_ scripts: [[ScriptedTransport.Step]], _ request: Request) throws -> TaskHandlers.Progress? {
         let one = try client(ScriptedTransport(scripts)) {
             $0.retry.maximumAttempts = 2
             $0.retry.base = .zero
@@ -73,7 +73,7 @@ import Testing
     /// The last report describes the successful attempt, not an earlier failed one.
     @Test func lastReportExcludesFailedAttempts() throws {
         let failed: [ScriptedTransport.Step] = [.head(503), .body(String(repeating: "x", count: 5000)), .end]
-        var none = TransferProgress()
+        var none = TaskHandlers.Progress()
         (none.sentTotal, none.receivedTotal) = (0, 0)
         #expect(try last([failed, [.head(204), .end]], Request(.get, "/")) == none)
         let moved: [ScriptedTransport.Step] = [

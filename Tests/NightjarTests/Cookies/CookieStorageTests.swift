@@ -1,4 +1,5 @@
 import Glibc
+import NightjarHTTP
 import NightjarTestSupport
 import Synchronization
 import Testing
@@ -78,7 +79,7 @@ import Testing
     @Test func optionsSelectFileAndPolicy() throws {
         var configuration = Configuration()
         try configuration.merge(json: #"{"cookies": {"file": "f", "policy": "first_party", "keep_session": true}}"#)
-        #expect(configuration.cookieFile == CookieFileOptions("f", policy: .firstParty, keepsSession: true))
+        #expect(configuration.cookieFile == Configuration.CookieFile("f", policy: .firstParty, keepsSession: true))
         try configuration.merge(json: #"{"cookies": true}"#)
         #expect(configuration.cookieFile == nil && configuration.cookies?.isPersistent == false)
         try configuration.merge(json: #"{"cookies": {"policy": "none", "file": "f"}}"#)
@@ -89,7 +90,7 @@ import Testing
         try folder.write("cookies.db", Bytes(repeatElement(7, count: 5000)))
         let lines = Mutex<[String]>([])
         var configuration = Configuration()
-        configuration.cookieFile = CookieFileOptions(path)
+        configuration.cookieFile = Configuration.CookieFile(path)
         configuration.log = LogSink(level: .warning) { line in lines.withLock { $0.append(line.message) } }
         let client = try Client(configuration)
         defer { client.close() }

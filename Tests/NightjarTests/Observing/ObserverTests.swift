@@ -10,7 +10,7 @@ import Testing
     private final class Witness: Sendable {
         struct Seen {
             var words: [String] = []
-            var exchanges: [ExchangeReport] = []
+            var exchanges: [CallObserver.ExchangeReport] = []
         }
 
         let seen = Mutex(Seen())
@@ -32,7 +32,7 @@ import Testing
         }
 
         var words: [String] { seen.withLock { $0.words } }
-        var exchanges: [ExchangeReport] { seen.withLock { $0.exchanges } }
+        var exchanges: [CallObserver.ExchangeReport] { seen.withLock { $0.exchanges } }
     }
 
     private func client(
@@ -161,7 +161,7 @@ import Testing
         timing.firstByte = .milliseconds(80)
         timing.connection = ConnectionRecord(
             number: 1, peerAddress: nil, dns: .milliseconds(5), connect: .milliseconds(10), tls: .milliseconds(20))
-        let phases = ExchangeReport.Phases(timing, from: .milliseconds(10), to: .milliseconds(90))
+        let phases = CallObserver.ExchangeReport.Phases(timing, from: .milliseconds(10), to: .milliseconds(90))
         #expect(phases.blocked == .milliseconds(5))
         #expect(phases.wait == .milliseconds(30))
         #expect(phases.receive == .milliseconds(10))
@@ -173,7 +173,7 @@ import Testing
         var timing = Timing()
         timing.sent = .milliseconds(12)
         timing.connection = ConnectionRecord(number: 1, peerAddress: nil, connect: .milliseconds(10))
-        let phases = ExchangeReport.Phases(timing, from: .milliseconds(10), to: .milliseconds(20))
+        let phases = CallObserver.ExchangeReport.Phases(timing, from: .milliseconds(10), to: .milliseconds(20))
         #expect(phases.connect == nil)
         #expect(phases.blocked == .milliseconds(2))
         #expect(phases.wait == .milliseconds(8))
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test func withoutAConnectionTheTimeIsWaiting() {
-        let phases = ExchangeReport.Phases(Timing(), from: .milliseconds(10), to: .milliseconds(20))
+        let phases = CallObserver.ExchangeReport.Phases(Timing(), from: .milliseconds(10), to: .milliseconds(20))
         #expect(phases.blocked == .milliseconds(10))
         #expect(phases.total == .milliseconds(10))
     }

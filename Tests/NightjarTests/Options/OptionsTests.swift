@@ -1,4 +1,5 @@
 import Nightjar
+import NightjarHTTP
 import Testing
 
 @Suite struct OptionsTests {

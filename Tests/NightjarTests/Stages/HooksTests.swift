@@ -9,7 +9,7 @@ import Testing
     /// Returns the result of a call on a queue of this test.
     private func outcome(
         _ client: Client, _ request: Request,
-        _ redirect: (@Sendable (ClientTask, ProposedRedirect) -> RedirectAction)? = nil,
+        _ redirect: (@Sendable (ClientTask, ProposedRedirect) -> TaskHandlers.RedirectAction)? = nil,
         configure: (inout TaskHandlers) -> Void = { _ in }
     ) throws -> Result<Response, NightjarError> {
         let queue = CompletionQueue()

@@ -2,6 +2,7 @@ import NightjarHTTP
 
 /// The file and mode of a cassette.
 public struct CassetteOptions: Sendable {
+    /// Whether exchanges are recorded or replayed.
     public enum Mode: String, Sendable, CaseIterable {
         /// Send every request to the network and record the exchanges. An existing file is replaced.
         case record

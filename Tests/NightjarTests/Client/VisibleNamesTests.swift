@@ -1,0 +1,144 @@
+// Imports no other module of this package: a program can name each type of the interface with `import Nightjar`.
+import Nightjar
+import Synchronization
+import Testing
+
+@Suite struct VisibleNamesTests {
+    @Test func optionsHaveNames() throws {
+        var configuration = Configuration()
+        var transport = TransportConfiguration()
+        let proxy = try ProxySettings.Address("http://proxy.example:3128")
+        transport.proxy = ProxySettings(.address(proxy))
+        transport.unixSocket = try UnixSocket("/run/daemon.sock")
+        configuration.transport = transport
+        let cookies = Configuration.LoginCookies.named(["session"])
+        let validation = Configuration.ResponseValidation.warn
+        configuration.loginCookies = cookies
+        configuration.responseValidation = validation
+        configuration.cookieFile = Configuration.CookieFile("cookies", policy: CookieStorage.Policy.firstParty)
+
+        var limits = LimitSettings()
+        let rate = LimitSettings.Rate(count: 10, per: .seconds(1))
+        limits.rate = rate
+        var breaker = LimitSettings.Breaker()
+        breaker.minimumCalls = 5
+        limits.breaker = breaker
+        configuration.limits = limits
+        var budget = RetrySettings.Budget()
+        budget.reserve = 1
+        configuration.retryBudget = budget
+        configuration.log = LogSink(level: LogSink.Level.off) { (_: LogSink.Line) in }
+        configuration.observers = [CallObserver { (_: CallObserver.Event) in }]
+        configuration.hooks = CallHooks(before: { (_: inout CallHooks.Request) in })
+        configuration.tokenProviders = [
+            "main": TokenProvider { (request: TokenProvider.Request) in
+                request.respond(.failure(NightjarError(NightjarError.Kind.unauthorized, "no token")))
+            }
+        ]
+        #expect(configuration.limits.breaker?.minimumCalls == 5)
+    }
+
+    @Test func requestsHaveNames() throws {
+        let body = Request.Body.file(path: "body")
+        let key = try #require(Request.IdempotencyKey("one"))
+        let range = Request.StatusRange(200, 299)
+        var changes = RetrySettings.Changes()
+        changes.maximumAttempts = 1
+        var request = Request(.post, "/")
+        request.body = body
+        request.idempotencyKey = .key(key)
+        request.expectedStatuses = [range]
+        request.retry = changes
+        #expect(request.expectedStatuses == [range])
+    }
+
+    @Test func loginsHaveNames() throws {
+        var call = LoginCall("login", .json(["user": "ada"]))
+        var pointers = LoginCall.TokenPointers()
+        pointers.access = try JSONPointer("/token")
+        call.places = pointers
+        var login = TokenLogin(.call(call, refresh: RefreshCall("refresh")), store: .memory())
+        let settings = TokenLogin.RefreshSettings()
+        login.refresh = settings
+        var server = OAuth2(tokenURL: "token")
+        let client = OAuth2.ClientAuthentication.none(id: "app")
+        server.client = client
+        let stores: [any TokenStore] = [
+            .memory(), .file("login"), .sqlite("logins", account: "ada"), .keyring(service: "example", account: "ada"),
+            CustomStore(),
+        ]
+        #expect(stores.map(\.name).count == 5)
+        #expect(try CustomStore().tryLock() == nil)
+    }
+
+    /// Compiled only: the members of a result can be passed to functions.
+    private struct Results {
+        var head: Response.Head
+        var source: Response.Source
+        var timing: Response.Timing
+        var connection: Response.Connection?
+        var redirects: [Response.Redirect]
+        var decisions: [Response.Decision]
+        var request: Request.Record?
+        var kind: NightjarError.Kind?
+        var phase: NightjarError.Phase?
+        var details: NightjarError.Details?
+        var refusal: Cookie.Refusal?
+        var imported: CookieStorage.ImportReport?
+        var circuit: LimitState.Circuit?
+        var next: Pagination.NextPage?
+
+        init(_ response: Response, _ error: NightjarError) {
+            head = response.head
+            source = response.source
+            timing = response.timing
+            connection = response.timing.connection
+            redirects = response.redirects
+            decisions = response.decisions
+            request = response.request
+            kind = error.kind
+            phase = error.phase
+            details = error.details
+        }
+    }
+
+    /// Compiled only: the callbacks of a call can be functions.
+    private struct Callbacks {
+        func part(_ task: ClientTask, _ maximum: Int) -> TaskHandlers.BodyPart { .end }
+        func show(_ task: ClientTask, _ progress: TaskHandlers.Progress) {}
+        func decide(_ task: ClientTask, _ failed: TaskHandlers.FailedAttempt) -> TaskHandlers.RetryAction {
+            let verdict: TaskHandlers.FailedAttempt.Verdict = failed.verdict
+            return verdict == .again(after: .zero) ? .asDecided : .stop
+        }
+        func follow(_ task: ClientTask, _ redirect: TaskHandlers.ProposedRedirect) -> TaskHandlers.RedirectAction {
+            redirect.dropsCredentials ? .stop : .follow
+        }
+        func report(_ call: CallObserver.CallReport, _ exchange: CallObserver.ExchangeReport) {}
+        var handlers: TaskHandlers {
+            var handlers = TaskHandlers { _, _ in }
+            handlers.provideBody = part
+            handlers.progress = show
+            handlers.retry = decide
+            handlers.redirect = follow
+            return handlers
+        }
+    }
+}
+
+private final class CustomStore: TokenStore {
+    private let login = Mutex<StoredLogin?>(nil)
+
+    var name: String { "custom" }
+
+    func load() throws(NightjarError) -> StoredLogin? { login.withLock { $0 } }
+
+    func save(_ login: StoredLogin, replacing version: StoredLogin.Version?) throws(NightjarError) -> Bool {
+        self.login.withLock { stored in
+            guard login.mayReplace(stored, of: version) else { return false }
+            stored = login
+            return true
+        }
+    }
+
+    func tryLock() throws(NightjarError) -> (any TokenLock)? { nil }
+}
