@@ -470,7 +470,10 @@ NJ_API void nj_config_free(nj_config *config);
  *   ephemeral                    true or false
  *   proxy                        a URL, true (the environment), false (none), or {"url", "no_proxy"}
  *   unix_socket                  a path
- *   tls                          {"ca_file", "verify"}
+ *   tls                          {"ca_file", "verify", "min_version", "max_version", "allow_weak", "hosts"}: versions are
+ *                                "1.2" and "1.3", by default both. "allow_weak" lists weak algorithms that are accepted:
+ *                                "cbc", "rsa_key_exchange", "sha1", "rsa_1024". "hosts" has "min_version" and
+ *                                "max_version" by host pattern ("example.com" or "*.example.com")
  *   lenient_line_endings         true or false
  *   auth                         nj_config_set_auth_json
  *   retry                        true, false, a number of attempts, or {"attempts", "base", "cap", "max_wait",
@@ -658,8 +661,7 @@ NJ_API nj_status nj_config_use_environment_proxy(nj_config *config, bool use);
 NJ_API nj_status nj_config_set_unix_socket(nj_config *config, const char *path);
 
 /**
- * Sets a PEM file of certificate authorities that are trusted instead of the system's. With this file, the client also
- * accepts certificates with RSA keys shorter than 2048 bits.
+ * Sets a PEM file of certificate authorities that are trusted instead of the system's.
  *
  * @param path nj_client_new reads the file, and fails with NJ_TLS if the file cannot be read
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -2086,6 +2088,22 @@ NJ_API double nj_response_time_tls(const nj_response *response);
  * is NULL.
  */
 NJ_API const char *nj_response_peer_address(const nj_response *response);
+
+/**
+ * Returns the TLS connection on which the response arrived, as a JSON object:
+ *
+ *   version   "1.2" or "1.3"
+ *   cipher    the cipher suite by its IANA name, such as "TLS_AES_128_GCM_SHA256"
+ *   group     the key exchange, such as "X25519MLKEM768"; "" for a key exchange with the server's RSA key
+ *   resumed   whether the connection has resumed a session of an earlier connection
+ *   alpn      the protocol that the server has chosen; absent if the server has chosen none
+ *   chain     the certificates that the server has sent, its own first, as objects: subject, issuer, names, not_before,
+ *             not_after (seconds since 1970), key (such as "RSA 2048") and pin ("sha256/...")
+ *
+ * @return a text that lives as long as the response; NULL without TLS, for a response from the cache or a mock, and if
+ *         `response` is NULL
+ */
+NJ_API const char *nj_response_tls_json(const nj_response *response);
 
 /** Reports whether the connection had served another call before. False if `response` is NULL. */
 NJ_API bool nj_response_reused_connection(const nj_response *response);

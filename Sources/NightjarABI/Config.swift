@@ -138,14 +138,14 @@ public func nj_config_set_idle_connection_lifetime(_ config: OpaquePointer?, _ s
 @_cdecl("nj_config_set_ca_file") @implementation
 public func nj_config_set_ca_file(_ config: OpaquePointer?, _ path: UnsafePointer<CChar>?) -> nj_status {
     changeConfig(config) { configuration throws(NightjarError) in
-        configuration.transport.certificateAuthorityFile = try required(text(path), "path")
+        configuration.transport.tls.certificateAuthorityFile = try required(text(path), "path")
     }
 }
 
 @_cdecl("nj_config_set_verify_certificates") @implementation
 public func nj_config_set_verify_certificates(_ config: OpaquePointer?, _ verify: Bool) -> nj_status {
     changeConfig(config) { configuration throws(NightjarError) in
-        configuration.transport.verifiesCertificates = verify
+        configuration.transport.tls.verifiesCertificates = verify
     }
 }
 

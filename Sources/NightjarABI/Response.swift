@@ -34,6 +34,7 @@ final class ResponseStrings: Sendable {
         var redirects: [CString]?
         var content: ResponseJSON.Text?
         var peer: CString?
+        var tls: CString?
     }
 
     init(_ response: Response) {
@@ -75,6 +76,15 @@ final class ResponseStrings: Sendable {
         return texts.withLock { texts in
             let text = texts.peer ?? CString(peer)
             texts.peer = text
+            return text.pointer
+        }
+    }
+
+    var tls: UnsafePointer<CChar>? {
+        guard let tls = response.tls else { return nil }
+        return texts.withLock { texts in
+            let text = texts.tls ?? CString(tls.jsonText)
+            texts.tls = text
             return text.pointer
         }
     }
@@ -218,6 +228,11 @@ public func nj_response_time_tls(_ response: OpaquePointer?) -> Double {
 @_cdecl("nj_response_peer_address") @implementation
 public func nj_response_peer_address(_ response: OpaquePointer?) -> UnsafePointer<CChar>? {
     Handle<ResponseBox>.borrow(response)?.texts.peer
+}
+
+@_cdecl("nj_response_tls_json") @implementation
+public func nj_response_tls_json(_ response: OpaquePointer?) -> UnsafePointer<CChar>? {
+    Handle<ResponseBox>.borrow(response)?.texts.tls
 }
 
 @_cdecl("nj_response_curl") @implementation

@@ -210,6 +210,7 @@ final class Future: @unchecked Sendable {
             proposed.map { view == nil ? $0.from.origin.description + $0.from.target : $0.from.redacted }
         case NJL_REDIRECT_METHOD: proposed?.method.name
         case NJL_PEER: response?.timing.connection?.peer
+        case NJL_TLS: response?.tls?.jsonText
         case NJL_DECISIONS: Future.json(response?.decisions ?? error?.decisions ?? [])
         case NJL_IDEMPOTENCY_KEY: (response?.request ?? error?.request)?.headers[IdempotencyKey.fieldName]
         case NJL_PROMPT_URL: prompt.flatMap { if case .browser(let url) = $0 { url } else { nil } }

@@ -285,7 +285,7 @@ import Testing
     ) throws -> Client {
         var configuration = Configuration.loopback
         configuration.transport.proxy = ProxySettings(.address(try ProxyAddress(url)))
-        configuration.transport.certificateAuthorityFile = try TestCertificates.shared().authority
+        configuration.transport.tls.certificateAuthorityFile = try TestCertificates.shared().authority
         configure(&configuration)
         return try Client(configuration)
     }

@@ -9,7 +9,7 @@ import Testing
         trusting authority: String? = nil, _ configure: (inout Configuration) -> Void = { _ in }
     ) throws -> Client {
         var configuration = Configuration.loopback
-        configuration.transport.certificateAuthorityFile = try authority ?? TestCertificates.shared().authority
+        configuration.transport.tls.certificateAuthorityFile = try authority ?? TestCertificates.shared().authority
         configuration.timeouts = Timeouts(connect: .seconds(10), idle: .seconds(10), total: .seconds(20))
         configure(&configuration)
         return try Client(configuration)
@@ -50,7 +50,7 @@ import Testing
 
     @Test func disabledVerificationAcceptsAnyCertificate() throws {
         let peer = try peer(.selfSigned)
-        let client = try client { $0.transport.verifiesCertificates = false }
+        let client = try client { $0.transport.tls.verifiesCertificates = false }
         #expect(try client.sendBlocking(Request(.get, "https://localhost:\(peer.port)/")).text == "secret")
     }
 
@@ -59,7 +59,7 @@ import Testing
         let peer = try peer(.selfSigned)
         let lines = Mutex<[String]>([])
         let client = try client { configuration in
-            configuration.transport.verifiesCertificates = false
+            configuration.transport.tls.verifiesCertificates = false
             configuration.log = LogSink(level: .warning) { line in lines.withLock { $0.append(line.message) } }
         }
         for _ in 0..<2 {

@@ -32,7 +32,7 @@ import Testing
         let peer = try ScriptedPeer(
             [[.expectRequest, .respond(), .expectRequest, .respond()]], repeatsLast: true, tls: PeerTLS(.trusted))
         let client = try client(of: peer) {
-            $0.transport.certificateAuthorityFile = try? TestCertificates.shared().authority
+            $0.transport.tls.certificateAuthorityFile = try? TestCertificates.shared().authority
         }
         let first = try client.sendBlocking(Request(.get, "https://localhost:\(peer.port)/")).timing
         #expect(first.tls ?? .zero > .zero)

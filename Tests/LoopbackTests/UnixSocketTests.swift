@@ -14,7 +14,7 @@ import Testing
         var configuration = Configuration.loopback
         // The proxy is unreachable, so the tests fail if the client uses a proxy for a Unix socket.
         configuration.transport.proxy.source = .address(try ProxyAddress("http://127.0.0.1:\(Ports.refused())"))
-        configuration.transport.certificateAuthorityFile = try TestCertificates.shared().authority
+        configuration.transport.tls.certificateAuthorityFile = try TestCertificates.shared().authority
         configure(&configuration)
         return try Client(configuration)
     }

@@ -695,6 +695,10 @@ function client:close() end
 ---@class nightjar.tls_options
 ---@field ca_file? string A PEM file of certificate authorities, instead of the system's. Default: none.
 ---@field verify? boolean false: any certificate is accepted, and connections can be intercepted. The client logs one warning, and explain() of each call reports the setting. Default: true.
+---@field min_version? string The lowest permitted version: "1.2" or "1.3". Default: "1.2".
+---@field max_version? string The highest permitted version: "1.2" or "1.3". Default: "1.3".
+---@field allow_weak? string[] The weak algorithms that are accepted: "cbc" (cipher suites in CBC mode), "rsa_key_exchange" (no forward secrecy), "sha1" (signatures), "rsa_1024" (RSA keys of 1024 to 2047 bits). Default: none.
+---@field hosts? table<string, { min_version: string, max_version: string }> The permitted versions by host pattern: "example.com", or "*.example.com" for all names with one more label. Default: none.
 
 ---A rate limit.
 ---@class nightjar.rate_options
@@ -750,6 +754,7 @@ function client:close() end
 ---@field timing nightjar.timing Durations of the phases.
 ---@field redirects { status: integer, url: string }[] The redirects that were followed, in order.
 ---@field peer string? The address of the server.
+---@field tls nightjar.tls? The TLS connection on which the response arrived. nil without TLS, and for a response from the cache or a mock.
 ---@field idempotency_key string? The Idempotency-Key that was sent.
 local response = {}
 
@@ -782,6 +787,25 @@ function response:close() end
 ---@field connect? number TCP connection.
 ---@field tls? number TLS handshake.
 ---@field reused? boolean Whether the connection had been used before.
+
+---A TLS connection.
+---@class nightjar.tls
+---@field version? string "1.2" or "1.3".
+---@field cipher? string The cipher suite, such as TLS_AES_128_GCM_SHA256.
+---@field group? string The key exchange, such as X25519MLKEM768; empty for a key exchange with the server's RSA key.
+---@field resumed? boolean Whether the connection has resumed a session of an earlier connection.
+---@field alpn string? The protocol that the server has chosen.
+---@field chain? nightjar.certificate[] The certificates that the server has sent, its own first.
+
+---A certificate.
+---@class nightjar.certificate
+---@field subject? string The subject, such as CN=example.com,O=Example.
+---@field issuer? string The issuer.
+---@field names? string[] The host names and IP addresses for which the certificate is valid.
+---@field not_before? integer The start of the validity, in seconds since 1970.
+---@field not_after? integer The end of the validity, in seconds since 1970.
+---@field key? string The type and the size of the public key, such as RSA 2048.
+---@field pin? string The pin of the public key: "sha256/" and the Base64 form of its digest.
 
 ---Headers by name, case-insensitive and with _ for -: headers.content_type. pairs iterates over the fields; # is the number of fields.
 ---@class nightjar.headers

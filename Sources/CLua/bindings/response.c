@@ -47,6 +47,17 @@ static int push_json(lua_State *L, const njl_response *response) {
   return 1;
 }
 
+static int push_tls(lua_State *L, njl_future *future) {
+  size_t length = 0;
+  const char *json = njl_future_text(future, NJL_TLS, &length);
+  if (json == NULL) {
+    lua_pushnil(L);
+  } else {
+    njl_json_decode(L, "the TLS details", json, length);
+  }
+  return 1;
+}
+
 static int push_headers(lua_State *L) {
   if (push_cached(L, CACHED_HEADERS)) return 1;
   lua_newuserdatauv(L, 0, 1);
@@ -122,10 +133,10 @@ static int push_redirects(lua_State *L, njl_future *future) {
 
 static const char *const field_names[] = {"status", "headers",  "body",   "json", "text",   "url",       "source",
                                           "attempts", "timing", "ok", "chunks", "close", "redirects", "curl",
-                                          "peer", "explain", "idempotency_key", "refreshed", NULL};
+                                          "peer", "explain", "idempotency_key", "refreshed", "tls", NULL};
 enum {
   STATUS, HEADERS, BODY, JSON, TEXT, URL, SOURCE, ATTEMPTS, TIMING, OK, CHUNKS, CLOSE, REDIRECTS, CURL, PEER, EXPLAIN,
-  IDEMPOTENCY_KEY, REFRESHED
+  IDEMPOTENCY_KEY, REFRESHED, TLS
 };
 
 static int response_index(lua_State *L) {
@@ -154,6 +165,7 @@ static int response_index(lua_State *L) {
   case CLOSE: lua_pushcfunction(L, njl_close_response); return 1;
   case CURL: lua_pushcfunction(L, njl_curl); return 1;
   case PEER: return njl_push_field(L, future, NJL_PEER);
+  case TLS: return push_tls(L, future);
   case EXPLAIN: lua_pushcfunction(L, njl_explain); return 1;
   case IDEMPOTENCY_KEY: return njl_push_field(L, future, NJL_IDEMPOTENCY_KEY);
   case REFRESHED: lua_pushcfunction(L, njl_refreshed); return 1;

@@ -90,7 +90,7 @@ enum StageKind: CaseIterable {
             Limit(
                 configuration.limits, groups: configuration.limitGroups, longestWait: configuration.retry.longestWait)
         case .decode: Decode()
-        case .warnAboutTLS: configuration.transport.verifiesCertificates ? nil : WarnAboutTLS()
+        case .warnAboutTLS: configuration.transport.tls.verifiesCertificates ? nil : WarnAboutTLS()
         case .trace: Trace(configuration.observers)
         }
     }

@@ -114,16 +114,7 @@ extension Configuration {
                 configuration.network = value == .null ? nil : try NetworkProfile(option: value, path)
             },
             Option(name: "tls") { value, path, configuration throws(NightjarError) in
-                try Configuration.tlsOptions.apply(value, at: path, to: &configuration)
+                try TransportConfiguration.TLS.options.apply(value, at: path, to: &configuration.transport.tls)
             },
         ])
-
-    private static let tlsOptions = OptionTable<Configuration>([
-        Option(name: "ca_file") { value, path, configuration throws(NightjarError) in
-            configuration.transport.certificateAuthorityFile = try value.text(path)
-        },
-        Option(name: "verify") { value, path, configuration throws(NightjarError) in
-            configuration.transport.verifiesCertificates = try value.flag(path)
-        },
-    ])
 }

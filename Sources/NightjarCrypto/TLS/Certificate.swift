@@ -84,7 +84,7 @@ package final class Certificate: @unchecked Sendable {
     /// The algorithms of the certificate's key and signature that the settings reject. Nil if there is none.
     ///
     /// - Parameter isAnchor: Whether the certificate is a trust anchor, whose own signature is not used.
-    func weakness(allowing allowed: WeakAlgorithms, isAnchor: Bool) -> String? {
+    func weakness(allowing allowed: Set<WeakAlgorithm>, isAnchor: Bool) -> String? {
         if let key = X509_get0_pubkey(x509), EVP_PKEY_id(key) == EVP_PKEY_RSA {
             let bits = EVP_PKEY_bits(key)
             if bits < (allowed.contains(.rsa1024) ? 1024 : 2048) { return "its RSA key has only \(bits) bits" }

@@ -24,6 +24,8 @@ package final class TLSConnection {
     package struct Options {
         /// The name for Server Name Indication (RFC 6066 section 3). Nil: the extension is not sent.
         package var serverName: String?
+        /// The permitted versions. Nil: those of the context.
+        package var versions: ClosedRange<TLSVersion>?
         /// The session to resume. Nil: a full handshake.
         package var session: TLSSession?
         /// Whether the hybrid key exchange X25519MLKEM768 is offered first. Its ClientHello does not fit into one
@@ -62,6 +64,10 @@ package final class TLSConnection {
         SSL_set_ex_data(ssl, 0, Unmanaged.passUnretained(self).toOpaque())
         SSL_set_connect_state(ssl)
         if let name = options.serverName, SSL_set_tlsext_host_name(ssl, name) != 1 { throw TLSFailure.latest() }
+        if let versions = options.versions {
+            SSL_set_min_proto_version(ssl, versions.lowerBound.number)
+            SSL_set_max_proto_version(ssl, versions.upperBound.number)
+        }
         if let session = options.session { SSL_set_session(ssl, session.handle) }
         if !options.offersPostQuantum {
             let groups = [SSL_GROUP_X25519, SSL_GROUP_SECP256R1, SSL_GROUP_SECP384R1].map(UInt16.init)

@@ -20,8 +20,8 @@ package final class TLSContext: @unchecked Sendable {
 
     private func configure() throws(TLSFailure) {
         let settings = settings
-        SSL_CTX_set_min_proto_version(handle, TLSContext.number(of: settings.minimumVersion))
-        SSL_CTX_set_max_proto_version(handle, TLSContext.number(of: settings.maximumVersion))
+        SSL_CTX_set_min_proto_version(handle, settings.versions.lowerBound.number)
+        SSL_CTX_set_max_proto_version(handle, settings.versions.upperBound.number)
         guard SSL_CTX_set_strict_cipher_list(handle, TLSContext.ciphers(allowing: settings.weakAlgorithms)) == 1
         else { throw TLSFailure.latest() }
         let signatures = TLSContext.signatures(allowing: settings.weakAlgorithms)
@@ -106,15 +106,8 @@ package final class TLSContext: @unchecked Sendable {
     /// The maximum number of certificates between the server's and the trusted one. Public chains have one or two.
     private static let maximumIntermediates: CInt = 10
 
-    private static func number(of version: TLSVersion) -> UInt16 {
-        switch version {
-        case .v1_2: UInt16(TLS1_2_VERSION)
-        case .v1_3: UInt16(TLS1_3_VERSION)
-        }
-    }
-
     /// The cipher suites of TLS 1.2. Those of TLS 1.3 are all strong and are not configurable.
-    private static func ciphers(allowing weak: WeakAlgorithms) -> String {
+    private static func ciphers(allowing weak: Set<WeakAlgorithm>) -> String {
         var list = "ECDHE+AESGCM:ECDHE+CHACHA20"
         if weak.contains(.cbc) { list += ":ECDHE+AES+SHA1:ECDHE+AES+SHA256" }
         if weak.contains(.rsaKeyExchange) { list += ":RSA+AESGCM" }
@@ -122,7 +115,7 @@ package final class TLSContext: @unchecked Sendable {
         return list
     }
 
-    private static func signatures(allowing weak: WeakAlgorithms) -> [UInt16] {
+    private static func signatures(allowing weak: Set<WeakAlgorithm>) -> [UInt16] {
         let strong = [
             SSL_SIGN_ECDSA_SECP256R1_SHA256, SSL_SIGN_RSA_PSS_RSAE_SHA256, SSL_SIGN_RSA_PKCS1_SHA256,
             SSL_SIGN_ECDSA_SECP384R1_SHA384, SSL_SIGN_RSA_PSS_RSAE_SHA384, SSL_SIGN_RSA_PKCS1_SHA384,
@@ -130,5 +123,15 @@ package final class TLSContext: @unchecked Sendable {
             SSL_SIGN_ED25519,
         ]
         return (strong + (weak.contains(.sha1) ? [SSL_SIGN_RSA_PKCS1_SHA1, SSL_SIGN_ECDSA_SHA1] : [])).map(UInt16.init)
+    }
+}
+
+extension TLSVersion {
+    /// The number of the version in BoringSSL.
+    var number: UInt16 {
+        switch self {
+        case .v1_2: UInt16(TLS1_2_VERSION)
+        case .v1_3: UInt16(TLS1_3_VERSION)
+        }
     }
 }

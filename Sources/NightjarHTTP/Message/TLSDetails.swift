@@ -1,5 +1,3 @@
-import NightjarBase
-
 /// The TLS connection on which a response arrived.
 public final class TLSDetails: Sendable {
     /// A certificate that the server has sent.
@@ -59,4 +57,32 @@ public final class TLSDetails: Sendable {
     /// The certificates that the server has sent, its own first. A resumed connection has those of the first
     /// connection. They are decoded at each access.
     public var chain: [Certificate] { readChain() }
+}
+
+extension TLSDetails {
+    /// The details as the JSON object that Lua and C programs receive.
+    package var jsonText: String { (try? json.encoded()).map { String(buffer: $0) } ?? "{}" }
+
+    /// Times are seconds since 1970.
+    private var json: JSONValue {
+        var members = [
+            JSONValue.Member("version", .string(version)), JSONValue.Member("cipher", .string(cipher)),
+            JSONValue.Member("group", .string(group)), JSONValue.Member("resumed", .bool(isResumed)),
+        ]
+        if let applicationProtocol { members.append(JSONValue.Member("alpn", .string(applicationProtocol))) }
+        members.append(JSONValue.Member("chain", .array(chain.map(\.json))))
+        return .object(members)
+    }
+}
+
+extension TLSDetails.Certificate {
+    fileprivate var json: JSONValue {
+        .object([
+            JSONValue.Member("subject", .string(subject)), JSONValue.Member("issuer", .string(issuer)),
+            JSONValue.Member("names", .array(names.map(JSONValue.string))),
+            JSONValue.Member("not_before", .integer(notBefore.seconds)),
+            JSONValue.Member("not_after", .integer(notAfter.seconds)), JSONValue.Member("key", .string(key)),
+            JSONValue.Member("pin", .string(pin)),
+        ])
+    }
 }

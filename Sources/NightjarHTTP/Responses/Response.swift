@@ -50,6 +50,8 @@ public final class Response: Sendable {
     public typealias Timing = NightjarHTTP.Timing
     /// The connection that carried an exchange.
     public typealias Connection = ConnectionRecord
+    /// The TLS connection on which a response arrived.
+    public typealias TLS = TLSDetails
     /// A response that redirected the call.
     public typealias Redirect = VisitedURL
     /// A decision that the client made during a call.
@@ -67,6 +69,9 @@ public final class Response: Sendable {
         }
     }
     private let record: CallRecord
+    /// The TLS connection on which the response arrived. Nil without TLS, and for a response that did not arrive on a
+    /// connection of this call.
+    public var tls: TLSDetails? { timing.connection?.tlsDetails }
     /// The request that was sent. Nil if the response does not belong to a call.
     var sent: PreparedRequest? { if case .request(let request) = requestReference { request } else { nil } }
     private let requestReference: RequestReference

@@ -6,12 +6,8 @@ public struct TransportConfiguration: Sendable {
     public var connectionsPerHost = 64
     /// The time for which an idle connection is kept open. Default: 60 s.
     public var idleConnectionLifetime = Duration.seconds(60)
-    /// A PEM file of trusted certificate authorities. Nil: the system's trust store.
-    public var certificateAuthorityFile: String?
-    /// Whether the server's certificate and host name are verified. If false, an attacker can intercept every
-    /// connection.
-    public var verifiesCertificates = true
-
+    /// Trust, versions and algorithms of TLS.
+    public var tls = TLS()
     /// The proxy settings. By default, they are read once from the environment, when the client is created.
     public var proxy = ProxySettings()
     /// The Unix socket for every connection, regardless of the URL's host, like curl's --unix-socket. The client then

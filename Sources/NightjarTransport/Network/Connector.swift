@@ -16,7 +16,7 @@ final class Connector: @unchecked Sendable {
     ) throws(NightjarError) {
         self.loop = loop
         userAgent = configuration.userAgent
-        tls = try TLSClient(configuration)
+        tls = try TLSClient(configuration.tls)
         resolver = AddressResolver(loop: loop, lookUp: lookUp)
     }
 

@@ -5,11 +5,15 @@ import NightjarHTTP
 /// TLS for the connections of one client. Clients with equal settings share the trust store, but not the sessions.
 /// Used on the loop.
 final class TLSClient {
+    private let configuration: TransportConfiguration.TLS
     private let context: SharedTLSContext
     private var sessions = TLSSessionCache()
 
-    init(_ configuration: TransportConfiguration) throws(NightjarError) {
+    init(_ configuration: TransportConfiguration.TLS) throws(NightjarError) {
+        self.configuration = configuration
         var settings = TLSSettings()
+        settings.versions = configuration.versions
+        settings.weakAlgorithms = configuration.weakAlgorithms
         settings.applicationProtocols = ["http/1.1"]
         settings.verifiesCertificates = configuration.verifiesCertificates
         if let file = configuration.certificateAuthorityFile {
@@ -41,6 +45,7 @@ final class TLSClient {
         if NumericAddress.bytes(peer.host.utf8) == nil {
             options.serverName = peer.host.hasSuffix(".") ? String(peer.host.dropLast()) : peer.host
         }
+        options.versions = configuration.versions(for: peer.host)
         options.session = sessions.session(for: TLSClient.key(of: peer))
         options.check = { chain in TLSClient.check(chain, peer) }
         do throws(TLSFailure) {

@@ -54,8 +54,8 @@ import Testing
         #expect(configuration.maximumBody == 20 << 20)
         #expect(configuration.transport.connectionsPerHost == 3)
         #expect(configuration.transport.idleConnectionLifetime == .seconds(7))
-        #expect(configuration.transport.certificateAuthorityFile == "ca.pem")
-        #expect(!configuration.transport.verifiesCertificates)
+        #expect(configuration.transport.tls.certificateAuthorityFile == "ca.pem")
+        #expect(!configuration.transport.tls.verifiesCertificates)
     }
 
     @Test(arguments: [
@@ -125,7 +125,10 @@ import Testing
         (#"{"timeout": 3153600001}"#, "timeout must be between 0 and 3153600000 seconds, got 3153600001"),
         (#"{"base_urll": ""}"#, #"unknown option "base_urll"; did you mean "base_url"?"#),
         (#"{"timeout": {"conect": 1}}"#, #"unknown option "timeout.conect"; did you mean "connect"?"#),
-        (#"{"tls": {"zzz": 1}}"#, #"unknown option "tls.zzz"; the known options are ca_file, verify"#),
+        (
+            #"{"tls": {"zzz": 1}}"#,
+            #"unknown option "tls.zzz"; the known options are ca_file, verify, allow_weak, hosts, min_version, max_version"#
+        ),
         (
             #"{"timeout": {"connect": "5"}}"#,
             #"option "timeout.connect" must be a number of seconds, false or null, found a string"#

@@ -1,0 +1,34 @@
+import NightjarCrypto
+import NightjarHTTP
+
+extension TransportConfiguration {
+    /// The TLS settings of a client's connections.
+    public struct TLS: Sendable {
+        public typealias HostPattern = NightjarHTTP.HostPattern
+        public typealias Version = TLSVersion
+        public typealias WeakAlgorithm = NightjarCrypto.WeakAlgorithm
+
+        /// A PEM file of trusted certificate authorities. Nil: the system's trust store.
+        public var certificateAuthorityFile: String?
+        /// Whether the server's certificate and host name are verified. If false, an attacker can intercept every
+        /// connection.
+        public var verifiesCertificates = true
+        /// The permitted versions. Default: 1.2 and 1.3.
+        public var versions = Version.v1_2...Version.v1_3
+        /// The permitted versions for single hosts, instead of ``versions``. The name of a host takes precedence over a
+        /// wildcard.
+        public var versionsByHost: [HostPattern: ClosedRange<Version>] = [:]
+        /// The weak algorithms that are accepted. Default: none.
+        public var weakAlgorithms: Set<WeakAlgorithm> = []
+
+        public init() {}
+
+        /// Returns the permitted versions for a host.
+        func versions(for host: String) -> ClosedRange<Version> {
+            guard !versionsByHost.isEmpty, let pattern = HostPattern.best(versionsByHost.keys, for: host) else {
+                return versions
+            }
+            return versionsByHost[pattern] ?? versions
+        }
+    }
+}
