@@ -78,4 +78,29 @@ import Testing
         let error = try failure(client(), Request(.get, "https://localhost:\(peer.port)/"))
         #expect(error.kind == .connectionLost)
     }
+
+    // MARK: Key exchange
+
+    @Test func resetHandshakeIsRepeatedWithoutTheHybridKeyExchange() throws {
+        let server = try peer(.trusted, [.expectRequest, .respond(body: "secret"), .close])
+        let middlebox = try ScriptedPeer(
+            [[.expectBytes(1000), .reset], [.relay(to: server.port)]], repeatsLast: true)
+        let client = try client()
+        for _ in 0..<2 {
+            let response = try client.sendBlocking(Request(.get, "https://localhost:\(middlebox.port)/"))
+            #expect(response.tls?.group == "X25519")
+            #expect(response.tls?.isClassical == true)
+            #expect(response.decisions.map(\.name) == ["classical_key_exchange"])
+        }
+        // The client remembers the origin: only the first call had a connection that was reset.
+        #expect(middlebox.connectionCount == 3)
+    }
+
+    @Test func handshakeIsRepeatedOnlyOnce() throws {
+        let middlebox = try ScriptedPeer([[.expectBytes(300), .reset]], repeatsLast: true)
+        let error = try failure(client(), Request(.get, "https://localhost:\(middlebox.port)/"))
+        #expect(error.phase == .connect || error.phase == .tls)
+        #expect(!error.requestMayHaveBeenProcessed)
+        #expect(middlebox.connectionCount == 2)
+    }
 }

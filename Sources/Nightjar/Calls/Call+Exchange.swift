@@ -13,6 +13,7 @@ extension Call: ExchangeReceiver {
         timing.sent = elapsed(until: sentAt)
         timing.reusedConnection = isReused
         timing.connection = connection
+        if let tls = connection?.tlsDetails, tls.isClassical { decide(.classicalKeyExchange) }
         watchLimits()
     }
 

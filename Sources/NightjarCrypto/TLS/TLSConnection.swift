@@ -41,6 +41,8 @@ package final class TLSConnection {
     private let ssl: OpaquePointer
     private let context: TLSContext
     private let buffers: UnsafeMutablePointer<TLSBuffers>
+    /// Whether the hybrid key exchange was offered.
+    package let offersPostQuantum: Bool
     private let checkChain: ([Certificate]) -> (any Error)?
     /// The sessions that ``takeSessions()`` has not returned.
     private var sessions: [TLSSession] = []
@@ -55,6 +57,7 @@ package final class TLSConnection {
         self.ssl = ssl
         self.context = context
         checkChain = options.check
+        offersPostQuantum = options.offersPostQuantum
         buffers = .allocate(capacity: 1)
         buffers.initialize(to: TLSBuffers())
         // The deinitializer runs only if all properties are set, also when this initializer throws.

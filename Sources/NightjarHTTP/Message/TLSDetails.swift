@@ -35,6 +35,9 @@ public final class TLSDetails: Sendable {
     public let cipher: String
     /// The key exchange, such as `X25519MLKEM768`. Empty for a key exchange with the server's RSA key.
     public let group: String
+    /// Whether the client did not offer the hybrid key exchange X25519MLKEM768, because the server or a middlebox had
+    /// reset a connection with it.
+    public let isClassical: Bool
     /// Whether the connection has resumed an earlier session. The server then sends no certificates.
     public let isResumed: Bool
     /// The protocol that the server has chosen with ALPN (RFC 7301). Nil if the server has chosen none.
@@ -43,12 +46,14 @@ public final class TLSDetails: Sendable {
 
     /// - Parameter readChain: Returns the certificates. Called each time ``chain`` is read.
     package init(
-        version: String, cipher: String, group: String, isResumed: Bool, applicationProtocol: String?,
+        version: String, cipher: String, group: String, isClassical: Bool, isResumed: Bool,
+        applicationProtocol: String?,
         readChain: @escaping @Sendable () -> [Certificate]
     ) {
         self.version = version
         self.cipher = cipher
         self.group = group
+        self.isClassical = isClassical
         self.isResumed = isResumed
         self.applicationProtocol = applicationProtocol
         self.readChain = readChain

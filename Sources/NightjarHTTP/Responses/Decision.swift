@@ -25,6 +25,8 @@ public struct Decision: Sendable, Equatable {
         case mismatched(problem: String)
         /// The server's certificate was not verified, because the client's configuration disables verification.
         case unverifiedTLS
+        /// The TLS connection was opened without the hybrid key exchange, because a connection with it was reset.
+        case classicalKeyExchange
     }
 
     /// The reason why a call waited for a token refresh.
@@ -66,6 +68,7 @@ public struct Decision: Sendable, Equatable {
         case .cache: "cache"
         case .mismatched: "mismatched"
         case .unverifiedTLS: "unverified_tls"
+        case .classicalKeyExchange: "classical_key_exchange"
         }
     }
 }
@@ -90,6 +93,8 @@ extension Decision: CustomStringConvertible {
         case .cache(let verdict, let key): "\(verdict.sentence) (cache key: \(key.redacted))"
         case .mismatched(let problem): problem
         case .unverifiedTLS: "the server's TLS certificate was not verified (tls.verify is false)"
+        case .classicalKeyExchange:
+            "the TLS connection has no post-quantum key exchange, because a connection with X25519MLKEM768 was reset"
         }
     }
 }
@@ -118,7 +123,7 @@ extension Decision {
             add("cause", .string(cause.rawValue))
             add("waited", .number(wait.inSeconds))
             add("refresh", .integer(Int64(refresh)))
-        case .replayed, .challenged, .unverifiedTLS: break
+        case .replayed, .challenged, .unverifiedTLS, .classicalKeyExchange: break
         case .redirected(let status, let method, let url):
             add("status", .integer(Int64(status)))
             add("method", .string(method.name))

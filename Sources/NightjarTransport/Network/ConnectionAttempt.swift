@@ -14,6 +14,9 @@ final class ConnectionAttempt {
     private var addresses: ArraySlice<SocketAddress> = []
     /// The lookup of the connected host; nil for an address.
     private var lookUp: LookUpClock?
+    /// The peer to which a handshake is repeated without the hybrid key exchange. The message with that key exchange
+    /// takes two packets, and some middleboxes reset such connections.
+    private var classicalPeer: String?
 
     /// - Parameter timeout: The timeout of each step. The connection's timer limits all steps together.
     init(_ connector: Connector, _ connection: HTTP1Connection, timeout: TimeAmount) {
@@ -154,11 +157,20 @@ final class ConnectionAttempt {
     private func secure(
         _ channel: any Channel, _ peer: Peer, _ socket: SocketHandle?, then: @escaping (TLSHandler) -> Void
     ) {
+        let isRepeated = classicalPeer == peer.place
+        let isClassical = isRepeated || connector.tls.isClassical(peer)
         do throws(NightjarError) {
-            let handler = try connector.tls.handler(for: peer, socket: socket) { [self] result in
+            let handler = try connector.tls.handler(for: peer, socket: socket, isClassical: isClassical) {
+                [self] handler, result in
                 guard connection.isConnecting else { return }
                 switch result {
-                case .success(let handler): then(handler)
+                case .success:
+                    if isRepeated { connector.tls.rememberClassical(peer) }
+                    then(handler)
+                case .failure where handler.wasResetAtOnce && !isClassical && classicalPeer == nil:
+                    classicalPeer = peer.place
+                    channel.close(promise: nil)
+                    begin()
                 case .failure(let error): fail(error, channel)
                 }
             }

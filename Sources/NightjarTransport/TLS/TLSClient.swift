@@ -8,6 +8,8 @@ final class TLSClient {
     private let configuration: TransportConfiguration.TLS
     private let context: SharedTLSContext
     private var sessions = TLSSessionCache()
+    /// The peers to which only handshakes without the hybrid key exchange succeeded.
+    private var classicalPeers: Set<String> = []
 
     init(_ configuration: TransportConfiguration.TLS) throws(NightjarError) {
         self.configuration = configuration
@@ -36,15 +38,18 @@ final class TLSClient {
     ///
     /// - Parameters:
     ///   - socket: The system socket, if the handler is directly above it.
+    ///   - isClassical: Whether the hybrid key exchange is not offered.
     ///   - completion: Called once with the result of the handshake.
     func handler(
-        for peer: Peer, socket: SocketHandle?, completion: @escaping (Result<TLSHandler, NightjarError>) -> Void
+        for peer: Peer, socket: SocketHandle?, isClassical: Bool,
+        completion: @escaping (TLSHandler, Result<Void, NightjarError>) -> Void
     ) throws(NightjarError) -> TLSHandler {
         var options = TLSConnection.Options()
         // Server Name Indication contains only names, without a trailing dot (RFC 6066 section 3).
         if NumericAddress.bytes(peer.host.utf8) == nil {
             options.serverName = peer.host.hasSuffix(".") ? String(peer.host.dropLast()) : peer.host
         }
+        options.offersPostQuantum = !isClassical
         options.versions = configuration.versions(for: peer.host)
         options.session = sessions.session(for: TLSClient.key(of: peer))
         options.check = { chain in TLSClient.check(chain, peer) }
@@ -55,6 +60,19 @@ final class TLSClient {
             throw TLSError.describe(error, peer, isOpen: false)
         }
     }
+
+    /// Returns whether connections to a peer must not offer the hybrid key exchange.
+    func isClassical(_ peer: Peer) -> Bool {
+        !classicalPeers.isEmpty && classicalPeers.contains(TLSClient.key(of: peer))
+    }
+
+    /// Records that a handshake succeeded without the hybrid key exchange, after one with it was reset.
+    func rememberClassical(_ peer: Peer) {
+        if classicalPeers.count >= TLSClient.maximumClassicalPeers { classicalPeers = [] }
+        classicalPeers.insert(TLSClient.key(of: peer))
+    }
+
+    private static let maximumClassicalPeers = 256
 
     func store(_ new: [TLSSession], for peer: Peer) {
         guard !new.isEmpty else { return }

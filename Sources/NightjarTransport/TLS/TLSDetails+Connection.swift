@@ -9,7 +9,7 @@ extension TLSDetails {
         let chain = connection.servedChain
         self.init(
             version: String(connection.version.trimmingPrefix("TLSv")), cipher: connection.cipher,
-            group: connection.group, isResumed: connection.isResumed,
+            group: connection.group, isClassical: !connection.offersPostQuantum, isResumed: connection.isResumed,
             applicationProtocol: connection.applicationProtocol
         ) {
             chain.map(TLSDetails.Certificate.init)
