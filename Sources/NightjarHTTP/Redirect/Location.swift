@@ -126,7 +126,7 @@ extension Location.Subject {
     ///
     /// - Parameter base: the URL with which a relative path is merged (section 5.2.3). Nil if the reference has an
     ///   authority.
-    private func target(_ text: UnsafeRawBufferPointer, base base: RequestURL?) throws(NightjarError) -> String {
+    private func target(_ text: UnsafeRawBufferPointer, base: RequestURL?) throws(NightjarError) -> String {
         let slash = UInt8(ascii: "/")
         let path = text.prefix { $0 != UInt8(ascii: "?") }
         let query = text[path.endIndex...]
