@@ -7,8 +7,8 @@ protocol LayerDecoder: AnyObject {
     /// Consumes some of `input` and writes to `output`, which is not empty. A decoder that neither consumes nor writes
     /// bytes needs more input.
     ///
-    /// - Throws: ``ErrorKind/decoding`` for invalid data, ``ErrorKind/tooLarge`` if the data requires too much memory.
-    ///   The method is not called again after an error.
+    /// - Throws: ``ErrorKind/decoding`` for invalid data, ``ErrorKind/tooLarge`` if the data requires more memory than is
+    ///   allowed, ``ErrorKind/noMemory``. The method is not called again after an error.
     func step(
         _ input: UnsafeRawBufferPointer, _ output: UnsafeMutableRawBufferPointer
     ) throws(NightjarError) -> LayerProgress
@@ -41,7 +41,7 @@ extension ContentCoding {
     }
 
     var outOfMemory: NightjarError {
-        .inBody(.decoding, "not enough memory to decode \(name) data")
+        .inBody(.noMemory, "not enough memory to decode \(name) data")
     }
 }
 
