@@ -21,6 +21,8 @@ import Testing
             var failsRefresh = false
             var lifetime = 3600
             /// Rejects every request.
+            /// The status of token responses, without a token.
+            var failure: Int?
             var rejectsAll = false
         }
         let state = Mutex(State())
@@ -53,11 +55,12 @@ import Testing
         private func refresh(_ request: PreparedRequest, _ receiver: any ExchangeReceiver) {
             guard case .bytes(let form) = request.body else { return }
             let text = String(buffer: form)
-            enum Reply { case token(Int, lifetime: Int), refused(String), lost }
+            enum Reply { case token(Int, lifetime: Int), refused(String), failed(Int), lost }
             let reply: Reply = state.withLock { state in
                 if state.failsRefresh { return .lost }
                 if let refusal = state.refusal { return .refused(refusal) }
                 guard text.contains("refresh_token=\(state.refresh)") else { return .refused("invalid_grant") }
+                if let failure = state.failure { return .failed(failure) }
                 state.refreshes += 1
                 (state.valid, state.refresh) = ("a\(state.refreshes)", "r\(state.refreshes)")
                 return .token(state.refreshes, lifetime: state.lifetime)
@@ -71,12 +74,17 @@ import Testing
             case .refused(let code): respond(receiver, 400, #"{"error":"\#(code)"}"#)
             case .lost:
                 receiver.exchangeFailed(NightjarError(.connectionLost, "gone", requestMayHaveBeenProcessed: true))
+            case .failed(let status): respond(receiver, status, "later", [("Retry-After", "0")])
             }
         }
 
-        private func respond(_ receiver: any ExchangeReceiver, _ status: Int, _ body: String) {
+        private func respond(
+            _ receiver: any ExchangeReceiver, _ status: Int, _ body: String, _ fields: [(String, String)] = []
+        ) {
+            var headers = Headers()
+            for (name, value) in fields { try? headers.add(name, value) }
             receiver.exchangeReceived(
-                head: ResponseHead(status: status, reason: "", headers: Headers(), contentLength: body.utf8.count))
+                head: ResponseHead(status: status, reason: "", headers: headers, contentLength: body.utf8.count))
             receiver.exchangeReceived(body: ByteBuffer(string: body))
             receiver.exchangeFinished(trailers: Headers())
         }
@@ -205,6 +213,19 @@ import Testing
 
     @Test func tokenRotatedByAnotherClientIsUsed() async throws {
         let server = Server()
+    @Test(arguments: [(429, ErrorKind.rateLimited), (500, .server), (503, .server)])
+    func failureOfTheTokenServerIsReportedAsSuch(status: Int, kind: ErrorKind) async throws {
+        let server = Server()
+        server.state.withLock { $0.failure = status }
+        let api = try client(server)
+        let error = await #expect(throws: NightjarError.self) { try await api.send(Request(.get, "/articles")) }
+        #expect(error?.kind == kind && error?.isRetryable == true && error?.retryAfter == .zero)
+        #expect(error?.message.contains("the login is kept") == true)
+        #expect(error?.message.contains("POST returned \(status)") == true)
+        server.state.withLock { $0.failure = nil }
+        #expect(try await api.send(Request(.get, "/articles")).status == 200)
+    }
+
         let store = MemoryTokenStore()
         try store.put(StoredLogin(token: Token(access: "a0", refresh: "r0"), generation: 1))
         let (one, other) = (try client(server, nil, store: store), try client(server, nil, store: store))
