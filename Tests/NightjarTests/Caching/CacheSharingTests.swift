@@ -128,3 +128,27 @@ import Testing
         #expect(try text(other.get("/a")) == "version 1")
     }
 }
+
+    /// The client is closed by a callback on its own thread. The changes are written when the index is available.
+    @Test(.timeLimit(.minutes(1))) func closeOnTheLoopDoesNotWaitForTheDisk() throws {
+        let versions = Versions()
+        let cache = try CacheStorage(settings, gracePeriod: 3600)
+        let bench = try Bench(.init(), { ($0.cache, $0.cacheSettings) = (cache, nil) }) { _, requested in
+            versions.reply(requested)
+        }
+        _ = try bench.get("/a")
+        try cache.flush()
+        let holder = try Database(existing: folder + "/index.db", lockTimeout: 5)
+        try holder.execute("BEGIN IMMEDIATE")
+        let isClosed = Atomic<Bool>(false)
+        try bench.client.start(
+            Bench.request(.put, "/a"), on: nil,
+            TaskHandlers { [client = bench.client] _, _ in
+                client.close()
+                isClosed.store(true, ordering: .releasing)
+            })
+        try eventually("the client is closed", within: .seconds(30)) { isClosed.load(ordering: .acquiring) }
+        try holder.execute("ROLLBACK")
+        let other = try self.bench(versions)
+        try eventually("the change is written") { try text(other.get("/a")) == "version 1" }
+    }
