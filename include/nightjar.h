@@ -2490,7 +2490,7 @@ NJ_API nj_status nj_client_cache_put(nj_client *client, const nj_request *reques
 /**
  * Removes stored responses of all callers from memory and disk: those of one absolute URL (nj_cache_remove), those
  * whose URL begins with the bytes of `prefix`, such as "https://api.example/v1/" (nj_cache_remove_prefix), or all
- * (nj_cache_clear). URLs on disk have their secrets masked, and only the part before the first secret is compared. A
+ * (nj_cache_clear). Secrets in URLs on disk are masked, so nj_cache_remove_prefix does not compare their values there. A
  * response whose request was sent before the removal is not stored afterwards. Other processes and other caches of the
  * same folder stop returning the removed responses within one second.
  *

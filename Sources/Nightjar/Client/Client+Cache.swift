@@ -75,14 +75,17 @@ extension Client {
         return try cache.remove(url: prepare(request, idle: nil).url)
     }
 
-    /// Removes all cached responses whose URL begins with the URL of `request`, compared byte by byte.
+    /// Removes all cached responses whose URL begins with the URL of `request`, compared byte by byte. The API key that
+    /// the client adds to the query is not compared.
     ///
     /// - Returns: The number of removed entries.
     /// - Throws: As ``removeCached(_:)``.
     @discardableResult
     public func removeCached(beginningWith request: Request) throws(NightjarError) -> Int {
         let cache = try storage()
-        return try cache.remove(prefix: prepare(request, idle: nil).url.cacheAddress)
+        _ = try prepare(request, idle: nil)
+        let url = try url(of: request)
+        return try cache.remove(prefix: url.cacheAddress, shown: url.redacted)
     }
 
     /// Whether a call with this request may receive a cached response that is revalidated in the background.
