@@ -117,8 +117,7 @@ extension Client {
         guard request.method == .get || request.method == .head, case .none = request.body else {
             throw NightjarError(
                 .invalidRequest,
-                "only responses to GET and HEAD requests without a body are cached; got "
-                    + "\(request.method)")
+                "only responses to GET and HEAD requests without a body are cached; got \(request.shape)")
         }
         var request = request
         request.usesCache = true
@@ -135,7 +134,7 @@ extension Client {
         guard request.method == .get, case .none = request.body else {
             throw NightjarError(
                 .invalidArgument,
-                "only responses to GET requests without a body can be stored; got \(request.method)")
+                "only responses to GET requests without a body can be stored; got \(request.shape)")
         }
         guard 100...999 ~= status else {
             throw NightjarError(.invalidArgument, "the status must be between 100 and 999, got \(status)")
@@ -153,4 +152,9 @@ extension Client {
     }
 
     private static let hasNoCache = NightjarError(.invalidRequest, "the client has no cache; set the option cache")
+}
+
+extension Request {
+    /// The method, and whether the request has a body.
+    fileprivate var shape: String { if case .none = body { method.name } else { "\(method) with a body" } }
 }
