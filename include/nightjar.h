@@ -665,7 +665,7 @@ NJ_API nj_status nj_config_set_verify_certificates(nj_config *config, bool verif
 
 /**
  * Sets whether clients are ephemeral: nj_client_new then fails with NJ_INVALID_ARGUMENT for a cookie file, a cache on
- * disk or a cassette that records. False by default.
+ * disk, a token store in a file (also SQLite) or a cassette that records. False by default.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */

@@ -1,6 +1,8 @@
+import Glibc
 import NIOCore
 import NightjarHTTP
 import NightjarStorage
+import NightjarTestSupport
 import NightjarTransport
 import Synchronization
 import Testing
@@ -19,10 +21,10 @@ import Testing
             var refresh = "r0"
             var refusal: String?
             var failsRefresh = false
-            var lifetime = 3600
-            /// Rejects every request.
             /// The status of token responses, without a token.
             var failure: Int?
+            var lifetime = 3600
+            /// Rejects every request.
             var rejectsAll = false
         }
         let state = Mutex(State())
@@ -58,9 +60,9 @@ import Testing
             enum Reply { case token(Int, lifetime: Int), refused(String), failed(Int), lost }
             let reply: Reply = state.withLock { state in
                 if state.failsRefresh { return .lost }
+                if let failure = state.failure { return .failed(failure) }
                 if let refusal = state.refusal { return .refused(refusal) }
                 guard text.contains("refresh_token=\(state.refresh)") else { return .refused("invalid_grant") }
-                if let failure = state.failure { return .failed(failure) }
                 state.refreshes += 1
                 (state.valid, state.refresh) = ("a\(state.refreshes)", "r\(state.refreshes)")
                 return .token(state.refreshes, lifetime: state.lifetime)
@@ -72,9 +74,9 @@ import Testing
                     #"{"access_token":"a\#(number)","refresh_token":"r\#(number)","token_type":"bearer","expires_in":\#(lifetime)}"#
                 )
             case .refused(let code): respond(receiver, 400, #"{"error":"\#(code)"}"#)
+            case .failed(let status): respond(receiver, status, "later", [("Retry-After", "0")])
             case .lost:
                 receiver.exchangeFailed(NightjarError(.connectionLost, "gone", requestMayHaveBeenProcessed: true))
-            case .failed(let status): respond(receiver, status, "later", [("Retry-After", "0")])
             }
         }
 
@@ -211,8 +213,6 @@ import Testing
         #expect(try store.load()?.token?.refresh == "r1")
     }
 
-    @Test func tokenRotatedByAnotherClientIsUsed() async throws {
-        let server = Server()
     @Test(arguments: [(429, ErrorKind.rateLimited), (500, .server), (503, .server)])
     func failureOfTheTokenServerIsReportedAsSuch(status: Int, kind: ErrorKind) async throws {
         let server = Server()
@@ -226,6 +226,8 @@ import Testing
         #expect(try await api.send(Request(.get, "/articles")).status == 200)
     }
 
+    @Test func tokenRotatedByAnotherClientIsUsed() async throws {
+        let server = Server()
         let store = MemoryTokenStore()
         try store.put(StoredLogin(token: Token(access: "a0", refresh: "r0"), generation: 1))
         let (one, other) = (try client(server, nil, store: store), try client(server, nil, store: store))
@@ -343,6 +345,21 @@ import Testing
         configuration.baseURL = "http://user:password@api.test"
         let twice = #expect(throws: NightjarError.self) { try Client(configuration) }
         #expect(twice?.message.contains("set twice") == true)
+    }
+
+    @Test(arguments: ["file", "sqlite"]) func ephemeralClientRejectsATokenStoreInAFile(place: String) throws {
+        let folder = try TemporaryDirectory()
+        var configuration = Configuration()
+        try configuration.merge(
+            json: """
+                {"base_url": "http://api.test", "ephemeral": true, "auth": {"type": "oauth2", "token_url": "/token",
+                 "refresh_token": "r", "store": {"\(place)": "\(folder.file("tokens"))"}}}
+                """)
+        let error = #expect(throws: NightjarError.self) { try Client(configuration) }
+        #expect(error?.kind == .invalidArgument && error?.message.contains("an ephemeral client") == true)
+        #expect(access(folder.file("tokens"), F_OK) != 0)
+        configuration.isEphemeral = false
+        try Client(configuration).close()
     }
 
     @Test func secretsAreMasked() {
