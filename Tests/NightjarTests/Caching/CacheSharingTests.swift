@@ -155,7 +155,6 @@ import Testing
         try eventually("the changes are written") { try other.get("/b").source == .network }
         #expect(try text(other.get("/a")) == "version 1")
     }
-}
 
     /// The client is closed by a callback on its own thread. The changes are written when the index is available.
     @Test(.timeLimit(.minutes(1))) func closeOnTheLoopDoesNotWaitForTheDisk() throws {
@@ -180,3 +179,4 @@ import Testing
         let other = try self.bench(versions)
         try eventually("the change is written") { try text(other.get("/a")) == "version 1" }
     }
+}
