@@ -679,7 +679,7 @@ NJ_API nj_status nj_config_set_verify_certificates(nj_config *config, bool verif
 
 /**
  * Sets whether clients are ephemeral: nj_client_new then fails with NJ_INVALID_ARGUMENT for a cookie file, a cache on
- * disk or a cassette that records. False by default.
+ * disk, a token store in a file (also SQLite) or a cassette that records. False by default.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -2546,7 +2546,7 @@ NJ_API nj_status nj_client_cache_put(nj_client *client, const nj_request *reques
 /**
  * Removes stored responses of all callers from memory and disk: those of one absolute URL (nj_cache_remove), those
  * whose URL begins with the bytes of `prefix`, such as "https://api.example/v1/" (nj_cache_remove_prefix), or all
- * (nj_cache_clear). URLs on disk have their secrets masked, and only the part before the first secret is compared. A
+ * (nj_cache_clear). Secrets in URLs on disk are masked, so nj_cache_remove_prefix does not compare their values there. A
  * response whose request was sent before the removal is not stored afterwards. Other processes and other caches of the
  * same folder stop returning the removed responses within one second.
  *

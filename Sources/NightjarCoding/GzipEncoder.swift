@@ -69,7 +69,7 @@ private final class Deflation {
             stream, level, Z_DEFLATED, MAX_WBITS + 16, Deflation.memoryLevel, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
             Int32(MemoryLayout<z_stream>.size))
         guard status == Z_OK else {
-            throw NightjarError(.invalidRequest, "not enough memory to compress the body", code: status)
+            throw NightjarError(.noMemory, "not enough memory to compress the body", code: status)
         }
     }
 

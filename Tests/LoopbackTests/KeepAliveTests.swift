@@ -59,6 +59,20 @@ import Testing
         #expect(peer.connectionCount == 1)
     }
 
+    /// The server recognizes the repeated request by its idempotency key.
+    @Test func postWithAnIdempotencyKeyIsSentAgainOnAnotherConnection() throws {
+        let peer = try ScriptedPeer([[.expectRequest, .respond(), .expectRequest, .reset]], repeatsLast: true)
+        let client = try client(of: peer)
+        _ = try client.sendBlocking(Request(.get, "/first"))
+        var write = Request(.post, "/write", body: "once")
+        write.idempotencyKey = .generated
+        let response = try client.sendBlocking(write)
+        #expect(response.status == 200 && response.attempts == 1)
+        let writes = peer.requests.filter { $0.method == "POST" }
+        #expect(writes.count == 2 && writes[0].raw == writes[1].raw)
+        #expect(peer.connectionCount == 2)
+    }
+
     @Test func staleConnectionIsReplacedOnlyOnce() throws {
         let peer = try ScriptedPeer(
             [[.expectRequest, .respond(), .expectHead, .reset], [.expectHead, .reset]], repeatsLast: false)

@@ -55,6 +55,12 @@ testing.test("equal reports the differences with their places", function()
   equal(message(function(t) t:equal({}, 1, "the list") end), "the list: got {}, expected 1")
 end)
 
+testing.test("further results of a compared call are not notes", function()
+  equal(message(function(t) t:equal("a", ("abc"):gsub("c", "")) end), 'got "a", expected "ab"')
+  equal(message(function(t) t:falsy(("abc"):find "c") end), "got 3, expected nil or false")
+  equal(message(function(t) t:matches("abc", ("d"):gsub("%%", "")) end), 'got "abc", expected a string matching "d"')
+end)
+
 testing.test("truthy and falsy report the value", function()
   equal(message(function(t) t:truthy(nil) end), "got nil, expected a true value")
   equal(message(function(t) t:falsy(1) end), "got 1, expected nil or false")

@@ -7,6 +7,16 @@ import Testing
 @Suite struct CodingStackTests {
     private let limits = DecodingLimits(maximumBytes: 1 << 30)
 
+    @Test(.enabled(if: !isSanitized)) func exhaustedMemoryIsReported() async {
+        await #expect(processExitsWith: .success) {
+            let limits = DecodingLimits(maximumBytes: 1 << 30)
+            let error = #expect(throws: NightjarError.self) {
+                try withoutMemory { _ = try CodingStack(codings: [.zstd], limits: limits) }
+            }
+            #expect(error?.kind == .noMemory)
+        }
+    }
+
     // MARK: Whole and split input
 
     @Test(arguments: Form.allCases, [0, 1, 100, 65_536, 300_000])

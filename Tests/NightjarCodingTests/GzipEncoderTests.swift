@@ -30,6 +30,13 @@ import Testing
         #expect(try encode([]).count == 20)
     }
 
+    @Test(.enabled(if: !isSanitized)) func exhaustedMemoryIsReported() async {
+        await #expect(processExitsWith: .success) {
+            let error = #expect(throws: NightjarError.self) { try withoutMemory { _ = try GzipEncoder() } }
+            #expect(error?.kind == .noMemory)
+        }
+    }
+
     @Test func outputIsDeterministic() throws {
         let bytes = sample(50_000)
         #expect(try encode([bytes]) == encode([bytes]))

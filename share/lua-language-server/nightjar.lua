@@ -525,7 +525,7 @@ function client:close() end
 ---@field idle_connection_lifetime? number Seconds that an unused connection is kept open. Default: 60.
 ---@field sensitive_headers? string[] Names of further headers with credentials: masked in logs, and not sent to other origins. Default: none.
 ---@field forward_headers? string[] Names of further headers that are sent to other origins, with redirects, next pages and absolute URLs. Default: none.
----@field ephemeral? boolean Rejects options that write to disk: a cookie file, a cache on disk, a cassette that records. Default: false.
+---@field ephemeral? boolean Rejects options that write to disk: a cookie file, a cache on disk, a token store in a file, a cassette that records. Default: false.
 ---@field log? function|{ level: string, write: function } A function(level, line), or { level =, write = }. Levels: error, warning, info, debug. Default: none; level info.
 ---@field mock? nightjar.mock|table Responses in place of servers. Default: none.
 ---@field cassette? string|nightjar.cassette_options A file to which exchanges are recorded without secrets, and from which they are replayed. Default: none.

@@ -582,7 +582,7 @@ return {
         "Names of further headers with credentials: masked in logs, and not sent to other origins.", default = "none" },
       { "forward_headers", "string[]",
         "Names of further headers that are sent to other origins, with redirects, next pages and absolute URLs.", default = "none" },
-      { "ephemeral", "boolean", "Rejects options that write to disk: a cookie file, a cache on disk, a cassette that records.", default = "false" },
+      { "ephemeral", "boolean", "Rejects options that write to disk: a cookie file, a cache on disk, a token store in a file, a cassette that records.", default = "false" },
       { "log", "function|{ level: string, write: function }",
         "A function(level, line), or { level =, write = }. Levels: error, warning, info, debug.", default = "none; level info" },
       { "mock", "nightjar.mock|table", "Responses in place of servers.", default = "none" },

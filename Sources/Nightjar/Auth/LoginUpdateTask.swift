@@ -183,7 +183,11 @@ final class LoginUpdateTask: @unchecked Sendable {
         } catch {
             // The old token may have been redeemed, so the intent that is recorded in the store is kept.
             self.error = error
-            exchanged(.unknown(.refused))
+            switch error.kind {
+            case .rateLimited: exchanged(.unknown(.rateLimited))
+            case .server: exchanged(.unknown(.serverFailed))
+            default: exchanged(.unknown(.refused))
+            }
         }
     }
 

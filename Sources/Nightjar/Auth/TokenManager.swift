@@ -244,10 +244,8 @@ final class TokenManager: @unchecked Sendable {
     private func verdict(_ reason: TokenRefresh.Reason) -> Verdict {
         // The caller receives the 401 response, which contains the server's error description.
         if reason == .unauthorized { return .proceed }
-        let error = reason.error
-        guard case .refreshFailed = reason, let failure else { return .fail(error) }
-        return .fail(
-            NightjarError(error.kind, "\(error.message): \(failure.message)", phase: error.phase, code: failure.code))
+        guard case .refreshFailed = reason, let failure else { return .fail(reason.error) }
+        return .fail(reason.error(because: failure))
     }
 
     // MARK: Refreshing

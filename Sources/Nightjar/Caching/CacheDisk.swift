@@ -95,8 +95,19 @@ final class CacheDisk: Sendable {
     func flush() throws(NightjarError) {
         switch try wait(for: { [gracePeriod] disk in disk.settle(within: gracePeriod) }) {
         case .success, nil: return
-        case .failure(let error): throw CacheDisk.failure("invalidating cached responses", error)
+        case .failure(let error): throw CacheDisk.flushFailure(error)
         }
+    }
+
+    /// Like ``flush()``, but does not block. If a change is still pending, `failed` is called on the thread.
+    func flush(orElse failed: @escaping @Sendable (NightjarError) -> Void) {
+        run(mustRun: true) { [gracePeriod] disk in
+            if case .failure(let error) = disk.settle(within: gracePeriod) { failed(CacheDisk.flushFailure(error)) }
+        }
+    }
+
+    private static func flushFailure(_ error: DatabaseError) -> NightjarError {
+        failure("invalidating cached responses", error)
     }
 
     /// Removes entries and waits until the removal is written.

@@ -104,15 +104,20 @@ public final class CacheStorage: Sendable {
     }
 
     /// Removes all responses whose URL begins with `prefix`, compared byte by byte, for example
-    /// `https://api.example/v1/`. URLs on disk have masked secrets, so `prefix` must end before the first secret.
+    /// `https://api.example/v1/`. Secrets in URLs on disk are masked, so their values are not compared there.
     ///
     /// - Returns: The number of removed entries.
     /// - Throws: As ``remove(url:)``.
     @discardableResult
     public func remove(prefix: String) throws(NightjarError) -> Int {
+        try remove(prefix: prefix, shown: Masking.url(prefix))
+    }
+
+    /// - Parameter shown: The prefix with masked secrets.
+    func remove(prefix: String, shown: String) throws(NightjarError) -> Int {
         guard !isOfParent else { return 0 }
         let ticket = note(.removes, nil)
-        return try removed(memory.remove(prefix: prefix), ticket) { $0.remove(prefix: prefix, ticket: ticket) }
+        return try removed(memory.remove(prefix: prefix), ticket) { $0.remove(prefix: shown, ticket: ticket) }
     }
 
     /// Removes all responses.

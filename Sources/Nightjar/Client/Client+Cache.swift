@@ -78,14 +78,17 @@ extension Client {
         return try cache.remove(url: prepare(request, idle: nil).url)
     }
 
-    /// Removes all cached responses whose URL begins with the URL of `request`, compared byte by byte.
+    /// Removes all cached responses whose URL begins with the URL of `request`, compared byte by byte. The API key that
+    /// the client adds to the query is not compared.
     ///
     /// - Returns: The number of removed entries.
     /// - Throws: As ``removeCached(_:)``.
     @discardableResult
     public func removeCached(beginningWith request: Request) throws(NightjarError) -> Int {
         let cache = try storage()
-        return try cache.remove(prefix: prepare(request, idle: nil).url.cacheAddress)
+        _ = try prepare(request, idle: nil)
+        let url = try url(of: request)
+        return try cache.remove(prefix: url.cacheAddress, shown: url.redacted)
     }
 
     /// Whether ``TaskHandlers/refreshed`` should be set for a call with this request.
@@ -118,8 +121,7 @@ extension Client {
         guard request.method == .get || request.method == .head, case .none = request.body else {
             throw NightjarError(
                 .invalidRequest,
-                "only responses to GET and HEAD requests without a body are cached; this \(request.method) request "
-                    + "has another method or a body")
+                "only responses to GET and HEAD requests without a body are cached; got \(request.shape)")
         }
         var request = request
         request.usesCache = true
@@ -136,8 +138,7 @@ extension Client {
         guard request.method == .get, case .none = request.body else {
             throw NightjarError(
                 .invalidArgument,
-                "only responses to GET requests without a body can be stored; this \(request.method) request has "
-                    + "another method or a body")
+                "only responses to GET requests without a body can be stored; got \(request.shape)")
         }
         guard 100...999 ~= status else {
             throw NightjarError(.invalidArgument, "the status must be between 100 and 999, got \(status)")
@@ -155,4 +156,9 @@ extension Client {
     }
 
     private static let hasNoCache = NightjarError(.invalidRequest, "the client has no cache; set the option cache")
+}
+
+extension Request {
+    /// The method, and whether the request has a body.
+    fileprivate var shape: String { if case .none = body { method.name } else { "\(method) with a body" } }
 }

@@ -251,22 +251,30 @@ public final class Client: Sendable {
     /// refresh token may already have been redeemed. Closes the connections and saves the cookies. Waits up to 5 s for
     /// another process that locks the disk cache, and logs invalidations that cannot be written.
     ///
-    /// Later calls fail with `closed`. On the client's own thread, this method does not wait for the token refresh. In
-    /// a forked child, it does nothing, because the threads belong to the parent.
+    /// Later calls fail with `closed`. On the client's own thread, this method waits neither for the token refresh nor for
+    /// the disk cache. In a forked child, it does nothing, because the threads belong to the parent.
     public func close() {
         guard !Fork.hasForked(since: forkGeneration) else { return }
         fresh?.close()
         loop.stop()
         repeated.forget()
         if let cookieListener { cookies?.unlisten(cookieListener) }
-        // When this method returns, pending changes have been written to disk or logged.
+        flushCache()
+        if let cacheListener { cache?.disk?.unlisten(cacheListener) }
+        // The error is ignored, because this method cannot throw. `CookieStorage.flush` reports it.
+        try? cookies?.flush()
+    }
+
+    /// Writes pending changes of the cache to disk, or logs them. Waits for the disk, except on the client's own thread.
+    private func flushCache() {
+        guard !loop.isOnLoop else {
+            cache?.disk?.flush { [loop] error in loop.noteAtEnd(.warning, error.message) }
+            return
+        }
         do throws(NightjarError) {
             try cache?.flush()
         } catch {
             loop.noteAtEnd(.warning, error.message)
         }
-        if let cacheListener { cache?.disk?.unlisten(cacheListener) }
-        // The error is ignored, because this method cannot throw. `CookieStorage.flush` reports it.
-        try? cookies?.flush()
     }
 }

@@ -1,4 +1,5 @@
 import NightjarHTTP
+import NightjarStorage
 import NightjarTesting
 import NightjarTransport
 
@@ -185,9 +186,18 @@ extension Configuration {
 extension Configuration {
     /// Opens the cookie jar and the cache of a client.
     mutating func openStores() throws(NightjarError) {
+        try checkTokenStores()
         cookies = try openCookies()
         cache = try openCache()
         freshResponses = makeFreshResponses()
+    }
+
+    /// - Throws: `invalid_argument` for an ephemeral client with a token store in a file.
+    private func checkTokenStores() throws(NightjarError) {
+        let stores = logins.compactMap { $0.tokenLogin?.store }
+        guard isEphemeral, stores.contains(where: { $0 is FileTokenStore || $0 is SQLiteTokenStore }) else { return }
+        throw NightjarError(
+            .invalidArgument, "an ephemeral client writes nothing to disk, so it cannot have a token store in a file")
     }
 
     /// Returns the fresh responses that callers' threads can use without the loop. Nil without a cache, if hooks,

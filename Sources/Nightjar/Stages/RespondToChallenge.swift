@@ -21,7 +21,7 @@ final class RespondToChallenge: Stage, @unchecked Sendable {
 
     /// The challenges of one call.
     private final class Progress: CallState {
-        var rounds = 0
+        var repetitions = DigestAuthentication.Repetitions()
         /// The challenges of the response in progress.
         var challenges: [Challenge]?
         /// Whether the next attempt responds to a challenge.
@@ -84,12 +84,11 @@ final class RespondToChallenge: Stage, @unchecked Sendable {
             let challenges = progress.challenges.take()
         else { return nil }
         let verdict = machine.challenged(
-            challenges, for: call.request.url, body: call.request.body, rounds: progress.rounds)
+            challenges, for: call.request.url, body: call.request.body, &progress.repetitions)
         let because: String
         switch verdict {
         case .respond where call.bodyIsReplayable:
             call.wasRejectedByLimit = true
-            progress.rounds += 1
             progress.isRequested = true
             call.decide(.challenged)
             return .again(after: .zero)

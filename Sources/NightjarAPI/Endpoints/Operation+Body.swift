@@ -49,6 +49,7 @@ extension Operation {
         do throws(NightjarError) {
             schema = try deferred.get()
         } catch {
+            guard error.kind != .noMemory else { throw error }
             throw failure("the schema of its body cannot be used: \(error.message)")
         }
         guard let mismatch = schema.mismatch(in: value, use: .request) else { return }
@@ -97,6 +98,7 @@ extension Operation {
         do throws(NightjarError) {
             value = try JSONValue(parsing: bytes)
         } catch {
+            guard error.kind == .decoding else { throw error }
             throw failure("the body is \(error.message)")
         }
         try check(value, choice)

@@ -11,6 +11,7 @@ extension PageTraversal {
             do throws(NightjarError) {
                 try JSONValue.check(bytes)
             } catch {
+                guard error.kind == .decoding else { throw error }
                 throw NightjarError(.decoding, "page \(place.number) is \(error.message)")
             }
         }

@@ -41,6 +41,15 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
         var key: (value: String, clientNonce: String)?
     }
 
+    /// The repetitions of one call after challenges.
+    public struct Repetitions: Sendable {
+        fileprivate var hasRepetition = false
+        /// True if the call was repeated because its nonce was stale.
+        fileprivate var hadStaleNonce = false
+
+        public init() {}
+    }
+
     /// The number of random bytes for a client nonce, as in the examples of RFC 7616.
     public static let randomByteCount = 33
 
@@ -61,10 +70,10 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
 
     /// Handles a 401 response.
     ///
-    /// - Parameter rounds: the number of times that the call was sent again after a challenge. A request sent with
-    ///   ``preemptive(_:_:body:random:)`` does not count, because its nonce may have expired.
+    /// - Parameter repetitions: the earlier repetitions of the call. A request sent with
+    ///   ``preemptive(_:_:body:random:)`` is not a repetition, because its nonce may have expired.
     public mutating func challenged(
-        _ challenges: [Challenge], for url: RequestURL, body: RequestBody, rounds: Int
+        _ challenges: [Challenge], for url: RequestURL, body: RequestBody, _ repetitions: inout Repetitions
     ) -> Verdict {
         guard challenges.contains(where: { $0.scheme == "digest" }) else { return .stop(.notOffered) }
         let known = challenges.compactMap(DigestChallenge.init).filter { hashes[$0.algorithm] != nil }
@@ -72,12 +81,14 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
         guard let best = strongest.first(where: { $0.admits(body) }) else {
             return .stop(known.isEmpty ? .notSupported : .bodyIsNotInMemory)
         }
-        // `stale=true` means that the password was correct. After the first repetition of a call, the client accepts
-        // `stale=true` once, to prevent an endless loop.
-        guard rounds == 0 || rounds == 1 && best.isStale else {
+        // `stale=true` means that the password was correct. The client accepts it once in each call, to prevent an
+        // endless loop.
+        guard best.isStale ? !repetitions.hadStaleNonce : !repetitions.hasRepetition else {
             session = nil
             return .stop(.refused)
         }
+        repetitions.hasRepetition = true
+        if best.isStale { repetitions.hadStaleNonce = true }
         session = Session(
             challenge: best, origin: url.origin, space: DigestAuthentication.space(best.domain, url.origin),
             nonce: best.nonce)

@@ -32,8 +32,12 @@ public struct TokenRefresh: Sendable {
     public enum Failure: Sendable, Equatable {
         /// The server no longer accepts the login. RFC 6749 section 5.2.
         case invalidGrant
-        /// Any other refusal, such as a server error. The login is unaffected.
+        /// Any other refusal. The login is unaffected.
         case refused
+        /// The server responded with the status 429. The login is unaffected.
+        case rateLimited
+        /// The server responded with a status of 500 or above. The login is unaffected.
+        case serverFailed
         /// The caller's token provider failed or returned an invalid token. The login is unaffected.
         case providerFailed
         case network
@@ -304,6 +308,12 @@ extension TokenRefresh.Reason {
         case .refreshFailed(.refused):
             NightjarError(
                 .unauthorized, "the token was not refreshed and the login is kept: the server issued no token")
+        case .refreshFailed(.rateLimited):
+            NightjarError(
+                .rateLimited,
+                "the token was not refreshed and the login is kept: the server received too many requests for a token")
+        case .refreshFailed(.serverFailed):
+            NightjarError(.server, "the token was not refreshed and the login is kept: the token server failed")
         case .refreshFailed(.providerFailed):
             NightjarError(.unauthorized, "the token was not refreshed and the login is kept: the token provider failed")
         case .refreshFailed(.network):
@@ -324,5 +334,11 @@ extension TokenRefresh.Reason {
                     + "immediately; try again later",
                 retryAfter: wait)
         }
+    }
+    /// Returns ``error`` with the message, the code and the requested wait of its cause.
+    public func error(because cause: NightjarError) -> NightjarError {
+        NightjarError(
+            error.kind, "\(error.message): \(cause.message)", phase: error.phase, code: cause.code,
+            retryAfter: cause.retryAfter)
     }
 }

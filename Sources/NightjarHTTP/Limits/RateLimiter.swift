@@ -180,9 +180,10 @@ public struct RateLimiter: Sendable {
         return max(start, full > slack ? full - slack : 0)
     }
 
-    /// Returns true if no limit is in effect.
+    /// Returns true if no limit is in effect. A reported window is in effect until the end of the assumed next window.
     public func isIdle(now: UInt64) -> Bool {
-        fullAt <= now && pausedUntil <= now && (window.map { $0.end <= now } ?? true)
+        let windowEnd = window.map { $0.isAssumed ? $0.end : $0.end.later(by: $0.length) } ?? 0
+        return fullAt <= now && pausedUntil <= now && windowEnd <= now
     }
 
     /// Handles a response head.

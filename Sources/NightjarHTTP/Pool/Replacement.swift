@@ -2,8 +2,8 @@
 ///
 /// A server may close an idle connection at any time, even while a request is in transit. The client then cannot
 /// determine whether the server received the request (RFC 9112 section 9.3.1). A request that was partly sent is
-/// therefore replaced only if the connection was reused, the method is idempotent and the body can be sent again. A
-/// request is replaced at most once, and never after the response has started.
+/// therefore replaced only if the connection was reused, the method is idempotent or the request has an idempotency key,
+/// and the body can be sent again. A request is replaced at most once, and never after the response has started.
 public struct Replacement: Sendable {
     /// True if the connection had carried an earlier exchange.
     public var connectionWasReused: Bool
@@ -21,9 +21,9 @@ public struct Replacement: Sendable {
         self.alreadyReplaced = alreadyReplaced
     }
 
-    public func isAllowed(for method: Method, _ body: RequestBody) -> Bool {
+    public func isAllowed(for method: Method, hasIdempotencyKey: Bool, _ body: RequestBody) -> Bool {
         guard !alreadyReplaced, !responseHasStarted else { return false }
         if !requestWasStarted { return true }
-        return connectionWasReused && method.isIdempotent && body.isReplayable
+        return connectionWasReused && (method.isIdempotent || hasIdempotencyKey) && body.isReplayable
     }
 }

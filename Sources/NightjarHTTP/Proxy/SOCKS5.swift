@@ -43,8 +43,8 @@ public struct SOCKS5: Sendable {
     /// Reports that the connection to the proxy is open.
     ///
     /// - Returns: the bytes to send.
-    /// - Throws: `invalid_url` if the user name, password or host is too long for the protocol, or if the user name is
-    ///   empty.
+    /// - Throws: `invalid_url` if the host is too long for the protocol, or if the user name or the password is empty or
+    ///   too long (RFC 1929 section 2).
     public mutating func start() throws(NightjarError) -> ByteBuffer {
         guard case .idle = state else {
             assertionFailure("the handshake has already been started")
@@ -55,11 +55,11 @@ public struct SOCKS5: Sendable {
         }
         if let userInfo = proxy.userInfo {
             let lengths = (userInfo.user.utf8.count, (userInfo.password ?? "").utf8.count)
-            guard 1...255 ~= lengths.0, lengths.1 <= 255 else {
+            guard 1...255 ~= lengths.0, 1...255 ~= lengths.1 else {
                 throw fail(
                     .invalidURL,
-                    "the proxy \(proxy) cannot be used: SOCKS 5 requires a user name of 1 to 255 bytes and a password "
-                        + "of at most 255 bytes")
+                    "the proxy \(proxy) cannot be used: SOCKS 5 requires a user name and a password of 1 to 255 bytes, "
+                        + "got \(lengths.0) and \(lengths.1) bytes")
             }
         }
         state = .method

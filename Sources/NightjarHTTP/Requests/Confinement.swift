@@ -1,3 +1,5 @@
+import NIOCore
+
 /// The restrictions of calls by clients with a path scope and by sandboxed scripts.
 ///
 /// Immutable. A class, because requests share an instance and compare confinements by identity.
@@ -83,12 +85,10 @@ package struct PathScope: Sendable, Equatable {
 
     /// Parses a path scope. Removes trailing slashes.
     ///
-    /// - Throws: `invalid_argument` if the path does not begin with a slash, has a query, a fragment or dot segments,
-    ///   or contains a space, a control character or a non-ASCII character.
+    /// - Throws: `invalid_argument` if the path does not begin with a slash, has a query or dot segments, or contains a
+    ///   character that must be percent-encoded in a path.
     package init(_ text: String) throws(NightjarError) {
-        let bytes = text.utf8
-        guard bytes.first == UInt8(ascii: "/"),
-            bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x3F && $0 != 0x23 }),
+        guard text.utf8.first == UInt8(ascii: "/"), !text.utf8.contains(UInt8(ascii: "?")), PathScope.isEncoded(text),
             !PathScope.hasDotSegment(text)
         else {
             throw NightjarError(
@@ -100,6 +100,15 @@ package struct PathScope: Sendable, Equatable {
         var text = text[...]
         while text.utf8.count > 1, text.utf8.last == UInt8(ascii: "/") { text = text.dropLast() }
         self.text = String(text)
+    }
+
+    /// Returns true if a request sends the path unchanged. Otherwise, the scope would match no request.
+    private static func isEncoded(_ path: String) -> Bool {
+        var sent = ByteBuffer()
+        let isValid: Void? = try? path.withRawBytes { bytes throws(NightjarError) in
+            try PercentEncoding.writeTarget(bytes, into: &sent)
+        }
+        return isValid != nil && sent.readableBytesView.elementsEqual(path.utf8)
     }
 
     /// Returns true if the encoded path is this path or a path below it. Returns false if a server may resolve dot

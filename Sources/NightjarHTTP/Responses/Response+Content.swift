@@ -64,9 +64,10 @@ extension Response {
         do throws(NightjarError) {
             return try withBytes { bytes throws(NightjarError) in try JSONValue(parsing: bytes) }
         } catch {
+            guard error.kind == .decoding else { throw error }
             // Show the Content-Type: the body is often an HTML page.
             let type = headers["content-type"].map { " (its Content-Type is \(quoted($0)))" } ?? ""
-            throw NightjarError(error.kind, "the response is \(error.message)\(type)")
+            throw NightjarError(.decoding, "the response is \(error.message)\(type)")
         }
     }
 

@@ -31,7 +31,7 @@ public struct JSONSchema: Sendable {
 
     /// Reads a schema written by the caller.
     ///
-    /// - Throws: `invalid_argument` if `text` is not JSON or not a valid schema.
+    /// - Throws: `invalid_argument` if `text` is not JSON or not a valid schema; `too_large`; `no_memory`.
     public init(parsing text: String) throws(NightjarError) {
         self = try text.withRawBytes { bytes throws(NightjarError) in try JSONSchema(parsing: bytes) }
     }
@@ -41,6 +41,7 @@ public struct JSONSchema: Sendable {
         do throws(NightjarError) {
             schema = try JSONValue(parsing: text)
         } catch {
+            guard error.kind == .decoding else { throw error }
             throw NightjarError(.invalidArgument, "the schema is \(error.message)")
         }
         try self.init(schema)

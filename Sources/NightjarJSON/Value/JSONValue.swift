@@ -45,8 +45,8 @@ public enum JSONValue: Sendable, Equatable {
 
     /// Parses a JSON text.
     ///
-    /// - Throws: `decoding` with the position and the reason if the text is not JSON or has more than 1024 levels;
-    ///   `no_memory`.
+    /// - Throws: `decoding` with the position and the reason if the text is not JSON or has more than 1024 levels; the
+    ///   message completes the sentence "the text is ...". `too_large` for 4 GiB or more; `no_memory`.
     public init(parsing text: UnsafeRawBufferPointer) throws(NightjarError) {
         self = try JSONValue.parse(text) { (tape, strings) throws(NightjarError) in
             // A value takes one or two words of the tape. The estimate of 64 bytes for each word includes the growth of
@@ -74,8 +74,12 @@ public enum JSONValue: Sendable, Equatable {
         let bytes = text.assumingMemoryBound(to: CChar.self)
         let status = njs_parse(parser, bytes.baseAddress, bytes.count, &document, &failure)
         guard status == NJS_OK, let tape = document.tape, let strings = document.strings else {
-            guard status != NJS_NO_MEMORY else { throw .noMemory(text.count * 10, for: "the JSON parser") }
-            throw NightjarError(.decoding, JSONValue.describe(failure))
+            switch status {
+            case NJS_NO_MEMORY: throw .noMemory(text.count * 10, for: "the JSON parser")
+            case NJS_TOO_LARGE:
+                throw NightjarError(.tooLarge, "a JSON text must be smaller than 4 GiB, got \(text.count) bytes")
+            default: throw NightjarError(.decoding, JSONValue.describe(failure))
+            }
         }
         return try read(tape, UnsafeRawPointer(strings))
     }

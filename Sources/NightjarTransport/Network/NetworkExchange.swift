@@ -62,7 +62,10 @@ final class NetworkExchange: Exchange {
         let replacement = Replacement(
             connectionWasReused: loss.wasReused, requestWasStarted: loss.requestWasStarted,
             responseHasStarted: loss.responseHasStarted, alreadyReplaced: wasReplaced)
-        if error.kind == .connectionLost, replacement.isAllowed(for: request.method, request.body) {
+        let hasKey = request.hasField(IdempotencyKey.fieldName)
+        if error.kind == .connectionLost,
+            replacement.isAllowed(for: request.method, hasIdempotencyKey: hasKey, request.body)
+        {
             wasReplaced = true
             requestWasStarted = loss.requestWasStarted
             state = .acquiring

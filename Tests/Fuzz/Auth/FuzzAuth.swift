@@ -39,8 +39,9 @@ private func challenge(_ input: UnsafeRawBufferPointer) {
     var login = DigestAuthentication(
         user: "user \"ä\"", password: "s3cret", hashes: [.sha512_256: hash, .sha256: hash, .md5: hash])
     guard let url = try? RequestURL("http://h/a?b") else { return }
-    for rounds in 0..<3 {
-        let verdict = login.challenged(challenges, for: url, body: .none, rounds: rounds)
+    var call = DigestAuthentication.Repetitions()
+    for _ in 0..<3 {
+        let verdict = login.challenged(challenges, for: url, body: .none, &call)
         guard case .respond = verdict else { return }
         var last = ""
         for _ in 0..<2 {

@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarTestSupport
 import Testing
 
 @testable import NightjarAPI
@@ -30,6 +31,17 @@ import Testing
     }
 
     private let article = JSONValue.object([.init("title", .string("Hello")), .init("tags", .array([.string("a")]))])
+
+    @Test(.enabled(if: !isSanitized)) func exhaustedMemoryIsNotReportedAsAnInvalidBody() async {
+        await #expect(processExitsWith: .success) {
+            let operation = try OperationBodyTests().create()
+            let text = ByteBuffer(string: "[" + String(repeating: "0,", count: 100_000) + "0]")
+            let error = #expect(throws: NightjarError.self) {
+                try withoutMemory { try operation.request(Arguments(body: .content(.bytes(text), type: nil))) }
+            }
+            #expect(error?.kind == .noMemory && error?.message.hasPrefix("cannot allocate ") == true)
+        }
+    }
 
     @Test func valueIsEncodedAsJSON() throws {
         let request = try create().request(Arguments(body: .value(article)))

@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarTestSupport
 import Testing
 
 @testable import NightjarAPI
@@ -33,6 +34,18 @@ import Testing
     }
 
     private let broken = NightjarError(.connectionLost, "the connection was closed")
+
+    @Test(.enabled(if: !isSanitized)) func exhaustedMemoryIsNotReportedAsAnInvalidPage() async {
+        await #expect(processExitsWith: .success) {
+            let url = try RequestURL("https://api.example/list")
+            var traversal = try PageTraversal(Pagination(.offset), first: url)
+            _ = traversal.needsPage()
+            let page = ByteBuffer(string: "[" + String(repeating: "0,", count: 100_000) + "0]")
+            let actions = withoutMemory { traversal.received(Headers(), body: page, at: url) }
+            guard case .fail(let error) = try #require(actions.first) else { throw CancellationError() }
+            #expect(error.kind == .noMemory && error.message.hasPrefix("cannot allocate "))
+        }
+    }
 
     // MARK: Loading
 

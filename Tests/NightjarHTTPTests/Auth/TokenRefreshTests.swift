@@ -106,7 +106,7 @@ import Testing
         #expect(machine.refused(6, sentWith: 1, at: now) == [.replay(6, 2)])
     }
 
-    @Test(arguments: [TokenRefresh.Failure.network, .refused, .providerFailed, .timedOut])
+    @Test(arguments: [TokenRefresh.Failure.network, .refused, .rateLimited, .serverFailed, .providerFailed, .timedOut])
     func otherFailureKeepsTheLoginButDiscardsTheToken(failure: TokenRefresh.Failure) throws {
         var machine = try Self.loggedIn()
         let now = try Self.at(1)

@@ -186,6 +186,18 @@ extension LimitGate {
         #expect(gate.blockingLimit == .rate(.serverQuota) && gate.deadline == 30 * Self.second)
     }
 
+    /// The next window is assumed to have the same quota and length, so a gate with an ended window differs from a new one.
+    @Test func gateKeepsAQuotaUntilTheAssumedNextWindowEnds() throws {
+        var gate = gate { _ in }
+        var permit: LimitGate.Permit? = try enter(&gate)
+        let fields = try headers([("X-RateLimit-Remaining", "1"), ("X-RateLimit-Reset", "30")])
+        #expect(gate.received(&permit, status: 200, fields, now: 0, wallClock: 0) == [])
+        #expect(gate.left(try #require(permit), .succeeded, now: 31 * Self.second) == [])
+        #expect(!gate.isIdle(now: 31 * Self.second) && gate.isIdle(now: 60 * Self.second))
+        #expect(gate.left(try enter(&gate, at: 31), .succeeded, now: 31 * Self.second) == [])
+        #expect(!gate.isIdle(now: 60 * Self.second) && gate.isIdle(now: 61 * Self.second))
+    }
+
     /// The remaining count in a response head already includes this exchange, although its body is still in flight.
     @Test func slotIsReleasedOnce() throws {
         var gate = gate { _ in }

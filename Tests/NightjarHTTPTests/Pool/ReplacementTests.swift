@@ -8,41 +8,53 @@ import Testing
         connectionWasReused: true, requestWasStarted: true, responseHasStarted: false, alreadyReplaced: false)
 
     @Test func getOnAStaleConnectionIsSentAgain() {
-        #expect(stale.isAllowed(for: .get, .none))
-        #expect(stale.isAllowed(for: .delete, .none))
-        #expect(stale.isAllowed(for: .put, .bytes(ByteBuffer(string: "x"))))
+        #expect(stale.allows(.get, .none))
+        #expect(stale.allows(.delete, .none))
+        #expect(stale.allows(.put, .bytes(ByteBuffer(string: "x"))))
     }
 
     @Test func postThatMayHaveBeenProcessedIsNotRepeated() {
-        #expect(!stale.isAllowed(for: .post, .none))
-        #expect(!stale.isAllowed(for: .patch, .bytes(ByteBuffer(string: "x"))))
+        #expect(!stale.allows(.post, .none))
+        #expect(!stale.allows(.patch, .bytes(ByteBuffer(string: "x"))))
+    }
+
+    @Test func writeWithAnIdempotencyKeyIsSentAgain() {
+        #expect(stale.isAllowed(for: .post, hasIdempotencyKey: true, .bytes(ByteBuffer(string: "x"))))
+        #expect(!stale.isAllowed(for: .post, hasIdempotencyKey: true, .stream(length: 3)))
     }
 
     @Test func unsentPostIsSentAgain() {
         var unsent = stale
         unsent.requestWasStarted = false
-        #expect(unsent.isAllowed(for: .post, .stream(length: nil)))
+        #expect(unsent.allows(.post, .stream(length: nil)))
     }
 
     @Test func connectionIsReplacedOnlyOnce() {
         var again = stale
         again.alreadyReplaced = true
-        #expect(!again.isAllowed(for: .get, .none))
+        #expect(!again.allows(.get, .none))
     }
 
     @Test func newConnectionIsNotStale() {
         var first = stale
         first.connectionWasReused = false
-        #expect(!first.isAllowed(for: .get, .none))
+        #expect(!first.allows(.get, .none))
     }
 
     @Test func startedResponseIsNotRequestedAgain() {
         var started = stale
         started.responseHasStarted = true
-        #expect(!started.isAllowed(for: .get, .none))
+        #expect(!started.allows(.get, .none))
     }
 
     @Test func unrepeatableBodyIsNotRepeated() {
-        #expect(!stale.isAllowed(for: .put, .stream(length: 3)))
+        #expect(!stale.allows(.put, .stream(length: 3)))
+    }
+}
+
+extension Replacement {
+    /// The decision for a request without an idempotency key.
+    fileprivate func allows(_ method: NightjarHTTP.Method, _ body: RequestBody) -> Bool {
+        isAllowed(for: method, hasIdempotencyKey: false, body)
     }
 }

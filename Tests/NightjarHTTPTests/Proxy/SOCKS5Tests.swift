@@ -160,14 +160,16 @@ import Testing
                 == "protocol: bytes arrived from api.example:80 through the proxy before the request was sent")
     }
 
-    @Test func tooLongNameIsRejectedBeforeSending() throws {
-        for login in ["\(String(repeating: "u", count: 256)):p", "u:\(String(repeating: "p", count: 256))", ":p"] {
+    /// RFC 1929 section 2.
+    @Test func emptyAndTooLongCredentialsAreRejectedBeforeSending() throws {
+        let (longUser, longPassword) = (String(repeating: "u", count: 256), String(repeating: "p", count: 256))
+        for login in ["\(longUser):p", "u:\(longPassword)", ":p", "u:", "u"] {
             var machine = try machine("socks5h://\(login)@proxy")
             let error = #expect(throws: NightjarError.self) { try machine.start() }
             #expect(error?.kind == .invalidURL)
             #expect(error?.message.contains("ppp") == false)
         }
-        var machine = try machine("socks5h://\(String(repeating: "u", count: 255)):@proxy")
+        var machine = try machine("socks5h://\(longUser.dropLast()):\(longPassword.dropLast())@proxy")
         _ = try machine.start()
     }
 

@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarTestSupport
 import Testing
 
 @testable import NightjarHTTP
@@ -33,6 +34,15 @@ import Testing
         ] as [([UInt8], String?, String)])
     func textIsDecodedByItsCharset(body: [UInt8], type: String?, text: String) throws {
         #expect(try response(body, type: type).text == text)
+    }
+
+    @Test(.enabled(if: !isSanitized)) func exhaustedMemoryIsNotReportedAsInvalidJSON() async {
+        await #expect(processExitsWith: .success) {
+            let tests = ResponseContentTests()
+            let page = try tests.response("[" + String(repeating: "0,", count: 100_000) + "0]")
+            let error = withoutMemory { tests.rejection { try page.json } }
+            #expect(error?.kind == .noMemory && error?.message.hasPrefix("cannot allocate ") == true)
+        }
     }
 
     @Test func unknownCharsetIsReportedOnAccess() throws {

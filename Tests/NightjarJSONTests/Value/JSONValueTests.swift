@@ -1,3 +1,4 @@
+import Glibc
 import NightjarJSON
 import NightjarTestSupport
 import Testing
@@ -19,6 +20,20 @@ import Testing
                 ]))
         #expect(value["b"] == .object([]))
         #expect(value["c"] == nil)
+    }
+
+    /// The memory of the text is reserved but never read.
+    @Test func textOf4GiBIsTooLarge() throws {
+        let size = 1 << 32
+        let memory = mmap(nil, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+        try #require(memory != MAP_FAILED)
+        defer { munmap(memory, size) }
+        let text = UnsafeRawBufferPointer(start: memory, count: size)
+        for parse in [{ _ = try JSONValue(parsing: text) }, { _ = try JSONSchema(parsing: text) }] {
+            let error = #expect(throws: NightjarError.self) { try parse() }
+            #expect(error?.kind == .tooLarge)
+            #expect(error?.message == "a JSON text must be smaller than 4 GiB, got 4294967296 bytes")
+        }
     }
 
     @Test func integersBeyond64BitsBecomeNumbers() throws {

@@ -95,6 +95,34 @@ import Testing
         #expect(try bench.get().source == .network)
     }
 
+    /// URLs on disk have masked secrets, so a prefix matches there with any value of a secret.
+    @Test func prefixWithASecretIsAlsoRemovedFromDisk() throws {
+        let versions = Versions()
+        for byClient in [false, true] {
+            let bench = try self.bench(versions)
+            for item in ["token=hunter2&page=1", "token=hunter2&page=2", "size=1"] { _ = try bench.get("/a?" + item) }
+            let cache = try #require(bench.client.cache)
+            try cache.flush()
+            let removed =
+                if byClient {
+                    try bench.client.removeCached(beginningWith: Request(.get, "/a?token=hunt"))
+                } else {
+                    try cache.remove(prefix: "http://api.test/a?token=hunt")
+                }
+            #expect(removed == 2)
+            #expect(try self.bench(versions).get("/a?token=hunter2&page=1").source == .network)
+            #expect(try self.bench(versions).get("/a?size=1").source == .cache)
+        }
+    }
+
+    @Test func prefixDoesNotContainTheAPIKeyOfTheClient() throws {
+        let versions = Versions()
+        let key = try APIKey("hunter2", in: .query("key"))
+        let bench = try Bench(settings, { $0.auth = .apiKey(key) }) { _, requested in versions.reply(requested) }
+        for target in ["/a/1", "/a/2", "/b"] { _ = try bench.get(target) }
+        #expect(try bench.client.removeCached(beginningWith: Request(.get, "/a/")) == 2)
+    }
+
     /// While the index is locked, removals fail instead of returning 0, and a closing client logs the changes that it
     /// could not write. The cache writes them later.
     @Test func failedChangesAreReported() throws {
@@ -126,5 +154,29 @@ import Testing
         let other = try self.bench(versions)
         try eventually("the changes are written") { try other.get("/b").source == .network }
         #expect(try text(other.get("/a")) == "version 1")
+    }
+
+    /// The client is closed by a callback on its own thread. The changes are written when the index is available.
+    @Test(.timeLimit(.minutes(1))) func closeOnTheLoopDoesNotWaitForTheDisk() throws {
+        let versions = Versions()
+        let cache = try CacheStorage(settings, gracePeriod: 3600)
+        let bench = try Bench(.init(), { ($0.cache, $0.cacheSettings) = (cache, nil) }) { _, requested in
+            versions.reply(requested)
+        }
+        _ = try bench.get("/a")
+        try cache.flush()
+        let holder = try Database(existing: folder + "/index.db", lockTimeout: 5)
+        try holder.execute("BEGIN IMMEDIATE")
+        let isClosed = Atomic<Bool>(false)
+        try bench.client.start(
+            Bench.request(.put, "/a"), on: nil,
+            TaskHandlers { [client = bench.client] _, _ in
+                client.close()
+                isClosed.store(true, ordering: .releasing)
+            })
+        try eventually("the client is closed", within: .seconds(30)) { isClosed.load(ordering: .acquiring) }
+        try holder.execute("ROLLBACK")
+        let other = try self.bench(versions)
+        try eventually("the change is written") { try text(other.get("/a")) == "version 1" }
     }
 }

@@ -761,6 +761,21 @@ extension String {
             kind { try bench.client.insert(headers: headers, body: ByteBuffer(), for: request) } == .invalidArgument)
     }
 
+    @Test func requestWithABodyIsRejectedWithTheReason() throws {
+        let bench = try Bench { _, _ in .init(200, Self.fresh, "server") }
+        var request = Request(.get, "/a")
+        request.body = .bytes(ByteBuffer(string: "b"))
+        let looked = #expect(throws: NightjarError.self) { try bench.client.cached(request) }
+        let rule = "only responses to GET and HEAD requests without a body are cached; got"
+        #expect(looked?.kind == .invalidRequest && looked?.message == "\(rule) GET with a body")
+        let posted = #expect(throws: NightjarError.self) { try bench.client.cached(Request(.post, "/a")) }
+        #expect(posted?.message == "\(rule) POST")
+        let inserted = #expect(throws: NightjarError.self) {
+            try bench.client.insert(headers: Headers(), body: ByteBuffer(), for: request)
+        }
+        #expect(inserted?.message.hasSuffix("got GET with a body") == true)
+    }
+
     @Test func bodyLimitAppliesToCachedResponses() throws {
         let bench = try Bench { _, _ in .init(200, Self.fresh, "0123456789") }
         _ = try bench.get()

@@ -1,6 +1,8 @@
+import Glibc
 import NIOCore
 import NightjarHTTP
 import NightjarStorage
+import NightjarTestSupport
 import NightjarTransport
 import Synchronization
 import Testing
@@ -19,6 +21,8 @@ import Testing
             var refresh = "r0"
             var refusal: String?
             var failsRefresh = false
+            /// The status of token responses, without a token.
+            var failure: Int?
             var lifetime = 3600
             /// Rejects every request.
             var rejectsAll = false
@@ -53,9 +57,10 @@ import Testing
         private func refresh(_ request: PreparedRequest, _ receiver: any ExchangeReceiver) {
             guard case .bytes(let form) = request.body else { return }
             let text = String(buffer: form)
-            enum Reply { case token(Int, lifetime: Int), refused(String), lost }
+            enum Reply { case token(Int, lifetime: Int), refused(String), failed(Int), lost }
             let reply: Reply = state.withLock { state in
                 if state.failsRefresh { return .lost }
+                if let failure = state.failure { return .failed(failure) }
                 if let refusal = state.refusal { return .refused(refusal) }
                 guard text.contains("refresh_token=\(state.refresh)") else { return .refused("invalid_grant") }
                 state.refreshes += 1
@@ -69,14 +74,19 @@ import Testing
                     #"{"access_token":"a\#(number)","refresh_token":"r\#(number)","token_type":"bearer","expires_in":\#(lifetime)}"#
                 )
             case .refused(let code): respond(receiver, 400, #"{"error":"\#(code)"}"#)
+            case .failed(let status): respond(receiver, status, "later", [("Retry-After", "0")])
             case .lost:
                 receiver.exchangeFailed(NightjarError(.connectionLost, "gone", requestMayHaveBeenProcessed: true))
             }
         }
 
-        private func respond(_ receiver: any ExchangeReceiver, _ status: Int, _ body: String) {
+        private func respond(
+            _ receiver: any ExchangeReceiver, _ status: Int, _ body: String, _ fields: [(String, String)] = []
+        ) {
+            var headers = Headers()
+            for (name, value) in fields { try? headers.add(name, value) }
             receiver.exchangeReceived(
-                head: ResponseHead(status: status, reason: "", headers: Headers(), contentLength: body.utf8.count))
+                head: ResponseHead(status: status, reason: "", headers: headers, contentLength: body.utf8.count))
             receiver.exchangeReceived(body: ByteBuffer(string: body))
             receiver.exchangeFinished(trailers: Headers())
         }
@@ -203,6 +213,19 @@ import Testing
         #expect(try store.load()?.token?.refresh == "r1")
     }
 
+    @Test(arguments: [(429, ErrorKind.rateLimited), (500, .server), (503, .server)])
+    func failureOfTheTokenServerIsReportedAsSuch(status: Int, kind: ErrorKind) async throws {
+        let server = Server()
+        server.state.withLock { $0.failure = status }
+        let api = try client(server)
+        let error = await #expect(throws: NightjarError.self) { try await api.send(Request(.get, "/articles")) }
+        #expect(error?.kind == kind && error?.isRetryable == true && error?.retryAfter == .zero)
+        #expect(error?.message.contains("the login is kept") == true)
+        #expect(error?.message.contains("POST returned \(status)") == true)
+        server.state.withLock { $0.failure = nil }
+        #expect(try await api.send(Request(.get, "/articles")).status == 200)
+    }
+
     @Test func tokenRotatedByAnotherClientIsUsed() async throws {
         let server = Server()
         let store = MemoryTokenStore()
@@ -322,6 +345,21 @@ import Testing
         configuration.baseURL = "http://user:password@api.test"
         let twice = #expect(throws: NightjarError.self) { try Client(configuration) }
         #expect(twice?.message.contains("set twice") == true)
+    }
+
+    @Test(arguments: ["file", "sqlite"]) func ephemeralClientRejectsATokenStoreInAFile(place: String) throws {
+        let folder = try TemporaryDirectory()
+        var configuration = Configuration()
+        try configuration.merge(
+            json: """
+                {"base_url": "http://api.test", "ephemeral": true, "auth": {"type": "oauth2", "token_url": "/token",
+                 "refresh_token": "r", "store": {"\(place)": "\(folder.file("tokens"))"}}}
+                """)
+        let error = #expect(throws: NightjarError.self) { try Client(configuration) }
+        #expect(error?.kind == .invalidArgument && error?.message.contains("an ephemeral client") == true)
+        #expect(access(folder.file("tokens"), F_OK) != 0)
+        configuration.isEphemeral = false
+        try Client(configuration).close()
     }
 
     @Test func secretsAreMasked() {

@@ -17,6 +17,8 @@ final class ManualTransport: HTTPTransport, @unchecked Sendable {
     let log = Mutex(Log())
     private let loop: any EventLoop
     private var waiting: [(target: String, receiver: any ExchangeReceiver, exchange: ManualExchange)] = []
+    /// Actions for the next exchanges with these targets.
+    private var actions: [String: (ManualTransport) -> Void] = [:]
 
     init(_ loop: any EventLoop) { self.loop = loop }
 
@@ -27,10 +29,16 @@ final class ManualTransport: HTTPTransport, @unchecked Sendable {
         let exchange = ManualExchange(self)
         waiting.append((request.url.target, receiver, exchange))
         receiver.exchangeStarted(on: nil, isReused: false)
+        actions.removeValue(forKey: request.url.target)?(self)
         return exchange
     }
 
     func shutDown() { waiting = [] }
+
+    /// Calls `action` on the loop when the next exchange with this target begins.
+    func whenStarted(_ target: String, _ action: @escaping @Sendable (ManualTransport) -> Void) {
+        loop.execute { [self] in actions[target] = action }
+    }
 
     /// Responds to the oldest waiting exchange with this target.
     ///
@@ -99,10 +107,8 @@ final class ManualSite: Sendable {
     }
 
     /// Waits until exchanges for exactly these targets have started, in this order.
-    func started(_ targets: [String], within limit: Duration = .seconds(5)) async throws {
-        try await eventually("the exchanges of \(targets) began", within: limit) {
-            transport.log.withLock { $0.started } == targets
-        }
+    func started(_ targets: [String]) async throws {
+        try await eventually("the exchanges of \(targets) began") { transport.log.withLock { $0.started } == targets }
     }
 
     func result(_ name: String) async throws -> Result<Response, NightjarError> {

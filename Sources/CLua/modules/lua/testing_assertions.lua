@@ -33,10 +33,16 @@ local function fail(message, note)
   error(setmetatable({ message = at .. message, line = line }, Failure), 0)
 end
 
+-- Returns the note of an assertion whose last value is the result of a call. A number is not a note, but a further result
+-- of that call, such as the count of gsub.
+local function note_of(value)
+  if type(value) ~= "number" then return value end
+end
+
 -- t:equal(got, expected) fails unless the values are equal. Tables are compared by content.
 function assertions.equal(_, got, expected, note)
   local differences = differences_of(got, expected)
-  if differences then fail(differences, note) end
+  if differences then fail(differences, note_of(note)) end
 end
 
 function assertions.truthy(_, value, note)
@@ -45,13 +51,15 @@ function assertions.truthy(_, value, note)
 end
 
 function assertions.falsy(_, value, note)
-  if value then fail(format("got %s, expected nil or false", show(value)), note) end
+  if value then fail(format("got %s, expected nil or false", show(value)), note_of(note)) end
 end
 
 -- t:matches(text, pattern) -> the captures of the pattern
 function assertions.matches(_, text, pattern, note)
   local captures = type(text) == "string" and pack(match(text, pattern)) or {}
-  if captures[1] == nil then fail(format("got %s, expected a string matching %s", show(text), show(pattern)), note) end
+  if captures[1] == nil then
+    fail(format("got %s, expected a string matching %s", show(text), show(pattern)), note_of(note))
+  end
   return unpack(captures, 1, captures.n)
 end
 
