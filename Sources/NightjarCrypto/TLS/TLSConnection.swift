@@ -24,7 +24,7 @@ package final class TLSConnection {
     package struct Options {
         /// The name for Server Name Indication (RFC 6066 section 3). Nil: the extension is not sent.
         package var serverName: String?
-        /// The permitted versions. Nil: those of the context.
+        /// The permitted versions of TLS. Nil: those of the context's settings.
         package var versions: ClosedRange<TLSVersion>?
         /// The session to resume. Nil: a full handshake.
         package var session: TLSSession?
@@ -41,13 +41,14 @@ package final class TLSConnection {
     private let ssl: OpaquePointer
     private let context: TLSContext
     private let buffers: UnsafeMutablePointer<TLSBuffers>
-    /// Whether the hybrid key exchange was offered.
+    /// Whether the hybrid key exchange X25519MLKEM768 was offered to the server.
     package let offersPostQuantum: Bool
     private let checkChain: ([Certificate]) -> (any Error)?
     /// The sessions that ``takeSessions()`` has not returned.
     private var sessions: [TLSSession] = []
+    /// Whether the peer has ended its direction with close_notify.
     private var hasEnded = false
-    /// The reason why the certificates were rejected, for the error that the handshake throws.
+    /// The reason why the certificates were rejected. The handshake throws it.
     var failure: TLSFailure?
     /// The error that the caller's check of the certificates has returned.
     package private(set) var rejection: (any Error)?
@@ -99,7 +100,9 @@ package final class TLSConnection {
         return false
     }
 
-    /// Checks the certificates with the caller's rules.
+    /// Checks the verified chain for weak algorithms, and then with the caller's ``Options/check``.
+    ///
+    /// - Returns: The reason to reject the chain, or nil.
     func check(_ chain: [Certificate]) -> TLSFailure? {
         for (index, certificate) in chain.enumerated() {
             let isAnchor = index == chain.count - 1 && index > 0

@@ -11,15 +11,15 @@ package struct TLSFailure: Error {
         case notTLS
         /// The peer has ended the connection with a fatal alert (RFC 8446 section 6.2).
         case alert(UInt8)
-        /// The peer's certificate authorities file or another setting is invalid.
+        /// A setting is invalid, such as a text of certificates.
         case invalidSettings
-        /// The peer has violated the protocol, or the peers have no algorithm in common.
+        /// The peer has violated the protocol, or supports none of the permitted algorithms.
         case handshake
         case outOfMemory
     }
 
     package let reason: Reason
-    /// A text such as `NO_SHARED_CIPHER`, for developers.
+    /// The reason as a clause, or BoringSSL's name for it, such as `NO_SHARED_CIPHER`.
     package let detail: String
 
     package init(_ reason: Reason, _ detail: String) {

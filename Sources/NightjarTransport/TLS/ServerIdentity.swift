@@ -2,8 +2,8 @@ import NightjarHTTP
 
 /// The hosts for which a certificate is valid. RFC 9110 section 4.3.4, RFC 9525 section 6.
 ///
-/// SwiftNIO's check is not used, because it also accepts a certificate for the IP address of the socket. A proxy, or an
-/// attacker with control of DNS, could then use a certificate for its own address.
+/// They are compared with the host of the URL, never with the IP address of the socket. Otherwise, a proxy or an attacker
+/// with control of DNS could use a certificate for its own address.
 struct ServerIdentity {
     /// The DNS names as written in the certificate.
     var names: [[UInt8]] = []
