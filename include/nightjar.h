@@ -470,10 +470,13 @@ NJ_API void nj_config_free(nj_config *config);
  *   ephemeral                    true or false
  *   proxy                        a URL, true (the environment), false (none), or {"url", "no_proxy"}
  *   unix_socket                  a path
- *   tls                          {"ca_file", "verify", "min_version", "max_version", "allow_weak", "hosts"}: versions are
- *                                "1.2" and "1.3", by default both. "allow_weak" lists weak algorithms that are accepted:
- *                                "cbc", "rsa_key_exchange", "sha1", "rsa_1024". "hosts" has "min_version" and
- *                                "max_version" by host pattern ("example.com" or "*.example.com")
+ *   tls                          {"ca_file", "verify", "min_version", "max_version", "allow_weak", "client_certificate",
+ *                                "hosts"}: versions are "1.2" and "1.3", by default both. "allow_weak" lists weak
+ *                                algorithms that are accepted: "cbc", "rsa_key_exchange", "sha1", "rsa_1024".
+ *                                "client_certificate" is {"file", "key", "password"} (PEM files) or {"pkcs12",
+ *                                "password"}, sent only to the origin of the base URL, if the server requests it. Changed
+ *                                files are read again. "hosts" has "min_version", "max_version" and
+ *                                "client_certificate" by host pattern ("example.com" or "*.example.com")
  *   lenient_line_endings         true or false
  *   auth                         nj_config_set_auth_json
  *   retry                        true, false, a number of attempts, or {"attempts", "base", "cap", "max_wait",

@@ -10,14 +10,17 @@ public struct PeerTLS: Sendable {
     /// The protocols for ALPN, in order of preference.
     public var applicationProtocols: [String]
     public var versions: ClosedRange<TLSVersion>
+    /// A PEM file of the authorities of client certificates, which are then required. Nil: none is requested.
+    public var clientAuthorities: String?
 
     public init(
         _ certificate: TestCertificates.Kind = .trusted, applicationProtocols: [String] = [],
-        versions: ClosedRange<TLSVersion> = .tlsv12...(.tlsv13)
+        versions: ClosedRange<TLSVersion> = .tlsv12...(.tlsv13), clientAuthorities: String? = nil
     ) {
         self.certificate = certificate
         self.applicationProtocols = applicationProtocols
         self.versions = versions
+        self.clientAuthorities = clientAuthorities
     }
 
     func configuration() throws -> TLSConfiguration {
@@ -29,6 +32,10 @@ public struct PeerTLS: Sendable {
         configuration.applicationProtocols = applicationProtocols
         configuration.minimumTLSVersion = versions.lowerBound
         configuration.maximumTLSVersion = versions.upperBound
+        if let clientAuthorities {
+            configuration.trustRoots = .file(clientAuthorities)
+            configuration.certificateVerification = .noHostnameVerification
+        }
         return configuration
     }
 }

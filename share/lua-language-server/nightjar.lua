@@ -698,7 +698,21 @@ function client:close() end
 ---@field min_version? string The lowest permitted version: "1.2" or "1.3". Default: "1.2".
 ---@field max_version? string The highest permitted version: "1.2" or "1.3". Default: "1.3".
 ---@field allow_weak? string[] The weak algorithms that are accepted: "cbc" (cipher suites in CBC mode), "rsa_key_exchange" (no forward secrecy), "sha1" (signatures), "rsa_1024" (RSA keys of 1024 to 2047 bits). Default: none.
----@field hosts? table<string, { min_version: string, max_version: string }> The permitted versions by host pattern: "example.com", or "*.example.com" for all names with one more label. Default: none.
+---@field client_certificate? nightjar.client_certificate_options The certificate for the origin of base_url. The server receives it only if it requests a certificate; other origins never receive it. Default: none.
+---@field hosts? table<string, nightjar.tls_host_options> Options by host pattern: "example.com", or "*.example.com" for all names with one more label. Default: none.
+
+---TLS with the hosts of a pattern.
+---@class nightjar.tls_host_options
+---@field min_version? string The lowest permitted version. Default: that of the client.
+---@field max_version? string The highest permitted version. Default: that of the client.
+---@field client_certificate? nightjar.client_certificate_options The certificate for these hosts. Default: none.
+
+---A client certificate. Its files are read when the client is created; later connections use changed files.
+---@class nightjar.client_certificate_options
+---@field file? string A PEM file with the certificate and then the intermediate certificates. Default: none.
+---@field key? string A PEM file with the private key. Default: file.
+---@field pkcs12? string A PKCS #12 archive, instead of file and key. Default: none.
+---@field password? string The password of an encrypted key or archive. Default: none.
 
 ---A rate limit.
 ---@class nightjar.rate_options

@@ -814,8 +814,28 @@ return {
       { "max_version", "string", "The highest permitted version: \"1.2\" or \"1.3\".", default = "\"1.3\"" },
       { "allow_weak", "string[]",
         "The weak algorithms that are accepted: \"cbc\" (cipher suites in CBC mode), \"rsa_key_exchange\" (no forward secrecy), \"sha1\" (signatures), \"rsa_1024\" (RSA keys of 1024 to 2047 bits).", default = "none" },
-      { "hosts", "table<string, { min_version: string, max_version: string }>",
-        "The permitted versions by host pattern: \"example.com\", or \"*.example.com\" for all names with one more label.", default = "none" },
+      { "client_certificate", "nightjar.client_certificate_options",
+        "The certificate for the origin of base_url. The server receives it only if it requests a certificate; other origins never receive it.", default = "none" },
+      { "hosts", "table<string, nightjar.tls_host_options>",
+        "Options by host pattern: \"example.com\", or \"*.example.com\" for all names with one more label.", default = "none" },
+    },
+  },
+  {
+    name = "nightjar.tls_host_options", kind = "options", text = "TLS with the hosts of a pattern.",
+    members = {
+      { "min_version", "string", "The lowest permitted version.", default = "that of the client" },
+      { "max_version", "string", "The highest permitted version.", default = "that of the client" },
+      { "client_certificate", "nightjar.client_certificate_options", "The certificate for these hosts.", default = "none" },
+    },
+  },
+  {
+    name = "nightjar.client_certificate_options", kind = "options",
+    text = "A client certificate. Its files are read when the client is created; later connections use changed files.",
+    members = {
+      { "file", "string", "A PEM file with the certificate and then the intermediate certificates.", default = "none" },
+      { "key", "string", "A PEM file with the private key.", default = "file" },
+      { "pkcs12", "string", "A PKCS #12 archive, instead of file and key.", default = "none" },
+      { "password", "string", "The password of an encrypted key or archive.", default = "none" },
     },
   },
   {

@@ -21,6 +21,13 @@ extension Configuration {
         } else {
             var network = transport
             network.userAgent = network.userAgent ?? userAgent
+            network.tls.baseOrigin = base?.origin
+            guard base != nil || network.tls.clientCertificate == nil else {
+                throw NightjarError(
+                    .invalidArgument,
+                    "tls.client_certificate is sent only to the origin of the base URL; set a base URL, or set the "
+                        + "certificate in tls.hosts")
+            }
             carrier = try NetworkTransport(loop: loop, clock: thread.clock, configuration: network)
         }
         if let recording, cassette == nil, mock == nil {

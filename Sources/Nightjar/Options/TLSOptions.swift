@@ -17,8 +17,11 @@ extension TransportConfiguration.TLS {
                     tls.weakAlgorithms.insert(try weakAlgorithm(name, "\(path)[\(index + 1)]"))
                 }
             },
+            Option(name: "client_certificate") { value, path, tls throws(NightjarError) in
+                tls.clientCertificate = try ClientCertificate(option: value, path)
+            },
             Option(name: "hosts") { value, path, tls throws(NightjarError) in
-                tls.versionsByHost = try versionsByHost(value, path, tls.versions)
+                try tls.readHosts(value, path)
             },
         ] + versionOptions.lifted(to: \.versions))
 
@@ -33,19 +36,32 @@ extension TransportConfiguration.TLS {
         },
     ])
 
-    private static func versionsByHost(
-        _ value: JSONValue, _ path: String, _ standard: ClosedRange<Version>
-    ) throws(NightjarError) -> [HostPattern: ClosedRange<Version>] {
+    /// The options of one host pattern.
+    private struct HostOptions {
+        var versions: ClosedRange<Version>
+        var clientCertificate: ClientCertificate?
+
+        static let options = OptionTable<HostOptions>(
+            [
+                Option(name: "client_certificate") { value, path, host throws(NightjarError) in
+                    host.clientCertificate = try ClientCertificate(option: value, path)
+                }
+            ] + versionOptions.lifted(to: \.versions))
+    }
+
+    private mutating func readHosts(_ value: JSONValue, _ path: String) throws(NightjarError) {
         guard case .object(let members) = value else {
             throw .mismatch(path, expected: "a table of host patterns and options", value)
         }
-        var hosts: [HostPattern: ClosedRange<Version>] = [:]
+        versionsByHost = [:]
+        clientCertificatesByHost = [:]
         for member in members {
-            var versions = standard
-            try versionOptions.apply(member.value, at: "\(path).\(member.name)", to: &versions)
-            hosts[try HostPattern(member.name)] = versions
+            let pattern = try HostPattern(member.name)
+            var host = HostOptions(versions: versions)
+            try HostOptions.options.apply(member.value, at: "\(path).\(member.name)", to: &host)
+            versionsByHost[pattern] = host.versions
+            if let certificate = host.clientCertificate { clientCertificatesByHost[pattern] = certificate }
         }
-        return hosts
     }
 
     private static func version(_ value: JSONValue, _ path: String) throws(NightjarError) -> Version {
@@ -64,5 +80,41 @@ extension TransportConfiguration.TLS {
                 .invalidArgument, "option \(quoted(path)) must be one of \(known), got \(quoted(name))")
         }
         return algorithm
+    }
+}
+
+extension TransportConfiguration.TLS.ClientCertificate {
+    private struct Members {
+        var file: String?
+        var key: String?
+        var pkcs12: String?
+        var password: String?
+
+        static let options = OptionTable<Members>([
+            Option(name: "file") { value, path, members throws(NightjarError) in members.file = try value.text(path) },
+            Option(name: "key") { value, path, members throws(NightjarError) in members.key = try value.text(path) },
+            Option(name: "pkcs12") { value, path, members throws(NightjarError) in
+                members.pkcs12 = try value.text(path)
+            },
+            Option(name: "password") { value, path, members throws(NightjarError) in
+                members.password = try value.text(path)
+            },
+        ])
+    }
+
+    /// Reads `{ file, key, password }` or `{ pkcs12, password }`. Without `key`, the file also contains the key.
+    fileprivate init(option value: JSONValue, _ path: String) throws(NightjarError) {
+        let members = try Members.options.applied(value, at: path, to: Members())
+        switch (members.file, members.pkcs12) {
+        case (let file?, nil):
+            self.init(.pem(certificates: file, key: members.key ?? file), password: members.password)
+        case (nil, let archive?) where members.key == nil:
+            self.init(.pkcs12(archive), password: members.password)
+        default:
+            throw NightjarError(
+                .invalidArgument,
+                "option \(quoted(path)) must have either \"file\" (and \"key\", if the key is in a file of its own) or "
+                    + "\"pkcs12\"")
+        }
     }
 }

@@ -35,6 +35,9 @@ package final class TLSConnection {
         /// nil. Called during a full handshake, unless verification is disabled.
         package var check: ([Certificate]) -> (any Error)? = { _ in nil }
 
+        /// Returns the client certificate, or nil. Called when the server requests a certificate.
+        package var identity: () throws -> ClientIdentity? = { nil }
+
         package init() {}
     }
 
@@ -43,14 +46,17 @@ package final class TLSConnection {
     private let buffers: UnsafeMutablePointer<TLSBuffers>
     /// Whether the hybrid key exchange X25519MLKEM768 was offered to the server.
     package let offersPostQuantum: Bool
+    private let identity: () throws -> ClientIdentity?
+    /// Whether the server has requested a client certificate, and the client had none.
+    package private(set) var lacksCertificate = false
     private let checkChain: ([Certificate]) -> (any Error)?
     /// The sessions that ``takeSessions()`` has not returned.
     private var sessions: [TLSSession] = []
     /// Whether the peer has ended its direction with close_notify.
     private var hasEnded = false
-    /// The reason why the certificates were rejected. The handshake throws it.
+    /// The reason why a callback has ended the handshake. The handshake throws it.
     var failure: TLSFailure?
-    /// The error that the caller's check of the certificates has returned.
+    /// The error of ``Options/check`` or ``Options/identity`` that has ended the handshake.
     package private(set) var rejection: (any Error)?
 
     package init(_ context: TLSContext, _ options: Options) throws(TLSFailure) {
@@ -58,6 +64,7 @@ package final class TLSConnection {
         self.ssl = ssl
         self.context = context
         checkChain = options.check
+        identity = options.identity
         offersPostQuantum = options.offersPostQuantum
         buffers = .allocate(capacity: 1)
         buffers.initialize(to: TLSBuffers())
@@ -114,6 +121,27 @@ package final class TLSConnection {
         guard let error = checkChain(chain) else { return nil }
         rejection = error
         return TLSFailure(.rejectedCertificate, "the certificate was rejected")
+    }
+
+    /// Provides the client certificate that the server has requested. Returns false if that failed.
+    func provideCertificate() -> Bool {
+        do {
+            guard let identity = try identity() else {
+                lacksCertificate = true
+                return true
+            }
+            for (index, certificate) in identity.chain.enumerated() {
+                let isAdded =
+                    index == 0
+                    ? SSL_use_certificate(ssl, certificate.x509) : SSL_add1_chain_cert(ssl, certificate.x509)
+                guard isAdded == 1 else { return false }
+            }
+            return SSL_use_PrivateKey(ssl, identity.key) == 1
+        } catch {
+            rejection = error
+            failure = TLSFailure(.unusableIdentity, "the client certificate cannot be used")
+            return false
+        }
     }
 
     // MARK: Data

@@ -39,6 +39,12 @@ package final class TLSContext: @unchecked Sendable {
             connection.received(TLSSession(adopting: session))
             return 1
         }
+        SSL_CTX_set_cert_cb(
+            handle,
+            { ssl, _ in
+                guard let connection = TLSConnection.of(ssl) else { return 0 }
+                return connection.provideCertificate() ? 1 : 0
+            }, nil)
         guard settings.verifiesCertificates else { return }
         guard let store = SSL_CTX_get_cert_store(handle) else { throw TLSFailure.latest() }
         try TrustStore.add(settings.authorities, to: store)

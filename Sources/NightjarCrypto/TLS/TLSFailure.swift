@@ -7,6 +7,8 @@ package struct TLSFailure: Error {
         case invalidCertificate(String)
         /// The caller's check of the certificate chain failed. ``TLSConnection/rejection`` has the caller's error.
         case rejectedCertificate
+        /// The client certificate cannot be used. ``TLSConnection/rejection`` has the caller's error.
+        case unusableIdentity
         /// The peer does not use TLS on this port.
         case notTLS
         /// The peer has ended the connection with a fatal alert (RFC 8446 section 6.2).

@@ -5,12 +5,15 @@ struct Peer {
     /// The name of the peer: `example.com:443`, `the proxy http://proxy.example:3128`, or a Unix socket.
     let place: String
     let host: String
+    /// Nil for a proxy.
+    let origin: Origin?
     let isTLS: Bool
     let isProxy: Bool
     /// ` for example.com:443` if ``place`` does not name the origin; otherwise empty.
     let purpose: String
 
     init(_ origin: Origin) {
+        self.origin = origin
         place = origin.authority
         host = origin.host
         isTLS = origin.isTLS
@@ -19,6 +22,7 @@ struct Peer {
     }
 
     init(_ socket: UnixSocket, for origin: Origin) {
+        self.origin = origin
         place = socket.description
         host = origin.host
         isTLS = origin.isTLS
@@ -27,6 +31,7 @@ struct Peer {
     }
 
     init(_ proxy: ProxyAddress, for origin: Origin) {
+        self.origin = nil
         place = "the proxy \(proxy)"
         host = proxy.host
         isTLS = proxy.kind == .https

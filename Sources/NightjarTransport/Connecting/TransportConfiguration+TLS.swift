@@ -21,7 +21,23 @@ extension TransportConfiguration {
         /// The weak algorithms that are accepted. Default: none.
         public var weakAlgorithms: Set<WeakAlgorithm> = []
 
+        /// The certificate for the origin of the client's base URL. A server receives it only if the server requests a
+        /// certificate. Other origins never receive it.
+        public var clientCertificate: ClientCertificate?
+        /// The certificates for hosts other than that of the base URL.
+        public var clientCertificatesByHost: [HostPattern: ClientCertificate] = [:]
+        /// The origin that may receive ``clientCertificate``.
+        package var baseOrigin: Origin?
+
         public init() {}
+
+        /// Returns the client certificate that a peer may receive.
+        func clientCertificate(for peer: Peer) -> ClientCertificate? {
+            if let baseOrigin, let clientCertificate, peer.origin == baseOrigin { return clientCertificate }
+            guard !clientCertificatesByHost.isEmpty else { return nil }
+            return HostPattern.best(clientCertificatesByHost.keys, for: peer.host)
+                .flatMap { clientCertificatesByHost[$0] }
+        }
 
         /// Returns the permitted versions for a host.
         func versions(for host: String) -> ClosedRange<Version> {

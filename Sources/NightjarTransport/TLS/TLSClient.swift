@@ -7,12 +7,14 @@ import NightjarHTTP
 final class TLSClient {
     private let configuration: TransportConfiguration.TLS
     private let context: SharedTLSContext
+    private let identities: ClientIdentities
     private var sessions = TLSSessionCache()
     /// The peers to which only handshakes without the hybrid key exchange succeeded.
     private var classicalPeers: Set<String> = []
 
     init(_ configuration: TransportConfiguration.TLS) throws(NightjarError) {
         self.configuration = configuration
+        identities = try ClientIdentities(configuration)
         var settings = TLSSettings()
         settings.versions = configuration.versions
         settings.weakAlgorithms = configuration.weakAlgorithms
@@ -51,11 +53,14 @@ final class TLSClient {
         }
         options.offersPostQuantum = !isClassical
         options.versions = configuration.versions(for: peer.host)
-        options.session = sessions.session(for: TLSClient.key(of: peer))
+        let key = key(of: peer)
+        options.session = sessions.session(for: key)
+        options.identity = { [identities] in identities.identity(for: peer) }
         options.check = { chain in TLSClient.check(chain, peer) }
         do throws(TLSFailure) {
             let connection = try TLSConnection(context.loaded(), options)
-            return TLSHandler(connection, with: peer, of: self, socket: socket, completion: completion)
+            return TLSHandler(
+                connection, with: peer, of: self, sessionKey: key, socket: socket, completion: completion)
         } catch {
             throw TLSError.describe(error, peer, isOpen: false)
         }
@@ -63,24 +68,24 @@ final class TLSClient {
 
     /// Returns whether connections to a peer must not offer the hybrid key exchange.
     func isClassical(_ peer: Peer) -> Bool {
-        !classicalPeers.isEmpty && classicalPeers.contains(TLSClient.key(of: peer))
+        !classicalPeers.isEmpty && classicalPeers.contains(peer.place)
     }
 
     /// Records that a handshake succeeded without the hybrid key exchange, after one with it was reset.
     func rememberClassical(_ peer: Peer) {
         if classicalPeers.count >= TLSClient.maximumClassicalPeers { classicalPeers = [] }
-        classicalPeers.insert(TLSClient.key(of: peer))
+        classicalPeers.insert(peer.place)
     }
 
     private static let maximumClassicalPeers = 256
 
-    func store(_ new: [TLSSession], for peer: Peer) {
+    func store(_ new: [TLSSession], for key: String) {
         guard !new.isEmpty else { return }
-        sessions.insert(new, for: TLSClient.key(of: peer))
+        sessions.insert(new, for: key)
     }
 
-    /// A Unix socket or a proxy may lead to servers of several names.
-    private static func key(of peer: Peer) -> String { "\(peer.place) \(peer.host)" }
+    /// Returns the key of a peer's sessions. A Unix socket or a proxy may lead to servers of several names.
+    private func key(of peer: Peer) -> String { "\(peer.place) \(peer.host)\(identities.key(for: peer))" }
 
     /// Returns the reason to reject a verified certificate chain, or nil.
     private static func check(_ chain: [Certificate], _ peer: Peer) -> NightjarError? {

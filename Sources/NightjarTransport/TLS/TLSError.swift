@@ -8,13 +8,24 @@ enum TLSError {
         .connectionLost,
         "the server closed the connection without a TLS close_notify; the response may be truncated", phase: .receive)
 
+    /// Returns the error of a server that has requested a client certificate and ended the connection without one.
+    static func missingCertificate(_ peer: Peer) -> NightjarError {
+        NightjarError(
+            .tls,
+            "\(peer.place) requires a client certificate; set tls.client_certificate, or tls.hosts for a host other than "
+                + "that of the base URL", phase: .tls)
+    }
+
     /// - Parameters:
     ///   - isOpen: Whether the handshake was complete.
+    ///   - lacksCertificate: Whether the server has requested a client certificate, and the client had none.
     ///   - rejection: The error of the client's check of the certificates.
     static func describe(
-        _ failure: TLSFailure, _ peer: Peer, isOpen: Bool, rejection: (any Error)? = nil
+        _ failure: TLSFailure, _ peer: Peer, isOpen: Bool, lacksCertificate: Bool = false,
+        rejection: (any Error)? = nil
     ) -> NightjarError {
-        if case .rejectedCertificate = failure.reason, let error = rejection as? NightjarError { return error }
+        if let error = rejection as? NightjarError { return error }
+        if lacksCertificate, case .alert = failure.reason { return missingCertificate(peer) }
         if case .outOfMemory = failure.reason {
             return NightjarError(.noMemory, "TLS with \(peer.place) failed: out of memory", phase: .tls)
         }
@@ -30,14 +41,12 @@ enum TLSError {
                 + "tls.ca_file"
         case .notTLS:
             return "\(place) does not support TLS on this port; use http:// in its URL if that is intended"
-        case .alert(.certificateRequired):
-            return "\(place) requires a client certificate"
         case .alert(.protocolVersion):
             return "\(failed): the server supports none of the permitted TLS versions"
         case .alert(let code):
             return "\(failed): the server sent the alert \(name(of: code)); check which TLS versions and algorithms "
                 + "it supports"
-        case .rejectedCertificate, .handshake, .invalidSettings, .outOfMemory:
+        case .rejectedCertificate, .unusableIdentity, .handshake, .invalidSettings, .outOfMemory:
             return "\(failed): \(failure.detail)"
         }
     }
@@ -74,5 +83,4 @@ enum TLSError {
 
 extension UInt8 {
     fileprivate static let protocolVersion: UInt8 = 70
-    fileprivate static let certificateRequired: UInt8 = 116
 }

@@ -21,6 +21,8 @@ final class TLSHandler: ChannelDuplexHandler {
     private let connection: TLSConnection
     private let peer: Peer
     private let client: TLSClient
+    /// The key of the sessions that the server issues.
+    private let sessionKey: String
     /// Called once with the result of the handshake. On success, adds the next handlers.
     private var completion: ((TLSHandler, Result<Void, NightjarError>) -> Void)?
     private var phase = Phase.handshaking
@@ -35,12 +37,13 @@ final class TLSHandler: ChannelDuplexHandler {
     private(set) var wasResetAtOnce = false
 
     init(
-        _ connection: TLSConnection, with peer: Peer, of client: TLSClient, socket: SocketHandle?,
+        _ connection: TLSConnection, with peer: Peer, of client: TLSClient, sessionKey: String, socket: SocketHandle?,
         completion: @escaping (TLSHandler, Result<Void, NightjarError>) -> Void
     ) {
         self.connection = connection
         self.peer = peer
         self.client = client
+        self.sessionKey = sessionKey
         self.socket = socket
         self.completion = completion
     }
@@ -81,7 +84,7 @@ final class TLSHandler: ChannelDuplexHandler {
             }
             return decrypt(input, context, &end)
         }
-        client.store(connection.takeSessions(), for: peer)
+        client.store(connection.takeSessions(), for: sessionKey)
         writeOutput(context)
         if plaintext.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(plaintext)) }
         switch end {
@@ -140,7 +143,10 @@ final class TLSHandler: ChannelDuplexHandler {
         switch phase {
         case .handshaking:
             phase = .closed
-            completion.take()?(self, .failure(ConnectFailure.describe(nil, peer)))
+            let error =
+                connection.lacksCertificate
+                ? TLSError.missingCertificate(peer) : ConnectFailure.describe(nil, peer)
+            completion.take()?(self, .failure(error))
         case .open:
             phase = .closed
             context.fireErrorCaught(TLSError.truncated)
@@ -234,7 +240,9 @@ final class TLSHandler: ChannelDuplexHandler {
 
     private func fail(_ failure: TLSFailure, _ context: ChannelHandlerContext) {
         guard phase != .closed else { return }
-        let error = TLSError.describe(failure, peer, isOpen: phase == .open, rejection: connection.rejection)
+        let error = TLSError.describe(
+            failure, peer, isOpen: phase == .open, lacksCertificate: connection.lacksCertificate,
+            rejection: connection.rejection)
         // The peer receives the alert.
         writeOutput(context)
         phase = .closed

@@ -127,7 +127,7 @@ import Testing
         (#"{"timeout": {"conect": 1}}"#, #"unknown option "timeout.conect"; did you mean "connect"?"#),
         (
             #"{"tls": {"zzz": 1}}"#,
-            #"unknown option "tls.zzz"; the known options are ca_file, verify, allow_weak, hosts, min_version, max_version"#
+            #"unknown option "tls.zzz"; the known options are ca_file, verify, allow_weak, client_certificate, hosts, min_version, max_version"#
         ),
         (
             #"{"timeout": {"connect": "5"}}"#,
