@@ -9,19 +9,23 @@ extension Configuration {
     /// the network profile. Layers that are not configured are omitted.
     ///
     /// - Parameter replacement: Creates a transport that replaces the network. Nil: the network.
+    /// - Returns: The transport, and the network below it; nil if the network was replaced.
     /// - Throws: `invalid_argument` or `tls` if the options of the network are invalid.
     func openTransport(
         _ replacement: ((any EventLoop) -> any HTTPTransport)?, _ cassette: CassetteSession?, on thread: LoopThread,
         base: RequestURL?
-    ) throws(NightjarError) -> any HTTPTransport {
+    ) throws(NightjarError) -> (carrier: any HTTPTransport, network: NetworkTransport?) {
         let loop = thread.loop
         var carrier: any HTTPTransport
+        var opened: NetworkTransport?
         if let replacement {
             carrier = replacement(loop)
         } else {
-            var network = transport
-            network.userAgent = network.userAgent ?? userAgent
-            carrier = try NetworkTransport(loop: loop, clock: thread.clock, configuration: network)
+            var settings = transport
+            settings.userAgent = settings.userAgent ?? userAgent
+            let network = try NetworkTransport(loop: loop, clock: thread.clock, configuration: settings)
+            opened = network
+            carrier = network
         }
         if let recording, cassette == nil, mock == nil {
             let recorder = recording.recorder(sensitive: sensitiveHeaders, isEphemeral: isEphemeral)
@@ -30,7 +34,7 @@ extension Configuration {
         if let cassette { carrier = cassette.transport(over: carrier, on: loop) }
         if let mock { carrier = mock.transport(over: carrier, on: loop, base: base) }
         if let profile = network { carrier = ThrottledTransport(profile, over: carrier, on: loop) }
-        return carrier
+        return (carrier, opened)
     }
 
     /// - Throws: `invalid_argument` for an ephemeral client that would record; `storage` or `decoding` for an invalid

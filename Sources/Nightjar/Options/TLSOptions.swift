@@ -20,6 +20,9 @@ extension TransportConfiguration.TLS {
             Option(name: "hosts") { value, path, tls throws(NightjarError) in
                 tls.versionsByHost = try versionsByHost(value, path, tls.versions)
             },
+            Option(name: "pins") { value, path, tls throws(NightjarError) in
+                tls.pins = try Pinning(option: value, path).pins
+            },
         ] + versionOptions.lifted(to: \.versions))
 
     private static let versionOptions = OptionTable<ClosedRange<Version>>([

@@ -8,9 +8,17 @@ final class TLSClient {
     private let configuration: TransportConfiguration.TLS
     private let context: SharedTLSContext
     private var sessions = TLSSessionCache()
+    let pins: PinCheck
 
     init(_ configuration: TransportConfiguration.TLS) throws(NightjarError) {
+        guard configuration.pins.isEmpty || configuration.verifiesCertificates else {
+            throw NightjarError(
+                .invalidArgument,
+                "tls.pins requires verified certificates, but tls.verify is false; set tls.ca_file for a private "
+                    + "certificate authority, or remove the pins")
+        }
         self.configuration = configuration
+        pins = PinCheck(configuration)
         var settings = TLSSettings()
         settings.versions = configuration.versions
         settings.weakAlgorithms = configuration.weakAlgorithms
@@ -40,6 +48,8 @@ final class TLSClient {
     func handler(
         for peer: Peer, socket: SocketHandle?, completion: @escaping (Result<TLSHandler, NightjarError>) -> Void
     ) throws(NightjarError) -> TLSHandler {
+        var peer = peer
+        peer.pinning = pins.mode(for: peer.host)
         var options = TLSConnection.Options()
         // Server Name Indication contains only names, without a trailing dot (RFC 6066 section 3).
         if NumericAddress.bytes(peer.host.utf8) == nil {
@@ -47,7 +57,10 @@ final class TLSClient {
         }
         options.versions = configuration.versions(for: peer.host)
         options.session = sessions.session(for: TLSClient.key(of: peer))
-        options.check = { chain in TLSClient.check(chain, peer) }
+        options.check = { [pins, peer] chain in
+            if let error = TLSClient.check(chain, peer) { return error }
+            return peer.pinning.flatMap { pins.check(chain, of: peer.host, mode: $0) }
+        }
         do throws(TLSFailure) {
             let connection = try TLSConnection(context.loaded(), options)
             return TLSHandler(connection, with: peer, of: self, socket: socket, completion: completion)
@@ -61,8 +74,12 @@ final class TLSClient {
         sessions.insert(new, for: TLSClient.key(of: peer))
     }
 
-    /// A Unix socket or a proxy may lead to servers of several names.
-    private static func key(of peer: Peer) -> String { "\(peer.place) \(peer.host)" }
+    /// A Unix socket or a proxy may lead to servers of several names. A resumed connection has no certificates to
+    /// compare with the pins, so a session is used only with the pinning mode with which it was established.
+    private static func key(of peer: Peer) -> String {
+        let key = "\(peer.place) \(peer.host)"
+        return peer.pinning.map { "\(key) \($0.rawValue)" } ?? key
+    }
 
     /// Returns the reason to reject a verified certificate chain, or nil.
     private static func check(_ chain: [Certificate], _ peer: Peer) -> NightjarError? {
