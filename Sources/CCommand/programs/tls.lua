@@ -39,7 +39,8 @@ local function copy(options)
   return copied
 end
 
--- Sends a GET request without credentials, and reads no body. Returns the TLS connection, if a response arrived, and the error, if any.
+-- Sends a GET request without credentials, and reads no body. Returns the TLS connection, if a response arrived, and the
+-- error, if any.
 local function connect(url, options, tls_options, mode)
   local client_options = copy(options)
   client_options.tls, client_options.retry, client_options.redirect = tls_options, false, false
@@ -96,8 +97,11 @@ end
 local function day(seconds) return os.date("!%Y-%m-%d", seconds) end
 
 local function validity(certificate)
-  local now, days = os.time(), (certificate.not_after - os.time()) // 86400
-  local state = now < certificate.not_before and "not valid yet" or days < 0 and "expired" or ("%d days left"):format(days)
+  local now = os.time()
+  local days = (certificate.not_after - now) // 86400
+  local state = days == 1 and "1 day left" or ("%d days left"):format(days)
+  if now > certificate.not_after then state = "expired" end
+  if now < certificate.not_before then state = "not valid yet" end
   return ("%s to %s, %s"):format(day(certificate.not_before), day(certificate.not_after), state)
 end
 
@@ -159,12 +163,14 @@ local function show(words)
     write(url, shown, verified)
   end
   if not refusal then
-    if not words.pins then io.stdout:write(options.tls.verify == false and "\naccepted without verification (tls.verify is false)\n" or "\naccepted\n") end
+    local how = options.tls.verify == false and " without verification, because tls.verify is false" or ""
+    if not words.pins then io.stdout:write("\naccepted", how, "\n") end
     return 0
   end
+  if shown and not words.pins then io.stdout:write "\n" end
   io.stdout:flush()
   local needed = refusal.kind == "tls" and needed_algorithms(url, options)
-  io.stderr:write(shown and not words.pins and "\n" or "", "nightjar: refused: ", text.safe(refusal.message), "\n")
+  io.stderr:write("nightjar: refused: ", text.safe(refusal.message), "\n")
   if needed then
     io.stderr:write('nightjar: the connection is accepted with tls.allow_weak = { "', table.concat(needed, '", "'), '" }\n')
   end
