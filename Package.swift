@@ -245,8 +245,8 @@ let package = Package(
         .testTarget(
             name: "LoopbackTests",
             dependencies: [
-                "Nightjar", "NightjarAPI", "NightjarDemo", "NightjarHTTP", "NightjarStorage", "NightjarTestSupport",
-                "NightjarTransport",
+                "Nightjar", "NightjarAPI", "NightjarCrypto", "NightjarDemo", "NightjarHTTP", "NightjarStorage",
+                "NightjarTestSupport", "NightjarTransport",
             ]),
         // The hostile peer, certificates and waiting functions of the tests.
         .target(

@@ -48,8 +48,8 @@
  *   nj_script         nj_script_new                                            one at a time  nj_script_free
  *   char *            nj_paginator_state, nj_client_limits_json and others     any            nj_text_free
  *
- * A callback borrows its nj_prepared_request, nj_proposed_redirect, nj_failed_attempt, nj_login_prompt, nj_script_call
- * or nj_progress. These are valid until the callback returns and are never released.
+ * A callback borrows its nj_prepared_request, nj_proposed_redirect, nj_failed_attempt, nj_login_prompt, nj_pin_report,
+ * nj_script_call or nj_progress. These are valid until the callback returns and are never released.
  *
  * A pointer that a getter returns is borrowed: it is valid until the handle is released, unless the function's
  * comment gives another lifetime. A handle that a callback receives is borrowed until the callback returns. Arguments
@@ -157,7 +157,7 @@ typedef enum nj_status {
   NJ_DNS = 15,             /* the host name has no address */
   NJ_CONNECT = 16,         /* no address accepted a connection, a proxy refused, or no thread or descriptor is left */
   NJ_TLS = 17,             /* the handshake failed, or the certificate is not trusted */
-  NJ_PIN_MISMATCH = 18,    /* reserved */
+  NJ_PIN_MISMATCH = 18,    /* the certificate chain is valid, but contains none of the pinned keys */
   NJ_CONNECTION_LOST = 19, /* the connection ended before the response was complete */
   NJ_PROTOCOL = 20,        /* the server violated HTTP, or a redirect cannot be followed */
   NJ_TOO_LARGE = 21,       /* a head, a body, a list or a file exceeds its limit */
@@ -211,6 +211,13 @@ typedef enum nj_log_level {
   NJ_LOG_DEBUG = 4 /* also the start of each call, and rejected cookies */
 } nj_log_level;
 
+/** The effect of a certificate chain without a pinned key. */
+typedef enum nj_pinning {
+  NJ_PINNING_OFF = 0,    /* pins are not compared */
+  NJ_PINNING_REPORT = 1, /* the mismatch is reported, and the connection is used */
+  NJ_PINNING_ENFORCE = 2 /* the mismatch is reported, and the call fails with NJ_PIN_MISMATCH */
+} nj_pinning;
+
 /** "No limit", for every timeout and limit whose comment names NJ_NO_LIMIT. */
 #define NJ_NO_LIMIT (0.0)
 
@@ -235,6 +242,7 @@ typedef struct nj_prepared_request nj_prepared_request;     /* borrowed: the req
 typedef struct nj_proposed_redirect nj_proposed_redirect;   /* borrowed: a redirect that is about to be followed */
 typedef struct nj_failed_attempt nj_failed_attempt;         /* borrowed: an attempt that has failed */
 typedef struct nj_login_prompt nj_login_prompt;             /* borrowed: the prompt of an interactive login */
+typedef struct nj_pin_report nj_pin_report;                 /* borrowed: a certificate chain without a pinned key */
 typedef struct nj_script_call nj_script_call;               /* borrowed: a script's call of a host function */
 typedef struct nj_token_request nj_token_request;           /* a decision request for a token */
 
@@ -471,12 +479,15 @@ NJ_API void nj_config_free(nj_config *config);
  *   proxy                        a URL, true (the environment), false (none), or {"url", "no_proxy"}
  *   unix_socket                  a path
  *   tls                          {"ca_file", "verify", "min_version", "max_version", "allow_weak", "client_certificate",
- *                                "hosts"}: versions are "1.2" and "1.3", by default both. "allow_weak" lists weak
+ *                                "hosts", "pins"}: versions are "1.2" and "1.3", by default both. "allow_weak" lists weak
  *                                algorithms that are accepted: "cbc", "rsa_key_exchange", "sha1", "rsa_1024".
  *                                "client_certificate" is {"file", "key", "password"} (PEM files) or {"pkcs12",
  *                                "password"}, sent only to the origin of the base URL, if the server requests it. Changed
  *                                files are read again. "hosts" has "min_version", "max_version" and
- *                                "client_certificate" by host pattern ("example.com" or "*.example.com")
+ *                                "client_certificate" by host pattern ("example.com" or "*.example.com"). "pins" has a
+ *                                list of at least two pins by host pattern, or {"pins", "report_only_after"}: a pin is
+ *                                "sha256/" and the Base64 form of the SHA-256 digest of a public key (RFC 7469), and the
+ *                                date is an RFC 3339 date or date and time. See nj_client_set_pinning
  *   lenient_line_endings         true or false
  *   auth                         nj_config_set_auth_json
  *   retry                        true, false, a number of attempts, or {"attempts", "base", "cap", "max_wait",
@@ -679,6 +690,46 @@ NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_verify_certificates(nj_config *config, bool verify);
+
+/**
+ * Receives the report of a certificate chain that is valid but contains none of the host's pinned keys.
+ *
+ * @param report borrowed until the callback returns
+ */
+typedef void (*nj_pin_mismatch_fn)(void *context, const nj_pin_report *report);
+
+/**
+ * Sets the callback for certificate chains without a pinned key (the option tls.pins of nj_config_merge_json). The
+ * client also writes each mismatch to its log. While 64 reports wait in the queue, further reports are discarded.
+ *
+ * @param queue    the queue on which `mismatch` is called; the clients keep it alive. Ignored if `mismatch` is NULL.
+ * @param mismatch called from nj_queue_poll. NULL, the default: none.
+ * @param context  passed to `mismatch` unchanged; must stay valid until the clients and the queue are freed
+ * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_FORKED for a queue of the parent process
+ */
+NJ_API nj_status nj_config_set_on_pin_mismatch(nj_config *config, nj_queue *queue, nj_pin_mismatch_fn mismatch,
+                                               void *context);
+
+/** Returns the name or the address of the host. NULL if `report` is NULL. */
+NJ_API const char *nj_pin_report_host(const nj_pin_report *report);
+
+/** Reports whether the connection was closed. False if the mismatch was only reported, and if `report` is NULL. */
+NJ_API bool nj_pin_report_is_enforced(const nj_pin_report *report);
+
+/** Returns the number of pins that are configured for the host. 0 if `report` is NULL. */
+NJ_API size_t nj_pin_report_expected_count(const nj_pin_report *report);
+
+/** Returns a configured pin, such as "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=". NULL beyond the last one. */
+NJ_API const char *nj_pin_report_expected_at(const nj_pin_report *report, size_t index);
+
+/** Returns the number of certificates in the verified chain. 0 if `report` is NULL. */
+NJ_API size_t nj_pin_report_served_count(const nj_pin_report *report);
+
+/**
+ * Returns the pin of a certificate in the verified chain. The first certificate is the server's, the last one is the
+ * trusted authority's. NULL beyond the last one.
+ */
+NJ_API const char *nj_pin_report_served_at(const nj_pin_report *report, size_t index);
 
 /**
  * Sets whether clients are ephemeral: nj_client_new then fails with NJ_INVALID_ARGUMENT for a cookie file, a cache on
@@ -1502,6 +1553,17 @@ NJ_API nj_task *nj_client_start_log_in(nj_client *client, const char *scheme, do
  */
 NJ_API nj_task *nj_client_start_log_out(nj_client *client, const char *scheme, nj_queue *queue, nj_login_done_fn done,
                                          void *context, nj_error **out_error);
+
+/**
+ * Changes the effect of certificate chains without a pinned key, for example to keep a program working whose pins are
+ * out of date. The mode of a new client is NJ_PINNING_ENFORCE. A client without pins is not affected.
+ *
+ * The mode applies to connections that are opened after this function has returned. TLS sessions of another mode are
+ * not resumed. If the mode becomes stricter, open connections to pinned hosts are not used for later calls.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_CLOSED; NJ_FORKED
+ */
+NJ_API nj_status nj_client_set_pinning(nj_client *client, nj_pinning mode);
 
 /* nj_login_prompt: the prompt of an interactive login. Borrowed until nj_login_prompt_fn returns. Must be used only on
  * the thread that runs the callback. */

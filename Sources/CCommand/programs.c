@@ -110,6 +110,9 @@ static const char test[] = {
 static const char text[] = {
 #embed "programs/text.lua"
 };
+static const char tls[] = {
+#embed "programs/tls.lua"
+};
 static const char types[] = {
 #embed "programs/types.lua"
 };
@@ -128,7 +131,7 @@ static const program programs[] = {
     PROGRAM(main), PROGRAM(output), PROGRAM(profiles), PROGRAM(progress), PROGRAM(prompt), PROGRAM(reference),
     PROGRAM(scrub), PROGRAM(secrets), PROGRAM(show), PROGRAM(show_bodies), PROGRAM(show_limits),
     PROGRAM(show_records), PROGRAM(show_values), PROGRAM(statements), PROGRAM(syntax), PROGRAM(test), PROGRAM(text),
-    PROGRAM(types),
+    PROGRAM(tls), PROGRAM(types),
 };
 
 /* Loads a program as a module: runs its chunk, which returns the module. The upvalue is the index of the program. */

@@ -21,8 +21,8 @@ struct Invocation {
 
     /// The programs of the command. Each has its own help text.
     private static let programs: Set<String> = [
-        "get", "post", "put", "patch", "delete", "head", "options", "login", "logout", "profiles", "check",
-        "test", "completions",
+        "get", "post", "put", "patch", "delete", "head", "options", "login", "logout", "profiles", "tls",
+        "check", "test", "completions",
     ]
 
     var steps: [Step] = []
@@ -81,7 +81,7 @@ struct Invocation {
             main = .program(name: name, words: try programWords(bytes, behind: position))
         } else if profile != nil {
             throw UsageError(
-                "--profile is only valid with get, post, put, patch, delete, head, options, login and logout")
+                "--profile is only valid with get, post, put, patch, delete, head, options, login, logout and tls")
         }
         if archivesSecrets, archive == nil { throw UsageError("--har-secrets requires --har FILE") }
         if case .program = main { return }
@@ -154,7 +154,7 @@ struct Invocation {
         Without a script, options or piped input, nightjar starts an interactive prompt; type .help there.
 
         usage: nightjar [--profile NAME] get|post|put|patch|delete|head|options URL [items]
-               nightjar login|logout|profiles|check|test|completions ...
+               nightjar login|logout|profiles|tls|check|test|completions ...
           run a subcommand; see nightjar get --help and so on
 
         usage: nightjar demo [--port N]

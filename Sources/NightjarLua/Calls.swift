@@ -22,6 +22,7 @@ public func njl_client_new(
                 configuration.log = engine.logSink(level, listener.number)
             }
             try configuration.attach(engine.callbacks, of: listener)
+            if listener.reports_pins { configuration.reportPinMismatches(to: engine, listener.number) }
             if let mock = Handle<Mock>.borrow(listener.mock) { configuration.mock = mock }
         }
         return Handle<Client>.make(try Client(configuration))

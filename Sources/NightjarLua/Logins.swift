@@ -4,7 +4,8 @@ import NightjarHandles
 import NightjarTesting
 import Synchronization
 
-// The logins of clients whose tokens come from the script, and the notifications about required logins.
+// The logins of clients whose tokens come from the script, and the notifications about required logins and pin
+// mismatches.
 
 /// Passes decision requests of the clients from their loops to the thread of one Lua state.
 final class ScriptCallbacks: Sendable {
@@ -22,13 +23,14 @@ final class ScriptCallbacks: Sendable {
     func next() -> ScriptCallback? { pending.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
 }
 
-/// A decision request for a token or for the response of a mock's route, or the notification that a login is required,
-/// which has no response.
+/// A decision request for a token or for the response of a mock's route, or a notification, which has no response.
 final class ScriptCallback: Sendable {
     /// The number of the client or the mock.
     let client: Int64
     let token: TokenProvider.Request?
     let mocked: MockRequest?
+    /// The report of a pin mismatch as JSON.
+    let report: String?
     /// The number of the function to call, from 1, among the functions of the mock or the token functions of the
     /// client.
     let function: Int
@@ -39,12 +41,22 @@ final class ScriptCallback: Sendable {
         self.token = token
         self.function = function
         mocked = nil
+        report = nil
+    }
+
+    init(_ client: Int64, report: String) {
+        self.client = client
+        self.report = report
+        token = nil
+        mocked = nil
+        function = 0
     }
 
     init(_ mock: Int64, mocked: MockRequest) {
         client = mock
         token = nil
         self.mocked = mocked
+        report = nil
         function = mocked.responder
     }
 
@@ -57,6 +69,7 @@ final class ScriptCallback: Sendable {
 
     var kind: njl_callback_kind {
         if mocked != nil { return NJL_MOCK_REQUEST }
+        if report != nil { return NJL_PIN_MISMATCH }
         guard let token else { return NJL_LOGIN_REQUIRED }
         return token.wasRejected ? NJL_TOKEN_REJECTED : NJL_TOKEN_NEEDED
     }

@@ -91,7 +91,8 @@ public func njl_callback_function(_ callback: OpaquePointer?) -> Int64 {
 
 @_cdecl("njl_callback_request") @implementation
 public func njl_callback_request(_ callback: OpaquePointer?) -> OpaquePointer? {
-    (Handle<ScriptCallback>.borrow(callback)?.mocked?.text).map { Handle.make($0) }
+    guard let callback = Handle<ScriptCallback>.borrow(callback) else { return nil }
+    return (callback.mocked?.text ?? callback.report.map { BorrowedText($0) }).map { Handle.make($0) }
 }
 
 @_cdecl("njl_callback_body") @implementation

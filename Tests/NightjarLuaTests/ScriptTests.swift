@@ -253,6 +253,9 @@ import Testing
                 try failure(of: start + "api:\(change)", sandboxed: true, client: client)?.contains(
                     "not available in a sandbox; the login belongs to the host program") == true)
         }
+        #expect(
+            try failure(of: start + "api:set_pinning 'off'", sandboxed: true, client: client)?.contains(
+                "set_pinning: not available in a sandbox") == true)
         #expect(try failure(of: start + "assert(api.cookies)", client: client) == nil)
         #expect(try failure(of: requests, client: client) == nil)
     }

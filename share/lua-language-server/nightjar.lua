@@ -484,6 +484,10 @@ function client:log_in(options) end
 ---@return table[]
 function client:limits() end
 
+---Changes the effect of certificate chains without a pinned key: the connection fails and the mismatch is reported (enforce, the mode of a new client), it is only reported, or the pins are not compared. Not available in a sandbox.
+---@param mode "enforce"|"report"|"off"
+function client:set_pinning(mode) end
+
 ---Reads an OpenAPI document and adds its endpoints. The location is a file, a URL, or "url:" and a path.
 ---@param location string
 ---@return nightjar.endpoints
@@ -700,6 +704,8 @@ function client:close() end
 ---@field allow_weak? string[] The weak algorithms that are accepted: "cbc" (cipher suites in CBC mode), "rsa_key_exchange" (no forward secrecy), "sha1" (signatures), "rsa_1024" (RSA keys of 1024 to 2047 bits). Default: none.
 ---@field client_certificate? nightjar.client_certificate_options The certificate for the origin of base_url. The server receives it only if it requests a certificate; other origins never receive it. Default: none.
 ---@field hosts? table<string, nightjar.tls_host_options> Options by host pattern: "example.com", or "*.example.com" for all names with one more label. Default: none.
+---@field pins? table<string, string[]> The pins by host pattern, at least two different ones. A certificate chain must contain a key with one of the pins: "sha256/" and the Base64 form of the digest of the public key. report_only_after in the list is a date such as "2027-01-31", from which mismatches are only reported. Default: none.
+---@field on_pin_mismatch? function Called with a nightjar.pin_report for each certificate chain without a pinned key. Default: none.
 
 ---TLS with the hosts of a pattern.
 ---@class nightjar.tls_host_options
@@ -821,6 +827,13 @@ function response:close() end
 ---@field key? string The type and the size of the public key, such as RSA 2048.
 ---@field pin? string The pin of the public key: "sha256/" and the Base64 form of its digest.
 
+---A valid certificate chain without a pinned key.
+---@class nightjar.pin_report
+---@field host? string The host.
+---@field expected? string[] The pins of the options.
+---@field served? string[] The pins of the verified chain: the server's first, the trusted authority's last.
+---@field enforced? boolean Whether the connection was closed. false: the mismatch was only reported.
+
 ---Headers by name, case-insensitive and with _ for -: headers.content_type. pairs iterates over the fields; # is the number of fields.
 ---@class nightjar.headers
 ---@field [string] string?
@@ -870,7 +883,7 @@ function error:curl(options) end
 ---| "dns" # The host name has no address. Nothing was sent.
 ---| "connect" # No address accepted the connection, or a proxy refused. Nothing was sent.
 ---| "tls" # The handshake failed, or the certificate is not trusted. Nothing was sent.
----| "pin_mismatch" # Reserved for certificate pinning.
+---| "pin_mismatch" # The certificate chain is valid, but contains none of the pinned keys. Nothing was sent.
 ---| "connection_lost" # The connection was closed before the response was complete: see err.may_have_been_processed.
 ---| "protocol" # The response violates HTTP, or its redirects form a loop.
 ---| "too_large" # A head or body exceeds its limit.

@@ -525,6 +525,8 @@ return {
         "Logs in and waits for the result, at most 900 seconds. The grants device_code and authorization_code are interactive. Without prompt, prints the URL of the page, and opens the page in a browser if there is no code to enter." },
       { "limits", "(self: nightjar.client): table[]",
         "Returns the state of the limits of each origin and group: name, in_flight, queued, circuit, and pause in seconds." },
+      { "set_pinning", "(self: nightjar.client, mode: \"enforce\"|\"report\"|\"off\")",
+        "Changes the effect of certificate chains without a pinned key: the connection fails and the mismatch is reported (enforce, the mode of a new client), it is only reported, or the pins are not compared. Not available in a sandbox." },
       { "load_openapi", "(self: nightjar.client, location: string): nightjar.endpoints",
         'Reads an OpenAPI document and adds its endpoints. The location is a file, a URL, or "url:" and a path.' },
       { "close", "(self: nightjar.client)",
@@ -818,6 +820,9 @@ return {
         "The certificate for the origin of base_url. The server receives it only if it requests a certificate; other origins never receive it.", default = "none" },
       { "hosts", "table<string, nightjar.tls_host_options>",
         "Options by host pattern: \"example.com\", or \"*.example.com\" for all names with one more label.", default = "none" },
+      { "pins", "table<string, string[]>",
+        'The pins by host pattern, at least two different ones. A certificate chain must contain a key with one of the pins: "sha256/" and the Base64 form of the digest of the public key. report_only_after in the list is a date such as "2027-01-31", from which mismatches are only reported.', default = "none" },
+      { "on_pin_mismatch", "function", "Called with a nightjar.pin_report for each certificate chain without a pinned key.", default = "none" },
     },
   },
   {
@@ -954,6 +959,15 @@ return {
     },
   },
   {
+    name = "nightjar.pin_report", kind = "options", text = "A valid certificate chain without a pinned key.",
+    members = {
+      { "host", "string", "The host." },
+      { "expected", "string[]", "The pins of the options." },
+      { "served", "string[]", "The pins of the verified chain: the server's first, the trusted authority's last." },
+      { "enforced", "boolean", "Whether the connection was closed. false: the mismatch was only reported." },
+    },
+  },
+  {
     name = "nightjar.headers", kind = "object", text = "Headers by name, case-insensitive and with _ for -: headers.content_type. pairs iterates over the fields; # is the number of fields.", index = { "string", "string?" },
     members = {
     },
@@ -999,7 +1013,7 @@ return {
       { "dns", "string", "The host name has no address. Nothing was sent." },
       { "connect", "string", "No address accepted the connection, or a proxy refused. Nothing was sent." },
       { "tls", "string", "The handshake failed, or the certificate is not trusted. Nothing was sent." },
-      { "pin_mismatch", "string", "Reserved for certificate pinning." },
+      { "pin_mismatch", "string", "The certificate chain is valid, but contains none of the pinned keys. Nothing was sent." },
       { "connection_lost", "string",
         "The connection was closed before the response was complete: see err.may_have_been_processed." },
       { "protocol", "string", "The response violates HTTP, or its redirects form a loop." },

@@ -52,6 +52,14 @@ int njl_set_token(lua_State *L) NJL_RAISES;
 int njl_log_out(lua_State *L) NJL_YIELDS;
 int njl_log_in(lua_State *L) NJL_YIELDS;
 
+/* pinning.c */
+/* Moves the function in the `tls` option of the table at `options` into the client and the listener. If the option has a
+ * function or pins, replaces the table by a copy that can be encoded as JSON. */
+void njl_read_pinning(lua_State *L, int options, int client, njl_listener *listener) NJL_RAISES;
+/* Replaces the client on top of the stack by its function for pin mismatches and the report of the notification. */
+void njl_push_pin_report(lua_State *L, njl_callback *callback) NJL_RAISES;
+int njl_set_pinning(lua_State *L) NJL_RAISES;
+
 /* mock.c */
 /* Pushes a mock made from the routes in the table at `index`. */
 void njl_mock_push(lua_State *L, njl_host *host, int index) NJL_YIELDS;
@@ -181,7 +189,8 @@ enum {
   NJL_CLIENT_LOGIN_REQUIRED,
   NJL_CLIENT_ENDPOINTS,
   NJL_CLIENT_MOCK,
-  NJL_CLIENT_VALUES = NJL_CLIENT_MOCK
+  NJL_CLIENT_PIN_MISMATCH,
+  NJL_CLIENT_VALUES = NJL_CLIENT_PIN_MISMATCH
 };
 /* Reads the options `before` and `after` of the table at `options` into the client. Returns false if there are none. */
 bool njl_read_hooks(lua_State *L, int options, int client) NJL_RAISES;

@@ -118,9 +118,10 @@ int njl_client_open(lua_State *L) {
   if (!lua_isnil(L, 1)) {
     self->has_hooks = njl_read_hooks(L, 1, 2);
     njl_read_login(L, 1, 2, &listener);
+    njl_read_pinning(L, 1, 2, &listener);
   }
   bool has_mock = take_mock(L, host, &listener);
-  if (listener.level > 0 || listener.provided_count > 0 || listener.reports_logins) {
+  if (listener.level > 0 || listener.provided_count > 0 || listener.reports_logins || listener.reports_pins) {
     listener.number = njl_number(L, host, 2);
   }
   njl_encode_client_options(L, listener.level > 0 || self->has_hooks || has_mock);
@@ -331,7 +332,7 @@ static int push_cache(lua_State *L) {
 static int field(lua_State *L) {
   static const char *const names[] = {"get",     "post",    "put",      "patch",  "delete", "head", "request",
                                       "batch",   "paginate", "set_token", "log_out", "log_in", "limits", "close",
-                                      "cookies", "cache",    "endpoints", "load_openapi", NULL};
+                                      "cookies", "cache",    "endpoints", "load_openapi", "set_pinning", NULL};
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
   if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "cookies") == 0) return push_cookies(L);
@@ -355,6 +356,7 @@ void njl_open_client(lua_State *L) {
                                      {"log_in", njl_log_in},
                                      {"limits", njl_limits},
                                      {"load_openapi", njl_load_openapi},
+                                     {"set_pinning", njl_set_pinning},
                                      {NULL, NULL}};
   njl_push_metatable(L, NJL_CLIENT, meta);
   lua_newtable(L);

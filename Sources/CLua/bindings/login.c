@@ -1,5 +1,5 @@
 /* login.c - a client's tokens: token functions and on_login_required functions of the script, set_token, log_out and
- * log_in. Also runs the functions of mocks.
+ * log_in. Also runs the functions of mocks and on_pin_mismatch functions.
  *
  * Each function call runs in a child of the root task. All waiting calls share the token: cancelling one of the calls
  * must not cancel the function for the others. */
@@ -91,6 +91,11 @@ static int begin(lua_State *L) {
     arrival->task->is_observed = true;
     arrival->task->callback = arrival->handle;
     arrival->handle = NULL;
+    return 0;
+  }
+  if (arrival->kind == NJL_PIN_MISMATCH) {
+    njl_push_pin_report(L, arrival->handle);
+    arrival->task = njl_task_spawn(L, njl_host_open(L), 1);
     return 0;
   }
   bool needs_response = arrival->kind != NJL_LOGIN_REQUIRED;

@@ -4,13 +4,14 @@
 
 #include "njl_types.h"
 
-/* A decision request of a client to its script: for a token or a mock's response. Also the notification that a login
- * is required. */
+/* A decision request of a client to its script: for a token or a mock's response. Also the notifications that a login
+ * is required and that a certificate chain has no pinned key. */
 typedef struct njl_callback njl_callback;
 typedef enum njl_callback_kind {
   NJL_TOKEN_NEEDED,
   NJL_TOKEN_REJECTED, /* a new token is needed because the server rejected the last token */
   NJL_LOGIN_REQUIRED, /* a notification; needs no response */
+  NJL_PIN_MISMATCH,   /* a notification; njl_callback_request returns the report */
   NJL_MOCK_REQUEST, /* a mock's function must return a response; `*client` is then the number of the mock */
 } njl_callback_kind;
 
@@ -28,8 +29,9 @@ void njl_callback_release(njl_callback *callback);
 /* Returns the number, from 1, of the function that must respond: a function of a mock, or one of the client's token
  * functions. */
 int64_t njl_callback_function(const njl_callback *callback);
+/* Returns the request of NJL_MOCK_REQUEST or the report of NJL_PIN_MISMATCH, a JSON object. */
+njl_text *njl_callback_request(const njl_callback *callback);
 /* The functions below are for decision requests of kind NJL_MOCK_REQUEST. */
-njl_text *njl_callback_request(const njl_callback *callback); /* a JSON object */
 njl_text *njl_callback_body(const njl_callback *callback);
 /* Responds with `response`, a JSON object. `body` is its body unless its data is NULL. The request fails if the
  * object does not match the schema. */

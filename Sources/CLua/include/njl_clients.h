@@ -1,4 +1,4 @@
-/* njl_clients.h - clients: creation, limits, log. */
+/* njl_clients.h - clients: creation, limits, log, pinning. */
 #ifndef NJL_CLIENTS_H
 #define NJL_CLIENTS_H
 
@@ -15,6 +15,7 @@ typedef struct njl_listener {
   const njl_bytes *provided;
   size_t provided_count;
   bool reports_logins;  /* receives a notification when an interactive login is required */
+  bool reports_pins;    /* receives a notification for each certificate chain without a pinned key */
   const njl_mock *mock; /* used in place of the network; NULL: no mock, or the mock in the options */
 } njl_listener;
 
@@ -32,5 +33,8 @@ njl_text *njl_client_limits(const njl_client *client);
 /* Returns a number of LogSink.Level; 0: the client has no log. */
 int njl_client_log_level(const njl_client *client);
 void njl_client_log(njl_client *client, int level, njl_bytes line);
+
+/* Changes the effect of pin mismatches. Returns false and sets `*error` for an unknown mode and for a closed client. */
+bool njl_client_set_pinning(njl_client *client, njl_bytes mode, njl_future **error);
 
 #endif

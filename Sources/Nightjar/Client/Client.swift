@@ -11,6 +11,8 @@ import Synchronization
 /// event loop and its own connections.
 public final class Client: Sendable {
     let loop: ClientLoop
+    /// Nil if the network was replaced. Used on the loop.
+    let network: NetworkTransport?
     let template: RequestTemplate
     /// The template of requests without credentials.
     let anonymousTemplate: RequestTemplate
@@ -111,12 +113,14 @@ public final class Client: Sendable {
         let cassette = try configuration.openCassette()
         let thread = try LoopThread()
         do throws(NightjarError) {
-            let carrier = try configuration.openTransport(transport, cassette, on: thread, base: base)
+            let (carrier, network) = try configuration.openTransport(transport, cassette, on: thread, base: base)
             let chain = ClientChain(configuration, base: base?.origin)
             let loop = ClientLoop(
                 thread: thread, transport: carrier, chain: chain.chain, innerChain: chain.inner,
                 innerTimeouts: configuration.timeouts, log: configuration.log)
             self.loop = loop
+            self.network = network
+            network?.observePinning { [weak loop] event in loop?.note(event) }
             limit = chain.limit
             for login in logins {
                 let issuer = try login.tokenLogin?.issuer(anonymousTemplate)

@@ -9,26 +9,30 @@ extension Configuration {
     /// the network profile. Layers that are not configured are omitted.
     ///
     /// - Parameter replacement: Creates a transport that replaces the network. Nil: the network.
+    /// - Returns: The transport, and the network below it; nil if the network was replaced.
     /// - Throws: `invalid_argument` or `tls` if the options of the network are invalid.
     func openTransport(
         _ replacement: ((any EventLoop) -> any HTTPTransport)?, _ cassette: CassetteSession?, on thread: LoopThread,
         base: RequestURL?
-    ) throws(NightjarError) -> any HTTPTransport {
+    ) throws(NightjarError) -> (carrier: any HTTPTransport, network: NetworkTransport?) {
         let loop = thread.loop
         var carrier: any HTTPTransport
+        var opened: NetworkTransport?
         if let replacement {
             carrier = replacement(loop)
         } else {
-            var network = transport
-            network.userAgent = network.userAgent ?? userAgent
-            network.tls.baseOrigin = base?.origin
-            guard base != nil || network.tls.clientCertificate == nil else {
+            var settings = transport
+            settings.userAgent = settings.userAgent ?? userAgent
+            settings.tls.baseOrigin = base?.origin
+            guard base != nil || settings.tls.clientCertificate == nil else {
                 throw NightjarError(
                     .invalidArgument,
                     "tls.client_certificate is sent only to the origin of the base URL; set a base URL, or set the "
                         + "certificate in tls.hosts")
             }
-            carrier = try NetworkTransport(loop: loop, clock: thread.clock, configuration: network)
+            let network = try NetworkTransport(loop: loop, clock: thread.clock, configuration: settings)
+            opened = network
+            carrier = network
         }
         if let recording, cassette == nil, mock == nil {
             let recorder = recording.recorder(sensitive: sensitiveHeaders, isEphemeral: isEphemeral)
@@ -37,7 +41,7 @@ extension Configuration {
         if let cassette { carrier = cassette.transport(over: carrier, on: loop) }
         if let mock { carrier = mock.transport(over: carrier, on: loop, base: base) }
         if let profile = network { carrier = ThrottledTransport(profile, over: carrier, on: loop) }
-        return carrier
+        return (carrier, opened)
     }
 
     /// - Throws: `invalid_argument` for an ephemeral client that would record; `storage` or `decoding` for an invalid

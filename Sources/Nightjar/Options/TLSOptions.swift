@@ -23,6 +23,9 @@ extension TransportConfiguration.TLS {
             Option(name: "hosts") { value, path, tls throws(NightjarError) in
                 try tls.readHosts(value, path)
             },
+            Option(name: "pins") { value, path, tls throws(NightjarError) in
+                tls.pins = try Pinning(option: value, path).pins
+            },
         ] + versionOptions.lifted(to: \.versions))
 
     private static let versionOptions = OptionTable<ClosedRange<Version>>([

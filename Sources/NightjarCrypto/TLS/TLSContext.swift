@@ -115,7 +115,8 @@ package final class TLSContext: @unchecked Sendable {
     /// The cipher suites of TLS 1.2. Those of TLS 1.3 are all strong and are not configurable.
     private static func ciphers(allowing weak: Set<WeakAlgorithm>) -> String {
         var list = "ECDHE+AESGCM:ECDHE+CHACHA20"
-        if weak.contains(.cbc) { list += ":ECDHE+AES+SHA1:ECDHE+AES+SHA256" }
+        // BoringSSL has no keyword for the suites with SHA-256, only their names.
+        if weak.contains(.cbc) { list += ":ECDHE+AES+SHA1:ECDHE-ECDSA-AES128-SHA256:ECDHE-RSA-AES128-SHA256" }
         if weak.contains(.rsaKeyExchange) { list += ":RSA+AESGCM" }
         if weak.isSuperset(of: [.cbc, .rsaKeyExchange]) { list += ":RSA+AES+SHA1" }
         return list

@@ -11,6 +11,8 @@ struct Peer {
     let isProxy: Bool
     /// ` for example.com:443` if ``place`` does not name the origin; otherwise empty.
     let purpose: String
+    /// The pinning mode with which TLS with this peer started. Nil: the host has no pins.
+    var pinning: Pinning.Mode?
 
     init(_ origin: Origin) {
         self.origin = origin

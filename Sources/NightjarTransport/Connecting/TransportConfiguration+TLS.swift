@@ -5,6 +5,7 @@ extension TransportConfiguration {
     /// The TLS settings of a client's connections.
     public struct TLS: Sendable {
         public typealias HostPattern = NightjarHTTP.HostPattern
+        public typealias Pinning = NightjarHTTP.Pinning
         public typealias Version = TLSVersion
         public typealias WeakAlgorithm = NightjarCrypto.WeakAlgorithm
 
@@ -20,6 +21,12 @@ extension TransportConfiguration {
         public var versionsByHost: [HostPattern: ClosedRange<Version>] = [:]
         /// The weak algorithms that are accepted. Default: none.
         public var weakAlgorithms: Set<WeakAlgorithm> = []
+        /// The public keys of which a host's certificate chain must contain one, by host pattern. The name of a host
+        /// takes precedence over a wildcard. Pins are compared after the chain was verified, so they require
+        /// ``verifiesCertificates``. They also apply to https proxies.
+        public var pins: [HostPattern: Pinning.Pins] = [:]
+        /// Called for each certificate chain without a pinned key. Runs on the client's loop thread and must not block.
+        public var onPinMismatch: (@Sendable (Pinning.Report) -> Void)?
 
         /// The certificate for the origin of the client's base URL. A server receives it only if the server requests a
         /// certificate. Other origins never receive it.

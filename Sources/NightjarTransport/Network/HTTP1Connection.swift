@@ -33,6 +33,8 @@ final class HTTP1Connection: ChannelInboundHandler {
     private var tls: TLSHandler?
     private var exchange: NetworkExchange?
     private var isReused = false
+    /// Whether the connection is closed after its exchange.
+    private var isRetired = false
     private var requestIsComplete = false
     private var responseHasStarted = false
     /// The unsent part of the request body; nil if there is none.
@@ -71,12 +73,16 @@ final class HTTP1Connection: ChannelInboundHandler {
     }
 
     func connectFailed(_ error: NightjarError) {
-        guard phase == .connecting else { return }
+        if endOpening() { transport.connectFailed(self, error) }
+    }
+
+    private func endOpening() -> Bool {
+        guard phase == .connecting else { return false }
         phase = .closed
         connectTimer?.cancel()
         connectTimer = nil
         channel.take()?.close(promise: nil)
-        transport.connectFailed(self, error)
+        return true
     }
 
     var isConnecting: Bool { phase == .connecting }
@@ -291,7 +297,8 @@ final class HTTP1Connection: ChannelInboundHandler {
         outgoing = nil
         forgetExpectation()
         let canBeReused =
-            decoder.connectionIsReusable && !hasSurplus && requestIsComplete && context != nil && cause == nil
+            decoder.connectionIsReusable && !hasSurplus && requestIsComplete && !isRetired && context != nil
+            && cause == nil
         isReading = true
         phase = canBeReused ? .idle : .closed
         let receiver = exchange.end()
@@ -371,6 +378,12 @@ final class HTTP1Connection: ChannelInboundHandler {
         phase = .closed
         context?.close(promise: nil)
         transport.lostIdle(self)
+    }
+
+    /// Ensures that no further exchange uses the connection. If it is still being opened, another one is opened.
+    func retire() {
+        isRetired = true
+        if phase == .idle { close() } else if endOpening() { transport.reopen(self) }
     }
 
     /// Ends all work because the client closes.

@@ -175,6 +175,34 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         }
     }
 
+    // MARK: Certificate pinning
+
+    /// Receives the events of pinning, on the loop. Set before the first exchange.
+    package func observePinning(_ observer: @escaping (PinningEvent) -> Void) {
+        connector.tls.pins.observer = observer
+    }
+
+    /// Changes the effect of pin mismatches. If the new mode is stricter, connections to pinned hosts that were opened
+    /// before are not used for further exchanges.
+    package func setPinning(_ mode: Pinning.Mode) {
+        guard connector.tls.pins.set(mode) else { return }
+        for connection in Array(connections.values) where isPinned(connection.host) { connection.retire() }
+    }
+
+    private func isPinned(_ host: Host) -> Bool {
+        let pins = connector.tls.pins
+        if host.origin.isTLS, pins.mode(for: host.origin.host) != nil { return true }
+        return host.route.proxy.map { $0.kind == .https && pins.mode(for: $0.host) != nil } ?? false
+    }
+
+    /// Opens another connection for the waiter of an attempt that has been abandoned.
+    func reopen(_ connection: HTTP1Connection) {
+        connections[ObjectIdentifier(connection)] = nil
+        let (waiter, next) = connection.host.pool.connectFailed(for: connection.attempt)
+        connect(connection.host, next)
+        if let waiter { acquire(for: waiter, fresh: true) }
+    }
+
     // MARK: Expiry of idle connections
 
     private var lifetime: TimeAmount { .nanoseconds(configuration.idleConnectionLifetime.nanosecondsClamped) }

@@ -11,10 +11,18 @@ final class TLSClient {
     private var sessions = TLSSessionCache()
     /// The peers to which only handshakes without the hybrid key exchange succeeded.
     private var classicalPeers: Set<String> = []
+    let pins: PinCheck
 
     init(_ configuration: TransportConfiguration.TLS) throws(NightjarError) {
+        guard configuration.pins.isEmpty || configuration.verifiesCertificates else {
+            throw NightjarError(
+                .invalidArgument,
+                "tls.pins requires verified certificates, but tls.verify is false; set tls.ca_file for a private "
+                    + "certificate authority, or remove the pins")
+        }
         self.configuration = configuration
         identities = try ClientIdentities(configuration)
+        pins = PinCheck(configuration)
         var settings = TLSSettings()
         settings.versions = configuration.versions
         settings.weakAlgorithms = configuration.weakAlgorithms
@@ -46,6 +54,8 @@ final class TLSClient {
         for peer: Peer, socket: SocketHandle?, isClassical: Bool,
         completion: @escaping (TLSHandler, Result<Void, NightjarError>) -> Void
     ) throws(NightjarError) -> TLSHandler {
+        var peer = peer
+        peer.pinning = pins.mode(for: peer.host)
         var options = TLSConnection.Options()
         // Server Name Indication contains only names, without a trailing dot (RFC 6066 section 3).
         if NumericAddress.bytes(peer.host.utf8) == nil {
@@ -55,8 +65,11 @@ final class TLSClient {
         options.versions = configuration.versions(for: peer.host)
         let key = key(of: peer)
         options.session = sessions.session(for: key)
-        options.identity = { [identities] in identities.identity(for: peer) }
-        options.check = { chain in TLSClient.check(chain, peer) }
+        options.identity = { [identities, peer] in identities.identity(for: peer) }
+        options.check = { [pins, peer] chain in
+            if let error = TLSClient.check(chain, peer) { return error }
+            return peer.pinning.flatMap { pins.check(chain, of: peer.host, mode: $0) }
+        }
         do throws(TLSFailure) {
             let connection = try TLSConnection(context.loaded(), options)
             return TLSHandler(
@@ -84,8 +97,13 @@ final class TLSClient {
         sessions.insert(new, for: key)
     }
 
-    /// Returns the key of a peer's sessions. A Unix socket or a proxy may lead to servers of several names.
-    private func key(of peer: Peer) -> String { "\(peer.place) \(peer.host)\(identities.key(for: peer))" }
+    /// Returns the key of a peer's sessions. A Unix socket or a proxy may lead to servers of several names. A resumed
+    /// connection has no certificates to compare with the pins, so a session is used only with the pinning mode and the
+    /// client certificate with which it was established.
+    private func key(of peer: Peer) -> String {
+        let key = "\(peer.place) \(peer.host)\(identities.key(for: peer))"
+        return peer.pinning.map { "\(key) \($0.rawValue)" } ?? key
+    }
 
     /// Returns the reason to reject a verified certificate chain, or nil.
     private static func check(_ chain: [Certificate], _ peer: Peer) -> NightjarError? {

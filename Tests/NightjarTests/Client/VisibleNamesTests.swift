@@ -38,6 +38,24 @@ import Testing
         #expect(configuration.limits.breaker?.minimumCalls == 5)
     }
 
+    @Test func optionsOfTLSHaveNames() throws {
+        var tls = TransportConfiguration.TLS()
+        let pattern = try TransportConfiguration.TLS.HostPattern("*.example.com")
+        tls.versionsByHost = [pattern: TransportConfiguration.TLS.Version.v1_3...(.v1_3)]
+        tls.weakAlgorithms = [TransportConfiguration.TLS.WeakAlgorithm.cbc]
+        let one = try TransportConfiguration.TLS.Pinning.Pin("sha256/" + String(repeating: "A", count: 43))
+        let two = try TransportConfiguration.TLS.Pinning.Pin("sha256/" + String(repeating: "A", count: 42) + "E")
+        tls.pins = [
+            pattern: try TransportConfiguration.TLS.Pinning.Pins(
+                [one, two], reportOnlyAfter: Timestamp(rfc3339: "2027-01-31T00:00:00Z"))
+        ]
+        tls.onPinMismatch = { (_: TransportConfiguration.TLS.Pinning.Report) in }
+        let mode = TransportConfiguration.TLS.Pinning.Mode.report
+        let client = try Client()
+        try client.setPinning(mode)
+        #expect(tls.pins[pattern]?.all == [one, two])
+    }
+
     @Test func requestsHaveNames() throws {
         let body = Request.Body.file(path: "body")
         let key = try #require(Request.IdempotencyKey("one"))

@@ -28,6 +28,47 @@ import Testing
         #expect(configuration.tokenProviders[other] == nil)
     }
 
+    @Test func pinsAreAListOrATable() throws {
+        let (one, two) = (
+            "sha256/" + String(repeating: "A", count: 43) + "=", "sha256/" + String(repeating: "A", count: 42) + "E="
+        )
+        var configuration = Configuration()
+        try configuration.merge(
+            json: """
+                {"tls": {"pins": {"api.example.com": ["\(one)", "\(two)"],
+                  "*.Example.org": {"pins": ["\(two)", "\(one)"], "report_only_after": "2027-01-01"}}}}
+                """)
+        let pins = configuration.transport.tls.pins
+        #expect(pins.count == 2)
+        let exact = try #require(pins[try HostPattern("api.example.com")])
+        #expect(exact.all.map(\.description) == [one, two])
+        #expect(exact.reportOnlyAfter == nil)
+        let wildcard = try #require(pins[try HostPattern("*.example.org")])
+        #expect(wildcard.all.map(\.description) == [two, one])
+        #expect(wildcard.reportOnlyAfter?.description == "2027-01-01T00:00:00Z")
+        try configuration.merge(json: #"{"tls": {"pins": null}}"#)
+        #expect(configuration.transport.tls.pins.isEmpty)
+    }
+
+    @Test(arguments: [
+        (
+            #"["sha256/x", "y"]"#,
+            #"option "tls.pins.h.test": the pin "sha256/x" is invalid: the text after "sha256/" is "#
+        ),
+        (#"[1]"#, #"option "tls.pins.h.test[1]" must be a string, found an integer"#),
+        (#"[]"#, #"option "tls.pins.h.test": at least two different pins are required, got 0; "#),
+        (#"{}"#, #"option "tls.pins.h.test": at least two different pins are required, got 0; "#),
+        (#""sha256/x""#, #"option "tls.pins.h.test" must be a table of options, found a string"#),
+        (#"{"pin": []}"#, #"unknown option "tls.pins.h.test.pin"; did you mean "pins"?"#),
+        (
+            #"{"report_only_after": "soon"}"#,
+            #"option "tls.pins.h.test.report_only_after": the date "soon" is invalid; "#
+        ),
+    ]) func invalidPinsAreRejected(pins: String, message: String) {
+        let rejection = rejection(#"{"tls": {"pins": {"h.test": \#(pins)}}}"#)
+        #expect(rejection.hasPrefix(message), "\(rejection)")
+    }
+
     private func rejection(_ json: String) -> String {
         var configuration = Configuration()
         do throws(NightjarError) {
@@ -127,7 +168,7 @@ import Testing
         (#"{"timeout": {"conect": 1}}"#, #"unknown option "timeout.conect"; did you mean "connect"?"#),
         (
             #"{"tls": {"zzz": 1}}"#,
-            #"unknown option "tls.zzz"; the known options are ca_file, verify, allow_weak, client_certificate, hosts, min_version, max_version"#
+            #"unknown option "tls.zzz"; the known options are ca_file, verify, allow_weak, client_certificate, hosts, pins, min_version, max_version"#
         ),
         (
             #"{"timeout": {"connect": "5"}}"#,

@@ -4,7 +4,7 @@
 --   nightjar scripts/examples/lua/errors.lua [origin]   in another
 --
 -- The origin may also be set in NIGHTJAR_DEMO_URL. Scripts do not encounter the kinds of the host program (forked,
--- reentrant, script) and of future features (pin_mismatch). Transient failures are retried by default, which is
+-- reentrant, script) and those that need a TLS server (pin_mismatch). Transient failures are retried by default, which is
 -- disabled here to save time.
 local nightjar = require "nightjar"
 

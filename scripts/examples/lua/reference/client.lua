@@ -22,6 +22,7 @@ print(api:get("/me"):explain()[1].cause)               -- the server rejects the
 print(api:limits()[1].circuit)
 local other = nightjar.client { base_url = "http://127.0.0.1:8080" }
 print(#other:load_openapi "url:/openapi.json" > 30)
+other:set_pinning "report"                              -- has an effect only with the option tls.pins
 other:close()
 -- Prints:
 --   Hello
