@@ -168,6 +168,35 @@ local function check_selection(verb, options)
   if options.paginate and options.download then items.refuse "only one of --paginate and --download can be used" end
 end
 
+-- Sets the options of TLS. The other options of the profile's table remain. A certificate is sent only to the called host.
+local function add_tls(client, request, options)
+  local function copy(table)
+    local result = {}
+    for name, value in pairs(table or {}) do result[name] = value end
+    return result
+  end
+  local tls = copy(client.tls)
+  tls.ca_file = options.ca_file or tls.ca_file
+  if options.cert_key and not options.cert then items.refuse "--cert-key requires --cert" end
+  if options.cert then
+    local certificate = { password = os.getenv "NIGHTJAR_CERT_PASSWORD" }
+    local extension = options.cert:lower():match "%.(%w+)$"
+    certificate[(extension == "p12" or extension == "pfx") and "pkcs12" or "file"] = options.cert
+    certificate.key = options.cert_key
+    local parts = request.path:find "^https://" and nightjar.url.parse(request.path)
+    if parts then
+      tls.hosts = copy(tls.hosts)
+      tls.hosts[parts.host] = copy(tls.hosts[parts.host])
+      tls.hosts[parts.host].client_certificate = certificate
+    elseif client.base_url then
+      tls.client_certificate = certificate
+    else
+      items.refuse("--cert %s: the URL must begin with https://", options.cert)
+    end
+  end
+  if next(tls) then client.tls = tls end
+end
+
 -- Returns the options of the client and of the request.
 function call_request.build(verb, options)
   local client = profile_options(options)
@@ -184,7 +213,7 @@ function call_request.build(verb, options)
   end
   if options.follow and options.no_follow then items.refuse "only one of --follow and --no-follow can be used" end
   if options.no_follow then request.redirect = false end
-  if options.ca_file then client.tls = { ca_file = options.ca_file } end
+  add_tls(client, request, options)
   check_selection(verb, options)
   return client, request
 end

@@ -51,6 +51,8 @@ local function call_items()
     { "--style", "STYLE", choices = { "page", "offset", "cursor", "link", "next", "header", "guess" }, help = "pagination style of the list" },
     { "--max-items", "N", type = "integer", help = "write at most N items" },
     { "--ca-file", "FILE", help = "PEM file of certificate authorities to trust instead of the system's" },
+    { "--cert", "FILE", help = "client certificate: a PEM file, or a PKCS #12 archive (.p12, .pfx); the password is read from NIGHTJAR_CERT_PASSWORD" },
+    { "--cert-key", "FILE", help = "PEM file with the private key of the client certificate; default: the file of --cert" },
     { "--trace", help = "print each call and its phases to standard error" },
     { "--har", "FILE", help = "write the calls to FILE as an HTTP archive, with credentials masked" },
     { "--har-secrets", help = "do not mask credentials in the archive" },

@@ -150,6 +150,8 @@ local function show(words)
   for _, name in ipairs(used) do options[name] = profile[name] end
   options.tls = copy(options.tls)
   if words.ca_file then options.tls.ca_file = words.ca_file end
+  -- The certificate of a profile is sent only to the origin of its base URL.
+  if options.tls.client_certificate then options.base_url = profile.base_url end
   local connection, verified, refusal, failure = inspect(url, options)
   if not connection and not refusal then
     call_response.complain(failure)
