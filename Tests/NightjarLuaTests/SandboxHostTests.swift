@@ -68,8 +68,11 @@ import Testing
 
     // MARK: State
 
-    @Test(arguments: ["Host", "host", "X-Forwarded-Host", "X-Original-URL"])
-    func scriptsCannotSetHost(name: String) throws {
+    @Test(arguments: [
+        "Host", "host", "X-Forwarded-Host", "X-Original-URL", "Forwarded", "X-HTTP-Method-Override", "X-HTTP-Method",
+        "X-Method-Override",
+    ])
+    func scriptsCannotSelectAnotherHostOrMethod(name: String) throws {
         let client = try client("{\"response\": 200}")
         let message = try failure(of: "api:get('/a', { headers = { ['\(name)'] = 'evil.test' } })", client)
         #expect(message?.contains("a sandboxed script cannot set the header") == true)

@@ -199,8 +199,9 @@ public final class CompletionQueue: @unchecked Sendable {
         } else {
             remaining = batch
             firstRemaining = end
-            markReadable()
         }
+        // Events that arrived while earlier ones remained did not mark the descriptor.
+        if hasEvents { markReadable() }
         if blockedPollers > 0 { monitor.broadcast() }
         let mustDrain = isClosed && !(isIdle && !hasEvents)
         monitor.unlock()

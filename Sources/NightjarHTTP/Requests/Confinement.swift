@@ -52,7 +52,7 @@ package final class Confinement: Sendable {
                     + "headers"
             )
         }
-        for index in 0..<request.headers.count where RoutingField.isHost(request.headers.name(at: index)) {
+        for index in 0..<request.headers.count where RoutingField.contains(request.headers.name(at: index)) {
             throw NightjarError(
                 .invalidRequest, "a sandboxed script cannot set the header \(quoted(request.headers.name(at: index)))")
         }
@@ -180,12 +180,8 @@ package enum RoutingField {
         }
     }
 
-    /// Returns true for Host and for the fields that gateways use instead of Host.
-    package static func isHost(_ name: String) -> Bool {
-        [
-            "host", "x-forwarded-host", "x-host", "x-original-host", "x-http-host-override", "x-original-url",
-            "x-rewrite-url",
-        ]
-        .contains { ASCII.equalIgnoringCase(name.utf8, $0.utf8) }
+    package static func contains(_ name: String) -> Bool {
+        var name = name
+        return name.withUTF8 { contains(UnsafeRawBufferPointer($0)) }
     }
 }

@@ -56,6 +56,19 @@ import Testing
         #expect(order.withLock { $0 } == Array(0...2000))
     }
 
+    @Test func descriptorIsReadableForEventsThatArriveBetweenPolls() {
+        let queue = CompletionQueue()
+        for _ in 0..<1500 { queue.run {} }
+        _ = queue.descriptor
+        #expect(queue.poll(timeout: .zero) == 1024)
+        queue.run {}
+        // The second poll runs the remaining events of the first one.
+        #expect(queue.poll(timeout: .zero) == 476)
+        #expect(readable(queue))
+        #expect(queue.poll(timeout: .zero) == 1)
+        #expect(!readable(queue))
+    }
+
     @Test func closingRunsAllEvents() {
         let queue = CompletionQueue()
         let counter = Counter()
