@@ -10,10 +10,10 @@
 ///     saveToken, logOut:
 ///       load ─▶ save ─▶ refreshed, unsaved, ended or failed
 ///
-/// A save is a compare-and-swap on the version of the record. If another process has saved a record since the load, the
-/// update loads and decides again, so that it does not replace a record that it has not seen. The lock only prevents
-/// two processes from spending the same refresh token. A login and a logout need no lock: if they change the record,
-/// the save of the process that holds the lock fails with a conflict.
+/// A save is a compare-and-swap on the version of the record, so that an update does not replace a record that it has
+/// not seen. If another process has saved a record since the load, the update usually loads and decides again. The lock
+/// only prevents two processes from spending the same refresh token. A login and a logout need no lock: if they change
+/// the record, the save of the process that holds the lock fails with a conflict.
 ///
 /// The intent is saved before a stored refresh token is spent. It contains the idempotency key with which another
 /// process can repeat the exchange. A server that supports the key then sends the same response. A refreshed token is
