@@ -40,7 +40,7 @@ local function server_saw(res, name)
 end
 local calls = {}
 for i = 1, 200 do calls[i] = i end
-local no_login = "there is no login, or the server has ended it; log in again"
+local no_login = "there is no login, or the server has ended the login; log in again"
 
 -- The counts of the server start at zero in each case.
 testing.before(function() control { reset = true } end)

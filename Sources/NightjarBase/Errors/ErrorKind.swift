@@ -44,7 +44,7 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
     case rateLimited = 33
     /// Any other unexpected status below 500.
     case client = 34
-    /// The status is 500 or above, or a circuit breaker is open.
+    /// The status is 500 or above, a circuit breaker rejects the call, or the token server of a login has failed.
     case server = 35
 
     case decoding = 40

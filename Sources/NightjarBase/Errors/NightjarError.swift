@@ -96,8 +96,8 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         case .offline, .dns, .connect, .connectionLost, .timeout, .rateLimited: true
         // 408 Request Timeout and 425 Too Early (RFC 8470) are temporary conditions.
         case .client: [408, 425].contains(status)
-        // 501 and 505 are permanent. Without a status, the error reports an open circuit breaker or a failing login
-        // server, which are temporary.
+        // 501 and 505 are permanent. Without a status, the error reports a circuit breaker that rejects calls or a
+        // failing token server, which are temporary conditions.
         case .server: status.map { [500, 502, 503, 504].contains($0) } ?? true
         case .invalidArgument, .invalidURL, .invalidRequest, .forked, .closed, .reentrant, .cancelled: false
         case .tls, .pinMismatch, .protocol, .tooLarge, .noMemory, .decoding: false

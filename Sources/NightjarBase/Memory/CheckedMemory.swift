@@ -45,7 +45,7 @@ extension ByteBuffer {
 }
 
 package enum CheckedMemory {
-    /// Returns true if the system currently has `bytes` bytes available, or if `bytes` is at most 64 KiB.
+    /// Returns true if the system can allocate `bytes` bytes now, or if `bytes` is at most 64 KiB.
     ///
     /// Used for memory that Swift allocates, such as the values of a JSON document. Another thread may take the memory
     /// between this check and the allocation.

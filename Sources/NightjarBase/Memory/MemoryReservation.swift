@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The bytes that one call counts on a memory account: its request and the received data. The bytes are returned to the
-/// account when the call, its response and its error have all been released. Thread-safe.
+/// The bytes that one call counts on a memory account, such as those of its request and of the received data. The bytes
+/// are returned to the account when the call, its response and its error have all been released. Thread-safe.
 package final class MemoryReservation: Sendable {
     private let account: any MemoryAccount
     private let bytes = Atomic<Int>(0)

@@ -1,4 +1,4 @@
-/// An API key that is sent with each request, in a header field, in the query or in a cookie.
+/// An API key, which is sent in a header field, in the query or in a cookie.
 public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// The part of a request that carries the key.
     public enum Place: Sendable, Equatable {
@@ -90,7 +90,8 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
     ///
     /// The caller must check that the origin may receive the key.
     ///
-    /// - Throws: `invalid_url` if the target becomes too long.
+    /// - Throws: `invalid_url` if the target becomes too long, `invalid_request` if the resulting header field is
+    ///   invalid.
     public func attached(to request: PreparedRequest) throws(NightjarError) -> PreparedRequest {
         switch place {
         case .header(let name):

@@ -16,7 +16,7 @@ public struct BrowserReply: Sendable {
             + "<p>\(BrowserReply.escaped(text))</p></html>\n"
     }
 
-    /// The complete HTTP/1.1 response. The page's URL contains the code, so the response prevents caching and the
+    /// The complete HTTP/1.1 response. The page's URL may contain the code, so the response prevents caching and the
     /// Referer field.
     public var bytes: ByteBuffer {
         let page = page

@@ -38,8 +38,8 @@ public struct RefreshCall: Sendable, CustomStringConvertible, CustomReflectable 
     public var target: String
     /// The request body without the refresh token.
     public var body: LoginCall.Body
-    /// The location of the refresh token in the body. In JSON, the token replaces the value at that location. In a
-    /// form, the pointer is the name of an item, such as `/refresh_token`.
+    /// The location of the refresh token in the body. In JSON, the token replaces the value at that location or is
+    /// added there. In a form, the pointer is the name of an item, such as `/refresh_token`.
     public var tokenPlace = JSONPointer(tokens: ["refresh_token"])
     public var places = TokenPointers()
 

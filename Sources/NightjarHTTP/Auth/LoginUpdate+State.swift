@@ -4,7 +4,8 @@ extension LoginUpdate {
         var token: Token?
         /// The idempotency key. Nil if the request does not spend a refresh token.
         var key: String?
-        /// The record in the store that the new token replaces. Nil if the store is unused.
+        /// The record in the store, which the new token replaces unless `separate` is set. Nil if the store has no
+        /// record.
         var over: StoredLogin?
         var lineage: UInt64
         /// True if this exchange repeats an earlier exchange with the same key. The earlier exchange may have spent the

@@ -78,7 +78,7 @@ extension LoginUpdate {
         case refused
         /// The server cannot have received the request.
         case notSent
-        /// The server may have spent the refresh token, but no response arrived.
+        /// The server may have spent the refresh token, but no usable response arrived.
         case unknown(TokenRefresh.Failure)
     }
 }

@@ -1,24 +1,25 @@
-/// One use of a credential store that clients and processes share: a refresh, a login or a logout.
+/// One use of a credential store that several clients and processes may share: a refresh, a login or a logout. The
+/// diagram shows the usual transitions.
 ///
 ///     refresh, adoptLogin, logIn:
 ///       load ──usable token──▶ adopted
-///        ├─logged out──▶ ended
+///        ├─logged out (not logIn)──▶ ended
 ///        └─▶ lock ─▶ load ──usable token──▶ adopted
 ///                     ├─logged out──▶ ended
 ///                     └─▶ save the intent ─▶ exchange ─▶ save ─▶ refreshed, or unsaved
 ///     saveToken, logOut:
 ///       load ─▶ save ─▶ refreshed, unsaved, ended or failed
 ///
-/// A save is a compare-and-swap on the version of the record. If another process has saved a record since the load, the
-/// update loads and decides again, so that it does not replace a record that it has not seen. The lock only prevents
-/// two processes from spending the same refresh token. A login and a logout need no lock: if they change the record,
-/// the save of the process that holds the lock fails with a conflict.
+/// A save is a compare-and-swap on the version of the record, so that an update does not replace a record that it has
+/// not seen. If another process has saved a record since the load, the update usually loads and decides again. The lock
+/// only prevents two processes from spending the same refresh token. A login and a logout need no lock: if they change
+/// the record, the save of the process that holds the lock fails with a conflict.
 ///
-/// The intent is saved before the refresh token is spent. It contains the idempotency key with which another process
-/// can repeat the exchange. A server that supports the key then sends the same response. A refreshed token is saved
-/// before it is used, unless the save fails.
+/// The intent is saved before a stored refresh token is spent. It contains the idempotency key with which another
+/// process can repeat the exchange. A server that supports the key then sends the same response. A refreshed token is
+/// saved before it is used, unless the save fails or the login is used without the store.
 ///
-/// Each event returns the next action to carry out.
+/// Each event except ``abandon()`` returns the next action to carry out.
 public struct LoginUpdate: Sendable {
     public let purpose: Purpose
     private let held: Token?
@@ -26,7 +27,7 @@ public struct LoginUpdate: Sendable {
     private let configured: ConfiguredToken?
     /// The login that the client uses and could not save.
     private(set) var unsaved: UnsavedLogin?
-    /// The last known record of the store.
+    /// The last known version of the store's record.
     public private(set) var seen: KnownLogin
     private(set) var hasLoaded = false
     /// True if a token was requested from the server.
@@ -41,8 +42,8 @@ public struct LoginUpdate: Sendable {
     private var triedItself = false
 
     /// - Parameters:
-    ///   - held: the token in use, which is expiring or was refused. Nil if there is none.
-    ///   - seen: the last known record of the store.
+    ///   - held: the token that the client uses. Nil if there is none.
+    ///   - seen: the last known version of the store's record.
     public init(
         _ purpose: Purpose, held: Token?, configured: ConfiguredToken?, seen: KnownLogin, _ capabilities: Capabilities
     ) {
@@ -73,8 +74,8 @@ public struct LoginUpdate: Sendable {
     /// Ends the update before it uses the store.
     public mutating func drop() -> Action { end(.failed(.storage)) }
 
-    /// Reports that the client is closing, or that a login or logout has started. An exchange that has not started is
-    /// skipped.
+    /// Reports that the client is closing, or that a login or logout has started. The exchange is then skipped, unless
+    /// the exchange or the save of its intent has already started.
     public mutating func abandon() { isAbandoned = true }
 
     public mutating func loaded(
@@ -193,7 +194,7 @@ public struct LoginUpdate: Sendable {
             token.lineage = exchange.lineage
             return end(.unsaved(UnsavedLogin(token: token, origin: origin, configured: exchange.configured)))
         case .invalidGrant:
-            // If the store holds no login, there is no login to end in the store.
+            // If the store does not hold the refused login, there is no login to end in the store.
             guard exchange.separate == nil, let over = exchange.over, over.token != nil else { return end(.ended) }
             let tombstone = StoredLogin(
                 .refused, lineage: over.lineage, generation: StoredLogin.generation(after: over),
@@ -302,8 +303,8 @@ public struct LoginUpdate: Sendable {
         guard !isAbandoned else { return end(.failed(.network)) }
         let spends = basis.token?.refresh != nil && capabilities.refreshes
         guard spends || capabilities.logsInByItself else { return end(.ended) }
-        // An earlier exchange may have reached the server. Its key is used again, because an exchange with another key
-        // would spend the refresh token twice.
+        // An earlier exchange with the key of `basis` may have reached the server. The key is used again, because an
+        // exchange with another key would spend the refresh token twice.
         let taken = basis.key.flatMap { IdempotencyKey($0) }
         let key = spends ? (taken ?? IdempotencyKey(using: &random)).text : nil
         let exchange = Exchange(

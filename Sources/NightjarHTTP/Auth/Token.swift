@@ -4,7 +4,7 @@ public struct Token: Sendable, Equatable, CustomStringConvertible, CustomDebugSt
     public var refresh: String?
     /// The token type as the server wrote it, usually `Bearer`.
     public var type: String
-    /// The expiry by the local clock. Nil if the server specified none.
+    /// The expiry by the local clock. Nil if unknown.
     public var expiry: Timestamp?
     public var scope: String?
     /// A random number that identifies the login. Each refresh keeps it. Nil if unknown.

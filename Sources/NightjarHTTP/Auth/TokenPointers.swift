@@ -11,8 +11,8 @@ public struct TokenPointers: Sendable, Equatable {
     public var access = JSONPointer(tokens: ["access_token"])
     public var refresh = JSONPointer(tokens: ["refresh_token"])
     public var expiry = Expiry.lifetime(JSONPointer(tokens: ["expires_in"]))
-    /// The Authorization scheme for the token. If the response contains none, the scheme is that of the refreshed
-    /// token, or Bearer.
+    /// The location of the Authorization scheme for the token. If the response contains none, the scheme is that of the
+    /// refreshed token, or Bearer.
     public var type = JSONPointer(tokens: ["token_type"])
     public var scope = JSONPointer(tokens: ["scope"])
 
@@ -63,7 +63,9 @@ public struct TokenPointers: Sendable, Equatable {
             // Other statuses may report an invalid request, so they do not end the login unless the body contains
             // invalid_grant.
             return TokenPointers.refusal(json?["error"]?.nonEmptyText ?? "invalid_request", json)
-        default: throw NightjarError(.protocol, "the login response has status \(status)")
+        default:
+            throw NightjarError(
+                .protocol, "the login response has status \(status), which is neither a success nor a refusal")
         }
     }
 

@@ -69,8 +69,8 @@ public struct TokenRefresh: Sendable {
 
     /// The settings for token refreshes.
     public struct Settings: Sendable {
-        /// The time before the expiry at which a token is treated as expired. At most a quarter of the lifetime that
-        /// the token had at its receipt.
+        /// The time before the expiry at which a token is treated as expired. Limited to a quarter of the lifetime that
+        /// the token had when it was received.
         public var skew = Duration.seconds(30)
         /// The timeout of one refresh, independent of the timeouts of the waiting calls. Zero means no timeout.
         public var timeout = Duration.seconds(30)
@@ -85,10 +85,11 @@ public struct TokenRefresh: Sendable {
         @usableFromInline var version: Version
         @usableFromInline var refreshesFrom: Timestamp?
         @usableFromInline var canRefresh: Bool
-        /// True if the token may be sent after its expiry while the refresh limit is reached. False for a token from a
-        /// login or a store that had already expired.
+        /// True if the token may be sent while the refresh limit is reached, although a refresh is due. False for a
+        /// token from a login or a store that had already expired.
         @usableFromInline var mayServe: Bool
-        /// The reason why the last refresh of this token failed. The token is then no longer sent.
+        /// The reason why the last refresh of this token failed. The next call that requests the token then starts
+        /// another refresh.
         @usableFromInline var failure: Reason?
     }
 
@@ -194,7 +195,7 @@ public struct TokenRefresh: Sendable {
 
     // MARK: The refresh
 
-    /// Handles a successful refresh. The caller has already stored the new token.
+    /// Handles a successful refresh. The caller must use the new token before it carries out the actions.
     ///
     /// - Parameter wasExchanged: false if the token was found in the store. The refresh then does not count towards the
     ///   limit of refreshes.
@@ -302,7 +303,8 @@ extension TokenRefresh.Reason {
     public var error: NightjarError {
         switch self {
         case .unauthorized: NightjarError(.unauthorized, "the server rejected the call even with a new token")
-        case .loginRequired: NightjarError(.unauthorized, "there is no login, or the server has ended it; log in again")
+        case .loginRequired:
+            NightjarError(.unauthorized, "there is no login, or the server has ended the login; log in again")
         case .refreshFailed(.invalidGrant):
             NightjarError(.unauthorized, "the server has ended the login (invalid_grant)")
         case .refreshFailed(.refused):
@@ -311,7 +313,7 @@ extension TokenRefresh.Reason {
         case .refreshFailed(.rateLimited):
             NightjarError(
                 .rateLimited,
-                "the token was not refreshed and the login is kept: the server received too many requests for a token")
+                "the token was not refreshed and the login is kept: the server limits token requests (status 429)")
         case .refreshFailed(.serverFailed):
             NightjarError(.server, "the token was not refreshed and the login is kept: the token server failed")
         case .refreshFailed(.providerFailed):

@@ -5,8 +5,8 @@ public struct TokenSession: Sendable {
     /// True if the login has ended. A new token can come from ``setToken(_:using:)``, ``logIn()`` or a login in another
     /// process.
     public private(set) var hasEnded = false
-    /// The number of logins and logouts so far. If it has changed since an update was created, the result of the update
-    /// is ignored.
+    /// The number of calls of ``setToken(_:using:)`` and ``logOut()``. If the number has changed since an update was
+    /// created, the result of the update is ignored.
     public private(set) var changes: UInt64 = 0
     private var previous = LoginUpdate.EndedLogin.none
     private var unsaved: UnsavedLogin?
@@ -114,7 +114,7 @@ public struct TokenSession: Sendable {
         return Array(([lineage] + earlier.filter { $0 != lineage }).prefix(TokenSession.maximumEndedLogins))
     }
 
-    /// The maximum number of remembered lineages. Each failed logout adds at most two.
+    /// The maximum number of remembered lineages. Each logout adds at most two.
     private static let maximumEndedLogins = 8
 
     /// Starts to use the token of a result.
@@ -145,7 +145,7 @@ public struct TokenSession: Sendable {
         unsaved = nil
     }
 
-    /// Records that the login has ended and a person must log in.
+    /// Records that the login has ended and a new login is required.
     ///
     /// - Returns: false if this was recorded before.
     public mutating func end() -> Bool {

@@ -2,7 +2,7 @@
 public enum KnownLogin: Sendable, Equatable {
     /// The store has not been read.
     case unknown
-    /// The version that was last read or saved. Nil if the store was unused.
+    /// The version that was last read or saved. Nil if the store had no record.
     case version(LoginVersion?)
 }
 

@@ -3,8 +3,9 @@
 ///     open ──a fatal failure or a cancellation──▶ closing
 ///       └──────── all calls have ended ───────────┴──▶ over
 ///
-/// Each call starts at most once, in order, and a limited number of calls run concurrently. In the closing state, no
-/// call is started. The batch completes only when no call is in flight.
+/// A failure is fatal if `stopsAtFailure` is true. Each call starts at most once, in order, and a limited number of
+/// calls run concurrently. In the closing state, no call is started. The batch completes only when no call is in
+/// flight.
 public struct BatchSchedule: Sendable {
     public enum Step: Equatable, Sendable {
         /// Start the call with this index. The caller must report its end with ``ended(_:failed:)``, even if the call

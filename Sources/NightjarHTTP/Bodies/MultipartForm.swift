@@ -153,7 +153,7 @@ extension MultipartForm {
             return "a part has no length field, because it ends at the boundary"
         }
         if ASCII.isCaseless(name, "content-transfer-encoding") {
-            return "a part of a form must not have it (RFC 7578 section 4.7)"
+            return "parts of forms no longer use it (RFC 7578 section 4.7)"
         }
         return nil
     }
@@ -265,7 +265,9 @@ extension BodySegment {
             case .file(_, _, nil): return nil
             }
             let (sum, isTooMuch) = total.addingReportingOverflow(count)
-            if isTooMuch { throw NightjarError(.invalidRequest, "the total length of the form exceeds 64 bits") }
+            guard !isTooMuch else {
+                throw NightjarError(.invalidRequest, "the total length of the form exceeds \(Int.max) bytes")
+            }
             total = sum
         }
         return total
@@ -275,7 +277,8 @@ extension BodySegment {
 /// Searches for a byte sequence with Horspool's algorithm, which skips most bytes.
 private struct ByteSearch {
     private let pattern: [UInt8]
-    /// The number of positions, for each byte value, that the pattern can advance if this byte is at its end.
+    /// For each byte value, the number of positions that the pattern can advance if this byte is aligned with the last
+    /// byte of the pattern.
     private var steps: [Int]
 
     init(for pattern: [UInt8]) {

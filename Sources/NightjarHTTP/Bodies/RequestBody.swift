@@ -14,7 +14,7 @@ public enum RequestBody: Sendable {
     /// A multipart form. Its files are read while the form is sent.
     case multipart(MultipartForm)
 
-    /// True if a second attempt can send the same bytes.
+    /// True if a second attempt can send the same bytes although the caller does not supply them again.
     public var isReplayable: Bool {
         if case .stream = self { false } else { true }
     }

@@ -3,7 +3,7 @@ enum ByteRange: Equatable {
     case from(Int, through: Int)
     case fromUntilEnd(Int)
     case last(Int)
-    /// Several ranges, another unit or invalid syntax. Only the server can respond to such a range.
+    /// Several ranges, another unit or invalid syntax. The cache does not evaluate such a range.
     case other
 
     init(_ bytes: UnsafeRawBufferPointer) {

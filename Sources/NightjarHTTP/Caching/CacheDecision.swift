@@ -25,7 +25,7 @@ public enum CacheDecision: Sendable, Equatable {
             switch self {
             case .nothingStored: "no response is stored for this URL"
             case .nothingForSuchRequest:
-                "no stored response for this URL matches the header fields or the range of the request"
+                "no stored response for this URL matches the fields (Vary), range and decoding of the request"
             case .stale: "the stored response must be validated by the server first"
             case .precondition: "only the server can evaluate If-Match and If-Unmodified-Since"
             }
@@ -41,8 +41,8 @@ public struct CacheHit: Sendable, Equatable {
         case maxStale
         /// Stale, but within the response's stale-while-revalidate. RFC 5861 section 3.
         case staleWhileRevalidate
-        /// The server has failed, and the stored response is within stale-if-error of the response or the request. RFC
-        /// 5861 section 4.
+        /// The server or the connection has failed, and stale-if-error of the response or the request still permits the
+        /// stored response. RFC 5861 section 4.
         case staleIfError
         /// The cache policy allows any age.
         case anyAge
@@ -81,13 +81,14 @@ public struct CacheFetch: Sendable, Equatable {
     }
 
     public let because: CacheStatus.ForwardReason
-    /// The index of the candidate that a 304 may confirm. If nil, a 304 is passed to the caller.
+    /// The index of the candidate that the request validates. A 304 may also confirm another candidate whose entity tag
+    /// the request contains. If nil, a 304 is passed to the caller.
     public var validating: Int?
     /// Fields that replace the request's fields of the same names.
     public var sets: [Field] = []
     /// The names of fields to remove. A background revalidation removes the caller's conditions and ranges.
     public var removes: [String] = []
-    /// The stored response to serve if the server fails.
+    /// The stored response to serve if the server or the connection fails.
     public var fallback: Fallback?
 
     /// True if the request sent to the server differs from the caller's.
@@ -95,7 +96,8 @@ public struct CacheFetch: Sendable, Equatable {
 
     public init(because: CacheStatus.ForwardReason) { self.because = because }
 
-    /// A stored response for connection failures and for 500, 502, 503 and 504. RFC 5861 section 4.
+    /// A stored response that may replace a failure, such as a failed connection, a timeout or the status 503. RFC 5861
+    /// section 4.
     public struct Fallback: Sendable, Equatable {
         /// The index of the stored response among the candidates.
         public let index: Int

@@ -26,8 +26,8 @@ public struct CacheKey: Hashable, Sendable {
 /// The owner of stored responses. A response to a request of one login is not served to a request of another login or
 /// to a request without credentials.
 public struct CachePartition: Hashable, Sendable {
-    /// A hash that does not reveal the credential, or the lineage of a login. Both numbers are zero without a
-    /// credential.
+    /// The first half of the identifier: a hash that does not reveal the credential, the lineage of a login, or a
+    /// combination of both. `high` and `low` are zero without a credential.
     public let high: UInt64
     public let low: UInt64
 

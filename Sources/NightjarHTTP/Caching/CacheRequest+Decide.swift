@@ -1,7 +1,7 @@
 extension CacheRequest {
     /// Decides which stored response is served, if any. RFC 9111 section 4.
     ///
-    /// - Parameter candidates: all responses that are stored under the request's key.
+    /// - Parameter candidates: the stored responses to choose from.
     public func decide(among candidates: [StoredResponse], at now: Timestamp) -> CacheDecision {
         guard isLookedUp else { return .fetch(CacheFetch(because: .method)) }
         if directives.noStore, !isCacheOnly { return .fetch(CacheFetch(because: .request)) }
@@ -43,7 +43,7 @@ extension CacheRequest {
     }
 
     private func use(_ freshness: Freshness, _ status: Int, at now: Int64) -> Use {
-        // After a call of this client has invalidated a response, no policy serves it without validation.
+        // No policy serves an invalidated response without validation.
         guard !freshness.isInvalidated else { return .forward(.stale) }
         let use = useByProtocol(freshness, at: now)
         // A stored error is served only as long as the protocol allows. Otherwise, it would be served forever.

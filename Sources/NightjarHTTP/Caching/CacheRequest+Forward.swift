@@ -6,8 +6,8 @@ extension CacheRequest {
     private static let longestTag = 512
     private static let conditionalNames = ["If-None-Match", "If-Modified-Since", "Range", "If-Range"]
 
-    /// Returns a request for a new response. Unless the caller set Cache-Control, caches on the path must revalidate
-    /// too.
+    /// Returns a request for a new response. Unless the caller set Cache-Control, the request contains no-cache, so
+    /// that caches on the path revalidate their responses.
     func reloading() -> CacheFetch {
         var fetch = CacheFetch(because: .request)
         if !directives.isPresent { fetch.sets = [CacheFetch.Field(name: "Cache-Control", value: "no-cache")] }
@@ -33,7 +33,8 @@ extension CacheRequest {
         return fetch
     }
 
-    /// Builds the request that validates a stored response. Section 4.3.1.
+    /// Returns a request that validates a stored response. Adds no conditions if the stored response has no usable
+    /// validator. Section 4.3.1.
     func forward(
         _ candidates: [StoredResponse], _ index: Int, _ freshness: Freshness, at now: Timestamp,
         because reason: CacheStatus.ForwardReason
@@ -83,8 +84,9 @@ extension CacheRequest {
         return isAny ? nil : tags.joined(separator: ", ")
     }
 
-    /// Returns the stale response to serve if the server fails. RFC 5861 section 4. Returns nil if the request or the
-    /// response requires validation, or if neither contains stale-if-error.
+    /// Returns the stale response to serve if the server or the connection fails. RFC 5861 section 4. Returns nil if
+    /// the request, the policy or the response requires validation, if the age of the response is unknown, or if
+    /// neither the request nor the response contains stale-if-error.
     private func fallback(_ index: Int, _ freshness: Freshness, at now: Timestamp) -> CacheFetch.Fallback? {
         guard !directives.noCache, directives.maxAge != 0, policy != .revalidate, !freshness.isInvalidated,
             !freshness.directives.forbidsStale, !freshness.isFromFuture(now.milliseconds),

@@ -32,7 +32,8 @@ extension CacheRequest {
         guard let range, range != .other, stored.status == 200, !stored.isDecoded, rangeHolds(stored) else {
             return .whole
         }
-        // An empty body is served whole, because a Content-Range field cannot describe an empty range.
+        // A suffix range of an empty body selects the whole body. The response is not a 206, because a Content-Range
+        // field cannot describe an empty range.
         if case .last(let count) = range, count > 0, stored.contentLength == 0 { return .whole }
         return range.part(of: stored.contentLength).map { .part($0) } ?? .unsatisfiable
     }

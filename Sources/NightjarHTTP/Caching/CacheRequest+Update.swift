@@ -52,16 +52,16 @@ extension CacheRequest {
         }
     }
 
-    /// Finds the candidate for a 304 response without ETag. If the 304 has a Last-Modified, it must equal that of the
-    /// validated candidate. Otherwise, the 304 confirms the candidate, unless the request also listed tags of the
-    /// caller.
+    /// Finds the candidate for a 304 response without ETag. If both the 304 and the validated candidate have a
+    /// Last-Modified, the two values must be equal. Otherwise, the 304 confirms the candidate, unless the request also
+    /// listed tags of the caller.
     private func meaning(
         ofUntagged headers: Headers, among candidates: [StoredResponse], validating: Int
     ) -> NotModifiedMeaning {
         guard candidates.indices.contains(validating) else { return .none }
         let stored = candidates[validating]
         guard let index = headers.firstIndex(of: "last-modified") else {
-            // If-None-Match also listed the caller's tags, so it is unknown which tag matched.
+            // If If-None-Match also listed tags of the caller, it is unknown which tag matched.
             return traits.contains(.noneMatch) ? .none : .stored(validating)
         }
         let isSame = headers.withBytes(at: index) { _, value in

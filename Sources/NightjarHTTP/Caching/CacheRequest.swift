@@ -94,8 +94,8 @@ public final class CacheRequest: Sendable {
     /// True for GET and HEAD, unless no-store in the request prevents the lookup of stored responses.
     public var concernsCache: Bool { isLookedUp && (!directives.noStore || isCacheOnly) }
 
-    /// True for GET without no-store. A response to HEAD has no body and only updates stored responses. Responses to
-    /// POST have separate rules.
+    /// True for GET without no-store. A response to HEAD has no body and only updates or invalidates stored responses.
+    /// Responses to POST have separate rules.
     public var mayBeStored: Bool { method == .get && !directives.noStore }
 
     /// True if the request limits the age of the response. A stored response may then become unusable before it is

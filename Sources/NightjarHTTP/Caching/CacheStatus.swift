@@ -11,7 +11,7 @@ public struct CacheStatus: Sendable, Equatable {
         case varyMiss = "vary-miss"
         /// The stored response cannot be used.
         case miss
-        /// The request does not permit the use of the stored response.
+        /// The request or its cache policy does not permit the use of the stored response.
         case request
         case stale
         case partial
@@ -20,11 +20,11 @@ public struct CacheStatus: Sendable, Equatable {
     /// True if the response was served from the cache without waiting for the server.
     public var isHit = false
     public var forwarded: ForwardReason?
-    /// The status of the server's response. Nil if it is also the status of the response to the caller.
+    /// The status of the server's response if the caller receives a stored response instead. Otherwise nil.
     public var forwardedStatus: Int?
     /// The time until the response becomes stale, in seconds. Zero or less if it is stale.
     public var timeToLive: Int64?
-    /// True if the response was stored.
+    /// True if the cache stores the server's response or updates a stored response with it.
     public var isStored = false
     /// True if the request was coalesced with another request.
     public var isCollapsed = false
@@ -80,8 +80,6 @@ extension Headers {
 extension StoredResponse {
     /// Returns the head of a response from the cache, with Age, Cache-Status and, for a part or a 416, Content-Range.
     /// RFC 9111 section 5.1.
-    ///
-    /// The head can be reused for equal hits and statuses, which are usually equal within one second.
     public func head(for hit: CacheHit, _ cacheStatus: CacheStatus) -> ResponseHead {
         var result = Headers(reservingFields: headers.count + 3, bytes: headers.end + 128)
         for index in 0..<headers.count {

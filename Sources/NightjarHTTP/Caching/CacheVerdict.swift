@@ -34,7 +34,7 @@ public enum CacheVerdict: Sendable, Equatable {
             case .staleIfError:
                 "served from the cache: \(age) s old and stale, because the server failed (stale-if-error)"
             case .anyAge: "served from the cache: \(age) s old, which the cache policy allows"
-            case .validated: "served from the cache: the server confirmed it (304)"
+            case .validated: "served from the cache: the server confirmed the stored response (304)"
             }
         case .forwarded(let reason, let isConditional):
             reason.sentence + (isConditional ? ": validated with the server" : ": requested from the server")
@@ -51,8 +51,8 @@ extension CacheStatus.ForwardReason {
         case .uriMiss: "no response was stored for the URL"
         case .varyMiss: "the stored responses for the URL belong to requests with other field values"
         case .miss: "the stored response could not be used"
-        case .request: "the request does not permit a stored response"
-        case .stale: "the stored response was stale"
+        case .request: "the request or its cache policy does not permit a stored response"
+        case .stale: "the stored response was stale or required validation"
         case .partial: "only a part was stored"
         }
     }
@@ -66,9 +66,9 @@ extension Storability.Refusal {
         case .request: "the request has no-store"
         case .noStore: "the response has no-store"
         case .status: "the status of the response is not cacheable"
-        case .vary: "the response applies to this request only (Vary)"
+        case .vary: "the Vary field does not permit the use of the response for other requests"
         case .notAllowed: "the response has no explicit lifetime, which its status or method requires"
-        case .useless: "the response is never fresh and has no validator"
+        case .useless: "the response requires validation before it is used again, and has no validator"
         case .keepsStored: "the response must not replace a stored response that is more useful"
         }
     }

@@ -1,6 +1,6 @@
 /// An entity tag, as bytes of a field value. RFC 9110 section 8.8.3.
 ///
-/// A tag with invalid syntax, such as a tag without quotes, is accepted. It equals only a tag with the same bytes.
+/// A tag with invalid syntax, such as a tag without quotes, is accepted. Only the weak comparison can match such a tag.
 struct EntityTag {
     let isWeak: Bool
     /// The opaque tag with its quotes.

@@ -18,8 +18,8 @@ public struct Freshness: Sendable, Equatable {
     /// The longest heuristic lifetime in seconds: a week, as in Firefox. Without this limit, a Last-Modified in 1970,
     /// as many servers send it, would give a lifetime of more than five years.
     static let maximumGuess: Int64 = 7 * 86_400
-    /// The tolerated difference between two clock readings in milliseconds, because one reading may come from a coarse
-    /// clock. If a response has arrived further in the future, the clock was set back and the age is unknown.
+    /// The time in milliseconds by which a response may appear to have arrived in the future. If it appears to have
+    /// arrived later than that, the clock was set back and the age is unknown.
     static let clockTolerance: Int64 = 1000
 
     public init(_ stored: StoredResponse) {
@@ -87,18 +87,19 @@ public struct Freshness: Sendable, Equatable {
         return min((date - changed) / heuristicFraction, maximumGuess)
     }
 
-    /// Returns the current age in milliseconds.
+    /// Returns the age at `now` in milliseconds.
     func age(atMilliseconds now: Int64) -> Int64 {
         min(initialAge + max(0, now - received), DeltaSeconds.largest * 1000)
     }
 
-    /// Returns the current age in whole seconds, as in the Age field. Never negative.
+    /// Returns the age at `now` in whole seconds, as in the Age field. Never negative.
     public func age(at now: Timestamp) -> Int64 { age(atMilliseconds: now.milliseconds) / 1000 }
 
     /// Returns true if the response appears to have arrived in the future. Its age is then unknown.
     func isFromFuture(_ now: Int64) -> Bool { received > now + Freshness.clockTolerance }
 
-    /// Returns true if the lifetime has not passed. Ignores all other directives of the response and the request.
+    /// Returns true if the lifetime has not passed. Ignores invalidation, and all other directives of the response and
+    /// the request.
     public func isFresh(at now: Timestamp) -> Bool {
         let now = now.milliseconds
         return lifetime * 1000 > age(atMilliseconds: now) && !isFromFuture(now)

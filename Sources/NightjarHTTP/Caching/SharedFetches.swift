@@ -7,7 +7,7 @@ import DequeModule
 ///                      └──leader leaves──▶ the next waiter leads
 ///
 /// A response that cannot be stored serves only its own request, so other requests should not wait for it. The keys of
-/// such responses are remembered, and later requests for these keys do not wait.
+/// such responses are remembered, and later requests for these keys do not wait until a response has been stored.
 public struct SharedFetches: Sendable {
     /// The number of a request that needs a response. The caller assigns the numbers and never reuses a number.
     public typealias Member = UInt64

@@ -5,7 +5,7 @@ public enum Storability: Sendable, Equatable {
     case refuse(Refusal)
 
     public enum Refusal: Sendable, Equatable {
-        /// The method is not GET, and it is not a POST whose response represents its URL.
+        /// The request is neither a GET nor a POST with a 200 response that represents the target URL.
         case method
         /// The request contains no-store.
         case request
@@ -20,9 +20,9 @@ public enum Storability: Sendable, Equatable {
         /// The response has no explicit lifetime and neither public nor private, and its status does not permit a
         /// heuristic lifetime. For a POST: the response has no explicit lifetime.
         case notAllowed
-        /// The response is never fresh and has no validator.
+        /// The response requires validation before it is used again, and has no validator.
         case useless
-        /// The response would replace a stored response that is more useful. See
+        /// The response would replace a stored response that is, or may be, more useful. See
         /// ``CacheRequest/mayReplace(_:with:received:)``.
         case keepsStored
     }
@@ -105,7 +105,7 @@ extension CacheRequest {
         return head.headers.contentRange != nil
     }
 
-    /// Returns true if the response will be fresh for some time, or usable while stale.
+    /// Returns true if the response can be used for some time without validation, or after a failure of the server.
     private func mayBeUsed(_ found: CacheFields, _ head: ResponseHead, _ received: Timestamp) -> Bool {
         let said = found.directives
         if said.staleWhileRevalidate ?? 0 > 0 || said.staleIfError ?? 0 > 0 { return true }
@@ -120,9 +120,9 @@ extension CacheRequest {
 extension CacheRequest {
     /// Decides whether a storable response may replace the stored responses to this request.
     ///
-    /// A response whose status does not describe the resource does not replace a response whose status does. There are
-    /// two exceptions: a redirect or client error with explicit freshness, and a 206 response whose validator proves
-    /// that the stored response is outdated.
+    /// A response whose status does not describe the resource does not replace a stored part or a response whose status
+    /// does. There are two exceptions: a redirect or client error with explicit freshness, and a 206 response whose
+    /// validator differs from those of the stored responses, if these are stored without decoding.
     public func mayReplace(_ candidates: [StoredResponse], with head: ResponseHead, received: Timestamp) -> Bool {
         guard !StatusRules.supersedesStored(head.status) else { return true }
         let isPart = head.status == 206
@@ -152,15 +152,15 @@ extension CacheRequest {
     ///
     /// This includes a 200 response with no-store to a background refresh under `offline_first`. Otherwise, the policy
     /// would serve the old response forever. The page of a captive portal cannot be distinguished from such a response,
-    /// but a portal can only respond to requests without TLS.
+    /// but a portal cannot respond to a request over TLS with a verified certificate.
     public func isSuperseding(_ head: ResponseHead) -> Bool { StatusRules.supersedesStored(head.status) }
 }
 
 extension StoredResponse {
     /// Completes a stored response after its body has arrived.
     ///
-    /// If the body of a part without Content-Length is shorter than its Content-Range, it is stored as a shorter part,
-    /// because the positions of the received bytes are known. Section 3.3.
+    /// If the body of a part is shorter than its Content-Range, and Content-Length is missing or matches the body, the
+    /// body is stored as a shorter part, because the positions of the received bytes are known. Section 3.3.
     ///
     /// - Parameter contentLength: the number of stored bytes.
     /// - Returns: nil if the length of the body does not match the fields, because incomplete responses are not stored.

@@ -20,7 +20,7 @@ public struct StoredResponse: Sendable, Equatable {
     /// The length of the stored body in bytes.
     public var contentLength = 0
 
-    /// - Parameter head: the head. Its fields are stored unchanged.
+    /// - Parameter head: the head. All its fields are copied, including connection fields.
     public init(_ head: ResponseHead, requested: Timestamp, received: Timestamp) {
         status = head.status
         reason = head.reason

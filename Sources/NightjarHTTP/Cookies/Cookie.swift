@@ -177,8 +177,8 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
         return min(seconds, timeRange.upperBound)
     }
 
-    /// Returns a modification time from another jar. Returns the oldest time if it is outside of ``timeRange``. A
-    /// cookie with the oldest time replaces no stored cookie.
+    /// Returns `seconds`, a modification time from another jar, or the oldest time if `seconds` is outside of
+    /// ``timeRange``. A cookie with the oldest time replaces no stored cookie.
     static func stamp(_ seconds: Double) -> Double {
         timeRange.contains(seconds) ? seconds : timeRange.lowerBound
     }

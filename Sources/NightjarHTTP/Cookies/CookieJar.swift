@@ -212,7 +212,7 @@ public struct CookieJar: Sendable {
     }
 
     /// Stores a cookie from a program or a file, regardless of the policy. The cookie may replace a Secure cookie. The
-    /// jar sets the times of the cookie.
+    /// jar sets the times of the cookie except its expiry.
     ///
     /// - Throws: the reason if the cookie is not host-only and its domain is a public suffix, or if the domain has no
     ///   room.
@@ -282,8 +282,8 @@ public struct CookieJar: Sendable {
         return lastMoment
     }
 
-    /// Returns a modification time that is later than all times in this jar and in merged content. A change is
-    /// therefore later than the state that it replaces, even if the clocks of two programs differ.
+    /// Returns a modification time that is later than all modification times in this jar and in merged content. A
+    /// change is therefore later than the state that it replaces, even if the clocks of two programs differ.
     private mutating func stamp(_ moment: Double) -> Double {
         lastStamp = max(moment, lastStamp.nextUp)
         return lastStamp

@@ -13,7 +13,7 @@ public enum CookieRefusal: Error, Hashable, Sendable, CaseIterable, CustomString
     case pathTooLong
     /// The path does not begin with a slash.
     case invalidPath
-    /// The domain is neither the host nor one of its parent domains.
+    /// The domain is invalid, or is neither the host nor one of its parent domains.
     case domainMismatch
     /// The domain is a public suffix such as `com` or `co.uk`.
     case publicSuffix
@@ -42,11 +42,11 @@ public enum CookieRefusal: Error, Hashable, Sendable, CaseIterable, CustomString
         case .tooLarge: "its name and value are longer than \(Cookie.maximumPair) bytes"
         case .pathTooLong: "its path is longer than \(Cookie.maximumAttribute) bytes"
         case .invalidPath: "its path does not begin with a slash"
-        case .domainMismatch: "its domain is neither the host nor a parent domain"
+        case .domainMismatch: "its domain is invalid, or is neither the host nor a parent domain"
         case .publicSuffix: "its domain is a public suffix"
         case .secureFromPlain: "it is Secure but was not received over https"
         case .overwritesSecure: "it would shadow a Secure cookie but was not received over https"
-        case .prefix: "it lacks the attributes that the prefix of its name requires"
+        case .prefix: "it lacks the attributes that its prefix (__Secure- or __Host-) requires"
         case .crossSiteNotSecure: "it is SameSite=None but not Secure"
         case .thirdParty: "it comes from a third party"
         case .disabled: "cookies are disabled"

@@ -1,21 +1,21 @@
 /// The cookies of a jar, indexed by domain, limited to the numbers in RFC 6265bis section 6.1.
 ///
 /// Sending examines the cookies of the host and of its parent domains. Storing may also examine subdomains that have a
-/// Secure cookie of the same name. Only evictions examine the whole table. ``visited`` counts the examined cookies, for
-/// tests.
+/// Secure cookie of the same name, and examines the whole table only to evict cookies. ``visited`` counts the examined
+/// cookies, for tests.
 struct CookieTable: Sendable {
     /// The maximum number of cookies of one domain, host-only or not.
     static let maximumPerDomain = 50
     static let maximumCount = 3000
-    /// The number of cookies that are evicted at once when the table is full. Eviction is rare, because it sorts the
-    /// whole table.
+    /// The number of free places after the table was full. Many cookies are evicted at once, because each eviction
+    /// sorts the whole table.
     static let purged = maximumCount / 10
 
     /// The keys are slices, so that parent domains can be looked up without a copy.
     private var domains: [Substring: [Cookie]] = [:]
     private var secureNames = SecureNames()
     private(set) var count = 0
-    /// The number of cookies examined so far.
+    /// The number of cookies that sending and storing have examined so far.
     private(set) var visited = 0
 
     var isEmpty: Bool { count == 0 }
@@ -108,8 +108,8 @@ struct CookieTable: Sendable {
 
     // MARK: Limits
 
-    /// Evicts cookies if a domain exceeds its limit: expired cookies first, then cookies that are not Secure, then
-    /// Secure cookies. Evicts the least recently used cookies first.
+    /// Evicts cookies if a domain exceeds its limit: all expired cookies, then as many as necessary of the cookies that
+    /// are not Secure, then of the Secure cookies. Among these, the least recently used cookies are evicted first.
     mutating func evict(from domain: String, at now: Double) -> [Cookie] {
         let expiring = leastImportant(of: Substring(domain), at: now)
         for cookie in expiring { remove(cookie.identity) }

@@ -20,9 +20,9 @@ public enum CookiesText {
         public internal(set) var stored = 0
         /// The number of cookies skipped because they had expired.
         public internal(set) var expired = 0
-        /// The number of invalid lines.
+        /// The number of lines that are invalid or whose cookie was rejected.
         public internal(set) var skipped = 0
-        /// The first ``maximumProblems`` invalid lines.
+        /// The first ``maximumProblems`` of the skipped lines.
         public internal(set) var problems: [Problem] = []
     }
 

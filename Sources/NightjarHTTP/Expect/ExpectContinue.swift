@@ -4,6 +4,8 @@
 ///     idle ──headSent──▶ waiting ──100──▶ sentContinue
 ///                           ├────timer──▶ released ──417──▶ withheld
 ///                           └────final status─────────────▶ withheld
+///
+/// A final status before the head was sent also leads to `withheld`.
 public struct ExpectContinue: Sendable {
     public enum Action: Equatable, Sendable {
         case nothing

@@ -258,7 +258,7 @@ import Testing
         server.state.withLock { $0.valid = "c0" }
         for _ in 0..<2 {
             let error = await #expect(throws: NightjarError.self) { try await api.send(Request(.get, "/articles")) }
-            #expect(error?.message == "there is no login, or the server has ended it; log in again")
+            #expect(error?.message == "there is no login, or the server has ended the login; log in again")
         }
         #expect(reported.withLock { $0 } == 1)
         #expect(server.lines.count == 4)
