@@ -35,7 +35,7 @@ package final class Confinement: Sendable {
                 .invalidRequest,
                 "calls to \(origin) are limited to paths under \(quoted(scope.text)), got "
                     + "\(quoted(url.withoutQuery)); dot "
-                    + "segments and encoded separators are not allowed in the path")
+                    + "segments are not allowed in the path, even if they are encoded")
         }
         return nil
     }
@@ -48,8 +48,8 @@ package final class Confinement: Sendable {
         if Confinement.refusedMethods.contains(request.method.name) {
             throw NightjarError(
                 .invalidRequest,
-                "a sandboxed script cannot send \(request.method.name), because the response may expose the host's "
-                    + "headers"
+                "a sandboxed script cannot send TRACE, TRACK or CONNECT requests, got \(request.method.name); use "
+                    + "another method"
             )
         }
         for index in 0..<request.headers.count where RoutingField.isHost(request.headers.name(at: index)) {
@@ -180,7 +180,7 @@ package enum RoutingField {
         }
     }
 
-    /// Returns true for Host and for the fields that gateways use instead of Host.
+    /// Returns true for Host and for fields with which some gateways override the host or the target.
     package static func isHost(_ name: String) -> Bool {
         [
             "host", "x-forwarded-host", "x-host", "x-original-host", "x-http-host-override", "x-original-url",

@@ -130,7 +130,8 @@ public struct Timeouts: Sendable, Equatable {
     /// The maximum time to open a connection, including TLS. The wait for a free connection of a limited pool counts
     /// only towards `total`.
     public var connect: Duration?
-    /// The maximum time without a byte in either direction while the request is sent or the response is awaited.
+    /// The maximum time without a byte in either direction while the request is sent or the response is awaited or
+    /// received.
     public var idle: Duration?
     /// The maximum time for the whole call, including all attempts.
     public var total: Duration?

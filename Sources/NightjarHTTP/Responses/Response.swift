@@ -9,7 +9,7 @@ public struct Timing: Sendable, Equatable {
     public var sent: Duration?
     /// The time at which the response head was complete.
     public var firstByte: Duration?
-    /// The time at which the call ended.
+    /// The time at which the response was complete.
     public var total: Duration = .zero
     /// True if an earlier exchange used the connection.
     public var reusedConnection = false
