@@ -92,7 +92,7 @@ public struct RateLimiter: Sendable {
     /// The time at which the latest pause was requested.
     private var pausedAt: UInt64 = 0
     private var window: Window?
-    /// The number of requests that ``take(now:ignoresPause:)`` has counted and ``settled(isCounted:)`` has not reported.
+    /// The number of requests that ``take(now:ignoresPause:)`` has counted and that are not yet settled.
     private var inFlight = 0
 
     /// - Parameter rate: the configured rate. Nil if only the limits that responses report apply.
@@ -195,7 +195,8 @@ public struct RateLimiter: Sendable {
     ///   - respectsRetryAfter: true if Retry-After may pause the origin. See ``PauseScope``.
     ///   - wallClock: seconds since 1970. Used if the response has no Date field.
     ///   - longestPause: the longest Retry-After that pauses the origin. A longer wait applies only to the resource.
-    /// - Returns: true if `adaptsToServer` is true and the response reports a remaining count and a reset in the future.
+    /// - Returns: true if `adaptsToServer` is true and the response reports a remaining count and a reset that is not
+    ///   zero.
     @discardableResult
     public mutating func received(
         status: Int, _ headers: Headers, sent: UInt64? = nil, adaptsToServer: Bool = true,

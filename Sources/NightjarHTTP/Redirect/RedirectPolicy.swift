@@ -237,8 +237,8 @@ public struct ProposedRedirect: Sendable {
     }
 
     /// Returns the Referer for another origin: only the origin of the caller's Referer, because the path and query may
-    /// contain secrets. Returns nil if Referer is a sensitive field, if `value` is not an absolute URL, or if the target
-    /// is http and the Referer or ``from`` is https. RFC 9110 section 10.1.3.
+    /// contain secrets. Returns nil if Referer is a sensitive field, if `value` is not an absolute URL, or if the
+    /// target is http and the Referer or ``from`` is https. RFC 9110 section 10.1.3.
     private func refererOrigin(_ value: UnsafeRawBufferPointer, sensitive: [String]) -> String? {
         guard !sensitive.contains(where: { ASCII.equalIgnoringCase($0.utf8, "referer".utf8) }),
             let referer = try? RequestURL(String(decoding: value, as: UTF8.self)),
