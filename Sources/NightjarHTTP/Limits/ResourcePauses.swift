@@ -1,6 +1,7 @@
 /// The calls to which the pause of a Retry-After field applies. RFC 9110 section 10.2.3.
 ///
-/// These calls wait, or fail if the wait is too long for them.
+/// Such a call waits, or fails if the wait is too long for the call. A call that does not respect Retry-After ignores
+/// the pause.
 ///
 /// | response | wait | calls |
 /// |---|---|---|

@@ -65,7 +65,7 @@ public struct Request: Sendable {
     public var cachePolicy: CachePolicy?
     /// If false, the call neither reads nor writes the client's cache.
     public var usesCache = true
-    /// True if a safe call shares the exchange of an equal call that is in flight. Nil uses the client's setting.
+    /// True if a safe call may share the exchange of an equal call that is in flight. Nil uses the client's setting.
     /// Streamed responses are never shared.
     public var coalesces: Bool?
     /// The limit group of this call. The group's limits replace those of the origin. Nil uses the limits of the origin.
@@ -80,8 +80,8 @@ public struct Request: Sendable {
     /// scheme rejects the call. If empty, ``security`` decides.
     public var schemes: [String] = []
     /// Alternative security requirements. A client whose credentials are configured by scheme sends the credentials of
-    /// one alternative, or none if the requirements are nil. Any other client ignores the requirements and sends its
-    /// credentials.
+    /// the first alternative that it has all credentials for, and none if the requirements are nil. Any other client
+    /// ignores the requirements and sends its credentials.
     public var security: [SecurityRequirement]?
     /// The timeouts that differ from the client's.
     public var timeouts = Timeouts()
