@@ -227,7 +227,8 @@ package struct CodingStack: ~Copyable {
         let (most, isEndless) = limits.maximumBytes.addingReportingOverflow(slack)
         guard isEndless || total <= most else {
             throw NightjarError.inBody(
-                .tooLarge, "the decoded body is larger than its limit of \(limits.maximumBytes) bytes")
+                .tooLarge,
+                "the decoded body is larger than \(limits.maximumBytes) bytes; raise max_body or stream the response")
         }
         guard total > DecodingLimits.ratioGrace else { return }
         let (allowed, isUnlimited) = received.multipliedReportingOverflow(by: limits.maximumRatio)

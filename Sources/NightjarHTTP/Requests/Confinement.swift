@@ -54,7 +54,9 @@ package final class Confinement: Sendable {
         }
         for index in 0..<request.headers.count where RoutingField.isHost(request.headers.name(at: index)) {
             throw NightjarError(
-                .invalidRequest, "a sandboxed script cannot set the header \(quoted(request.headers.name(at: index)))")
+                .invalidRequest,
+                "a sandboxed script cannot set the header \(quoted(request.headers.name(at: index))), because it may "
+                    + "select another host or path")
         }
         if let group = request.limitGroup {
             throw NightjarError(

@@ -139,7 +139,7 @@ public final class PreparedRequest: Sendable {
         if request.method == .connect {
             throw NightjarError(
                 .invalidRequest,
-                "method CONNECT cannot be used: the transport creates tunnels; configure a proxy instead")
+                "method CONNECT cannot be used: the client creates tunnels itself; configure a proxy instead")
         }
         if request.method == .trace {
             guard case .none = request.body else {
