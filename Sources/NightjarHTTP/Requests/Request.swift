@@ -33,8 +33,8 @@ public struct Request: Sendable {
     /// Compresses the body with gzip. Set only for a server that is known to support gzip request bodies, because the
     /// client cannot negotiate the compression.
     public var compresses = false
-    /// Sends `Expect: 100-continue` and waits for the server before sending the body. If nil, the client does this for
-    /// a body of at least 1 MiB or of unknown length, unless the idle timeout is 1 s or less.
+    /// Sends `Expect: 100-continue` and waits up to 1 s for 100 (Continue) before sending the body. If nil, the client
+    /// does this for a body of at least 1 MiB or of unknown length, unless the idle timeout is 1 s or less.
     public var expectsContinue: Bool?
     /// Allows a body on GET or HEAD. HTTP defines no meaning for such a body, and intermediaries may drop or reject it
     /// (RFC 9110 section 9.3.1). If false, a GET or HEAD request with a body fails.

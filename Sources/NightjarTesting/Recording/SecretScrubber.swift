@@ -34,7 +34,7 @@ package struct SecretScrubber: Sendable {
     /// The prefix of the names of scrubbed secrets.
     package static let prefix = "scrubbed-"
     /// The minimum length in bytes of a secret that is replaced everywhere, not only where it was found. Shorter
-    /// secrets would match other texts by chance.
+    /// secrets would match other texts by chance. The secrets in ``CassetteSecrets/values`` may be shorter.
     package static let shortest = 6
     /// The maximum number of secrets that are replaced everywhere. Each secret costs a search of each body.
     private static let maximumSeen = 500
