@@ -6,8 +6,9 @@ import NightjarHTTP
 /// Decoding is pull-based: call ``add(_:)`` with received bytes, then ``next()`` until it returns nil. The stack
 /// decodes only when ``next()`` is called, so a small body that expands to gigabytes is not decoded completely at once.
 ///
-/// The coding that was applied last is removed first. Memory use does not depend on the size of the body: each layer
-/// uses 64 KiB and its window (gzip and deflate 32 KiB, br up to 16 MiB, zstd up to 8 MiB).
+/// The coding that was applied last is removed first. Apart from input that has not been decoded yet, memory use does
+/// not depend on the size of the body: each layer uses 64 KiB and its window (gzip and deflate 32 KiB, br up to 16 MiB,
+/// zstd up to 8 MiB).
 ///
 ///     open ──add, next──▶ open ──finish──▶ finished
 ///       └──────fault──────▶ failed (each call throws the same error)
@@ -47,7 +48,8 @@ package struct CodingStack: ~Copyable {
     /// Returns nil if no coding needs to be removed, or if a coding is not supported. The body is then used as it is.
     ///
     /// - Parameter fieldValues: the values of all Content-Encoding fields, in order.
-    /// - Throws: ``ErrorKind/decoding`` for more than ``maximumLayers`` codings.
+    /// - Throws: ``ErrorKind/decoding`` for more than ``maximumLayers`` codings, ``ErrorKind/noMemory`` if a decoder
+    ///   cannot be created.
     package init?(
         contentEncoding fieldValues: some Sequence<some StringProtocol>, limits: DecodingLimits
     ) throws(NightjarError) {
@@ -103,7 +105,7 @@ package struct CodingStack: ~Copyable {
         if wire.readableBytes == 0 {
             wire = bytes
         } else {
-            // Otherwise, consumed bytes would stay in the buffer until the buffer is empty, which may never happen.
+            // Without this call, consumed bytes would stay in the buffer until it is empty, which may never happen.
             wire.discardReadBytes()
             wire.writeImmutableBuffer(bytes)
         }
@@ -111,8 +113,8 @@ package struct CodingStack: ~Copyable {
 
     /// Returns the next 1 to ``maximumPart`` decoded bytes. Returns nil if more input is needed.
     ///
-    /// - Throws: ``ErrorKind/decoding`` for invalid data, ``ErrorKind/tooLarge`` if a limit is exceeded. Parts returned
-    ///   before are valid.
+    /// - Throws: ``ErrorKind/decoding`` for invalid data, ``ErrorKind/tooLarge`` if a limit is exceeded,
+    ///   ``ErrorKind/noMemory``. Parts returned before are valid.
     package mutating func next() throws(NightjarError) -> ByteBuffer? {
         try checkOpen()
         if isDrained { return nil }
@@ -225,7 +227,8 @@ package struct CodingStack: ~Copyable {
         let (most, isEndless) = limits.maximumBytes.addingReportingOverflow(slack)
         guard isEndless || total <= most else {
             throw NightjarError.inBody(
-                .tooLarge, "the decoded body is larger than its limit of \(limits.maximumBytes) bytes")
+                .tooLarge,
+                "the decoded body is larger than \(limits.maximumBytes) bytes; raise max_body or stream the response")
         }
         guard total > DecodingLimits.ratioGrace else { return }
         let (allowed, isUnlimited) = received.multipliedReportingOverflow(by: limits.maximumRatio)

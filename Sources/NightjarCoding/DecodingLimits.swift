@@ -4,7 +4,7 @@ package struct DecodingLimits: Sendable {
     /// The maximum number of decoded bytes.
     package var maximumBytes: Int
     /// The maximum number of decoded bytes for each received byte, checked after ``ratioGrace`` decoded bytes. Text and
-    /// JSON stay below 50, a log of equal lines below 500.
+    /// JSON usually stay below 50, a log of equal lines below 500.
     package var maximumRatio: Int
 
     /// The number of decoded bytes before the ratio is checked, so that short, highly compressible bodies are accepted.

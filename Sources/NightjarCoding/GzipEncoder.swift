@@ -2,10 +2,10 @@ import CZlib
 import NIOCore
 import NightjarHTTP
 
-/// Applies the gzip coding (RFC 1952) to a request body while it is sent. Equal input produces equal output: the header
-/// contains neither a time nor a name.
+/// Applies the gzip coding (RFC 1952) to a request body. Equal input produces equal output: the header contains neither
+/// a time nor a name.
 package struct GzipEncoder: ~Copyable {
-    /// zlib's default. Higher levels take twice the time and reduce the size by one percent.
+    /// zlib's default. Higher levels take about twice the time and reduce the size by about one percent.
     package static let defaultLevel = 6
 
     private let stream: Deflation
@@ -17,7 +17,7 @@ package struct GzipEncoder: ~Copyable {
     }
 
     /// Encodes bytes. Passes the available output to `deliver` in parts of 1 to ``CodingStack/maximumPart`` bytes. The
-    /// first output is the header of 10 bytes. Short input is usually buffered until a flush or the end.
+    /// output begins with a header of 10 bytes. Short input is usually buffered until a flush or the end.
     package mutating func encode(
         _ bytes: ByteBuffer, into deliver: (ByteBuffer) throws(NightjarError) -> Void
     ) throws(NightjarError) {

@@ -38,7 +38,8 @@ import Testing
         let limits = DecodingLimits(maximumBytes: 50_000_000, maximumRatio: .max)
         let error = failure(zeros: 10 << 30, limits, delivered: &delivered)
         #expect(error?.kind == .tooLarge)
-        #expect(error?.message == "the decoded body is larger than its limit of 50000000 bytes")
+        #expect(
+            error?.message == "the decoded body is larger than 50000000 bytes; raise max_body or stream the response")
         #expect(delivered <= 50_000_000)
         #expect(delivered > 50_000_000 - CodingStack.maximumPart)
     }

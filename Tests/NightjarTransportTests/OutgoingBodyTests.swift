@@ -53,7 +53,7 @@ import Testing
         _ = outgoing.next()
         let error = #expect(throws: NightjarError.self) { try outgoing.receive(ByteBuffer(string: "abc")) }
         #expect(error?.kind == .invalidRequest)
-        #expect(error?.message == "the request body is longer than its declared length")
+        #expect(error?.message == "the request body is at least 1 bytes longer than its declared length")
     }
 
     @Test func sourceShorterThanAnnouncedFails() {

@@ -36,7 +36,9 @@ public struct HTTP1BodyEncoder: Sendable {
             guard count <= remaining else {
                 framing = .ended
                 throw NightjarError(
-                    .invalidRequest, "the request body is longer than its declared length", phase: .send)
+                    .invalidRequest,
+                    "the request body is at least \(count - remaining) bytes longer than its declared length",
+                    phase: .send)
             }
             framing = .length(remaining: remaining - count)
             send(part)

@@ -32,7 +32,8 @@ struct ChunkedBody: Sendable {
         trailers = FieldSection(limits)
     }
 
-    /// Returns the next event, or nil if all of `buffer` was consumed and more data is needed.
+    /// Returns the next event. Returns nil if all of `buffer` was consumed and more data is needed, or if the body has
+    /// ended.
     mutating func next(_ buffer: inout ByteBuffer) throws(NightjarError) -> Event? {
         while true {
             switch state {
@@ -96,7 +97,7 @@ enum ChunkSizeLine {
         var at = 0
         while let digit = ASCII.hexValue(line[at]) {
             guard size <= Int.max >> 4 else {
-                return .failure(.malformedResponse("the chunk size \(quoted(line)) does not fit in 64 bits"))
+                return .failure(.malformedResponse("the chunk size \(quoted(line)) exceeds 2^63 - 1 bytes"))
             }
             size = size << 4 | Int(digit)
             at += 1

@@ -12,7 +12,7 @@ struct FieldSection: Sendable {
     /// The total size of the complete lines in bytes, including the empty line.
     private(set) var size = 0
 
-    /// The configured maximum size, for error messages.
+    /// The configured maximum size in bytes of the section and the lines before the section.
     private let limit: Int
     /// The maximum size of this section: ``limit`` minus the size of the lines before the section.
     private var maximumSize: Int
@@ -221,7 +221,8 @@ struct FieldSection: Sendable {
         return stop == line.count - 2 && line[stop] == UInt8(ascii: "\r") || acceptsBareLF && stop == line.count - 1
     }
 
-    /// Describes the syntax error of `line`, which ends in LF. Values are not quoted, because they may be secret.
+    /// Describes the syntax error of `line`, which ends in LF. The value of a named field is not quoted, because it may
+    /// be secret.
     private static func fault(in line: UnsafeRawBufferPointer) -> String {
         if isBlank(line[0]) {
             let stop = FieldSyntax.endOfValue(line, from: 0)

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Writes request lines and field lines. RFC 9112 sections 3 and 5.
+/// Writes field lines. RFC 9112 section 5.
 enum HeadWriter {
     @inline(__always)
     static func writeField(
@@ -12,8 +12,8 @@ enum HeadWriter {
         buffer.writeStaticString("\r\n")
     }
 
-    /// Writes the field that frames the body (RFC 9112 section 6). If it writes a field and `expectsContinue` is true,
-    /// writes the Expect field too (RFC 9110 section 10.1.1).
+    /// Writes the field that frames the body, if the request needs one (RFC 9112 section 6). If `expectsContinue` is
+    /// true, also writes the Expect field after this field (RFC 9110 section 10.1.1).
     static func writeFraming(
         _ framing: BodyFraming, method: Method, expectsContinue: Bool, into buffer: inout ByteBuffer
     ) throws(NightjarError) {

@@ -3,7 +3,8 @@ import NIOCore
 /// Parses the bytes of one HTTP/1 connection into responses. RFC 9112.
 ///
 /// The decoder rejects ambiguous input, because a cache or proxy on the path may interpret it differently. It accepts
-/// unambiguous deviations: folded lines, repeated equal lengths, and forbidden fields in trailers, which are dropped.
+/// unambiguous deviations, such as folded lines, repeated equal lengths, and forbidden fields in trailers, which it
+/// drops.
 /// The result does not depend on how the data is split into reads.
 ///
 ///     idle ──expectResponse──▶ statusLine ──▶ fields ──▶ body ──end──▶ idle

@@ -89,7 +89,7 @@ public struct LimitGate: Sendable {
         return limiter.admits
     }
 
-    /// Returns true if the gate has no exchanges and no limit is in effect, so the owner may drop it.
+    /// Returns true if the gate behaves like a new gate, so the owner may drop it.
     public func isIdle(now: UInt64) -> Bool {
         inFlight == 0 && queue.isEmpty && limiter.isIdle(now: now) && breaker?.isIdle(now: now) ?? true
     }
@@ -140,7 +140,7 @@ public struct LimitGate: Sendable {
     ///
     /// - Parameters:
     ///   - permit: the permit of the exchange. Nil if this gate did not admit the exchange.
-    ///   - respectsRetryAfter: true if Retry-After is respected.
+    ///   - respectsRetryAfter: true if Retry-After may pause the gate.
     ///   - wallClock: seconds since 1970. Used if the response has no Date field.
     public mutating func received(
         _ permit: inout Permit?, status: Int, _ headers: Headers, respectsRetryAfter: Bool = true, now: UInt64,

@@ -15,10 +15,10 @@ extension LimitGate {
 }
 
 extension LimitGate.Refusal {
-    /// Returns the error for the caller. The kind is `server` for an open circuit, because callers should handle this
-    /// error like a 503 response. The kind is `rate_limited` for all other refusals.
+    /// Returns the error for the caller. The kind is `server` for an open or half-open circuit, because callers should
+    /// handle this error like a 503 response. The kind is `rate_limited` for all other refusals.
     ///
-    /// - Parameter name: the name of the origin or limit group.
+    /// - Parameter name: the name of the origin or limit group, or the URL of a paused resource.
     public func error(of name: String) -> NightjarError {
         switch self {
         case .queueIsFull(let maximum):

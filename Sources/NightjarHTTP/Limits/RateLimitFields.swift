@@ -22,7 +22,7 @@ struct RateLimitFields: Equatable {
 
     /// Reads the rate limit of a response.
     ///
-    /// - Parameter now: seconds since 1970. Replaces a missing Date field if the reset is an absolute time.
+    /// - Parameter now: seconds since 1970. Replaces a missing or invalid Date field.
     /// - Returns: nil if the response does not report a remaining count and a reset.
     init?(_ headers: Headers, now: @autoclosure () -> Double) {
         guard headers.isRateLimitField else { return nil }
@@ -130,7 +130,8 @@ extension String {
     fileprivate var replacingCommas: String { String(map { $0 == "," ? ";" : $0 }) }
 }
 
-/// The time at which a response was generated, in seconds since 1970: the Date field, or `now` if it is missing.
+/// The time at which a response was generated, in seconds since 1970: the Date field, or `now` if the field is missing
+/// or invalid.
 private enum HTTPMoment {
     static func of(_ headers: Headers, now: Double) -> Int64 {
         if var text = headers["Date"], let date = text.withUTF8({ CookieDate.parse(UnsafeRawBufferPointer($0)) }) {

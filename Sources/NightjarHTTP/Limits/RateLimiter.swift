@@ -2,9 +2,9 @@
 /// responses report.
 ///
 /// If a request must wait, it is not counted, and the caller calls ``take(now:ignoresPause:)`` again after the wait.
-/// The caller reports each sent request once with ``settled(isCounted:)``. The remaining count in a response does not
-/// include requests that are still in flight, so their number is subtracted. Times are nanoseconds of a monotonic
-/// clock.
+/// The caller reports each sent request once with ``settled(isCounted:)``. The server may not have counted the requests
+/// that are still in flight, so their number is subtracted from the remaining count that a response reports. Times are
+/// nanoseconds of a monotonic clock.
 public struct RateLimiter: Sendable {
     /// The reason why a request waits.
     public enum Cause: Sendable, Equatable {
@@ -20,12 +20,12 @@ public struct RateLimiter: Sendable {
     public struct Rate: Sendable, Equatable {
         public let count: Int
         public let period: Duration
-        /// The number of requests that may be sent at once after a pause.
+        /// The number of requests that may be sent at once when the bucket is full.
         public let burst: Int
 
         /// Creates a rate.
         ///
-        /// - Parameter burst: the number of requests that may be sent at once after a pause. Nil for `count`.
+        /// - Parameter burst: the number of requests that may be sent at once when the bucket is full. Nil for `count`.
         /// - Returns: nil if `count`, `period` or `burst` is not positive.
         public init?(count: Int, per period: Duration, burst: Int? = nil) {
             guard count > 0, period > .zero, (burst ?? 1) > 0 else { return nil }
@@ -45,8 +45,8 @@ public struct RateLimiter: Sendable {
 
     /// The server's current window.
     private struct Window: Sendable {
-        /// The lowest remaining count that a response has reported. Decremented for each request whose response reports
-        /// no count.
+        /// The lowest remaining count that a response has reported. Decremented for each request that ends without a
+        /// reported count. The assumed count if ``isAssumed`` is true.
         var remaining: Int
         /// The lowest remaining count that a response has reported, and the time at which the response arrived.
         var least: (remaining: Int, at: UInt64)
@@ -92,7 +92,7 @@ public struct RateLimiter: Sendable {
     /// The time at which the latest pause was requested.
     private var pausedAt: UInt64 = 0
     private var window: Window?
-    /// The number of sent requests that no reported count includes yet.
+    /// The number of requests that ``take(now:ignoresPause:)`` has counted and that are not yet settled.
     private var inFlight = 0
 
     /// - Parameter rate: the configured rate. Nil if only the limits that responses report apply.
@@ -129,8 +129,8 @@ public struct RateLimiter: Sendable {
         window?.remaining = max(remaining - 1, 0)
     }
 
-    /// Starts a new window when the current window has ended. The new window is assumed to have the same length and
-    /// quota. Otherwise, all waiting requests would be sent at once, before the server reports the new window.
+    /// Starts an assumed window, with the same length and quota, when a reported window has ended. Without the assumed
+    /// window, all waiting requests would be sent at once, before the server reports the new window.
     private mutating func restart(_ now: UInt64) {
         guard let over = window, over.end <= now else { return }
         window = nil
@@ -141,8 +141,8 @@ public struct RateLimiter: Sendable {
             end: now.later(by: over.length), length: over.length, isAssumed: true)
     }
 
-    /// The time at which the next request may be sent. May be in the past. Responses to requests in flight may make the
-    /// time earlier.
+    /// The time at which the next request may be sent. May be in the past. Responses to requests in flight may change
+    /// the time.
     public var admits: UInt64 { max(pausedUntil, windowAdmits(inFlight), bucketAdmits) }
 
     /// Like ``admits``, without the pause that the server requested.
@@ -180,7 +180,8 @@ public struct RateLimiter: Sendable {
         return max(start, full > slack ? full - slack : 0)
     }
 
-    /// Returns true if no limit is in effect. A reported window is in effect until the end of the assumed next window.
+    /// Returns true if the bucket is full and no pause or window is in effect. A reported window is in effect until the
+    /// end of the assumed next window.
     public func isIdle(now: UInt64) -> Bool {
         let windowEnd = window.map { $0.isAssumed ? $0.end : $0.end.later(by: $0.length) } ?? 0
         return fullAt <= now && pausedUntil <= now && windowEnd <= now
@@ -194,7 +195,8 @@ public struct RateLimiter: Sendable {
     ///   - respectsRetryAfter: true if Retry-After may pause the origin. See ``PauseScope``.
     ///   - wallClock: seconds since 1970. Used if the response has no Date field.
     ///   - longestPause: the longest Retry-After that pauses the origin. A longer wait applies only to the resource.
-    /// - Returns: true if the response reports a remaining count and `adaptsToServer` is true.
+    /// - Returns: true if `adaptsToServer` is true and the response reports a remaining count and a reset that is not
+    ///   zero.
     @discardableResult
     public mutating func received(
         status: Int, _ headers: Headers, sent: UInt64? = nil, adaptsToServer: Bool = true,

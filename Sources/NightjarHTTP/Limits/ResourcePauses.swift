@@ -1,6 +1,9 @@
-/// The set of calls that a Retry-After field delays. RFC 9110 section 10.2.3.
+/// The calls to which the pause of a Retry-After field applies. RFC 9110 section 10.2.3.
 ///
-/// | response | wait | delayed |
+/// Such a call waits, or fails if the wait is too long for the call. A call that does not respect Retry-After ignores
+/// the pause.
+///
+/// | response | wait | calls |
 /// |---|---|---|
 /// | 429 | up to the longest wait | all calls to the origin, or of the call's limit group: the client sends too fast |
 /// | 429 | longer | calls for the same URL: a quota of that resource is used up |
@@ -9,7 +12,7 @@ public enum PauseScope: Sendable, Equatable {
     case origin
     case resource
 
-    /// Determines the calls that a response delays.
+    /// Determines the calls to which the pause of a response applies.
     ///
     /// - Parameter longestWait: ``RetrySettings/longestWait``.
     /// - Returns: nil for a status that does not request a pause.

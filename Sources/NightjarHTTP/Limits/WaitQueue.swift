@@ -9,7 +9,7 @@ struct WaitQueue: Sendable {
     }
 
     /// The waiters and removed entries. The first entry is always a waiter. Removed entries are dropped when they reach
-    /// the front or when they outnumber the waiters.
+    /// the front or when there are too many of them.
     private var queue: Deque<Waiter> = []
     private var tickets: [UInt64: UInt64] = [:]
     private var next: UInt64 = 0

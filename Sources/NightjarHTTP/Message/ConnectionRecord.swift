@@ -5,7 +5,7 @@ public final class ConnectionRecord: Sendable, Equatable {
     /// The IP address of the peer, or the path of the peer's Unix domain socket. Nil if unknown.
     public let peerAddress: String?
     public let peerPort: Int?
-    /// The duration of the DNS lookup. Nil if the host is an address or the name was cached.
+    /// The duration of the DNS lookup. Nil if there was no lookup, for example because the name was cached.
     public let dns: Duration?
     /// The time to open the connection, without DNS lookup and TLS.
     public let connect: Duration?

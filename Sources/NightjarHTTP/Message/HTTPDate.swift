@@ -1,4 +1,4 @@
-/// Parses and formats HTTP dates in the three formats of RFC 9110 section 5.6.7.
+/// Parses HTTP dates in the three formats of RFC 9110 section 5.6.7, and formats dates in the preferred format.
 ///
 /// Case is ignored. A time zone other than GMT is invalid (RFC 9111 section 4.2). Unlike ``CookieDate``, this parser
 /// rejects every other format, because an invalid date must count as expired.

@@ -3,7 +3,7 @@ public enum RetryAfter {
     /// Returns the wait that a response requests, from 0 s to 30 days. A date in Retry-After is compared with the
     /// response's Date field, because both come from the server's clock.
     ///
-    /// - Parameter now: seconds since 1970. Replaces a missing Date field.
+    /// - Parameter now: seconds since 1970. Replaces a missing or invalid Date field.
     /// - Returns: nil if the field is missing, is neither a number of seconds nor a date, or exceeds ``longest``. Zero
     ///   if the date has passed.
     public static func duration(_ headers: Headers, now: Double) -> Duration? {

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// A call, for an entry of an HTTP archive. HAR 1.2.
+/// An exchange, for an entry of an HTTP archive. HAR 1.2.
 public struct HAREntry: Sendable {
     /// The durations of the phases. Nil if a phase did not occur or is unknown.
     public struct Timings: Sendable, Equatable {
@@ -18,7 +18,7 @@ public struct HAREntry: Sendable {
         public init() {}
     }
 
-    /// The start of the call in seconds since 1970.
+    /// The start of the exchange in seconds since 1970.
     public var started: Double
     public var request: RequestRecord
     /// Nil if there was no response. ``failure`` contains the reason.

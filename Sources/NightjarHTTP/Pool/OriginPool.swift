@@ -94,8 +94,8 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
 
     /// Removes the oldest idle connection if the limit is reached, so that a new connection can be opened.
     ///
-    /// - Returns: the removed connection, which the caller must close, and the attempt to start. Nil if the limit is
-    ///   not reached or no connection is idle.
+    /// - Returns: the removed connection, which the caller must close, and the attempt to start, if any. Nil if the
+    ///   limit is not reached or no connection is idle.
     @inlinable
     public mutating func replaceOldestIdle() -> (Connection, Attempt?)? {
         guard open >= limit, let oldest = idle.popFirst() else { return nil }
@@ -113,7 +113,7 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
 
     /// Reports that the attempt for `ticket` failed.
     ///
-    /// - Returns: the waiter of the ticket if it is still waiting, and an attempt to start for another waiter.
+    /// - Returns: the waiter of the ticket if it is still waiting, and the attempt to start for another waiter, if any.
     @inlinable
     public mutating func connectFailed(for ticket: Ticket) -> (failed: Waiter?, next: Attempt?) {
         assert(connecting > 0)

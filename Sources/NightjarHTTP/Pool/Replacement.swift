@@ -1,9 +1,9 @@
 /// Decides whether a request whose connection closed is sent again on another connection without the retry policy.
 ///
 /// A server may close an idle connection at any time, even while a request is in transit. The client then cannot
-/// determine whether the server received the request (RFC 9112 section 9.3.1). A request that was partly sent is
-/// therefore replaced only if the connection was reused, the method is idempotent or the request has an idempotency key,
-/// and the body can be sent again. A request is replaced at most once, and never after the response has started.
+/// determine whether the server received the request (RFC 9112 section 9.3.1). A request that was at least partly sent
+/// is therefore replaced only if the connection was reused, the method is idempotent or the request has an idempotency
+/// key, and the body can be sent again. A request is replaced at most once, and never after the response has started.
 public struct Replacement: Sendable {
     /// True if the connection had carried an earlier exchange.
     public var connectionWasReused: Bool

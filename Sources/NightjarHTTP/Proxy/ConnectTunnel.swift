@@ -65,8 +65,8 @@ public struct ConnectTunnel: Sendable {
     /// bytes belong to the tunnel.
     ///
     /// - Returns: true if the tunnel is open.
-    /// - Throws: `connect` if the proxy refuses, `protocol` or `too_large` if the response is not valid HTTP. Later
-    ///   calls throw the same error.
+    /// - Throws: `connect` if the proxy refuses, `protocol` if the bytes are not a valid response or arrive too early,
+    ///   `too_large` if the response is too large. Later calls throw the same error.
     public mutating func received(_ buffer: inout ByteBuffer) throws(NightjarError) -> Bool {
         switch state {
         case .failed(let error): throw error

@@ -71,8 +71,8 @@ public struct SOCKS5: Sendable {
     /// Handles bytes from the proxy and consumes the bytes of its replies. Call this function again after
     /// ``Action/send(_:)``, because the buffer may contain more replies.
     ///
-    /// - Throws: `connect` if the proxy refuses, `protocol` if the replies are not SOCKS 5. Later calls throw the same
-    ///   error.
+    /// - Throws: `connect` if the proxy refuses, `protocol` if the bytes are not valid SOCKS 5 replies or arrive too
+    ///   early. Later calls throw the same error.
     public mutating func received(_ buffer: inout ByteBuffer) throws(NightjarError) -> Action {
         switch state {
         case .failed(let error): throw error

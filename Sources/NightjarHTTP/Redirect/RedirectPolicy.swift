@@ -7,7 +7,7 @@ public struct RedirectSettings: Sendable, Equatable {
     /// True if a redirect from https to http is followed. If false, the call fails.
     public var allowsDowngrade = false
     /// True if the client stores cookies. A redirect that sets a cookie and leads back to the same URL is then not a
-    /// loop, because the repeated request carries the cookie.
+    /// loop, because the repeated request may carry the cookie.
     public var keepsCookies = false
     /// True if a redirect with Retry-After is followed only after the requested wait (RFC 9110 section 10.2.3).
     public var respectsRetryAfter = true
@@ -27,7 +27,7 @@ public struct VisitedURL: Sendable, Equatable {
 /// Decides whether the redirects of one call are followed, and records the visited URLs. RFC 9110 section 15.4.
 public struct RedirectPolicy: Sendable {
     public enum Verdict: Sendable {
-        /// The response is not a redirect, or redirects are not followed.
+        /// The response is not a redirect, has no Location field, or redirects are not followed.
         case respond
         case follow(ProposedRedirect)
         /// The redirect cannot be followed. The message contains the chain of redirects.
@@ -37,7 +37,7 @@ public struct RedirectPolicy: Sendable {
         case fail(NightjarError)
     }
 
-    /// The redirects followed so far, first to last.
+    /// The redirects so far, first to last, except those that the caller declined.
     public private(set) var history: [VisitedURL] = []
     /// The fragment of the current URL, encoded. A redirect inherits the fragment. RFC 9110 section 10.2.2.
     public private(set) var fragment: String?
@@ -134,7 +134,7 @@ public struct RedirectPolicy: Sendable {
     /// Checks that a redirect can be followed.
     ///
     /// - Parameter progresses: true if the response set a cookie that the client may store, or had a Retry-After. A
-    ///   redirect back to the same URL is then not a loop, because the next request has the cookie or is sent later.
+    ///   redirect back to the same URL is then not a loop, because the next response may differ.
     private mutating func check(
         _ proposed: ProposedRedirect, progresses: Bool, _ bodyIsReplayable: Bool
     ) throws(NightjarError) {
@@ -170,7 +170,7 @@ public struct RedirectPolicy: Sendable {
 
     // MARK: Messages
 
-    /// The number of requests at the beginning and at the end of the chain that a message contains.
+    /// The number of links that a message contains from the beginning and from the end of a long chain.
     private static let linksNamed = (first: 4, last: 6)
 
     /// The chain of requests and statuses: `GET http://a/ -> 302, GET http://b/ -> 302`.
@@ -205,7 +205,8 @@ public struct ProposedRedirect: Sendable {
     /// True if the method is unchanged. The body is then sent again.
     public var keepsBody: Bool { method == originalMethod }
 
-    /// True if the origin of the target differs from the origin of ``from``. Credentials are then not sent.
+    /// True if the origin of the target differs from the origin of ``from``. Credentials are then not sent, except in
+    /// fields that ``ForwardedFields/names`` contains.
     public var dropsCredentials: Bool { url.origin != from.origin }
 
     /// Returns the fields of the previous request that are forwarded. If a later redirect returns to the original
@@ -236,7 +237,8 @@ public struct ProposedRedirect: Sendable {
     }
 
     /// Returns the Referer for another origin: only the origin of the caller's Referer, because the path and query may
-    /// contain secrets. Returns nil if a Referer from https would be sent to http. RFC 9110 section 10.1.3.
+    /// contain secrets. Returns nil if Referer is a sensitive field, if `value` is not an absolute URL, or if the
+    /// target is http and the Referer or ``from`` is https. RFC 9110 section 10.1.3.
     private func refererOrigin(_ value: UnsafeRawBufferPointer, sensitive: [String]) -> String? {
         guard !sensitive.contains(where: { ASCII.equalIgnoringCase($0.utf8, "referer".utf8) }),
             let referer = try? RequestURL(String(decoding: value, as: UTF8.self)),

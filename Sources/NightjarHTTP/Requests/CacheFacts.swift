@@ -1,9 +1,9 @@
 /// Values that the cache derives from a prepared request. They are computed once for all calls that share the request.
 public final class CacheFacts: Sendable {
-    /// The cache key, partitioned by all credentials that the request carries.
+    /// The cache key, partitioned by the fields that carry credentials or route the request.
     public let key: CacheKey
-    /// The partition by all credentials except Authorization, which may contain the token of a login. Nil if the
-    /// request carries no other credentials.
+    /// The partition by these fields without Authorization, which may contain the token of a login. Nil if the request
+    /// has no such field.
     public let partitionBesideLogin: CachePartition?
     private let cacheRequest: CacheRequest
 

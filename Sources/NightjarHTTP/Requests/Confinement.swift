@@ -35,7 +35,7 @@ package final class Confinement: Sendable {
                 .invalidRequest,
                 "calls to \(origin) are limited to paths under \(quoted(scope.text)), got "
                     + "\(quoted(url.withoutQuery)); dot "
-                    + "segments and encoded separators are not allowed in the path")
+                    + "segments are not allowed in the path, even if they are encoded")
         }
         return nil
     }
@@ -48,13 +48,15 @@ package final class Confinement: Sendable {
         if Confinement.refusedMethods.contains(request.method.name) {
             throw NightjarError(
                 .invalidRequest,
-                "a sandboxed script cannot send \(request.method.name), because the response may expose the host's "
-                    + "headers"
+                "a sandboxed script cannot send TRACE, TRACK or CONNECT requests, got \(request.method.name); use "
+                    + "another method"
             )
         }
         for index in 0..<request.headers.count where RoutingField.contains(request.headers.name(at: index)) {
             throw NightjarError(
-                .invalidRequest, "a sandboxed script cannot set the header \(quoted(request.headers.name(at: index)))")
+                .invalidRequest,
+                "a sandboxed script cannot set the header \(quoted(request.headers.name(at: index))), because it may "
+                    + "select another host, path or method")
         }
         if let group = request.limitGroup {
             throw NightjarError(

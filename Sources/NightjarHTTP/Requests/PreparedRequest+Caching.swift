@@ -38,7 +38,8 @@ extension PreparedRequest {
         sensitive.contains { ASCII.equalIgnoringCase(name, $0.utf8) }
     }
 
-    /// Returns a copy with the changes of `fetch`: the cache's conditions replace those of the caller.
+    /// Returns a copy with the changes of `fetch`. The fields that the cache sets, such as conditions, replace the
+    /// caller's fields of the same names.
     ///
     /// - Throws: `invalid_request` if a stored validator is not a valid field value.
     public func applying(_ fetch: CacheFetch) throws(NightjarError) -> PreparedRequest {

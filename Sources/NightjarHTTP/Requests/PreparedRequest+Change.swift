@@ -53,8 +53,8 @@ extension PreparedRequest {
         return isCookie ? changed.with(ownCookies: []) : changed
     }
 
-    /// Returns a copy with an additional cookie of the call. Its Cookie field contains only the cookies of the call.
-    /// The cookie is masked whenever the request is shown.
+    /// Returns a copy with an additional cookie of the call. The Cookie field of the copy contains only the cookies of
+    /// the call. The cookie is masked whenever the request is shown.
     ///
     /// - Parameter cookie: `name=value`.
     /// - Throws: `invalid_request` if the cookie is not a valid field value.

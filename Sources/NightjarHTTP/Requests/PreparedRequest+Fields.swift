@@ -5,7 +5,8 @@ extension PreparedRequest {
     /// Writes the field lines.
     ///
     /// - Parameters:
-    ///   - foreign: the request's origin if it differs from the origin of the template's base URL. Nil otherwise.
+    ///   - foreign: the request's origin if it differs from the origin of the template's base URL, or if there is no
+    ///     base URL. Nil otherwise.
     ///   - userInfo: the user info of the target. Sent as Basic credentials if the request has no Authorization field.
     /// - Returns: true if the written Cookie field combines the request's cookies with a Cookie field of the caller.
     static func writeFields(

@@ -14,7 +14,8 @@ public final class PreparedRequest: Sendable {
     public let wireHead: ByteBuffer
     /// A hash of the head. Requests whose heads are equal byte by byte have the same hash.
     public let fingerprint: UInt64
-    /// Names of fields and query items that carry credentials, from the client's configuration or added by it.
+    /// Names of fields and query items that carry credentials: the names in the client's configuration, and those of
+    /// credentials that the client has added to the request.
     package let sensitive: [String]
     /// The cookies of the call, as `name=value`, without the cookies of the jar. Empty if the caller has set the Cookie
     /// field. See ``CookieField``.
@@ -108,7 +109,7 @@ public final class PreparedRequest: Sendable {
         fingerprint = Fingerprint.of(wireHead)
     }
 
-    /// The values of a request that cannot be read from its head.
+    /// The properties of a request that are stored in addition to its head.
     struct Values {
         var method: Method
         var url: RequestURL
@@ -138,7 +139,7 @@ public final class PreparedRequest: Sendable {
         if request.method == .connect {
             throw NightjarError(
                 .invalidRequest,
-                "method CONNECT cannot be used: the transport creates tunnels; configure a proxy instead")
+                "method CONNECT cannot be used: the client creates tunnels itself; configure a proxy instead")
         }
         if request.method == .trace {
             guard case .none = request.body else {

@@ -33,8 +33,8 @@ public struct Request: Sendable {
     /// Compresses the body with gzip. Set only for a server that is known to support gzip request bodies, because the
     /// client cannot negotiate the compression.
     public var compresses = false
-    /// Sends `Expect: 100-continue` and waits for the server before sending the body. If nil, the client does this for
-    /// a body of at least 1 MiB or of unknown length, unless the idle timeout is 1 s or less.
+    /// Sends `Expect: 100-continue` and waits up to 1 s for 100 (Continue) before sending the body. If nil, the client
+    /// does this for a body of at least 1 MiB or of unknown length, unless the idle timeout is 1 s or less.
     public var expectsContinue: Bool?
     /// Allows a body on GET or HEAD. HTTP defines no meaning for such a body, and intermediaries may drop or reject it
     /// (RFC 9110 section 9.3.1). If false, a GET or HEAD request with a body fails.
@@ -65,7 +65,7 @@ public struct Request: Sendable {
     public var cachePolicy: CachePolicy?
     /// If false, the call neither reads nor writes the client's cache.
     public var usesCache = true
-    /// True if a safe call shares the exchange of an equal call that is in flight. Nil uses the client's setting.
+    /// True if a safe call may share the exchange of an equal call that is in flight. Nil uses the client's setting.
     /// Streamed responses are never shared.
     public var coalesces: Bool?
     /// The limit group of this call. The group's limits replace those of the origin. Nil uses the limits of the origin.
@@ -80,8 +80,8 @@ public struct Request: Sendable {
     /// scheme rejects the call. If empty, ``security`` decides.
     public var schemes: [String] = []
     /// Alternative security requirements. A client whose credentials are configured by scheme sends the credentials of
-    /// one alternative, or none if the requirements are nil. Any other client ignores the requirements and sends its
-    /// credentials.
+    /// the first alternative that it has all credentials for, and none if the requirements are nil. Any other client
+    /// ignores the requirements and sends its credentials.
     public var security: [SecurityRequirement]?
     /// The timeouts that differ from the client's.
     public var timeouts = Timeouts()
@@ -130,7 +130,8 @@ public struct Timeouts: Sendable, Equatable {
     /// The maximum time to open a connection, including TLS. The wait for a free connection of a limited pool counts
     /// only towards `total`.
     public var connect: Duration?
-    /// The maximum time without a byte in either direction while the request is sent or the response is awaited.
+    /// The maximum time without a byte in either direction while the request is sent or the response is awaited or
+    /// received.
     public var idle: Duration?
     /// The maximum time for the whole call, including all attempts.
     public var total: Duration?

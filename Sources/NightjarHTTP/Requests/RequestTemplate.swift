@@ -15,7 +15,7 @@ public final class RequestTemplate: Sendable {
     let publicFields: Headers
     /// True if one of the default fields carries credentials.
     package let hasCredentials: Bool
-    /// The fields that are forwarded to another origin by a redirect or a link to the next page.
+    /// The fields that may be sent to another origin than that of ``base``.
     package let forwarded: ForwardedFields
     /// Bit n is set if the length of a name in ``fields`` is n bytes modulo 64. The bits exclude most other names
     /// without a comparison.
@@ -27,7 +27,7 @@ public final class RequestTemplate: Sendable {
     /// - Parameters:
     ///   - base: an absolute URL without a query. Its user info is sent as Basic credentials to its origin, unless
     ///     `defaults` contains an Authorization field.
-    ///   - defaults: the fields sent with each request that does not set a field of the same name.
+    ///   - defaults: the default fields. A request's own fields replace default fields of the same name.
     ///   - userAgent: the User-Agent field, unless `defaults` contains one. Nil adds none.
     ///   - acceptEncoding: the Accept-Encoding field, unless `defaults` contains one. Nil adds none.
     ///   - sensitive: names of fields and query items that carry credentials, in addition to the built-in names.

@@ -53,7 +53,7 @@ struct SentSecrets {
         add(Array(pair[(colon + 1)...]), atLeast: SentSecrets.shortest)
     }
 
-    /// Adds the secrets in the body: a password, or the client secret and tokens of a token request.
+    /// Adds the secrets in the body, such as a password or the client secret and tokens of a token request.
     private mutating func addBody(of request: PreparedRequest) {
         guard case .bytes(let body) = request.body, body.readableBytes <= SentSecrets.maximumBody else { return }
         var found = Found(sensitive: request.sensitive)

@@ -4,9 +4,9 @@
 public struct Decision: Sendable, Equatable {
     /// The kind of a decision and its details.
     public enum Kind: Sendable, Equatable {
-        /// The request was retried after a wait.
+        /// The client decided to retry the request after a wait.
         case retried(cause: String, after: Duration)
-        /// The request was not retried, and the failure was reported to the caller.
+        /// The client decided not to retry the request.
         case notRetried(cause: String, because: String)
         /// Equal calls shared one exchange.
         case coalesced(calls: Int)

@@ -6,8 +6,8 @@ import NIOCore
 /// (`{"error": "..."}`, `{"error": {...}}`, `{"message": ...}`, `{"errors": [...]}`, AWS's `__type`, Matrix's
 /// `errcode`), XML error documents (``ErrorMarkup``) and plain text.
 ///
-/// The result can be shown and logged. Texts are truncated. The message for a field whose name suggests a secret is
-/// `***`, because some servers repeat the values they received.
+/// Texts are truncated but not escaped. The message for a field whose name suggests a secret is `***`, because some
+/// servers repeat the values they received.
 public struct ErrorBody: Sendable, Equatable {
     /// The error message for one field of the request.
     public struct Field: Sendable, Equatable {
@@ -64,8 +64,8 @@ public struct ErrorBody: Sendable, Equatable {
 
     init() {}
 
-    /// Returns the title, message, details, code and up to three field messages in one line. Omits a title that only
-    /// repeats `reason`, the reason phrase of the status line.
+    /// Returns the title, message, details, code and up to three field messages as one text. Omits a title that only
+    /// repeats `reason`, the reason phrase of the status line. Returns the type if there is nothing else.
     ///
     /// The text comes from the server and is not escaped. Escape it before printing.
     public func summary(excluding reason: String) -> String {

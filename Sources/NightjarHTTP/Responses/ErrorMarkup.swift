@@ -57,7 +57,7 @@ struct ErrorMarkup {
         if starts("<!--") { return skip(past: "-->") }
         if starts("<?") { return skip(past: "?>") }
         if starts("<![CDATA[") { return readSection() }
-        // A document type declaration. The declarations in its internal subset are scanned as unknown tags.
+        // A document type declaration, or a declaration in its internal subset.
         if starts("<!") { return skip(past: ">") }
         if starts("</") { return readEnd() }
         readStart()

@@ -42,7 +42,9 @@ extension Response {
             if response.isBlank {
                 if let nothing = absent(type) { return nothing }
                 throw NightjarError(
-                    .decoding, "the response has no body, but \(type) was expected; use an optional type to accept it")
+                    .decoding,
+                    "the response has no body, but \(type) was expected; use an optional type to accept a response "
+                        + "without a body")
             }
             return try response.parsed().decode(type, at: pointer, options)
         }

@@ -9,18 +9,18 @@ public struct Timing: Sendable, Equatable {
     public var sent: Duration?
     /// The time at which the response head was complete.
     public var firstByte: Duration?
-    /// The time at which the call ended.
+    /// The time at which the response was complete.
     public var total: Duration = .zero
     /// True if an earlier exchange used the connection.
     public var reusedConnection = false
     /// The connection that carried the exchange. Nil if the transport does not report the connection.
     public var connection: ConnectionRecord?
 
-    /// The duration of the DNS lookup. Nil if the connection was reused.
+    /// The duration of the DNS lookup. Nil if the connection was reused, or if there was no lookup.
     public var dns: Duration? { reusedConnection ? nil : connection?.dns }
     /// The time to open the connection, without DNS lookup and TLS. Nil if the connection was reused.
     public var connect: Duration? { reusedConnection ? nil : connection?.connect }
-    /// The duration of the TLS handshake. Nil if the connection was reused.
+    /// The duration of the TLS handshake. Nil if the connection was reused, or without TLS.
     public var tls: Duration? { reusedConnection ? nil : connection?.tls }
 
     public init() {}

@@ -1,13 +1,13 @@
 /// A key by which a server recognizes a repeated request (draft-ietf-httpapi-idempotency-key-header).
 ///
-/// A key is created once per call and sent with every attempt. If the caller stores the key, another process can
-/// complete the call.
+/// The same key is sent with each attempt of a call. If the caller stores the key, another process can complete the
+/// call.
 public struct IdempotencyKey: Sendable, Hashable, CustomStringConvertible {
     public static let fieldName = "Idempotency-Key"
     /// The maximum length in bytes.
     private static let maximumLength = 255
 
-    /// The field value. It has no quotes, because many servers treat quotes as part of the key.
+    /// The field value. The client adds no quotes, because many servers treat quotes as part of the key.
     public let text: String
 
     public var description: String { text }
@@ -44,7 +44,7 @@ extension IdempotencyKey {
         case none
         /// A new key for each call, unless the request's headers contain an Idempotency-Key field.
         case generated
-        /// A key that the caller stored, so that another process can complete the call.
+        /// A key that the caller chose or stored. Replaces an Idempotency-Key field in the request's headers.
         case key(IdempotencyKey)
     }
 }

@@ -4,8 +4,8 @@
 /// amount. A retry that does not begin is refunded. A retry that the caller requests against the policy's decision does
 /// not affect the budget.
 ///
-/// An unreliable server, on which retried calls succeed, can therefore be retried indefinitely. While no call of the
-/// client succeeds, the client makes at most ``Settings/reserve`` retries, and then only first attempts.
+/// Calls to an unreliable server, where retried calls succeed, can therefore be retried indefinitely. While no call of
+/// the client succeeds, the budget allows at most ``Settings/reserve`` retries.
 public struct RetryBudget: Sendable {
     /// The settings of a retry budget.
     public struct Settings: Sendable, Equatable {

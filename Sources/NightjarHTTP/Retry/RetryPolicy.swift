@@ -1,8 +1,8 @@
 /// Decides whether and when a failed call is retried.
 ///
-/// A request is retried only if the server cannot have processed the request, if the method is idempotent (RFC 9110
-/// section 9.2.2), if the caller declares the request idempotent, or if the request has an idempotency key. Times are
-/// nanoseconds of a monotonic clock.
+/// The policy retries a request only if the server cannot have processed the request, if the method is idempotent (RFC
+/// 9110 section 9.2.2), if the caller declares the request idempotent, or if the request has an idempotency key. Times
+/// are nanoseconds of a monotonic clock.
 public struct RetryPolicy: Sendable {
     /// The result of an attempt.
     public struct Outcome: Sendable, Equatable {
@@ -61,7 +61,7 @@ public struct RetryPolicy: Sendable {
         case notTransient
         /// A retry could repeat the effect of the request.
         case mayHaveBeenProcessed
-        /// The body is a stream that was partly consumed.
+        /// The body is a stream that was consumed, at least in part, and cannot be sent again.
         case bodyWasConsumed
         /// Part of the response was delivered to the caller.
         case responseWasDelivered
@@ -105,8 +105,8 @@ public struct RetryPolicy: Sendable {
         }
     }
 
-    /// Records the end of an attempt and decides whether to retry. Charges a retry to the budget. If the next attempt
-    /// does not begin, the caller must call ``RetryBudget/refundRetry()``.
+    /// Records the end of an attempt and decides whether to retry. A decision to retry is charged to the budget. If the
+    /// next attempt does not begin, the caller must call ``RetryBudget/refundRetry()``.
     public mutating func ended(
         _ outcome: Outcome, _ attempt: Attempt, now: UInt64, budget: inout RetryBudget,
         using random: inout some RandomNumberGenerator

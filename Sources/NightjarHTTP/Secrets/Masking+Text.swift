@@ -2,8 +2,9 @@ extension Masking {
     /// Masks secrets in free text, such as a log message.
     ///
     /// Masks user info and secret items in URLs of any scheme, secret members of JSON, and values after secret names
-    /// (`password=x`, `"token": "x"`). After a colon without quotes, only a value that looks like a credential is
-    /// masked. Also masks credentials after `Bearer` and `Basic`, and tokens that are recognized by their form.
+    /// (`password=x`, `"token": "x"`). A value without quotes after a colon and white space is masked only if the value
+    /// looks like a credential. Also masks credentials after `Bearer` and `Basic`, and tokens that are recognized by
+    /// their form.
     package static func text(_ text: String) -> String {
         var masks = Masks(sensitive: [])
         let bytes = SecretContent.json(Array(text.utf8), with: &masks)

@@ -41,7 +41,7 @@ extension SecretContent {
         if let type, let parameter = MediaType(type)?["boundary"], !parameter.isEmpty {
             return Array(parameter.utf8)
         }
-        // Without a Content-Type, the first line of the body is the first delimiter.
+        // Without a boundary parameter, the first line of the body is taken as the first delimiter.
         guard bytes.starts(with: "--".utf8) else { return nil }
         let line = bytes.dropFirst(2).prefix { !ASCII.isWhitespace($0) }
         return line.isEmpty || line.count > 70 ? nil : Array(line)

@@ -10,7 +10,7 @@ enum SecretShape {
                 && prefixes.contains { token.starts(with: $0.utf8) }
     }
 
-    /// Returns true if the value looks like a random token: long, with frequent changes between letters and digits.
+    /// Returns true if the value looks like a random token: long, with several changes between letters and digits.
     /// Returns false for a UUID, because a UUID is usually an identifier.
     static func isRandom(_ value: some BidirectionalCollection<UInt8>) -> Bool {
         let token = withoutScheme(value)

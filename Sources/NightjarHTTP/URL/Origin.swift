@@ -57,7 +57,8 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
     /// The Unix domain socket on which the server listens. Nil for TCP.
     public var socket: UnixSocket? { storage.socket }
 
-    /// The host and port, including a default port, for messages (RFC 3986 section 3.2). `unix:/path` for a socket.
+    /// The host and port, including a default port, for CONNECT requests and messages (RFC 3986 section 3.2).
+    /// `unix:/path` for a socket.
     public var authority: String {
         if let socket { return socket.description }
         return (host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host) + ":\(port)"

@@ -5,8 +5,8 @@ enum RequestTarget {
     /// The maximum length of a URL in bytes, before and after encoding. Common servers accept between 8 KiB and 64 KiB.
     static let maximumLength = 64 * 1024
 
-    /// Writes `base`, one slash, the path and query of `text`, and `query`, in this order. The fragment of `text` is
-    /// omitted, because fragments are not sent to the server (RFC 9110 section 7.1).
+    /// Writes `base` and the path of `text`, separated by one slash, then the query of `text` and the items of `query`.
+    /// The fragment of `text` is omitted, because fragments are not sent to the server (RFC 9110 section 7.1).
     ///
     /// - Parameters:
     ///   - text: a path, query and fragment as the caller wrote them. Each part may be missing.

@@ -29,7 +29,7 @@ struct URLResolution {
             let authority = URLResolution.authority(text, from: start)
             rest = start + authority.count
             basePath = ""
-            // Most absolute targets have the origin of the base URL.
+            // Many absolute targets have the origin of the base URL.
             if let base, base.origin.isWritten(authority, isTLS: isTLS) {
                 origin = base.origin
                 userInfo = nil

@@ -6,7 +6,7 @@ public struct ArrivedRequest: Sendable {
     public let method: Method
     public let url: RequestURL
     public let headers: Headers
-    /// The body without content coding. Empty if the request has none. Incomplete if it is larger than 64 MiB.
+    /// The body without content coding. Empty if the request has none. A streamed body over 64 MiB is incomplete.
     public let body: ByteBuffer
     /// The names of header fields and query items that the client's configuration declares as credentials.
     public let sensitive: [String]

@@ -13,7 +13,7 @@ public struct MockFault: Sendable, Equatable {
         case connectTimeout = "connect_timeout"
         /// The idle timeout expires. The mock does not wait for it.
         case timeout
-        /// The server never responds. The call waits for its own timeouts.
+        /// The server sends no more data. The call waits for its own timeouts.
         case hang
         /// The connection closes before the response is complete.
         case connectionLost = "connection_lost"
@@ -25,8 +25,8 @@ public struct MockFault: Sendable, Equatable {
     /// The number of body bytes that arrive before the fault. Nil if the fault occurs before the response head.
     public var after: Int?
 
-    /// - Parameter after: the number of body bytes before the fault. Only for faults on an established connection: a
-    ///   mock rejects it for other faults with `invalid_argument`.
+    /// - Parameter after: the number of body bytes before the fault. Only for faults on an established connection. For
+    ///   other faults, a mock rejects this parameter with `invalid_argument`.
     public init(_ kind: Kind, after: Int? = nil) {
         self.kind = kind
         self.after = after

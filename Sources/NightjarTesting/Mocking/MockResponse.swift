@@ -6,7 +6,7 @@ public struct MockResponse: Sendable {
     public var status: Int
     public var headers: Headers
     public var body: ByteBuffer
-    /// Time from the request to the response head, or to the fault.
+    /// Time from the request to the response head, or to a fault that occurs before the head.
     public var delay: Duration
     /// Bytes of the body per second. Nil for no limit.
     public var rate: Int?
@@ -93,6 +93,6 @@ public struct MockResponse: Sendable {
         return Int64(exactly: min(nanoseconds, 3e18).rounded()) ?? 0
     }
 
-    /// The maximum number of pieces of one response. Each piece needs a timer.
+    /// The approximate maximum number of pieces of one response. A piece with a delay needs a timer.
     private static let maximumPieces = 100_000
 }

@@ -28,7 +28,7 @@ public struct MockRoute: Sendable {
     /// The maximum number of requests to which the route responds. Later requests are matched against the following
     /// routes. Nil: unlimited.
     public var times: Int?
-    /// True if verification accepts that the route was never used.
+    /// True if verification ignores how often the route was used.
     public var isOptional = false
 
     public init(_ pattern: RequestPattern, _ responses: Responses, name: String? = nil) {

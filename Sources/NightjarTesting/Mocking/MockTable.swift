@@ -1,6 +1,7 @@
 import NightjarHTTP
 
-/// The routes of a mock and their use counts. The first route whose pattern matches responds to a request.
+/// The routes of a mock and their use counts. The first route whose pattern matches, and whose ``MockRoute/times`` is
+/// not reached, responds to a request.
 package struct MockTable: Sendable {
     package enum Choice: Sendable {
         case respond(MockResponse)

@@ -18,7 +18,8 @@ package struct PathPattern: Sendable, Equatable, CustomStringConvertible {
     private let segments: [Segment]
 
     /// - Parameter text: a path that begins with a slash, or an absolute URL without a query.
-    /// - Throws: `invalid_argument` if the text is neither, contains a query or is too long.
+    /// - Throws: `invalid_argument` if the text is neither, contains a query or is too long. `invalid_url` if the
+    ///   origin of an absolute URL is invalid.
     package init(_ text: String) throws(NightjarError) {
         description = text
         var path = Substring(text)

@@ -31,7 +31,7 @@ public struct RequestPattern: Sendable {
     /// Creates a pattern for the requests to a path.
     ///
     /// - Parameter path: the path as in ``MockRoute``: `/users/{id}`.
-    /// - Throws: `invalid_argument` if the path is invalid.
+    /// - Throws: `invalid_argument` or `invalid_url` if the path is invalid.
     public init(_ method: Method? = nil, path: String) throws(NightjarError) {
         self.init(method, try PathPattern(path))
     }

@@ -3,9 +3,9 @@ import NightjarHTTP
 /// Simulates one network link that all exchanges of a client share. Computes when data arrives and which connections
 /// break. Times are in nanoseconds of the caller's clock. All random values depend on the profile's seed.
 ///
-/// The request and the response are each delayed by half the latency. The first exchange with an origin takes one
-/// additional latency for the connection, and another for TLS. Data occupies the link for the duration of its
-/// transmission.
+/// The request and the response are each delayed by half the latency. The first exchange with an origin, and the next
+/// exchange after a break, take one additional latency for the connection, and another for TLS. Data occupies the link
+/// for the duration of its transmission.
 package struct LinkConditioner: Sendable {
     /// The effect of the link on one exchange.
     package struct ConnectionPlan: Sendable, Equatable {
@@ -21,7 +21,7 @@ package struct LinkConditioner: Sendable {
         case connecting
         /// After the request was sent and before a response arrives.
         case waiting
-        /// After this many bytes of the response body.
+        /// After at most this many bytes of the response body.
         case receiving(after: Int)
     }
 
@@ -38,8 +38,8 @@ package struct LinkConditioner: Sendable {
     }
 
     package mutating func begin(to origin: Origin) -> ConnectionPlan {
-        // Each exchange draws the same number of random values. Its result therefore does not depend on the results of
-        // earlier exchanges.
+        // Each exchange draws the same number of random values. Its random values therefore do not depend on the
+        // results of earlier exchanges.
         let (chance, place, bytes, shake) = (unit(), unit(), unit(), unit())
         let breaks: Break? =
             chance >= profile.loss

@@ -36,8 +36,8 @@ public struct NetworkProfile: Sendable, Equatable {
     /// Returns a predefined profile, or nil for an unknown name.
     ///
     /// `3g` and `edge` are the profiles of WebPageTest (`connectivity.ini.sample`). 3G has 1.6 Mbit/s down, 768 kbit/s
-    /// up and 300 ms. EDGE has 240 kbit/s down, 200 kbit/s up and 840 ms. `lossy` is 3G with 200 ms of jitter, and one
-    /// connection in ten breaks.
+    /// up and 300 ms. EDGE has 240 kbit/s down, 200 kbit/s up and 840 ms. `lossy` is 3G with 200 ms of jitter, and on
+    /// average the connection breaks in one exchange of ten.
     public static func named(_ name: String) -> NetworkProfile? {
         switch name {
         case "3g": NetworkProfile(latency: .milliseconds(300), down: 1_600_000 / 8, up: 768_000 / 8)

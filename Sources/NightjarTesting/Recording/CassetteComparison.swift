@@ -2,7 +2,7 @@ import NIOCore
 import NightjarHTTP
 
 /// Decides whether a request equals a recorded request. Compares the method, the URL and the body, with secrets masked.
-/// JSON is compared by value, a form item by item, and a query regardless of its order.
+/// JSON is compared by value, and the items of forms and queries regardless of their order.
 public struct CassetteComparison: Sendable {
     /// The names of headers that must also be equal.
     public var headers: [String] = []
@@ -26,7 +26,8 @@ public struct CassetteComparison: Sendable {
         /// Nil if the body is unknown or ignored.
         var body: String?
 
-        /// All strings of the key. The first string contains the number of query items and headers.
+        /// All strings of the key. The first string contains the number of query items and headers, and whether
+        /// ``body`` is nil.
         private var texts: [String] {
             ["\(query.count) \(headers.count) \(body == nil)", method, place] + query + headers + [body ?? ""]
         }

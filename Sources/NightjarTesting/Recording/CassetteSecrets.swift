@@ -4,7 +4,7 @@ import NightjarHTTP
 public struct CassetteSecrets: Sendable {
     /// Additional names of headers, query items, form items and JSON members. Case and separators are ignored.
     public var additionalNames: [String]
-    /// Additional secrets. Every occurrence of their text is replaced.
+    /// Additional secrets. Their text is replaced everywhere except in binary bodies.
     public var values: [String]
 
     public init(additionalNames: [String] = [], values: [String] = []) {
@@ -48,7 +48,7 @@ public struct CassetteSecrets: Sendable {
         "granttype", "codeverifier", "authtoken",
     ]
 
-    /// Returns true for the names of codes that are exchanged for tokens. Logs need not mask these codes.
+    /// Returns true for the names of the codes of a device login (RFC 8628).
     private static func isCode(_ name: some Collection<UInt8>) -> Bool {
         ["devicecode", "usercode"].contains(letters(name))
     }

@@ -5,7 +5,7 @@ import NightjarHTTP
 ///
 /// The size of the text is bounded. Indentation grows with the depth and could expand nested arrays of a few megabytes
 /// to gigabytes. A value inside `partLevel` containers is therefore indented only if the white space takes at most
-/// ``maximumGrowth`` times its compact size. Otherwise, the value is written on one line.
+/// ``maximumGrowth`` times its compact size plus ``leastSpace`` bytes. Otherwise, the value is written on one line.
 ///
 /// The writer is iterative, so that a deeply nested value cannot exhaust the stack.
 struct IndentedJSONWriter {

@@ -1,7 +1,7 @@
 import NIOCore
 import NightjarHTTP
 
-/// A request and its outcome as stored in a cassette, without secrets and content codings.
+/// A request and its outcome in the form that a cassette stores. Secrets are replaced before a cassette is written.
 package struct RecordedExchange: Sendable, Equatable {
     package struct Request: Sendable, Equatable {
         package var method: Method
@@ -52,7 +52,7 @@ package struct RecordedExchange: Sendable, Equatable {
         package var message: String
         package var phase: ErrorPhase?
         package var requestMayHaveBeenProcessed: Bool
-        /// The time from the request, or from the last piece of the response, to the failure.
+        /// The time to the failure from the request, or from the last received part of the response.
         package var delay: Duration
 
         package init(_ error: NightjarError, after delay: Duration) {

@@ -26,14 +26,15 @@ extension RecordedBody {
             let text = String(buffer: encoded)
             let changed = change(text)
             guard changed != text else { return self }
-            // If the text is no longer JSON, a number was replaced. The strings are then replaced one by one instead.
+            // The result is not JSON if, for example, a number was replaced. Then each name and value is changed by
+            // itself.
             return .json((try? JSONValue(parsing: changed)) ?? value.mapTexts(change))
         }
     }
 }
 
 extension JSONValue {
-    /// Applies `change` to names, strings and numbers. A number that changes becomes a string.
+    /// Applies `change` to names, strings and integers. An integer that changes becomes a string.
     func mapTexts(_ change: (String) -> String, depth: Int = 0) -> JSONValue {
         guard depth < SecretScrubber.maximumDepth else { return self }
         switch self {

@@ -3,9 +3,9 @@ import NightjarHTTP
 
 /// Replaces the secrets in requests and responses.
 ///
-/// For files, every occurrence of a secret is replaced with its unique name (`scrubbed-1`), which reveals nothing about
-/// the secret. A token in a replayed response can therefore be sent again, and different tokens stay different. For
-/// comparisons, secrets and their names become `***`, so that scrubbed and live requests are equal.
+/// For files, each secret is replaced with its unique name (`scrubbed-1`), which reveals nothing about the secret. A
+/// token in a replayed response can therefore be sent again, and different tokens stay different. For comparisons,
+/// secrets and their names become `***`, so that scrubbed and live requests are equal.
 package struct SecretScrubber: Sendable {
     package enum Style: Sendable {
         /// Names with numbers from `after` + 1.
@@ -34,7 +34,7 @@ package struct SecretScrubber: Sendable {
     /// The prefix of the names of scrubbed secrets.
     package static let prefix = "scrubbed-"
     /// The minimum length in bytes of a secret that is replaced everywhere, not only where it was found. Shorter
-    /// secrets would match other texts by chance.
+    /// secrets would match other texts by chance. The secrets in ``CassetteSecrets/values`` may be shorter.
     package static let shortest = 6
     /// The maximum number of secrets that are replaced everywhere. Each secret costs a search of each body.
     private static let maximumSeen = 500
@@ -46,7 +46,6 @@ package struct SecretScrubber: Sendable {
     /// - Parameter inLogin: true if the exchange is a login. Nil: detected from the names in its bodies.
     package mutating func scrub(_ exchange: RecordedExchange, inLogin: Bool? = nil) -> RecordedExchange {
         let inLogin = inLogin ?? isLogin(exchange)
-        // Headers are scrubbed first, because their secrets are replaced in the URLs and bodies too.
         var request = exchange.request
         request.headers = scrub(request.headers)
         request.url = scrub(url: request.url)
@@ -59,7 +58,7 @@ package struct SecretScrubber: Sendable {
         return scrubSeen(RecordedExchange(request, response, exchange.failure))
     }
 
-    /// Replaces all other occurrences of the secrets in ``seen``.
+    /// Replaces all other occurrences of the secrets in ``seen``, except in binary bodies.
     ///
     /// - Parameter first: the index in ``seen`` of the first secret to replace.
     package func scrubSeen(_ exchange: RecordedExchange, from first: Int = 0) -> RecordedExchange {
@@ -229,8 +228,8 @@ package struct SecretScrubber: Sendable {
 
     // MARK: Secrets
 
-    /// Returns the replacement of a secret. After this call, the secret is replaced everywhere, unless it is shorter
-    /// than ``shortest``.
+    /// Returns the replacement of a secret. Adds the secret to ``seen`` if it is new, is not shorter than ``shortest``
+    /// and there are not too many secrets.
     package mutating func name(of secret: String) -> String { replace(secret) }
 
     /// Each secret and its replacement. Secrets that are replaced everywhere come first.

@@ -14,7 +14,7 @@ public final class Mock: Sendable {
     /// - Parameters:
     ///   - passesUnmatched: Whether calls without a matching route go to the network. Otherwise they fail.
     ///   - respond: Responds for routes with a responder. Runs on the client's loop thread and must not block.
-    /// - Throws: `invalid_argument` for a route without a response or with an invalid fault.
+    /// - Throws: `invalid_argument` for too many routes, and for a route without a response or with an invalid fault.
     public init(
         _ routes: [MockRoute], passesUnmatched: Bool = false, respond: (@Sendable (MockRequest) -> Void)? = nil
     ) throws(NightjarError) {
@@ -39,25 +39,27 @@ public final class Mock: Sendable {
     /// The requests as in ``requests``, each with its route.
     package var calls: [MockTable.Call] { table.withLock { $0.calls } }
 
-    /// Returns the number of uses of the route with this name or pattern (`GET /articles`). Nil if no route matches.
+    /// Returns the number of uses of the routes with this name or pattern (`GET /articles`). Nil if there is no such
+    /// route.
     public func uses(of route: String) -> Int? { table.withLock { $0.uses(of: route) } }
 
     /// The number of uses of all routes.
     public var totalUses: Int { table.withLock { $0.totalUses } }
 
-    /// Discards the recorded requests and restarts each sequence of responses.
+    /// Discards the recorded requests and the use counts, and restarts each sequence of responses.
     public func reset() { table.withLock { $0.reset() } }
 
     /// Checks that the routes were used as required.
     ///
-    /// - Throws: `invalid_request` if a route was not used, or not as often as required, or if a call matched no route.
+    /// - Throws: `invalid_request` if a route that is not optional was used less often than ``MockRoute/times`` (once
+    ///   if nil), or if a call failed because it matched no route.
     public func verify() throws(NightjarError) {
         if let failureMessage = table.withLock({ $0.failureMessage }) { throw failureMessage }
     }
 }
 
-/// A request that the program must respond to once. Any thread may respond. Releasing it without a response fails the
-/// call.
+/// A request that the program must respond to once. Any thread may respond. If the program releases the object without
+/// a response, the call fails.
 public final class MockRequest: Sendable {
     /// The responder number of the route.
     public let responder: Int

@@ -314,10 +314,10 @@ extension ResponseCase {
         ResponseCase(
             "a size over 63 bits", wire: chunked + "8000000000000000\r\nx",
             nio: .differs("Nightjar accepts 63 bits, NIO 64 bits"),
-            ["200 OK", "protocol: does not fit in 64 bits"]),
+            ["200 OK", "protocol: exceeds 2^63 - 1 bytes"]),
         ResponseCase(
             "a size over 64 bits, which wraps to 1", wire: chunked + "10000000000000001\r\nx\r\n0\r\n\r\n",
-            ["200 OK", "protocol: does not fit in 64 bits"]),
+            ["200 OK", "protocol: exceeds 2^63 - 1 bytes"]),
         ResponseCase("the largest size", wire: chunked + "7fffffffffffffff\r\nx", ["200 OK", "< x"]),
         ResponseCase(
             "a size line that ends in LF", wire: chunked + "1\nx\r\n0\r\n\r\n",

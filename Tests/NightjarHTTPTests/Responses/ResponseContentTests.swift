@@ -76,7 +76,8 @@ import Testing
             #expect(try empty.decode(Empty.self) == Empty())
             #expect(
                 rejection { try empty.decode(Int.self) }?.message
-                    == "the response has no body, but Int was expected; use an optional type to accept it")
+                    == "the response has no body, but Int was expected; use an optional type to accept a response "
+                    + "without a body")
             #expect(rejection { try empty.json }?.message == "the response has no body, but JSON was expected")
             try empty.check(JSONSchema(parsing: #"{"type": "object"}"#))
         }
