@@ -61,8 +61,8 @@ final class Call: @unchecked Sendable {
     private var postRefreshCompletion: (() -> Void)?
     /// The calls that wait for this shared exchange.
     var waiters: (() -> [Call])?
-    /// Whether a redirect has led to another origin. Credentials are then never sent again, not even to the first
-    /// origin.
+    /// Whether a redirect has led to another origin. The credentials of the login are then not sent again, not even to
+    /// the first origin.
     var credentialsAreDropped = false
     /// The decisions so far, which explain the course of the call.
     private(set) var decisions: [Decision] = []

@@ -35,7 +35,7 @@ public struct TaskHandlers: Sendable {
     /// because ``refreshed`` usually runs after the call has returned. If another thread polls the queue, ``refreshed``
     /// may also run before the call returns.
     public var refreshQueue: CompletionQueue?
-    /// Called exactly once. Only ``refreshed`` can follow.
+    /// Called exactly once if the call was started. Only ``refreshed`` can follow.
     public var finished: @Sendable (ClientTask, Result<Response, NightjarError>) -> Void
 
     public init(finished: @escaping @Sendable (ClientTask, Result<Response, NightjarError>) -> Void) {

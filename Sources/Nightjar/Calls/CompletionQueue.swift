@@ -6,9 +6,8 @@ import NightjarTransport
 
 /// Holds the events of tasks until a thread polls them.
 ///
-/// Tasks of any number of clients can deliver to one queue. Callbacks never run on the library's threads:
-/// ``poll(timeout:)`` and ``close()`` run them on the calling thread, one event at a time. Any thread may call any
-/// method.
+/// Tasks of any number of clients can deliver to one queue. The events of a queue never run on the library's threads:
+/// ``poll(timeout:)`` and ``close()`` run them on the calling thread, one at a time. Any thread may call any method.
 ///
 /// Wake-ups are coalesced: a poller or the descriptor is signalled when the queue becomes non-empty. One signal serves
 /// all events that are posted before the next poll.

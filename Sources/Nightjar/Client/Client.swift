@@ -65,8 +65,8 @@ public final class Client: Sendable {
     /// Creates a client and its event loop.
     ///
     /// - Throws: `invalid_url`, `invalid_request`, `invalid_argument` or `tls` if the configuration is invalid;
-    ///   `storage` or `decoding` if a configured file cannot be used; `forked` for a jar or a cache of the parent
-    ///   process.
+    ///   `storage` or `decoding` if a configured file cannot be used; `connect` if the system has no thread or
+    ///   descriptor left; `forked` for a jar or a cache of the parent process.
     public convenience init(_ configuration: Configuration = Configuration()) throws(NightjarError) {
         try self.init(configuration, transport: nil)
     }

@@ -19,8 +19,8 @@ final class LockedJar: Sendable {
 
 /// Synchronizes a cookie jar with its file on a dedicated thread, so that no call waits for the disk.
 ///
-/// Changes are batched: the file is written at most about once a second. If writing fails, the jar keeps working and the save
-/// is retried every 5 s.
+/// Changes are batched: the file is written at most about once a second. If writing fails, the jar keeps working, and
+/// the save is retried every 5 s.
 final class CookieWriter: Sendable {
     private let jar: LockedJar
     private let forkGeneration = Fork.generation

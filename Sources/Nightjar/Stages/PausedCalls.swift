@@ -32,7 +32,7 @@ final class PausedCalls: @unchecked Sendable {
     }
 
     /// - Parameters:
-    ///   - longestWait: If a pause lasts longer, calls fail at once.
+    ///   - longestWait: If a pause lasts longer, calls without a maximum wait of their own fail at once.
     ///   - maximumCount: The maximum number of calls that wait for one resource. Further calls fail at once.
     init(longestWait: Duration, maximumCount: Int) {
         self.longestWait = longestWait
