@@ -7,8 +7,8 @@ import Synchronization
 /// An HTTP cache (RFC 9111) in memory and, with a disk limit, on disk. Several clients can share it. Any thread.
 ///
 /// The cache is private: a response to a request with credentials is not returned to requests with other credentials or
-/// without credentials. A refreshed token of the same login, and cookies that a stored response has set, are not other
-/// credentials.
+/// without credentials. A refreshed token of the same login does not count as another credential.
+/// ``Configuration/loginCookies`` determines which cookies are credentials.
 ///
 /// Entries on disk outlive the process. Other processes can use the same folder at the same time. A disk that is full,
 /// slow, damaged or read-only causes misses. A call fails only if the disk fails while a cached body is streamed. The

@@ -3,7 +3,7 @@ import NightjarHTTP
 
 /// Retries transient failures, as decided by `RetryPolicy`, or by the caller if ``TaskHandlers/retry`` is set.
 ///
-/// Only attempts that reached the transport are retried. A rejection by a stage below is final.
+/// An error is retried only if its attempt reached the transport. A rejection by a stage below is final.
 final class Retry: Stage, @unchecked Sendable {
     private typealias FailedAttempt = TaskHandlers.FailedAttempt
     private typealias RetryAction = TaskHandlers.RetryAction
