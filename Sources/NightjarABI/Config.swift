@@ -9,7 +9,7 @@ final class ConfigBox {
     var hooks = ConfiguredHooks() {
         didSet { configuration.hooks = hooks.hooks }
     }
-    /// Applied to the login that is configured when a client is created.
+    /// Applied to the configured logins when a client is created.
     var loginRequired: LoginHook?
 
     /// The configuration for a new client, including ``loginRequired``.

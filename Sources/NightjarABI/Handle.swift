@@ -50,7 +50,7 @@ func reporting<Result>(
 
 /// Returns a required handle or text. Throws `invalid_argument` if it is nil.
 func required<Value>(_ value: Value?, _ what: String) throws(NightjarError) -> Value {
-    guard let value else { throw NightjarError(.invalidArgument, "\(what) is NULL or not valid UTF-8") }
+    guard let value else { throw NightjarError(.invalidArgument, "\(what) is NULL or a text that is not valid UTF-8") }
     return value
 }
 

@@ -54,7 +54,7 @@ final class ResponseJSON: Sendable {
         return try kept(key) { () throws(NightjarError) in try decode(String.self, at: pointer, of: response) }
     }
 
-    /// Returns the name of an object's member; nil if the index is out of range.
+    /// Returns the name of an object's member; nil if there is no such object or member.
     func name(at index: Int, in pointer: UnsafePointer<CChar>?, of response: Response) -> Text? {
         guard case .object(let members) = value(at: pointer, of: response), members.indices.contains(index),
             let pointer = text(pointer)

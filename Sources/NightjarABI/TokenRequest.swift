@@ -70,7 +70,8 @@ public func nj_token_request_respond(
         let tokenRequest = try required(Handle<TokenRequestBox>.borrow(tokenRequest), "request")
         var token = Token(access: try required(text(accessToken), "access_token"))
         guard token.authorization != nil else {
-            throw NightjarError(.invalidArgument, "access_token contains a character that is not allowed in a header")
+            throw NightjarError(
+                .invalidArgument, "access_token is empty or contains a character that is not allowed in a header")
         }
         if let lifetime = try limit(expiresIn) { token = token.withLifetime(lifetime) }
         try tokenRequest.respond(.success(token))

@@ -98,7 +98,7 @@ end)
 
 test("invalid options raise an error that names the option", function()
   fails("invalid_argument",
-    'option "rate_limit" needs a number of requests and a period, for example {requests = 10, per = 1}',
+    'option "rate_limit" must contain "requests", and its "per" must be greater than 0 seconds (default: 1)',
     client, { rate_limit = {} })
   fails("invalid_argument", 'option "concurrency" must be between 1 and 1000000, got 0', client, { concurrency = 0 })
   fails("invalid_argument", 'option "circuit_breaker.failure_rate" must be greater than 0 and at most 1, got 0.0',

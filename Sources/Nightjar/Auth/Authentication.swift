@@ -2,7 +2,7 @@ import NightjarHTTP
 import NightjarStorage
 import Synchronization
 
-/// How a client authenticates. Credentials are sent only to the origin of the client's base URL.
+/// How a client authenticates. Calls carry credentials only to the origin of the client's base URL.
 public enum Authentication: Sendable, CustomStringConvertible, CustomReflectable {
     /// A bearer token that the caller manages. RFC 6750.
     case bearer(String)

@@ -213,7 +213,7 @@ final class InteractiveLogin: ClientOperation, @unchecked Sendable {
                 .failure(
                     NightjarError(
                         .decoding,
-                        "the server's token contains a character that is not "
+                        "the login failed: the server's token or its type contains a character that is not "
                             + "allowed in a header")))
         }
         session?.setToken(token) { [weak self] error in

@@ -51,7 +51,8 @@ struct PendingTokenRequest {
         switch token {
         case .success(let token) where token.authorization != nil: return (.refreshed(token), nil)
         case .success:
-            let message = "the token provider returned a token with a character that is not allowed in a header"
+            let message =
+                "the token provider returned a token that is empty or has a character that is not allowed in a header"
             return (.failed(.providerFailed), NightjarError(.invalidArgument, message))
         case .failure(let error):
             return (.failed(error.kind == .unauthorized ? .invalidGrant : .providerFailed), error)

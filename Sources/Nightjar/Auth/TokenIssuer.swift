@@ -43,7 +43,9 @@ struct TokenIssuer: Sendable {
         }
     }
 
-    /// Whether a new token can be obtained without user interaction. Nil means no token.
+    /// Whether a new token can be obtained without user interaction.
+    ///
+    /// - Parameter token: The current token; nil: none.
     func canRefreshLogin(_ token: Token?) -> Bool {
         switch source {
         case .oauth2(let server): token?.refresh != nil || server.grant == .clientCredentials
@@ -113,7 +115,7 @@ enum TokenResponseFormat {
 
     /// Reads a token response.
     ///
-    /// A lifetime of 0 has no meaning in RFC 6749 section 5.1. Servers send a lifetime of 0 for tokens that never
+    /// A lifetime of 0 has no meaning in RFC 6749 section 5.1. Some servers send a lifetime of 0 for tokens that never
     /// expire and for tokens in their last second. The token is then used until the server rejects it, and a warning is
     /// logged.
     ///

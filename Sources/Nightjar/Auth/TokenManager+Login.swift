@@ -66,7 +66,7 @@ extension TokenManager {
         begin(ending, overtaken: { completion(nil) }) { [self] outcome, error, _ in
             guard outcome != .ended else { return flush(cache, then: completion) }
             let reason = error?.message ?? "the token \(store.name) was changed by other clients or processes too often"
-            loop.note(.error, "saving the logout failed and will be retried with the next call: \(reason)")
+            loop.note(.error, "saving the logout failed and will be retried with a later call: \(reason)")
             let failure = NightjarError(
                 .storage, "this client is logged out, but its store may still have the login: \(reason); log out again",
                 code: error?.code ?? 0)

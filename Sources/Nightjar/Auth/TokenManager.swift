@@ -97,7 +97,8 @@ final class TokenManager: @unchecked Sendable {
         return attach(version, call)
     }
 
-    /// Checks whether another process has logged in again.
+    /// Lets the next token request read the store, at most once a second, because another process may have logged in
+    /// again.
     private func checkStoreForLogin() {
         guard machine.version == nil, updates.isEmpty, login.store != nil, issuer != nil else { return }
         let now = NIODeadline.now()
@@ -242,7 +243,7 @@ final class TokenManager: @unchecked Sendable {
     }
 
     private func verdict(_ reason: TokenRefresh.Reason) -> Verdict {
-        // The caller receives the 401 response, which contains the server's error description.
+        // The caller receives the 401 response, which may contain the server's error description.
         if reason == .unauthorized { return .proceed }
         guard case .refreshFailed = reason, let failure else { return .fail(reason.error) }
         return .fail(reason.error(because: failure))

@@ -8,7 +8,8 @@ import NightjarStorage
 ///      │                                 └──else──▶ as for fetch
 ///      └──fetch──▶ wait or send ──▶ store while the caller receives it
 ///
-/// If concurrent calls have the same key, one call sends a request. The others wait for its cache entry.
+/// If several concurrent calls need the same storable response, one call sends a request. The others wait for its cache
+/// entry.
 final class Cache: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .streamed, .responded, .failed, .expired, .ended] }
     let states = CallStateKey<Progress>()
@@ -17,7 +18,7 @@ final class Cache: Stage, @unchecked Sendable {
     /// The fresh responses that callers' threads can use without the loop; nil: callers' threads use none.
     let fresh: FreshResponses?
     var fetches = SharedFetches()
-    /// The calls that wait for another call, or for which other calls wait.
+    /// The calls that wait for another call, and the calls for which others may wait.
     var members: [SharedFetches.Member: Call] = [:]
     private var lastMember: SharedFetches.Member = 0
     /// Background revalidations in progress.
@@ -56,8 +57,8 @@ final class Cache: Stage, @unchecked Sendable {
                 return .fail(
                     NightjarError(
                         .cacheMiss,
-                        "the cache policy cache_only allows only GET and HEAD requests without a body, got "
-                            + "\(call.request.method); use another cache policy"))
+                        "the cache policy cache_only allows only GET and HEAD requests without a body, and this "
+                            + "\(call.request.method) request is not one; use another cache policy"))
             }
             return noteWrite(call)
         }
@@ -148,7 +149,7 @@ final class Cache: Stage, @unchecked Sendable {
 
     private func forward(_ fetch: CacheFetch, _ progress: Progress, _ call: Call) -> Verdict {
         progress.fetch = fetch
-        // A plain miss is reported later, when it is known whether its response is stored.
+        // A plain miss is recorded later, when it is known whether its response is stored.
         if fetch.validating != nil || fetch.because != .uriMiss {
             call.decide(
                 .cache(.forwarded(fetch.because, isConditional: fetch.validating != nil), key: call.request.url))
@@ -352,8 +353,8 @@ final class Cache: Stage, @unchecked Sendable {
 }
 
 extension NightjarError {
-    /// Whether the server or the connection failed. False for errors of the caller and for failed certificate
-    /// verification.
+    /// Whether the server, the connection or a limit caused the error. False, for example, for errors of the caller and
+    /// for TLS errors.
     fileprivate var isOfServer: Bool {
         switch kind {
         case .timeout, .offline, .dns, .connect, .connectionLost, .protocol, .server, .rateLimited: true

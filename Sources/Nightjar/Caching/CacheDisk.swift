@@ -7,8 +7,8 @@ import Synchronization
 /// The disk part of a cache. Work runs on a dedicated thread in the order of submission. Only ``wait(for:)``,
 /// ``remove(_:)`` and ``flush()`` block the caller. Any thread.
 ///
-/// Disk errors never fail a call: an entry that cannot be read is a miss, and an entry that cannot be written is not
-/// stored.
+/// An entry that cannot be read is a miss, and an entry that cannot be written is not stored. Therefore a disk error
+/// fails a call only if part of a cached body has already been delivered to the caller.
 final class CacheDisk: Sendable {
     private let disk: DiskCache
     private let thread = ThreadPool(1, name: "nightjar-cache")

@@ -117,7 +117,7 @@ extension Cache {
         case notModified(Int, ResponseHead)
         /// A failure that the entry with this index may replace.
         case failure(Int)
-        /// A stored response from the disk.
+        /// A stored response that is replayed, from memory or from disk.
         case replay
     }
 }

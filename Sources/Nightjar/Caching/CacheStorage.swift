@@ -6,11 +6,13 @@ import Synchronization
 
 /// An HTTP cache (RFC 9111) in memory and, with a disk limit, on disk. Several clients can share it. Any thread.
 ///
-/// The cache is private: a response to a request with a credential is never returned to a request with another
-/// credential or without credentials.
+/// The cache is private: a response to a request with credentials is not returned to requests with other credentials or
+/// without credentials. A refreshed token of the same login does not count as another credential.
+/// ``Configuration/loginCookies`` determines which cookies are credentials.
 ///
 /// Entries on disk outlive the process. Other processes can use the same folder at the same time. A disk that is full,
-/// slow, damaged or read-only causes misses, but no failed calls. The clients log the problem.
+/// slow, damaged or read-only causes misses. A call fails only if the disk fails while a cached body is streamed. The
+/// clients log the problem.
 public final class CacheStorage: Sendable {
     /// The settings of a cache that is opened later.
     public struct Settings: Sendable, Equatable {

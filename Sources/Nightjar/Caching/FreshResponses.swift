@@ -53,7 +53,8 @@ final class FreshResponses: Sendable {
     ///
     /// - Returns: Nil if the loop must handle the call.
     func find(_ request: PreparedRequest, _ call: CallOptions) -> Response? {
-        // The order matters: a pending change ends after the loop has incremented the generation.
+        // Pending login changes are checked before the login generation is read, because a change is pending until the
+        // loop has incremented the generation.
         guard call.login == nil || pendingLoginChanges.load(ordering: .acquiring) == 0 else { return nil }
         let options = Options(call, login: login)
         let place = FreshResponses.place(of: request)
@@ -104,7 +105,7 @@ final class FreshResponses: Sendable {
     /// Called when the client's calls begin to use another login's token, or no token.
     func loginChanged() { loginGeneration.add(1, ordering: .releasing) }
 
-    /// Prevents responses to calls with a login until ``loginChangeEnded()``. Any thread.
+    /// Makes ``find(_:_:)`` return nil for calls with a login until ``loginChangeEnded()``. Any thread.
     func loginChangeBegan() { pendingLoginChanges.add(1, ordering: .sequentiallyConsistent) }
 
     /// Called after the loop has made the change.

@@ -9,7 +9,7 @@ import NightjarTransport
 ///               ▲                                   │                            │
 ///               └────────────── again ──────────────┴────────────────────────────┘
 ///
-/// Carries out the stages' verdicts and decides nothing itself. Ends exactly once.
+/// Carries out the stages' verdicts. Ends exactly once.
 ///
 /// The client also makes internal calls: token requests, which have a separate chain, and shared exchanges, which begin
 /// below the stage that coalesced their calls.
@@ -30,7 +30,7 @@ final class Call: @unchecked Sendable {
     let chain: Chain
     /// The call passes only the stages below this position. -1: all stages.
     let above: Int
-    /// Receives the result of an internal call. Nil for a caller's call, whose queue receives the result.
+    /// Receives the result of an internal call. Nil for other calls, whose result is posted as an event.
     private let completion: ((Result<Response, NightjarError>) -> Void)?
     let started: NIODeadline
     /// The request to send. Stages may change it.
@@ -43,10 +43,10 @@ final class Call: @unchecked Sendable {
     var states = CallStates()
     /// The redirects so far, in order.
     var redirects: [VisitedURL] = []
-    /// The errors of the attempts that were followed by another attempt.
+    /// The errors of the attempts that were retried.
     var failures: [NightjarError] = []
-    /// The cache partition of the login whose token the request carries. Nil if the request carries no token, or if the
-    /// token has no partition.
+    /// The cache partition of the login whose token was attached to the request. Nil if no token was attached, or if
+    /// the token has no partition.
     var loginPartition: CachePartition?
     /// Reports progress to the caller. Nil: the caller does not observe progress.
     private(set) var progressWatch: ProgressWatch?
@@ -61,8 +61,8 @@ final class Call: @unchecked Sendable {
     private var postRefreshCompletion: (() -> Void)?
     /// The calls that wait for this shared exchange.
     var waiters: (() -> [Call])?
-    /// Whether a redirect has led to another origin. Credentials are then never sent again, not even to the first
-    /// origin.
+    /// Whether a redirect has led to another origin. The credentials of the login are then not sent again, not even to
+    /// the first origin.
     var credentialsAreDropped = false
     /// The decisions so far, which explain the course of the call.
     private(set) var decisions: [Decision] = []

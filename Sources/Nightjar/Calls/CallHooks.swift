@@ -40,7 +40,8 @@ extension CallHooks {
 
         public var method: Method { prepared.method }
         public var url: RequestURL { prepared.url }
-        /// All header fields, including Host and the framing fields. Cookies and the tokens of logins are added later.
+        /// All header fields, including Host and the framing fields. Cookies and the credentials of logins are added
+        /// later.
         public var headers: Headers { prepared.fields }
 
         /// Replaces all header fields named `name`. A nil value removes them.

@@ -1,6 +1,6 @@
 /// The state that a stage keeps for one call.
 ///
-/// A stage serves all calls of its client, so it stores the state of each call in the call, under a ``CallStateKey``.
+/// A stage serves many calls, so it stores the state of each call in the call, under a ``CallStateKey``.
 class CallState {
     fileprivate var key: ObjectIdentifier?
     fileprivate var next: CallState? {

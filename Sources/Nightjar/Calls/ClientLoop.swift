@@ -281,7 +281,8 @@ final class ClientLoop: @unchecked Sendable {
 
     // MARK: Events
 
-    /// Posts an event when the loop has finished its current work, so that one wake-up delivers many events.
+    /// Posts an event, at the latest when the loop has finished its current work, so that one wake-up delivers many
+    /// events.
     ///
     /// - Parameter queue: The queue of the event. Nil: the event's callback runs on the loop.
     func post(_ event: consuming QueueEvent, to queue: CompletionQueue?) {
@@ -315,7 +316,8 @@ final class ClientLoop: @unchecked Sendable {
         if log.admits(line) { post(.run { log.deliver(line) }, to: log.queue) }
     }
 
-    /// Writes a log line while the client is being closed. Called on the closing thread.
+    /// Writes a log line while or after the client is closed. Called on the closing thread or on the thread of the disk
+    /// cache.
     func noteAtEnd(_ level: LogSink.Level, _ message: String) {
         guard let log, log.level >= level else { return }
         let line = LogSink.Line(level: level, message: message)

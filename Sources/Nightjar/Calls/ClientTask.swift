@@ -2,11 +2,11 @@ import NIOCore
 import NightjarHTTP
 import Synchronization
 
-/// The callbacks of a call. They run one at a time, in the order of the events: inside `CompletionQueue.poll`, or on
-/// the client's loop thread if the call has no queue.
+/// The callbacks of a call. They run one at a time, in the order of the events: inside `CompletionQueue.poll` or
+/// `CompletionQueue.close`, or on the client's loop thread if the call has no queue.
 public struct TaskHandlers: Sendable {
     /// Called with the final response head, before the body. Called only if ``body`` is set. Not called after a cancel,
-    /// or if the response becomes an error.
+    /// or if the status is unexpected.
     public var head: (@Sendable (ClientTask, ResponseHead) -> Void)?
     /// Called with each part of the response body. If set, the response is not collected and its `body` is empty.
     /// Reading from the network pauses when more than ``ClientTask/window`` bytes are unconsumed.
@@ -18,9 +18,9 @@ public struct TaskHandlers: Sendable {
     /// Called before another attempt sends the body again. The source must restart from its beginning. If nil, a call
     /// whose body was partly provided is not repeated.
     public var rewindBody: (@Sendable (ClientTask) -> Void)?
-    /// Called with the progress of the current attempt's bodies: about ten times a second while data moves, and before
-    /// ``finished`` if the call succeeds. Except for the last event, no event is posted while an earlier progress event
-    /// is pending.
+    /// Called with the progress of the current attempt's bodies: about ten times a second while data moves, and once
+    /// more before ``finished`` if the call succeeds and the progress has changed. Except for this last event, no event
+    /// is posted while an earlier progress event is pending.
     public var progress: (@Sendable (ClientTask, Progress) -> Void)?
     /// Decides whether a failed attempt is retried. Receives the client's own decision.
     public var retry: (@Sendable (ClientTask, FailedAttempt) -> RetryAction)?
@@ -35,7 +35,7 @@ public struct TaskHandlers: Sendable {
     /// because ``refreshed`` usually runs after the call has returned. If another thread polls the queue, ``refreshed``
     /// may also run before the call returns.
     public var refreshQueue: CompletionQueue?
-    /// Called exactly once. Only ``refreshed`` can follow.
+    /// Called exactly once if the call was started. Only ``refreshed`` can follow.
     public var finished: @Sendable (ClientTask, Result<Response, NightjarError>) -> Void
 
     public init(finished: @escaping @Sendable (ClientTask, Result<Response, NightjarError>) -> Void) {

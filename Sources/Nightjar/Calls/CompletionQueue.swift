@@ -6,9 +6,8 @@ import NightjarTransport
 
 /// Holds the events of tasks until a thread polls them.
 ///
-/// Tasks of any number of clients can deliver to one queue. Callbacks never run on the library's threads:
-/// ``poll(timeout:)`` and ``close()`` run them on the calling thread, one event at a time. Any thread may call any
-/// method.
+/// Tasks of any number of clients can deliver to one queue. The events of a queue never run on the library's threads:
+/// ``poll(timeout:)`` and ``close()`` run them on the calling thread, one at a time. Any thread may call any method.
 ///
 /// Wake-ups are coalesced: a poller or the descriptor is signalled when the queue becomes non-empty. One signal serves
 /// all events that are posted before the next poll.
@@ -70,8 +69,7 @@ public final class CompletionQueue: @unchecked Sendable {
         return true
     }
 
-    /// Makes the descriptor readable. Called under the lock, so that the descriptor is readable exactly while events
-    /// are pending.
+    /// Makes the descriptor readable. Called under the lock, so that the descriptor agrees with the list of events.
     private func markReadable() {
         guard eventDescriptor >= 0, !descriptorIsReadable else { return }
         eventfd_write(eventDescriptor, 1)
@@ -135,8 +133,8 @@ public final class CompletionQueue: @unchecked Sendable {
     /// Runs pending events on this thread, in the order in which they were posted. If no event is pending, waits for
     /// the first event.
     ///
-    /// Starts no event after 1,024 events or 10 ms. The other events stay pending: the descriptor stays readable, and
-    /// the next `poll` returns without waiting.
+    /// Starts no event after 1,024 events or about 10 ms. The other events stay pending: the descriptor stays readable,
+    /// and the next `poll` returns without waiting.
     ///
     /// - Parameter timeout: The maximum wait for the first event. Zero does not wait; nil waits without limit.
     /// - Returns: The number of events run. Always 0 inside an event of this queue and in a forked child.
@@ -208,7 +206,7 @@ public final class CompletionQueue: @unchecked Sendable {
         return (end - first, mustDrain)
     }
 
-    /// Runs events until no event is left or a limit of the poll is reached.
+    /// Runs events until the batch ends or a limit of the poll is reached.
     ///
     /// - Returns: The index of the first event that was not run.
     private func run(_ batch: inout [QueueEvent], from first: Int) -> Int {
@@ -249,9 +247,9 @@ public final class CompletionQueue: @unchecked Sendable {
         post(&events)
     }
 
-    /// Cancels all registered tasks, batches and operations, and runs their remaining events, including each
-    /// `finished`, on this thread. If an event of this queue calls this method, the running `poll` does this work
-    /// before it returns. Afterwards, no task can be started on this queue.
+    /// Cancels all tasks and other work of this queue, and runs the remaining events, including each `finished`, on
+    /// this thread. If an event of this queue calls this method, the running `poll` does this work before it returns.
+    /// Afterwards, no task can be started on this queue.
     public func close() {
         guard !Fork.hasForked(since: forkGeneration) else { return }
         let isPolling = monitor.withLock {

@@ -30,7 +30,7 @@ struct EventCoalescer {
     ///
     /// - Returns: The delay before the sockets are polled again, or nil for none.
     mutating func delay() -> Duration? {
-        // Only body parts arrived. Their reader must not wait for other calls.
+        // No response head arrived, but for example body parts, whose reader must not wait for other calls.
         guard responseCount > 0 else { return nil }
         if hasDelayed {
             let wasFutile = responseCount < 2

@@ -11,7 +11,8 @@ public struct LogSink: Sendable {
     private let backlog = LogBacklog()
 
     /// - Parameter queue: Runs `write` inside `CompletionQueue.poll`. If nil, `write` runs on the client's loop thread
-    ///   and must not block. The last line of a client may run `write` on the thread that closes the client.
+    ///   and must not block. The last line of a client may run `write` on another thread, for example the thread that
+    ///   closes the client.
     public init(level: Level, queue: CompletionQueue? = nil, write: @escaping @Sendable (Line) -> Void) {
         self.level = level
         self.queue = queue

@@ -18,7 +18,8 @@ extension TaskHandlers {
     public enum RetryAction: Sendable {
         /// Do what the client decided.
         case asDecided
-        /// Retry, regardless of the policy's decision. The server may then process the request twice.
+        /// Retry, regardless of the policy's decision, unless the body cannot be sent again. The server may then
+        /// process the request twice.
         case again(after: Duration)
         /// Fail the call with this error.
         case stop

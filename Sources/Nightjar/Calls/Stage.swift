@@ -3,14 +3,15 @@ import NightjarHTTP
 import NightjarTransport
 
 /// One concern of a call. A stage receives the request on the way down, and the response or the failure on the way up.
-/// The stage returns a verdict at once, and `Call` carries out the verdict. One instance serves all calls of a client,
+/// The stage returns a verdict at once, and `Call` carries out the verdict. One instance serves many calls of a client,
 /// on the client's loop.
 ///
 /// A class and not a protocol, so that a ``Chain`` can call a stage without reference counting.
 class Stage: @unchecked Sendable {
     /// The methods below that this stage overrides. Other methods are not called.
     var hooks: StageHooks { [] }
-    /// Called with the request of each attempt before it is sent.
+    /// Called with the request of an attempt, before the request is sent. Not called for an attempt that a stage below
+    /// has started again, or if a stage above has responded or failed the call.
     func outgoing(_ call: Call) -> Verdict { .proceed }
     /// Called with the final head of a response, before its body. A stage may add fields for the outer stages and the
     /// caller.
@@ -19,8 +20,8 @@ class Stage: @unchecked Sendable {
     func streamed(_ content: ByteBuffer, _ call: Call) {}
     /// Called with a failure from below.
     func failed(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
-    /// Called when the total timeout has expired, unless part of the response has been delivered. A stage may then
-    /// respond for the last time. All stages are called from the bottom up, even if the call waits for an outer stage.
+    /// Called when the total timeout first expires, unless part of the response has been delivered. A stage may then
+    /// still respond. All stages are called from the bottom up, even if the call waits for an outer stage.
     /// The first verdict other than `proceed` counts. A stage must remove a call that waits in its queue.
     func expired(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
     /// Called with a complete response.

@@ -20,7 +20,7 @@ extension TaskHandlers {
 
 /// Reports the progress of one call to its caller, on the client's loop.
 ///
-/// The watch polls the call and its connection, so that the data path needs no counters.
+/// The watch polls the call and its connection, so that the data path posts no progress events.
 final class ProgressWatch: @unchecked Sendable {
     private unowned let call: Call
     private var reported = TaskHandlers.Progress()

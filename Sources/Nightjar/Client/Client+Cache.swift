@@ -10,9 +10,9 @@ extension Client {
     /// responses that a write of this client has invalidated. Blocks the thread while the disk is read and while a
     /// token refresh is in progress.
     ///
-    /// - Throws: An error for an invalid request; the error of an unexpected status if the request sets expected
-    ///   statuses; `closed`; `forked`; `invalid_request` for a client without a cache, for a method other than GET and
-    ///   HEAD, and for a request with a body.
+    /// - Throws: Any error of a call, such as the error of an unexpected status if the request sets expected statuses;
+    ///   `invalid_request` for a client without a cache, for a method other than GET and HEAD, and for a request with a
+    ///   body.
     public func cached(_ request: Request) throws(NightjarError) -> Response? {
         let request = try lookUp(request)
         do throws(NightjarError) {
@@ -48,7 +48,7 @@ extension Client {
     ///   - headers: The fields of the response. A Date field is not needed.
     /// - Throws: `invalid_argument` with the reason if RFC 9111 section 3 forbids storing the response, and for a
     ///   method other than GET, a body of the request or an invalid status; `too_large` if `body` is too large for the
-    ///   cache; `invalid_request` for a client without a cache; `closed`; `forked`.
+    ///   cache; `invalid_request` for a client without a cache; other errors of a call, such as `closed`.
     public func insert(
         _ status: Int = 200, headers: Headers, body: ByteBuffer, for request: Request
     ) throws(NightjarError) {
@@ -121,7 +121,7 @@ extension Client {
         guard request.method == .get || request.method == .head, case .none = request.body else {
             throw NightjarError(
                 .invalidRequest,
-                "only responses to GET and HEAD requests without a body are cached; got \(request.shape)")
+                "looking up the cache failed: the request must be GET or HEAD without a body, got \(request.shape)")
         }
         var request = request
         request.usesCache = true
@@ -138,7 +138,7 @@ extension Client {
         guard request.method == .get, case .none = request.body else {
             throw NightjarError(
                 .invalidArgument,
-                "only responses to GET requests without a body can be stored; got \(request.shape)")
+                "inserting the response failed: the request must be GET without a body, got \(request.shape)")
         }
         guard 100...999 ~= status else {
             throw NightjarError(.invalidArgument, "the status must be between 100 and 999, got \(status)")

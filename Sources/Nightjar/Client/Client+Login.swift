@@ -8,8 +8,8 @@ extension Client {
     /// Replaces the current token with a token that the program has obtained, and saves it in the store.
     ///
     /// - Parameter scheme: The security scheme of the login, if the client has several logins. Nil: the only login.
-    /// - Throws: `invalid_argument` for a token that cannot be sent; `invalid_request` if no login matches, or if several
-    ///   logins match; `closed`; `forked`.
+    /// - Throws: `invalid_argument` for a token that cannot be sent; `invalid_request` if no login matches, or if
+    ///   several logins match; `closed`; `forked`.
     public func setToken(_ token: Token, scheme: String? = nil) throws(NightjarError) {
         guard token.authorization != nil else {
             throw NightjarError(
@@ -22,7 +22,8 @@ extension Client {
     }
 
     /// Logs out: removes the token, also from the store, and the cached responses of this login. Until a new login,
-    /// calls fail with `unauthorized`, in every client that uses the store and after a restart.
+    /// calls fail with `unauthorized`. If the login has a store, this also applies to other clients that use the store,
+    /// and after a restart.
     ///
     /// The client is logged out when this function returns. `finished` is called when the store and the cache on disk
     /// have been changed. If a change fails, `finished` receives the error `storage`, and another client may still use
@@ -78,7 +79,7 @@ extension Client {
     /// - Parameters:
     ///   - scheme: The security scheme of the login, if the client has several logins. Nil: the only login.
     ///   - queue: Where `prompt` and `finished` run, as for a call.
-    ///   - prompt: Shows the user the page to open or the code to enter.
+    ///   - prompt: Shows the user the page to open and, for a device code, the code to enter.
     ///   - limit: The timeout of the login. The server's own limit for a code may be shorter. Nil: unlimited.
     /// - Returns: The operation, which can be cancelled like a call.
     @discardableResult

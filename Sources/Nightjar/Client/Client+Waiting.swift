@@ -3,7 +3,7 @@ import NightjarHTTP
 /// Calls that block the thread.
 extension Client {
     /// Sends a request and blocks this thread until the call has completed. The call's callbacks run on this thread,
-    /// including `handlers.finished`.
+    /// including `handlers.finished`, but not `handlers.refreshed`.
     public func sendBlocking(_ request: Request, handlers: TaskHandlers? = nil) throws(NightjarError) -> Response {
         try sendBlocking(request, handlers: handlers, inserting: nil)
     }

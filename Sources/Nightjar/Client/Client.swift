@@ -67,8 +67,8 @@ public final class Client: Sendable {
     /// Creates a client and its event loop.
     ///
     /// - Throws: `invalid_url`, `invalid_request`, `invalid_argument` or `tls` if the configuration is invalid;
-    ///   `storage` or `decoding` if a configured file cannot be used; `forked` for a jar or a cache of the parent
-    ///   process.
+    ///   `storage` or `decoding` if a configured file cannot be used; `connect` if the system has no thread or
+    ///   descriptor left; `forked` for a jar or a cache of the parent process.
     public convenience init(_ configuration: Configuration = Configuration()) throws(NightjarError) {
         try self.init(configuration, transport: nil)
     }
@@ -143,8 +143,8 @@ public final class Client: Sendable {
     /// - Parameters:
     ///   - queue: Where the callbacks run. They never run inside this call, but another thread that polls the queue may
     ///     run them before this method returns. If nil, they run on the client's loop thread and must not block.
-    /// - Throws: `invalid_url` or `invalid_request` for an invalid request; `closed`; `forked`. Network failures are
-    ///   reported to `finished`.
+    /// - Throws: An error that is found before the call starts, such as `invalid_url` or `invalid_request` for an
+    ///   invalid request, `closed` or `forked`. Network failures are reported to `finished`.
     @discardableResult
     public func start(
         _ request: borrowing Request, on queue: CompletionQueue?, _ handlers: consuming TaskHandlers
@@ -249,14 +249,15 @@ public final class Client: Sendable {
     static let forked = NightjarError(
         .forked, "this client belongs to the parent process; create a new one after the fork")
 
-    /// Closes the client. Returns when all of its work has ended.
+    /// Closes the client.
     ///
     /// Cancels all calls in flight; each call completes. Waits up to 15 s for a token refresh in progress, because the
-    /// refresh token may already have been redeemed. Closes the connections and saves the cookies. Waits up to 5 s for
-    /// another process that locks the disk cache, and logs invalidations that cannot be written.
+    /// refresh token may already have been redeemed, and for the saves of logins and logouts. Closes the connections
+    /// and saves the cookies. Waits up to 5 s for another process that locks the disk cache, and logs invalidations
+    /// that cannot be written.
     ///
-    /// Later calls fail with `closed`. On the client's own thread, this method waits neither for the token refresh nor for
-    /// the disk cache. In a forked child, it does nothing, because the threads belong to the parent.
+    /// Later calls fail with `closed`. On the client's own thread, this method waits neither for logins and token
+    /// refreshes nor for the disk cache. In a forked child, it does nothing, because the threads belong to the parent.
     public func close() {
         guard !Fork.hasForked(since: forkGeneration) else { return }
         fresh?.close()
@@ -265,7 +266,7 @@ public final class Client: Sendable {
         if let cookieListener { cookies?.unlisten(cookieListener) }
         flushCache()
         if let cacheListener { cache?.disk?.unlisten(cacheListener) }
-        // The error is ignored, because this method cannot throw. `CookieStorage.flush` reports it.
+        // The error is ignored, because this method cannot throw. A program can call `CookieStorage.flush` itself.
         try? cookies?.flush()
     }
 

@@ -4,7 +4,7 @@ import NightjarHTTP
 ///
 /// Mocks, cassettes and network profiles are not stages. They replace or wrap the transport below all stages
 /// (``Configuration/openTransport(_:_:on:base:)``). Retries, redirects, cache, cookies and authentication therefore
-/// apply to their responses, and every exchange is recorded, including those of internal calls.
+/// apply to their responses, and the exchanges of internal calls are recorded, too.
 enum StageKind: CaseIterable {
     /// The total timeout and the idle timeout.
     case deadline

@@ -11,7 +11,8 @@ public struct StreamedResponse: Sendable {
     public let head: ResponseHead
     public let body: Body
 
-    /// Cancels the call unless the whole body has been received. A waiting reader fails with `cancelled`.
+    /// Cancels the call and discards unread parts of the body. A reader that has not received the whole body fails with
+    /// `cancelled`.
     public func cancel() { body.cancel() }
 
     /// The response body, for one `for try await` loop. Reading from the network pauses while the reader is behind.

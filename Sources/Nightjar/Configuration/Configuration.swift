@@ -26,7 +26,7 @@ public struct Configuration: Sendable {
     /// The timeouts of calls that do not set timeouts. Default: connect 5 s, idle 30 s, total 300 s.
     public var timeouts = Timeouts(connect: .seconds(5), idle: .seconds(30), total: .seconds(300))
     /// The maximum size of a collected response body, in bytes; 64 MiB by default and at most ``largestBody``. A call
-    /// with a larger response fails with `too_large`.
+    /// that collects a larger body fails with `too_large`.
     public var maximumBody = 64 << 20
     /// Connections, pooling, proxies, sockets and TLS trust.
     public var transport = TransportConfiguration()

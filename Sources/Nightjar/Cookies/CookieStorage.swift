@@ -37,9 +37,9 @@ public final class CookieStorage: Sendable {
     /// memory and saved later. The clients that use the jar log both conditions.
     ///
     /// - Parameter keepsSession: Whether session cookies are saved.
-    /// - Throws: `storage` if the file is unusable because its folder does not exist or it belongs to another program;
-    ///   `invalid_argument` if the file is open with another `keepsSession`; `forked` if the parent process has the
-    ///   file open.
+    /// - Throws: `storage` if the file is unusable, for example because its folder does not exist or it belongs to
+    ///   another program; `invalid_argument` for an invalid path, and if the file is open with another `keepsSession`;
+    ///   `forked` if the parent process has the file open.
     public init(
         file: String, policy: CookiePolicy = .all, keepsSession: Bool = false
     ) throws(NightjarError) {

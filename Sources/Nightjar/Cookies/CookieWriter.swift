@@ -19,8 +19,8 @@ final class LockedJar: Sendable {
 
 /// Synchronizes a cookie jar with its file on a dedicated thread, so that no call waits for the disk.
 ///
-/// Changes are batched: the file is written about once a second. If writing fails, the jar keeps working and the save
-/// is retried every 5 s.
+/// Changes are batched: the file is written at most about once a second. If writing fails, the jar keeps working, and
+/// the save is retried every 5 s.
 final class CookieWriter: Sendable {
     private let jar: LockedJar
     private let forkGeneration = Fork.generation
@@ -48,8 +48,8 @@ final class CookieWriter: Sendable {
     /// Loads the file, on this thread.
     ///
     /// - Parameter notes: Receives log messages, on any thread.
-    /// - Throws: `storage` if the file is unusable because it belongs to another program or its folder does not exist.
-    ///   A full or read-only disk and a locked file are not errors; the save is retried later.
+    /// - Throws: `storage` if the file is unusable, for example because it belongs to another program. A full or
+    ///   read-only disk and a locked file are not errors; the save is retried later.
     init(
         _ path: String, keepsSession: Bool, _ jar: LockedJar,
         notes: @escaping @Sendable (LogSink.Level, String) -> Void

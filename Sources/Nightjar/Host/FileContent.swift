@@ -17,7 +17,7 @@ enum FileContent {
         defer { close(descriptor) }
         var status = stat()
         guard isNamedByUser || fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG else {
-            throw NightjarError(.storage, "\(quoted(path)) is not a regular file")
+            throw NightjarError(.storage, "reading the file \(quoted(path)) failed: it is not a regular file")
         }
         var content: [UInt8] = []
         while true {
@@ -26,7 +26,8 @@ enum FileContent {
             guard count >= 0 else { throw failure("reading", path) }
             if count == 0 { return content }
             guard content.count + count <= maximum else {
-                throw NightjarError(.storage, "the file \(quoted(path)) is larger than \(maximum) bytes")
+                throw NightjarError(
+                    .storage, "reading the file \(quoted(path)) failed: it is larger than \(maximum) bytes")
             }
             if content.count + count > content.capacity {
                 try CheckedMemory.check(content.capacity * 2, for: "the file \(quoted(path))")
@@ -51,7 +52,7 @@ enum FileContent {
     static func write(_ content: [UInt8], to path: String) throws(NightjarError) {
         var status = stat()
         guard stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG else {
-            throw NightjarError(.storage, "\(quoted(path)) is not a regular file")
+            throw NightjarError(.storage, "replacing the file \(quoted(path)) failed: it is not a regular file")
         }
         let name = path + "." + String(UInt64.random(in: .min ... .max), radix: 36)
         let descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

@@ -5,7 +5,7 @@ import NightjarTesting
 import NightjarTransport
 import Synchronization
 
-/// Records the exchanges of one client to a file, or replays the file.
+/// Records the exchanges of one client to a file, replays the file, or both (``CassetteOptions/Mode``).
 ///
 /// Created with the client, and then used on the client's loop. Only `Saver` is also used on worker threads.
 final class CassetteSession: ExchangeRecorder, @unchecked Sendable {

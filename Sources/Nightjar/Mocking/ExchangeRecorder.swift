@@ -6,9 +6,9 @@ protocol ExchangeRecorder: AnyObject {
     ///
     /// - Returns: A mark that is passed to the method that ends the exchange.
     func begin() -> Int
-    /// Called with a finished exchange. Its content is not decoded.
+    /// Called with an exchange that has finished or was cancelled after its response head. Its bodies are not decoded.
     func add(_ exchange: ObservedExchange, started mark: Int)
-    /// Called when an exchange was cancelled before its response.
+    /// Called with an exchange that was cancelled before its response head.
     func drop(_ exchange: ObservedExchange, started mark: Int)
     /// Called when the client is closed.
     func close()

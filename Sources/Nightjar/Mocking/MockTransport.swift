@@ -52,7 +52,8 @@ final class MockTransport: HTTPTransport, @unchecked Sendable {
 /// One exchange: collects the request body, requests a plan and carries out the plan.
 ///
 ///     taking ──complete──▶ choosing ──script──▶ playing ──▶ ended
-///                             └──── pass ───▶ passing ──▶ ended
+///                             ├──── pass ───▶ passing ──▶ ended
+///                             └─── refuse ──▶ ended
 final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     private enum State { case taking, choosing, playing, passing, ended }
 

@@ -31,7 +31,8 @@ extension CallObserver {
     public final class CallReport: Sendable {
         /// Identifies the call in this process.
         public let number: Int
-        /// The time at which the call started, in seconds since 1970.
+        /// The time at which the first exchange of the call started, in seconds since 1970. For a call without an
+        /// exchange, the time at which the call ended.
         public let started: Double
         private let preparedRequest: PreparedRequest
 

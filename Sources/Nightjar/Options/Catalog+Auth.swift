@@ -15,8 +15,8 @@ extension Catalog {
     ///   - scheme: The name of the scheme. Nil: `given.scheme`, or else the scheme that accepts the given credentials.
     ///   - base: The base URL of the client. Nil: the first server of the API.
     /// - Throws: `invalid_argument` with a list of the schemes if no scheme or more than one scheme matches;
-    ///   `invalid_argument` for an unsupported scheme, and if the description sends secrets to an origin other than the
-    ///   API's and `given` has no `token_url`.
+    ///   `invalid_argument` for an unsupported scheme, and if the description sends secrets without TLS or to an origin
+    ///   other than the API's and `given` has no `token_url`.
     public func authOptions(
         scheme: String? = nil, base: String? = nil, _ given: JSONValue
     ) throws(NightjarError) -> JSONValue {
@@ -160,8 +160,8 @@ extension SecurityScheme {
         return members
     }
 
-    /// Returns the scopes to request. Scopes that the flow does not list are omitted, because a server rejects unknown
-    /// scopes.
+    /// Returns the scopes to request. Scopes that the flow does not list are omitted, because a server may reject
+    /// unknown scopes.
     private func scope(_ scopes: [String], of offered: [String]) throws(NightjarError) -> String? {
         let offered = Set(offered)
         let requested = offered.isEmpty ? scopes : scopes.filter(offered.contains)

@@ -7,7 +7,8 @@ extension Catalog {
     ///
     /// - Parameter folder: The folder whose files the document may reference; nil: the folder of the document.
     /// - Throws: `decoding` with the position if the document is not a valid OpenAPI document; `storage` for a file
-    ///   that cannot be read; `invalid_argument` for a URL, which only a client can load.
+    ///   that cannot be read; `invalid_argument` for a URL, which only a client can load, and for a referenced file
+    ///   outside of the folder.
     public init(openAPI path: String, folder: String? = nil) throws(NightjarError) {
         guard !path.isURL else {
             throw NightjarError(

@@ -6,7 +6,8 @@ extension Configuration {
     /// `nj_config_merge_json` accept the same options.
     ///
     /// - Throws: `decoding` if the text is not JSON; `invalid_argument` for an unknown name or a wrong type; `storage`
-    ///   for a file that cannot be read. The configuration is then unchanged.
+    ///   for a file that cannot be read; other errors for invalid values, such as `invalid_url`. The configuration is
+    ///   then unchanged.
     public mutating func merge(json: UnsafeRawBufferPointer) throws(NightjarError) {
         self = try Configuration.options.applied(JSONValue(parsing: json), to: self).resolvingSchemeAuth()
     }

@@ -1,7 +1,7 @@
 import NightjarAPI
 import NightjarHTTP
 
-// Endpoints as option tables: `endpoints` of a client in Lua, and C's `nj_catalog_add_json`.
+// Endpoints as option tables: the client option `endpoints`, and C's `nj_catalog_add_json`.
 
 extension Operation {
     /// Reads `{path=, method=, parameters=, body=, response=, ...}`. A parameter is a type name, or a table of JSON
@@ -39,7 +39,7 @@ extension Operation {
         },
         Option(name: "parameters") { value, path, operation throws(NightjarError) in
             guard case .object(let members) = value else {
-                // An array marked with `nightjar.array` in Lua, or an empty array in JSON, names no parameters.
+                // An empty array in JSON, or an empty table marked with `nightjar.array` in Lua, names no parameters.
                 if case .array([]) = value { return operation.parameters = [] }
                 throw .mismatch(path, expected: "a table of parameters by name", value)
             }

@@ -35,8 +35,8 @@ extension LimitSettings {
             else {
                 throw NightjarError(
                     .invalidArgument,
-                    "option \(quoted(path)) needs a number of requests and a period, for example "
-                        + "{requests = 10, per = 1}")
+                    "option \(quoted(path)) must contain \"requests\", and its \"per\" must be greater than 0 seconds "
+                        + "(default: 1)")
             }
             (self.rate, adaptsToServer) = (rate, true)
         default: throw .mismatch(path, expected: "true, false or a table", value)

@@ -2,8 +2,8 @@ import NIOCore
 import NightjarHTTP
 import NightjarTesting
 
-// Mocks as JSON: `[route, ...]`, or `{routes = [route, ...], passthrough = false}`. Lua's `nightjar.mock`, the client
-// option `mock` and C's `nj_config_set_mock` accept this form.
+// Mocks as JSON: `[route, ...]`, or `{"routes": [route, ...], "passthrough": true}`. The client option `mock` and C's
+// `nj_config_set_mock` accept this form, and Lua's `nightjar.mock` accepts the same structure as a table.
 
 extension Mock {
     /// Creates a mock from its JSON form.
@@ -20,7 +20,7 @@ extension Mock {
 
     /// Creates a mock from its JSON form, with a responder.
     ///
-    /// - Parameter respond: Called for routes whose response is `{function = NUMBER}`.
+    /// - Parameter respond: Called for routes whose response is `{"function": NUMBER}`.
     public convenience init(
         json: UnsafeRawBufferPointer, respond: @escaping @Sendable (MockRequest) -> Void
     ) throws(NightjarError) {

@@ -1,8 +1,8 @@
 import NightjarHTTP
 
 extension Client {
-    /// Returns the pages of a list in order, including pages without items. Each iteration starts at the first page, or
-    /// at `state`. Ending an iteration early cancels the request in flight.
+    /// Returns the pages of a list in order. A page may have no items. Each iteration starts at the first page, or at
+    /// `state`. Ending an iteration early cancels the request in flight.
     public func pages(
         _ request: Request, _ pagination: Pagination = Pagination(), resuming state: String? = nil,
         timeout: Duration? = nil

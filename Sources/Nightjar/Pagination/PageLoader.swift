@@ -33,7 +33,7 @@ final class PageLoader: @unchecked Sendable {
     private var generation = 0
     private var deadline: NIODeadline?
     private var isPastDeadline = false
-    /// The number of traversals started so far. Timeouts and pending results belong to one traversal.
+    /// The number of restarts of the list so far. A timeout or a pending result of an earlier traversal is ignored.
     private var traversals = 0
     /// The total wait that the server has requested for the page in flight.
     private var waited = Duration.zero

@@ -26,7 +26,7 @@ final class PageWaiter: Cancellable {
         if !loader.submit({ $0.withdraw(self) }) { complete(.failure(PageLoader.cancelled)) }
     }
 
-    /// Delivers the result on the queue. Calls after the first have no effect.
+    /// Delivers the result on the queue, or at once if there is no queue. Calls after the first have no effect.
     ///
     /// - Parameter before: Runs on the queue, before the result is delivered.
     func complete(_ outcome: Outcome, before: @escaping @Sendable () -> Void = {}) {

@@ -2,9 +2,9 @@ import NightjarHTTP
 
 /// Reads a list page by page on demand, and loads following pages in advance.
 ///
-/// Any thread may use a paginator. One load runs at a time. A page that fails is loaded again when the next page is
-/// requested, and the list continues with this page. A server may request a delay (429 or 503 with Retry-After) beyond
-/// the client's retries. The paginator then waits within `timeout`, or for up to an hour if there is no timeout.
+/// Any thread may use a paginator. One load runs at a time. A page that fails is usually loaded again when the next
+/// page is requested, and the list continues with this page. A server may request a delay (429 or 503 with Retry-After)
+/// beyond the client's retries. The paginator then waits within `timeout`, or for up to an hour if there is no timeout.
 /// Releasing the paginator cancels the load in flight.
 public final class Paginator: Sendable {
     private let loader: PageLoader
@@ -55,7 +55,7 @@ public final class Paginator: Sendable {
         begin(PageWaiter(loader, on: queue, finished))
     }
 
-    /// Like ``nextPage(on:_:)``, but `finished` never runs before this method returns.
+    /// Like ``nextPage(on:_:)``, but `finished` never runs on this thread before this method returns.
     ///
     /// - Throws: `forked`; `closed` for a closed queue. `finished` is then never called.
     public func startNextPage(

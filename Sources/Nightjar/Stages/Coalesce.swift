@@ -6,7 +6,7 @@ import NightjarHTTP
 ///
 /// Calls are identical if they are safe, have no body, have byte-identical heads including credentials, and have
 /// equivalent options. The exchange is an internal call. A waiting call can leave at any time, and the last call that
-/// leaves cancels the exchange.
+/// leaves ends the exchange.
 ///
 /// No further calls join an exchange
 /// - after one of its calls has timed out, because the server may never respond;

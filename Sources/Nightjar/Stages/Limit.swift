@@ -229,7 +229,7 @@ final class Limit: Stage, @unchecked Sendable {
     private func sweep() {
         let now = NIODeadline.now().uptimeNanoseconds
         for gate in gates.values where gate.machine.isIdle(now: now) { forget(gate) }
-        // If too many gates have long pauses, the gates without calls are removed. Their pauses are then forgotten.
+        // If too many gates remain, those without calls are removed. Their pauses and open circuits are then lost.
         if gates.count >= Limit.maximumGates {
             for gate in gates.values where gate.machine.inFlight == 0 && gate.machine.queued == 0 { forget(gate) }
         }

@@ -7,7 +7,7 @@ public struct LimitSettings: Sendable, Equatable {
     /// The settings of the circuit breaker.
     public typealias Breaker = CircuitBreaker.Settings
 
-    /// The maximum rate of calls; nil: unlimited.
+    /// The maximum rate of exchanges; nil: unlimited.
     public var rate: Rate?
     /// Whether the rate limit fields of responses delay calls before the server rejects a call. Retry-After does not
     /// depend on this setting.

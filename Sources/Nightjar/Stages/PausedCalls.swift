@@ -32,7 +32,7 @@ final class PausedCalls: @unchecked Sendable {
     }
 
     /// - Parameters:
-    ///   - longestWait: If a pause lasts longer, calls fail at once.
+    ///   - longestWait: If a pause lasts longer, calls without a maximum wait of their own fail at once.
     ///   - maximumCount: The maximum number of calls that wait for one resource. Further calls fail at once.
     init(longestWait: Duration, maximumCount: Int) {
         self.longestWait = longestWait
@@ -42,7 +42,7 @@ final class PausedCalls: @unchecked Sendable {
     /// Whether no pause is stored for any resource. A stored pause may have expired.
     var isEmpty: Bool { pauses.isEmpty }
 
-    /// Holds back a call that is about to begin.
+    /// Holds back a call whose exchange is about to begin.
     ///
     /// - Parameter enter: Called when the pause is over.
     /// - Returns: `wait`, or `fail` if the call cannot wait. Nil if the resource is not paused, or if the call ignores

@@ -156,7 +156,7 @@ final class Redirect: Stage, @unchecked Sendable {
             phase: .total, requestMayHaveBeenProcessed: true, retryAfter: proposed.wait)
     }
 
-    /// The maximum number of body bytes that are read to reuse the connection. Reading more costs more than opening a
-    /// connection.
+    /// The maximum number of body bytes that are read to reuse the connection. Reading more usually costs more than
+    /// opening a connection.
     private static let largestDrained = 64 * 1024
 }

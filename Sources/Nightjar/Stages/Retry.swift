@@ -3,7 +3,7 @@ import NightjarHTTP
 
 /// Retries transient failures, as decided by `RetryPolicy`, or by the caller if ``TaskHandlers/retry`` is set.
 ///
-/// Only attempts that reached the transport are retried. A rejection by a stage below is final.
+/// An error is retried only if its attempt reached the transport. A rejection by a stage below is final.
 final class Retry: Stage, @unchecked Sendable {
     private typealias FailedAttempt = TaskHandlers.FailedAttempt
     private typealias RetryAction = TaskHandlers.RetryAction
@@ -22,11 +22,12 @@ final class Retry: Stage, @unchecked Sendable {
     /// The attempts of one call.
     private final class Progress: CallState {
         var policy: RetryPolicy
-        /// The number of attempts that the policy has judged.
+        /// The number of the last attempt that the policy has judged.
         var evaluated = 0
         /// The number of retries that the budget was charged for.
         var charged = 0
-        /// Whether the last charged retry has not started yet.
+        /// Whether the result of the last charged retry is still unknown. If this retry has not started when the call
+        /// ends, it is refunded.
         var isPending = false
 
         init(_ policy: RetryPolicy) { self.policy = policy }

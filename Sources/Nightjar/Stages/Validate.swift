@@ -59,7 +59,7 @@ final class Validate: Stage, @unchecked Sendable {
         return problems.requested.map(Verdict.fail) ?? .proceed
     }
 
-    /// Logs a warning once for each endpoint.
+    /// Logs a warning once for each deprecated endpoint.
     private func warnOnce(_ contract: ResponseContract, _ call: Call) {
         guard contract.isDeprecated, warned.count < Validate.maximumWarnings,
             warned.insert(contract.endpoint).inserted

@@ -1,7 +1,8 @@
 import NightjarHTTP
 import Synchronization
 
-/// Reports that the client does not verify TLS certificates: in the decisions of each call, and once in the log.
+/// Reports that the client does not verify TLS certificates: in the decisions of calls that use TLS, and once in the
+/// log.
 final class WarnAboutTLS: Stage, @unchecked Sendable {
     override var hooks: StageHooks { .outgoing }
     private let hasWarned: Atomic<Bool> = Atomic(false)

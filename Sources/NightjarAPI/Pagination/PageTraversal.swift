@@ -170,7 +170,9 @@ package struct PageTraversal: Sendable {
         return pump()
     }
 
-    /// Reports that the load has failed. The next request for a page loads the same page again.
+    /// Reports that the load has failed. The next request for a page loads the same page again, with one exception: a
+    /// page beyond the total that is requested only as a check, and that fails with status 400, 404, 410, 416 or 422,
+    /// ends the list.
     package mutating func failed(_ error: NightjarError) -> [Action] {
         guard isLoading else { return [] }
         isLoading = false

@@ -25,7 +25,7 @@ public struct UnsavedLogin: Sendable, Equatable {
     enum Precedence: Sendable, Equatable {
         /// The store does not contain the token. The token replaces the record.
         case missing
-        /// The store has a later state. The token is discarded.
+        /// The record of the store takes precedence. The token is discarded.
         case superseded
         /// The store holds a login that this client had not seen before its own login. Either login may be the later
         /// one. The client uses its own login without the store.
@@ -60,11 +60,13 @@ public struct UnsavedLogin: Sendable, Equatable {
             // The save was reported as failed but succeeded.
             if stored.lineage == lineage { return .superseded }
             if case .version(let version?) = before {
-                // A refresh of the replaced login is not later than this login, but a logout may be later.
+                // This login takes precedence over a refresh of the login that it replaces, but not over a logout,
+                // which may have followed this login.
                 let isPredecessor = stored.lineage == version.lineage && stored.token != nil
                 if stored.version == version || isPredecessor { return .missing }
             }
-            // If this login was stored, another client may have used and replaced it, so the stored login is later.
+            // If this login was stored, another client may have used and replaced it. The stored login then takes
+            // precedence.
             return mayBeStored ? .superseded : .separate
         }
     }

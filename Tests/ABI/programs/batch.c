@@ -287,7 +287,7 @@ static void misuse(void) {
   nj_response *responses[2];
   nj_error *errors[2], *error = NULL;
   CHECK(nj_client_send_batch(NULL, requests, 1, 1, false, responses, NULL, &error) == NJ_INVALID_ARGUMENT);
-  CHECK_TEXT(nj_error_message(error), "client is NULL or not valid UTF-8");
+  CHECK_TEXT(nj_error_message(error), "client is NULL or a text that is not valid UTF-8");
   nj_error_release(error);
   CHECK(nj_client_send_batch(client, requests, 2, 1, true, responses, errors, &error) == NJ_INVALID_ARGUMENT);
   CHECK_TEXT(nj_error_message(error), "requests[1] is NULL");

@@ -506,7 +506,7 @@ static void misuse_is_answered(void) {
   CHECK(nj_cache_remove_prefix(NULL, url, NULL, NULL) == NJ_INVALID_ARGUMENT);
   size_t count = 7;
   CHECK(nj_cache_clear(NULL, &count, &error) == NJ_INVALID_ARGUMENT && count == 0);
-  CHECK_TEXT(nj_error_message(error), "cache is NULL or not valid UTF-8");
+  CHECK_TEXT(nj_error_message(error), "cache is NULL or a text that is not valid UTF-8");
   nj_error_release(error);
   CHECK(nj_cache_flush(NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_cache_statistics(NULL, NJ_CACHE_STATISTIC_HITS) == -1);

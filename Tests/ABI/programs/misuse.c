@@ -86,7 +86,7 @@ static void null_handles_are_answered(void) {
 
   CHECK(nj_client_send(NULL, NULL, &err) == NULL);
   CHECK(nj_error_kind(err) == NJ_INVALID_ARGUMENT);
-  CHECK_TEXT(nj_error_message(err), "client is NULL or not valid UTF-8");
+  CHECK_TEXT(nj_error_message(err), "client is NULL or a text that is not valid UTF-8");
   nj_error_release(err);
   CHECK(nj_client_start(NULL, NULL, NULL, NULL, NULL, NULL) == NULL);
   nj_client_free(NULL);
@@ -213,7 +213,7 @@ static void null_handles_of_logins_and_limits_are_answered(void) {
 
   nj_error *err = NULL;
   CHECK(nj_client_set_token(NULL, NULL, "{}", 2, &err) == NJ_INVALID_ARGUMENT);
-  CHECK_TEXT(nj_error_message(err), "client is NULL or not valid UTF-8");
+  CHECK_TEXT(nj_error_message(err), "client is NULL or a text that is not valid UTF-8");
   nj_error_release(err);
   CHECK(nj_client_log_out(NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_client_log_in(NULL, NULL, 1, show, NULL, NULL) == NJ_INVALID_ARGUMENT);

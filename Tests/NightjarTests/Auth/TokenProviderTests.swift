@@ -87,7 +87,7 @@ import Testing
             (.failure(NightjarError(.script, "no network here")), "no network here"),
             (
                 .success(Token(access: "x\n")),
-                "the token provider returned a token with a character that is not allowed in a header"
+                "the token provider returned a token that is empty or has a character that is not allowed in a header"
             ),
         ] as [(Result<Token, NightjarError>, String)])
     func failedProviderIsNotReportedAsARejection(token: Result<Token, NightjarError>, reason: String) throws {

@@ -766,7 +766,7 @@ extension String {
         var request = Request(.get, "/a")
         request.body = .bytes(ByteBuffer(string: "b"))
         let looked = #expect(throws: NightjarError.self) { try bench.client.cached(request) }
-        let rule = "only responses to GET and HEAD requests without a body are cached; got"
+        let rule = "looking up the cache failed: the request must be GET or HEAD without a body, got"
         #expect(looked?.kind == .invalidRequest && looked?.message == "\(rule) GET with a body")
         let posted = #expect(throws: NightjarError.self) { try bench.client.cached(Request(.post, "/a")) }
         #expect(posted?.message == "\(rule) POST")
