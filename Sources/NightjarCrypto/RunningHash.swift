@@ -35,11 +35,12 @@ package final class RunningHash {
         if let key {
             digest = nil
             code = HMAC_CTX_new()
+            guard code != nil else { return nil }
             // A NULL key would mean "use the previous key".
             let isReady = withUnsafeBytes(of: UInt8(0)) { nothing in
                 HMAC_Init_ex(code, key.baseAddress ?? nothing.baseAddress, key.count, function.implementation, nil)
             }
-            guard code != nil, isReady == 1 else { return nil }
+            guard isReady == 1 else { return nil }
         } else {
             code = nil
             digest = EVP_MD_CTX_new()

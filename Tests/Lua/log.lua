@@ -27,6 +27,13 @@ test("each client has its own log level", function(t)
   t:equal(table.concat(errors, " "), "warning")
 end)
 
+test("the level off disables the log", function(t)
+  local lines = 0
+  local silent <close> = open { level = "off", write = function() lines = lines + 1 end }
+  pcall(silent.get, silent, "/status/500")
+  t:equal(lines, 0)
+end)
+
 test("a log function can use its own client: while it waits, other tasks run, and their lines follow", function(t)
   local lines, status, api = 0, nil, nil
   api = open(function()

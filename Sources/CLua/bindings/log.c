@@ -37,6 +37,7 @@ int njl_read_log(lua_State *L, int options) {
     return luaL_error(L, "client: log must be a function or { level = ..., write = FUNCTION }, got %s",
                       luaL_typename(L, -1));
   }
+  if (level == 0) lua_pop(L, 1);
   return level;
 }
 

@@ -97,6 +97,11 @@ extension JSONValue {
     }
 
     func count(_ path: String, in range: ClosedRange<Int>) throws(NightjarError) -> Int {
+        if case .unsigned(let number) = self {
+            throw NightjarError(
+                .invalidArgument,
+                "option \(quoted(path)) must be between \(range.lowerBound) and \(range.upperBound), got \(number)")
+        }
         guard case .integer(let number) = self else { throw .mismatch(path, expected: "an integer", self) }
         guard let count = Int(exactly: number), range.contains(count) else {
             throw NightjarError(

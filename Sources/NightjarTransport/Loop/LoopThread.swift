@@ -32,8 +32,9 @@ public final class LoopThread: Sendable {
     public func stop() {
         if !isStopping.exchange(true, ordering: .relaxed) {
             loop.execute { [self] in
-                ParkedLoops.put(loop)
+                let isParked = ParkedLoops.put(loop)
                 hasStopped.signal()
+                if !isParked { ParkedLoops.end(loop) }
             }
         }
         if !loop.inEventLoop { hasStopped.wait() }

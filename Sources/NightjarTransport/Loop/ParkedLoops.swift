@@ -25,17 +25,18 @@ enum ParkedLoops {
     /// Returns nil if no loop is parked.
     static func take() -> (any EventLoop)? { monitor.withLock { loops.popLast() } }
 
-    /// Parks a loop that no client uses. Ends the loop instead if the maximum number is parked. Called on the loop.
-    static func put(_ loop: any EventLoop) {
+    /// Parks a loop that no client uses. Returns false if the maximum number is parked. Called on the loop.
+    static func put(_ loop: any EventLoop) -> Bool {
         watchForks
-        let isParked = monitor.withLock {
+        return monitor.withLock {
             guard loops.count < maximum else { return false }
             loops.append(loop)
             return true
         }
-        // If Dispatch cannot start a thread, this call blocks the loop's thread, and ``LoopThread/stop()`` with it.
-        if !isParked { loop.shutdownGracefully(queue: ends) { _ in } }
     }
+
+    /// Ends a loop. Called on the loop. Blocks the loop's thread while Dispatch cannot start a thread.
+    static func end(_ loop: any EventLoop) { loop.shutdownGracefully(queue: ends) { _ in } }
 
     /// The maximum number of parked loops. A program that opens and closes clients one after the other needs one loop.
     private static let maximum = 4

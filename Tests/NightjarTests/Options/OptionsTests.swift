@@ -167,6 +167,10 @@ import Testing
         (#"{"base_urll": ""}"#, #"unknown option "base_urll"; did you mean "base_url"?"#),
         (#"{"timeout": {"conect": 1}}"#, #"unknown option "timeout.conect"; did you mean "connect"?"#),
         (
+            #"{"max_connections_per_host": 18446744073709551615}"#,
+            #"option "max_connections_per_host" must be between 1 and 65536, got 18446744073709551615"#
+        ),
+        (
             #"{"tls": {"zzz": 1}}"#,
             #"unknown option "tls.zzz"; the known options are ca_file, verify, allow_weak, client_certificate, hosts, pins, min_version, max_version"#
         ),
