@@ -83,7 +83,7 @@ package struct ChangeLog: Sendable, Equatable {
     /// - Parameters:
     ///   - moment: when the request was sent.
     ///   - writer: the cache object that stores the response.
-    ///   - changes: all changes after `moment` that concern the key of the response.
+    ///   - changes: all changes after `moment` that may concern the response.
     package func verdict(
         since moment: CacheMoment, by writer: Int64, _ changes: some Sequence<LoggedChange>
     ) -> StoreVerdict {

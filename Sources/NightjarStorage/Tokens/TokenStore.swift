@@ -14,7 +14,7 @@ public protocol TokenStore: Sendable {
     /// The name of the store for messages, such as `file "x"`. Contains no secret.
     var name: String { get }
 
-    /// Returns the stored login or logout. Returns nil if none was ever saved.
+    /// Returns the stored login or logout. Returns nil if the store contains neither.
     func load() throws(NightjarError) -> StoredLogin?
 
     /// Replaces the stored record with `login` if the stored record has the given version.

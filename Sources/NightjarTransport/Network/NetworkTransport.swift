@@ -92,8 +92,8 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         return host
     }
 
-    /// Removes the unused hosts each time the number of hosts has doubled. Programs such as crawlers contact many hosts
-    /// only once.
+    /// Removes the unused hosts if the number of hosts has doubled since the last removal. Programs such as crawlers
+    /// contact many hosts only once.
     private func forgetUnusedHosts() {
         guard hosts.count >= hostsBeforeSweep else { return }
         hosts = hosts.filter { !$0.value.pool.isUnused }
@@ -118,8 +118,8 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         }
     }
 
-    /// Starts an attempt. An attempt may fail immediately and cause the next attempt. That attempt is queued instead of
-    /// started recursively, because a long queue would need a deep stack.
+    /// Starts an attempt. An attempt may fail immediately and cause the next attempt. The next attempt is then queued,
+    /// because recursion could overflow the stack if many exchanges wait.
     private func connect(_ host: Host, _ attempt: Pool.Attempt?) {
         guard let attempt else { return }
         dueAttempts.append((host, attempt))
