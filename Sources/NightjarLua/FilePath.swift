@@ -171,7 +171,7 @@ struct FilePath: Sendable {
         return true
     }
 
-    /// Replaces the file by a new one. If the path is a link, replaces the link's target.
+    /// Replaces the file by a new one. If the path is a link to an existing file, replaces the link's target.
     private func replace(
         mode: mode_t?, _ fill: (Int32) throws(NightjarError) -> Void
     ) throws(NightjarError) {

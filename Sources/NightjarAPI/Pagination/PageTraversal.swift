@@ -54,13 +54,13 @@ import NIOCore
 /// One exception is the end of a list: an empty page, after pages with items, that repeats its own cursor. The rule
 /// does not apply to style custom, where the caller decides.
 ///
-/// Empty pages are delivered, because their response may matter, with two exceptions: the empty page that ends a list
-/// of style page or offset, and a repeated tail. A server may send ``maximumEmptyPages`` consecutive pages without new
-/// items. A 304 (Not Modified) response to the first request is an empty page and, except in style custom, ends the
-/// list.
+/// Empty pages are delivered, because their response may matter, with two exceptions: an empty page after the first
+/// that ends a list of style page or offset, and a repeated tail. A server may send ``maximumEmptyPages`` consecutive
+/// pages without new items. A 304 (Not Modified) response to the first request is an empty page and, except in style
+/// custom, ends the list.
 ///
-/// Errors: `decoding` if a response does not match the options, `protocol` if a server repeats itself or leads to
-/// another origin, `too_large` if a limit is exceeded.
+/// Errors: `decoding` if a response does not match the options, `protocol` if a server repeats itself, sends too many
+/// pages without new items or leads to another origin, `too_large` if the list has too many pages or items.
 package struct PageTraversal: Sendable {
     package enum Action: Sendable {
         /// Start to load this page. Report the result with ``PageTraversal/received(_:status:body:at:)`` or
@@ -170,7 +170,8 @@ package struct PageTraversal: Sendable {
         return pump()
     }
 
-    /// Reports that the load has failed. The next request for a page loads the same page again.
+    /// Reports that the load has failed. The next request for a page loads the same page again. If the load was a check
+    /// beyond the last page, a status such as 404 ends the list instead.
     package mutating func failed(_ error: NightjarError) -> [Action] {
         guard isLoading else { return [] }
         isLoading = false
@@ -260,7 +261,7 @@ package struct PageTraversal: Sendable {
         return place.number
     }
 
-    /// Returns true if page `number` is loaded and not yet requested.
+    /// Returns true if page `number` is loaded and not yet delivered.
     package func holds(_ number: Int) -> Bool { ready.contains { $0.number == number } }
 
     // MARK: Decisions
