@@ -18,8 +18,8 @@ public final class Script: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - client: the client that `nightjar.client()` without options returns; nil: the script creates its own
-    ///     clients. `nightjar.log` writes to the client's log; without a client, to standard error, or nowhere in a
-    ///     sandbox.
+    ///     clients. `nightjar.log` writes to the client's log; without a client or without its log, to standard error,
+    ///     or nowhere in a sandbox.
     ///   - sandboxed: removes the libraries io, os, debug and package, and functions such as print and loadfile. With a
     ///     client, the script cannot create other clients, and its calls use separate cookies and a separate cache. The
     ///     script does not see Set-Cookie
