@@ -333,7 +333,7 @@ struct CatalogBuilder {
 
     mutating func value(_ place: DocumentPlace) throws(NightjarError) -> JSONValue {
         guard exampleValues > 0 else {
-            throw NightjarError(.invalidArgument, "the document has too many example values")
+            throw NightjarError(.invalidArgument, "the examples and defaults have too many values")
         }
         return try place.node.json(limit: &exampleValues)
     }

@@ -132,7 +132,7 @@ extension APIDescription {
                 "changes", Schema.choice("insert", "delete", "both"),
                 "Changes to the list before each page but the first."
             )
-            .query("end", Schema.choice("null", "empty", "absent"), "How the last page ends the list.")
+            .query("end", Schema.choice("null", "empty", "absent"), "How the last page indicates the end of the list.")
             .query("links", Schema.choice("relative", "absolute", "query"), "The form of page URLs.")
             .query("foreign", Schema.text(8...310), "The origin of the URL of the next page.")
             .query("empty", Schema.integer(2...1000), "Every n-th page has no items although others follow.")

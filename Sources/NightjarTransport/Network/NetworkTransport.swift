@@ -5,7 +5,7 @@ import NightjarHTTP
 
 /// Sends requests over TCP and TLS, with a connection pool per origin.
 ///
-/// All code runs on the loop. `Sendable` only because a timer retains the transport.
+/// Used on the loop after its creation. `Sendable` only because a timer retains the transport.
 public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     typealias Pool = OriginPool<HTTP1Connection, NetworkExchange, NIODeadline>
 
