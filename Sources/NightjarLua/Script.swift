@@ -102,8 +102,8 @@ public final class Script: @unchecked Sendable {
     /// Runs a Lua chunk. Returns when the chunk and the tasks that it spawned have ended.
     ///
     /// - Parameter name: the name of the chunk in messages.
-    /// - Throws: `script` if the chunk fails, with a traceback in the message if there is one; `reentrant` if the script
-    ///   is already running.
+    /// - Throws: `script` if the chunk fails, with a traceback in the message if there is one; `reentrant` if the
+    ///   script is already running.
     public func run(_ source: [UInt8], name: String = "script") throws(NightjarError) {
         try execute(NJL_FROM_TEXT, source, name: Array("=\(name)".utf8))
     }

@@ -84,7 +84,7 @@ package final class BodyWriter: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - response: the response; its `contentLength` is replaced by the number of bytes written.
-    ///   - displayURL: the key's URL without secrets; the only URL that is stored in plain text.
+    ///   - displayURL: the key's URL without secrets, stored in plain text. The key's URL itself is stored as a hash.
     ///   - moment: when the request was sent. Nil: later changes to the cache are not checked.
     /// - Returns: nil if the entry could not be stored, or must not be stored because of a change after `moment`.
     @discardableResult

@@ -7,8 +7,8 @@ import NightjarHTTP
 /// Body files are renamed into place and removed inside transactions. Only one transaction of all processes writes at a
 /// time. A body file therefore exists while its row exists, even if other processes evict entries.
 ///
-/// A transaction that is not committed, for example because its process is killed, may leave a file without a row, which
-/// ``sweep(folder:)`` removes. It may also leave a row without a file, which counts as a missing body.
+/// A transaction that is not committed, for example because its process is killed, may leave a file without a row,
+/// which ``sweep(folder:)`` removes. It may also leave a row without a file, which counts as a missing body.
 final class DiskIndex {
     static let schema = DatabaseSchema(
         "njhc",

@@ -28,7 +28,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     private var hostsBeforeSweep = 64
     private var isShutDown = false
 
-    /// - Throws: `tls` if the file of certificate authorities cannot be read.
+    /// - Throws: `tls` if the file of certificate authorities cannot be read as PEM.
     public convenience init(
         loop: any EventLoop, clock: LoopClock = LoopClock(), configuration: TransportConfiguration
     ) throws(NightjarError) {
