@@ -79,7 +79,7 @@ package struct CatalogLoader: Sendable {
         set.fail(error, at: try DocumentLocation(location))
     }
 
-    /// Builds the catalog. Invalid operations are skipped, each with a note that gives the reason.
+    /// Builds the catalog. Invalid operations are skipped, and notes give the reasons.
     ///
     /// - Throws: `invalid_argument` if documents are missing, `too_large` if the description has too many parts.
     package func catalog() throws(NightjarError) -> Catalog {

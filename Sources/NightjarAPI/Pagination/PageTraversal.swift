@@ -28,8 +28,8 @@ import NIOCore
 ///
 /// In later responses an absent value is the end.
 ///
-/// A true `more` in a response without a next page is always an error, because the list would be truncated. For page
-/// and offset, a true `more` takes precedence over `total` and the last page number.
+/// A true `more` in a response without a next page is an error, because the list would be truncated. For page and
+/// offset, a true `more` takes precedence over `total` and the last page number.
 ///
 /// A list that is null is an empty page. An absent list is an empty page if `next`, `more` or `total` is present,
 /// because servers omit empty values. Otherwise an absent list is an error.
