@@ -147,7 +147,7 @@ extension APIDescription {
             )
             .query("times", Schema.integer(0...1_000_000), "How often each of these pages fails. The default is 1.")
             .query("status", Schema.integer(400...599), "The status of failures. The default is 503.")
-            .query("retry_after", Schema.number(0...3600), "Seconds, in Retry-After.")
+            .query("retry_after", Schema.number(0...3600), "The seconds in Retry-After.")
             .query("drop", Schema.choice("0", "1"), "1: pages fail without a response.")
     }
 }
