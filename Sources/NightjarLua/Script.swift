@@ -17,22 +17,20 @@ public final class Script: @unchecked Sendable {
     /// Creates a script.
     ///
     /// - Parameters:
-    ///   - client: the client that `nightjar.client()` without options returns; nil: the script creates its own
-    ///     clients. `nightjar.log` writes to the client's log; without a client or without its log, to standard error,
-    ///     or nowhere in a sandbox.
-    ///   - sandboxed: removes the libraries io, os, debug and package, and functions such as print and loadfile. With a
-    ///     client, the script cannot create other clients, and its calls use separate cookies and a separate cache. The
-    ///     script does not see Set-Cookie
-    ///     and other response headers with credentials, secrets in URLs, or request headers that it has not set. The
-    ///     options of its calls can tighten the client's limits but not loosen them. A script that exceeds its log
-    ///     limit is stopped: 10,000 lines or 4 MiB at once, then 100 lines or 64 KiB per second.
+    ///   - client: the client that `nightjar.client()` without options returns. `nightjar.log` writes to the client's
+    ///     log; without a client or without its log, to standard error, or nowhere in a sandbox.
+    ///   - sandboxed: removes the libraries io, os, debug and package, and functions such as print and loadfile. The
+    ///     script cannot create clients. Its calls use separate cookies and a separate cache. The script does not see
+    ///     Set-Cookie and other response headers with credentials, secrets in URLs, or request headers that it has not
+    ///     set. The options of its calls can tighten the client's limits but not loosen them. A script that exceeds its
+    ///     log limit is stopped: 10,000 lines or 4 MiB at once, then 100 lines or 64 KiB per second.
     ///   - allowedOrigins: URLs with the origins that a sandboxed script may access in addition to the origin of the
     ///     client's base URL. Redirects and next pages to other origins are rejected as well.
     ///   - pathScope: the path that a sandboxed script may access at the base URL's origin, including the paths below
     ///     it; nil: the path of the base URL; "/": any path.
     /// - Throws: `script` if there is not enough memory to start; `invalid_url` if an origin is invalid;
-    ///   `invalid_argument` if `allowedOrigins` or `pathScope` is set for a script that is not sandboxed, because that
-    ///   script could open sockets.
+    ///   `invalid_argument` if `pathScope` is invalid or the client has no base URL for it, or if `allowedOrigins` or
+    ///   `pathScope` is set for a script that is not sandboxed, because that script could open sockets.
     public init(
         client: Client? = nil, sandboxed: Bool = false, limits: ScriptLimits = ScriptLimits(),
         allowedOrigins: [String] = [], pathScope: String? = nil
