@@ -27,7 +27,7 @@ struct OutgoingBody {
     /// Encoded parts that are not yet written.
     private var pending = Deque<ByteBuffer>()
 
-    /// A small body is written together with the head, unless Expect: 100-continue is sent.
+    /// A small body in memory is written together with the head, unless Expect: 100-continue is sent.
     init(
         _ body: RequestBody, _ framing: BodyFraming, waitsForContinue: Bool = false, inlinedInto head: inout ByteBuffer
     ) {
