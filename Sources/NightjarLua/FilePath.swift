@@ -102,7 +102,7 @@ struct FilePath: Sendable {
     /// Reads the whole file.
     ///
     /// - Returns: the bytes, or an ``OpenStream`` for a named pipe or a character device.
-    /// - Throws: `too_large` if the file is longer than `limit` bytes.
+    /// - Throws: `storage` if the file cannot be read; `too_large` if it is longer than `limit` bytes.
     func read(limit: Int) throws(NightjarError) -> WorkValue {
         let descriptor = try open(O_RDONLY, "read")
         let status = try status(of: descriptor, "read")

@@ -124,7 +124,7 @@ final class Subrequest: @unchecked Sendable {
 
     /// Reports the result of the call.
     ///
-    /// - Returns: false if `future` is not the call of this subrequest.
+    /// - Returns: false if `future` is not the call of this subrequest, or has no result yet.
     func finish(_ future: Future) -> Bool {
         guard future === call, let result = future.result else { return false }
         complete(result)
