@@ -29,7 +29,7 @@ final class IncomingBody: @unchecked Sendable {
         failure = error
     }
 
-    /// Discards the received parts and all later ones.
+    /// Discards the received parts. Reading then fails with `cancelled`.
     func close() {
         parts = []
         first = 0

@@ -5,7 +5,7 @@ import NightjarHTTP
 import NightjarHandles
 import NightjarTesting
 
-// Clients, and the calls that scripts make. Every function returns its errors as failed `Future` objects.
+// Clients, and the calls that scripts make. Functions that can fail return the error as a failed `Future`.
 
 @_cdecl("njl_client_new") @implementation
 public func njl_client_new(

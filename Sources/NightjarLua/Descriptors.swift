@@ -41,7 +41,8 @@ final class Descriptors: @unchecked Sendable {
 
     /// Waits until a descriptor is readable or writable.
     ///
-    /// - Parameter ready: called once, by a later poll of the queue, unless ``forget(_:)`` is called first.
+    /// - Parameter ready: called by a later poll of the queue, at most once. ``forget(_:)`` withdraws it unless it is
+    ///   already queued.
     /// - Returns: nil if the descriptor is always ready; `ready` is then not called.
     /// - Throws: `storage` if the descriptor is not open or the system is out of resources.
     func await(
@@ -139,7 +140,7 @@ final class Descriptors: @unchecked Sendable {
         for waiter in ready { queue.run(waiter.ready) }
     }
 
-    /// Stops the thread and returns when it has ended. No further `ready` is called. Must not be called in a forked
+    /// Stops the thread and returns when it has ended. No further `ready` is queued. Must not be called in a forked
     /// child, where the thread does not exist and the epoll instance is shared with the parent.
     func close() {
         guard let thread else { return }

@@ -76,7 +76,7 @@ public func njl_catalog_has_parameter(
 // MARK: Calls
 
 extension Request {
-    /// Creates the request of a script. If it names an endpoint, applies the endpoint and its arguments.
+    /// Creates the request of a script. If `source` names an endpoint, applies the endpoint and its arguments.
     init(_ source: njl_request, for client: Client) throws(NightjarError) {
         try self.init(methodAndTarget: source)
         try read(source, for: client)

@@ -60,7 +60,7 @@ extension Engine {
 
     /// Starts a call whose request has only a method and a target, if the client has sent the same request before.
     ///
-    /// - Returns: nil if the client has not sent the request before.
+    /// - Returns: nil if the client does not know the request, or if the script is sandboxed.
     func startAgain(
         _ method: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer, on client: Client, for wait: OpaquePointer
     ) throws(NightjarError) -> Future? {

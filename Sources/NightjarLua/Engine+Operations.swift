@@ -24,7 +24,7 @@ extension Engine {
         }
         if inserted.is_json, headers["Content-Type"] == nil { try headers.add("Content-Type", "application/json") }
         guard inserted.body.length <= Configuration.largestBody else {
-            throw NightjarError(.invalidRequest, "the body is larger than 2 GiB")
+            throw NightjarError(.invalidRequest, "the body to insert into the cache is larger than 2 GiB")
         }
         let future = Future(wait: wait)
         future.task = try client.insert(

@@ -76,7 +76,7 @@ struct FilePath: Sendable {
         return status
     }
 
-    /// Opens the file for reading. Returns an ``OpenFile`` and false or, for a named pipe or a device, an
+    /// Opens the file for reading. Returns an ``OpenFile`` and false or, for a named pipe or a character device, an
     /// ``OpenStream`` and true.
     func openSource() throws(NightjarError) -> WorkValue {
         let descriptor = try open(O_RDONLY, "read")
@@ -86,7 +86,7 @@ struct FilePath: Sendable {
         return .resource(OpenFile(self, descriptor), .boolean(false))
     }
 
-    /// Opens a named pipe or a device for writing.
+    /// Opens a named pipe or a character device for writing.
     ///
     /// - Returns: `nothing` if no process has the named pipe open for reading.
     func openSink() throws(NightjarError) -> WorkValue {
@@ -101,8 +101,8 @@ struct FilePath: Sendable {
 
     /// Reads the whole file.
     ///
-    /// - Returns: the bytes, or an ``OpenStream`` for a named pipe or a device.
-    /// - Throws: `too_large` if the file is longer than `limit` bytes.
+    /// - Returns: the bytes, or an ``OpenStream`` for a named pipe or a character device.
+    /// - Throws: `storage` if the file cannot be read; `too_large` if it is longer than `limit` bytes.
     func read(limit: Int) throws(NightjarError) -> WorkValue {
         let descriptor = try open(O_RDONLY, "read")
         let status = try status(of: descriptor, "read")
@@ -142,7 +142,7 @@ struct FilePath: Sendable {
     /// - Parameters:
     ///   - isAtomic: whether to write a temporary file in the same folder, sync it to disk and rename it.
     ///   - mode: the mode of the file; nil: the mode of the replaced file, or the default of the process.
-    /// - Returns: false for a named pipe or a device, which must be opened with ``openSink()``.
+    /// - Returns: false for a named pipe or a character device, which must be opened with ``openSink()``.
     func write(_ text: [UInt8], isAtomic: Bool, mode: mode_t?) throws(NightjarError) -> Bool {
         var status = Glibc.stat()
         let isThere = withC { stat($0, &status) } == 0
@@ -162,7 +162,7 @@ struct FilePath: Sendable {
 
     /// Appends to the file.
     ///
-    /// - Returns: false for a named pipe or a device, which must be opened with ``openSink()``.
+    /// - Returns: false for a named pipe or a character device, which must be opened with ``openSink()``.
     func append(_ text: [UInt8]) throws(NightjarError) -> Bool {
         if isStream { return false }
         let descriptor = try open(O_WRONLY | O_CREAT | O_APPEND, "append to")
@@ -171,7 +171,7 @@ struct FilePath: Sendable {
         return true
     }
 
-    /// Replaces the file by a new one. If the path is a link, replaces the link's target.
+    /// Replaces the file by a new one. If the path is a link to an existing file, replaces the link's target.
     private func replace(
         mode: mode_t?, _ fill: (Int32) throws(NightjarError) -> Void
     ) throws(NightjarError) {
@@ -229,7 +229,7 @@ struct FilePath: Sendable {
 
     /// Copies the file.
     ///
-    /// - Returns: false, without a copy, if one of the files is a named pipe or a device.
+    /// - Returns: false, without a copy, if one of the files is a named pipe or a character device.
     func copy(to target: FilePath) throws(NightjarError) -> Bool {
         if isStream || target.isStream { return false }
         let source = try open(O_RDONLY, "copy")

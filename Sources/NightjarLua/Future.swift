@@ -5,7 +5,8 @@ import Nightjar
 import NightjarHTTP
 import NightjarHandles
 
-/// The outcome of one call: its response or error after the call has ended. Also a response or an error without a call.
+/// The outcome of one call, or of other work such as a login: its response or error after it has ended. Also a response
+/// or an error without a call.
 ///
 /// Belongs to the thread that runs the Lua state.
 final class Future: @unchecked Sendable {
@@ -71,7 +72,7 @@ final class Future: @unchecked Sendable {
 
     /// The part of a request that a sandboxed script sees.
     struct View {
-        /// The names of the headers that the script has set, in lower case.
+        /// The names of the headers that the script has set, and `content-type`, in lower case.
         let names: Set<String>
 
         init(_ request: borrowing Request) {

@@ -62,7 +62,8 @@ final class OpenFile: Resource, @unchecked Sendable {
     static let largestRead: Int64 = 1 << 20
 }
 
-/// Owns the descriptor of a named pipe or device, opened in non-blocking mode, until the script takes the descriptor.
+/// Owns the descriptor of a named pipe or character device, opened in non-blocking mode, until the script takes the
+/// descriptor.
 final class OpenStream: Resource, @unchecked Sendable {
     private let descriptor: Mutex<Int32>
 

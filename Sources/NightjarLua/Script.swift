@@ -17,21 +17,20 @@ public final class Script: @unchecked Sendable {
     /// Creates a script.
     ///
     /// - Parameters:
-    ///   - client: the client that `nightjar.client()` without options returns; nil: the script creates its own
-    ///     clients. `nightjar.log` writes to the client's log; without a client, to standard error, or nowhere in a
-    ///     sandbox.
-    ///   - sandboxed: removes io, os, debug, package and print; with a client, the script cannot create other
-    ///     clients. The script's calls use separate cookies and a separate cache. The script does not see Set-Cookie
-    ///     and other response headers with credentials, secrets in URLs, or request headers that it has not set. The
-    ///     options of its calls can tighten the client's limits but not loosen them. A script that exceeds its log
-    ///     limit is stopped: 10,000 lines or 4 MiB at once, then 100 lines or 64 KiB per second.
+    ///   - client: the client that `nightjar.client()` without options returns. `nightjar.log` writes to the client's
+    ///     log; without a client or without its log, to standard error, or nowhere in a sandbox.
+    ///   - sandboxed: removes the libraries io, os, debug and package, and functions such as print and loadfile. The
+    ///     script cannot create clients. Its calls use separate cookies and a separate cache. The script does not see
+    ///     Set-Cookie and other response headers with credentials, secrets in URLs, or request headers that it has not
+    ///     set. The options of its calls can tighten the client's limits but not loosen them. A script that exceeds its
+    ///     log limit is stopped: 10,000 lines or 4 MiB at once, then 100 lines or 64 KiB per second.
     ///   - allowedOrigins: URLs with the origins that a sandboxed script may access in addition to the origin of the
     ///     client's base URL. Redirects and next pages to other origins are rejected as well.
     ///   - pathScope: the path that a sandboxed script may access at the base URL's origin, including the paths below
     ///     it; nil: the path of the base URL; "/": any path.
     /// - Throws: `script` if there is not enough memory to start; `invalid_url` if an origin is invalid;
-    ///   `invalid_argument` if `allowedOrigins` or `pathScope` is set for a script that is not sandboxed, because that
-    ///   script could open sockets.
+    ///   `invalid_argument` if `pathScope` is invalid or the client has no base URL for it, or if `allowedOrigins` or
+    ///   `pathScope` is set for a script that is not sandboxed, because that script could open sockets.
     public init(
         client: Client? = nil, sandboxed: Bool = false, limits: ScriptLimits = ScriptLimits(),
         allowedOrigins: [String] = [], pathScope: String? = nil
@@ -101,7 +100,8 @@ public final class Script: @unchecked Sendable {
     /// Runs a Lua chunk. Returns when the chunk and the tasks that it spawned have ended.
     ///
     /// - Parameter name: the name of the chunk in messages.
-    /// - Throws: `script`; the message includes a traceback.
+    /// - Throws: `script` if the chunk fails, with a traceback in the message if there is one; `reentrant` if the
+    ///   script is already running.
     public func run(_ source: [UInt8], name: String = "script") throws(NightjarError) {
         try execute(NJL_FROM_TEXT, source, name: Array("=\(name)".utf8))
     }
@@ -154,7 +154,7 @@ public final class Script: @unchecked Sendable {
 public struct ScriptLimits: Sendable {
     /// Bytes that Lua and its JSON parser may allocate; 256 MiB by default. In a sandbox, memory held outside of Lua
     /// for the script's calls counts too: request bodies not sent yet, response bodies that the script still
-    /// references, and 8 KiB for each call.
+    /// references, and at least 8 KiB for each call.
     public var memory: Int? = 256 << 20
     /// Instructions of one run, counted in steps of 1000; each coroutine and task adds 100. 10^11 by default, about ten
     /// minutes of computing.

@@ -107,7 +107,7 @@ final class Subrequest: @unchecked Sendable {
 
     deinit { fail(Subrequest.stopped) }
 
-    static let stopped = NightjarError(.script, "the script was stopped before its call was made")
+    static let stopped = NightjarError(.script, "the script was stopped before it made the call")
     static let notDelivered = NightjarError(
         .script, "the script did not complete the call: it was stopped or ran out of memory")
 
@@ -124,7 +124,7 @@ final class Subrequest: @unchecked Sendable {
 
     /// Reports the result of the call.
     ///
-    /// - Returns: false if `future` is not the call of this subrequest.
+    /// - Returns: false if `future` is not the call of this subrequest, or has no result yet.
     func finish(_ future: Future) -> Bool {
         guard future === call, let result = future.result else { return false }
         complete(result)

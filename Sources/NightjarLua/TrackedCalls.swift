@@ -37,7 +37,7 @@ struct TrackedCalls {
         isChanged = true
     }
 
-    /// Returns the sums over the calls of the group. A total is nil if it is unknown for any call.
+    /// Returns the sums over the calls of the group. A total is nil if it is unknown for a call in flight.
     mutating func take() -> (sum: TaskHandlers.Progress, calls: Int, time: Duration) {
         isChanged = false
         var sum = ended

@@ -4,7 +4,7 @@ import NightjarTransport
 
 /// A few threads for the blocking work of one Lua state. The threads block all signals and start with the first work.
 ///
-/// Work that has started always completes, even if nothing waits for it, so that a write is complete or not started.
+/// Work that has started is not interrupted, even if nothing waits for it.
 final class Workers {
     private let queue: CompletionQueue
     private var threads: ThreadPool?
@@ -36,7 +36,7 @@ final class Workers {
         return threads
     }
 
-    /// Leaks the pool. For a forked child, where the threads do not exist and cannot be joined.
+    /// Leaks the pool. For a forked child, where the pool's threads do not exist and its lock may be held.
     func leave() {
         if let threads { _ = Unmanaged.passRetained(threads) }
         threads = nil

@@ -37,7 +37,7 @@ struct CatalogBuilder {
     /// ``maximumExampleValues``, which bounds the total of all operations.
     private static let maximumOptions = 200
     static let maximumNotes = 1000
-    /// The maximum length of a path and of a server URL, in bytes. Servers reject longer URLs.
+    /// The maximum length of a path and of a server URL, in bytes. Most servers reject longer URLs.
     static let maximumPath = 8192
     /// The maximum length of a name, in bytes. Parts with longer names are ignored.
     static let maximumName = 1024
@@ -244,7 +244,7 @@ struct CatalogBuilder {
 
     /// Returns `place`, or the target of its `$ref` if there is one.
     ///
-    /// - Throws: `invalid_argument` if the reference cannot be resolved.
+    /// - Throws: `invalid_argument` or `invalid_url` if the reference cannot be resolved.
     mutating func resolved(_ place: DocumentPlace) throws(NightjarError) -> DocumentPlace {
         try set.resolved(place, &targets)
     }
@@ -299,7 +299,7 @@ struct CatalogBuilder {
     /// Returns the schema at `place`, or at the target of its `$ref`. In OpenAPI 3.1, a schema with members beside its
     /// `$ref` is not replaced by the target. All users of a schema share one object.
     ///
-    /// - Throws: `invalid_argument` if the reference cannot be resolved.
+    /// - Throws: `invalid_argument` or `invalid_url` if the reference cannot be resolved.
     mutating func schema(_ place: DocumentPlace) throws(NightjarError) -> DeferredSchema {
         var place = place
         let isIndependent = documents.dialect == .openAPI30 || place.node.count == 1
@@ -333,7 +333,7 @@ struct CatalogBuilder {
 
     mutating func value(_ place: DocumentPlace) throws(NightjarError) -> JSONValue {
         guard exampleValues > 0 else {
-            throw NightjarError(.invalidArgument, "the document has too many example values")
+            throw NightjarError(.invalidArgument, "the examples and defaults have too many values")
         }
         return try place.node.json(limit: &exampleValues)
     }

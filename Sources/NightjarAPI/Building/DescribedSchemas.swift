@@ -26,7 +26,7 @@ final class DescribedSchemas: Sendable {
     }
 
     /// The limit on the number of parsed schemas in small documents. In larger documents, the limit is the number of
-    /// values. A schema consists of at least three values, so only aliases and references into schemas can exceed the
+    /// values. A schema consists of at least one value, so only aliases and references into schemas can exceed the
     /// limit.
     private static let leastMaximum = 200_000
     /// The budget for parsing all schemas, per value of the documents. See

@@ -1,5 +1,5 @@
-/// Texts of documents, each created once. Through aliases or references, a thousand operations may share one long
-/// description, which must not be copied a thousand times.
+/// Texts of documents. Each long text is created once. Through aliases or references, a thousand operations may share
+/// one long description, which must not be copied a thousand times.
 final class SharedTexts {
     private var texts: [UInt64: String] = [:]
 

@@ -42,8 +42,8 @@ final class ContainerTable: Sendable {
 extension DocumentTree {
     /// Returns the member names and element numbers that lead from the root to the place where a value is written.
     ///
-    /// - Parameter looks: incremented by the number of nodes that were visited. The number depends on the depth of the
-    ///   node, not on the number of its siblings.
+    /// - Parameter looks: incremented by the number of nodes that were visited. The number depends mainly on the depth
+    ///   of the node.
     func path(to index: UInt32, _ looks: inout Int) -> [String] {
         let table = containers.load() ?? containers.storeIfNil(ContainerTable(self))
         var tokens: [String] = []

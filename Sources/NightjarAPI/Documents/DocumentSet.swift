@@ -39,8 +39,7 @@ struct DocumentSet: Sendable {
 
     /// Returns the location of the document that a reference points into, and the fragment without the `#`.
     ///
-    /// - Throws: `invalid_argument`, naming the reference, if the reference is invalid or leaves the origin of its
-    ///   document.
+    /// - Throws: `invalid_argument` or `invalid_url` if the reference is invalid or leaves the origin of its document.
     func target(
         of reference: String, in document: Int
     ) throws(NightjarError) -> (location: DocumentLocation, fragment: String) {
@@ -70,7 +69,7 @@ struct DocumentSet: Sendable {
 
     /// Returns the place that a reference points to.
     ///
-    /// - Throws: `invalid_argument`, naming the reference.
+    /// - Throws: `invalid_argument` or `invalid_url` if the reference is invalid or has no target.
     func place(of reference: String, in document: Int) throws(NightjarError) -> DocumentPlace {
         let (location, fragment) = try target(of: reference, in: document)
         guard let number = byLocation[location.text] else {
@@ -109,7 +108,7 @@ struct DocumentSet: Sendable {
     /// Returns `place`, or the target of its `$ref` if there is one.
     ///
     /// - Parameter targets: the targets of the references that have been followed.
-    /// - Throws: `invalid_argument` if a reference cannot be resolved.
+    /// - Throws: `invalid_argument` or `invalid_url` if a reference cannot be resolved.
     func resolved(_ place: DocumentPlace, _ targets: inout ReferenceTargets) throws(NightjarError) -> DocumentPlace {
         var place = place
         for _ in 0..<DocumentSet.maximumRedirects {

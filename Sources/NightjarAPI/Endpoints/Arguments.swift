@@ -11,8 +11,8 @@ public struct Arguments: Sendable, ExpressibleByDictionaryLiteral {
     public enum Body: Sendable {
         /// Serialized as JSON or as a form, depending on the operation, and validated against its schema.
         case value(JSONValue)
-        /// Sent as is. If `type` is nil and the request has no Content-Type, the first media type of the operation is
-        /// used.
+        /// Sent as is. If `type` is nil and the request has no Content-Type, the first media type of the operation that
+        /// has no wildcard is used.
         case content(RequestBody, type: String?)
     }
 

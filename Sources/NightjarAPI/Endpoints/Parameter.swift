@@ -10,7 +10,7 @@ package struct Parameter: Sendable {
     /// The value that applies if the caller sets none.
     package var defaultValue: JSONValue?
     /// Whether ``defaultValue`` is sent. If false, the server assumes the default, as in OpenAPI, and sending it could
-    /// have another meaning. The default of a required parameter is always sent.
+    /// have another meaning. For a required parameter, the default is sent even if this is false.
     package var sendsDefault = true
     package var style: ParameterStyle
     /// Whether each array element and each object member becomes a separate parameter.

@@ -29,9 +29,9 @@ package struct CatalogLoader: Sendable {
     /// - Parameters:
     ///   - location: one of ``missing``.
     ///   - base: the final location after redirects, against which references are resolved. The default is `location`.
-    /// - Throws: `decoding` with line and column if the first document is neither JSON nor YAML, `invalid_argument` if
-    ///   the first document is not an OpenAPI 3 description or `location` is not in ``missing``, `invalid_url`,
-    ///   `too_large`.
+    /// - Throws: `decoding` if the first document is neither JSON nor YAML, usually with line and column,
+    ///   `invalid_argument` if the first document is not an OpenAPI 3 description or `location` is not in ``missing``,
+    ///   `invalid_url`, `too_large`, `no_memory`.
     package mutating func received(
         _ document: UnsafeRawBufferPointer, for location: String, from base: String? = nil
     ) throws(NightjarError) {
@@ -79,7 +79,7 @@ package struct CatalogLoader: Sendable {
         set.fail(error, at: try DocumentLocation(location))
     }
 
-    /// Builds the catalog. Invalid operations are skipped, each with a note that gives the reason.
+    /// Builds the catalog. Invalid operations are skipped, and notes give the reasons.
     ///
     /// - Throws: `invalid_argument` if documents are missing, `too_large` if the description has too many parts.
     package func catalog() throws(NightjarError) -> Catalog {

@@ -12,7 +12,8 @@ struct ReferenceTraversal {
     /// The places and roles to visit in documents that have not been received, by location.
     private var waiting = ExactDictionary<[(fragment: String, role: DescriptionRole)]>()
 
-    /// Visits the places of a new document that other documents refer to. In the first document, visits all places.
+    /// Visits the places of a new document that other documents refer to. In the first document, visits all places,
+    /// unless it refers to no other document.
     ///
     /// - Parameter document: the number of the new document in `set`.
     /// - Returns: the documents that are referred to but not in `set`, each once.

@@ -1,7 +1,8 @@
 /// Finds the byte ranges of values in a JSON text. The values can then be copied unchanged.
 ///
-/// The text must have been validated with ``JSONValue/check(_:)``. For any other text, the ranges are wrong but never
-/// out of bounds, and every function terminates. Nested containers are skipped with a depth counter, without recursion.
+/// The text must have been validated with ``JSONValue/check(_:)``. For any other text, the ranges may be wrong but are
+/// never out of bounds, and every function terminates. Nested containers are skipped with a depth counter, without
+/// recursion.
 struct JSONRanges {
     private let bytes: UnsafeRawBufferPointer
 

@@ -14,7 +14,7 @@ package struct LinkField: Sendable, Equatable {
     /// thousands.
     static let maximumCount = 256
 
-    /// Returns the links of all Link fields, in order.
+    /// Returns the links of all Link fields, in order, up to ``maximumCount``.
     package static func parse(_ headers: Headers) -> [LinkField] {
         var links: [LinkField] = []
         for value in headers.values("Link") {
@@ -31,8 +31,8 @@ package struct LinkField: Sendable, Equatable {
         links.first { $0.anchor == nil && $0.relations.contains("next") }
     }
 
-    /// Returns true if a link refers to another page: prev, first or last. The last page of a list has such links but
-    /// no next link.
+    /// Returns true if a link refers to another page: prev, first or last. The last page of a list often has such links
+    /// but no next link.
     static func containsPageLinks(_ links: [LinkField]) -> Bool {
         links.contains { link in
             link.anchor == nil && link.relations.contains { ["prev", "previous", "first", "last"].contains($0) }

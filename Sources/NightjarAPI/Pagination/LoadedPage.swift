@@ -2,14 +2,15 @@
 package struct LoadedPage: Sendable {
     /// The number of the page, from 1. Empty pages count too.
     package let number: Int
-    /// The ranges of the items in the body. Items whose keys were delivered before are not included.
+    /// The ranges of the items in the body. Items that were delivered before, by their keys or by the position from
+    /// which the list was resumed, are not included.
     package let items: [Range<Int>]
     /// The index of each item in the response's array.
     package let indices: [Int]
     /// The number of elements of the response's array.
     package let count: Int
     let place: SavedPlace
-    /// The place after this page. Nil in style custom, where the caller sets the next page.
+    /// The place after this page. Nil if the caller must set the next page (style custom).
     let after: SavedPlace?
     let origin: PageStateOrigin
 
@@ -17,7 +18,8 @@ package struct LoadedPage: Sendable {
     ///
     /// A position within a page is a count of elements: the page is loaded again and that many elements are skipped. If
     /// the server's page has changed in the meantime, deleted items cause others to be missed, and inserted items cause
-    /// others to be repeated. A position at the end of a page does not have this limitation.
+    /// others to be repeated. A position at the end of a page has this limitation only in the styles page, offset and
+    /// custom.
     ///
     /// - Parameter consumed: the number of items of this page that the caller has processed. If it is not less than the
     ///   number of items, the position is after the page.

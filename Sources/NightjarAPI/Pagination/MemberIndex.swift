@@ -1,4 +1,4 @@
-/// An index of object members in one JSON text. Each object is scanned once, on first access, because the detection
+/// An index of object members in one JSON text. Each object is indexed once, on first access, because the detection
 /// tries about a hundred names and a page may have several megabytes.
 ///
 /// Stores only the objects on the requested paths, and up to ``limit`` members of each.

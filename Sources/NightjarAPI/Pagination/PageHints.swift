@@ -14,7 +14,7 @@ struct PageHints {
 
     /// Returns the location of the list's items.
     ///
-    /// - Throws: `decoding` if no array can be the list, or if several can.
+    /// - Throws: `decoding` if the page has no content, if no array can be the list, or if several can.
     func items() throws(NightjarError) -> JSONPointer {
         guard let document = response.document else {
             throw NightjarError(.decoding, "page \(response.number) has no content, but a list was expected")
@@ -272,6 +272,6 @@ struct PageHints {
         "take", "rows", "maxItems", "page[size]", "page[limit]",
     ]
     /// The smallest default page size of known servers: 10 items (WordPress, Elasticsearch, Solr, Stripe; GitLab has
-    /// 20, GitHub 30). If no size was requested, a shorter page is the complete list.
+    /// 20, GitHub 30). If no size was requested, a shorter page is taken for the complete list.
     static let smallestPage = 10
 }

@@ -16,7 +16,7 @@ struct PageHistory: Sendable {
     /// The fingerprints of the items of each non-empty page. Takes 2 MB for 100,000 pages, the default of
     /// ``Pagination/maximumPages``.
     private var pages = FingerprintSet()
-    /// The fingerprint of the position of each loaded page. Takes as much memory as ``pages``.
+    /// The fingerprints of the positions of the loaded pages. Takes about as much memory as ``pages``.
     private var positions = FingerprintSet()
     /// The number of non-empty pages.
     private(set) var filledPages = 0

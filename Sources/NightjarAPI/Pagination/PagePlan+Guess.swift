@@ -2,7 +2,7 @@ extension PagePlan {
     /// Completes the caller's options with guesses from the first response.
     ///
     /// - Returns: the plan, and a clause for messages about each guess.
-    /// - Throws: `decoding` if the response does not reveal enough. The message names the options to set.
+    /// - Throws: `decoding` if the response does not reveal enough.
     static func make(
         _ options: Pagination, _ response: PageResponse, _ first: RequestURL
     ) throws(NightjarError) -> (plan: PagePlan, guessed: [String]) {
@@ -86,8 +86,8 @@ extension PagePlan {
         guessed.append("the query item \(quoted(parameter)) takes the cursor")
     }
 
-    /// Selects style next or cursor for a location that the caller has set without a style. Style next requires a value
-    /// in the form of a URL.
+    /// Selects a style for a location that the caller has set without a style: cursor if its value does not look like a
+    /// URL, otherwise next.
     private mutating func guessKind(
         of pointer: JSONPointer, _ options: Pagination, _ hints: PageHints, _ guessed: inout [String]
     ) throws(NightjarError) {

@@ -60,7 +60,7 @@ struct PageResponse {
     let headers: Headers
     let links: [LinkField]
     let ranges: JSONRanges
-    /// Nil if the response has no body.
+    /// Nil if the body is empty or consists of white space.
     let document: Range<Int>?
     /// The number of the page, from 1.
     let number: Int

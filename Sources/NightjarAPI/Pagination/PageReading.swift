@@ -151,7 +151,7 @@ struct PageReading {
 
     // MARK: The next page
 
-    /// Returns the next page, or nil in style custom, where the caller sets it.
+    /// Returns the next page, or nil if the caller must set it (style custom).
     func next(_ elements: [Range<Int>]) throws(NightjarError) -> Next? {
         let more = try moreFollows()
         if more == false { return .end }

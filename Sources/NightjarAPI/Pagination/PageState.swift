@@ -94,7 +94,8 @@ struct PageStateOrigin: Sendable {
 
     /// Reads a saved position.
     ///
-    /// - Throws: `invalid_argument` if the text is not a state, or belongs to another list.
+    /// - Throws: `invalid_argument` if the text is not a state, belongs to another list, does not fit the options, or
+    ///   omits a secret that the first request lacks.
     func read(_ text: String, _ options: Pagination) throws(NightjarError) -> SavedPlace {
         guard text.utf8.count <= PageStateOrigin.maximumLength, let bytes = Base64.decodeForURL(text.utf8),
             let document = bytes.withUnsafeBytes({ try? JSONValue(parsing: $0) }), case .object = document

@@ -60,12 +60,12 @@ extension PageTraversal {
 
     /// The transition from one page to the next.
     private struct Step {
-        /// Nil in style custom, where the caller sets the next page.
+        /// Nil if the caller must set the next page (style custom).
         var next: PageReading.Next?
         /// The place of the next page. Its position is valid only if `next` is not nil.
         var place: PagePlace
-        /// True if the list ends by the counts in the response. The next page is then requested only to check that the
-        /// server uses the page number or offset.
+        /// True if the list ends by the counts in the response, but the next page is requested to check that the server
+        /// uses the page number or offset.
         var requestsBeyond = false
     }
 
@@ -109,7 +109,7 @@ extension PageTraversal {
         guard history.itemCount + kept <= options.maximumItems else {
             throw NightjarError(
                 .tooLarge,
-                "the list has more than \(options.maximumItems) items, \(history.itemCount) of which were delivered; "
+                "the list has more than \(options.maximumItems) items, \(history.itemCount) of which were loaded; "
                     + "raise max_items to continue")
         }
         guard kept > 0 || history.emptyPages < PageTraversal.maximumEmptyPages || ends else {

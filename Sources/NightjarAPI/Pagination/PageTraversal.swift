@@ -28,8 +28,8 @@ import NIOCore
 ///
 /// In later responses an absent value is the end.
 ///
-/// A true `more` in a response without a next page is always an error, because the list would be truncated. For page
-/// and offset, a true `more` takes precedence over `total` and the last page number.
+/// A true `more` in a response without a next page is an error, because the list would be truncated. For page and
+/// offset, a true `more` takes precedence over `total` and the last page number.
 ///
 /// A list that is null is an empty page. An absent list is an empty page if `next`, `more` or `total` is present,
 /// because servers omit empty values. Otherwise an absent list is an error.
@@ -54,13 +54,13 @@ import NIOCore
 /// One exception is the end of a list: an empty page, after pages with items, that repeats its own cursor. The rule
 /// does not apply to style custom, where the caller decides.
 ///
-/// Empty pages are delivered, because their response may matter, with two exceptions: the empty page that ends a list
-/// of style page or offset, and a repeated tail. A server may send ``maximumEmptyPages`` consecutive pages without new
-/// items. A 304 (Not Modified) response to the first request is an empty page and, except in style custom, ends the
-/// list.
+/// Empty pages are delivered, because their response may matter, with two exceptions: an empty page after the first
+/// that ends a list of style page or offset, and a repeated tail. A server may send ``maximumEmptyPages`` consecutive
+/// pages without new items. A 304 (Not Modified) response to the first request is an empty page and, except in style
+/// custom, ends the list.
 ///
-/// Errors: `decoding` if a response does not match the options, `protocol` if a server repeats itself or leads to
-/// another origin, `too_large` if a limit is exceeded.
+/// Errors: `decoding` if a response does not match the options, `protocol` if a server repeats itself, sends too many
+/// pages without new items or leads to another origin, `too_large` if the list has too many pages or items.
 package struct PageTraversal: Sendable {
     package enum Action: Sendable {
         /// Start to load this page. Report the result with ``PageTraversal/received(_:status:body:at:)`` or
@@ -170,9 +170,8 @@ package struct PageTraversal: Sendable {
         return pump()
     }
 
-    /// Reports that the load has failed. The next request for a page loads the same page again, with one exception: a
-    /// page beyond the total that is requested only as a check, and that fails with status 400, 404, 410, 416 or 422,
-    /// ends the list.
+    /// Reports that the load has failed. The next request for a page loads the same page again. If the load was a check
+    /// beyond the last page, a status such as 404 ends the list instead.
     package mutating func failed(_ error: NightjarError) -> [Action] {
         guard isLoading else { return [] }
         isLoading = false
@@ -262,7 +261,7 @@ package struct PageTraversal: Sendable {
         return place.number
     }
 
-    /// Returns true if page `number` is loaded and not yet requested.
+    /// Returns true if page `number` is loaded and not yet delivered.
     package func holds(_ number: Int) -> Bool { ready.contains { $0.number == number } }
 
     // MARK: Decisions

@@ -35,7 +35,8 @@ public struct Pagination: Sendable {
     /// The location of an item's unique key within the item. Items with the same key are delivered once. The paginator
     /// keeps 18 to 37 bytes in memory for each key. For each page, it keeps twice as much, also without a key.
     public var key: JSONPointer?
-    /// The query item that selects a page: `page`, `offset`, `cursor`. Nil: the default name of the style.
+    /// The query item that selects a page. Nil: `page` or `offset` in the styles of these names, none in style header,
+    /// and otherwise determined from the first response and the endpoint.
     public var parameter: String?
     /// The query item that sets the page size. Nil: none.
     public var sizeParameter: String?
@@ -48,10 +49,12 @@ public struct Pagination: Sendable {
     /// For ``Style/header``: the request field that sends the token back. Nil: ``parameter`` sends it back, or the
     /// response field contains the URL of the next page.
     public var requestHeader: String?
-    /// The location of a boolean that indicates whether more items follow. Nil: none. False ends the list. If the value
-    /// is true but the next page is missing, loading fails.
+    /// The location of a boolean that indicates whether more items follow. Nil: determined from the first response in
+    /// style guess, otherwise none. False ends the list. If the value is true but the next page is missing, loading
+    /// fails.
     public var more: JSONPointer?
-    /// The location of the total number of items. Nil: none.
+    /// The location of the total number of items. Nil: determined from the first response in style guess, otherwise
+    /// none.
     public var total: JSONPointer?
     /// The number of pages to load in advance, 0 to ``largestPrefetch``. Their responses are kept in memory.
     public var prefetch = 1

@@ -4,7 +4,7 @@ extension DocumentTree {
     /// Reads a document in JSON or YAML. The format is detected from the contents. If the contents begin like JSON but
     /// are not valid JSON, the suffix of the name counts too.
     ///
-    /// - Throws: `decoding` with line and column, `too_large`, or `no_memory`.
+    /// - Throws: `decoding`, usually with line and column, `too_large`, or `no_memory`.
     static func reading(_ source: UnsafeRawBufferPointer, name: String) throws(NightjarError) -> DocumentTree {
         guard source.count <= maximumLength else {
             throw NightjarError(.tooLarge, "\(name) is larger than \(maximumLength >> 30) GiB")

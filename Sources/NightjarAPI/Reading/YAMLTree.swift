@@ -5,7 +5,7 @@ extension DocumentTree {
     /// Reads YAML 1.2 with libyaml. Accepts one document, string keys, scalars of the core schema, and the merge keys
     /// of YAML 1.1.
     ///
-    /// - Throws: `decoding` with line and column, or `no_memory`.
+    /// - Throws: `decoding`, usually with line and column, or `no_memory`.
     static func yaml(_ source: UnsafeRawBufferPointer, name: String) throws(NightjarError) -> DocumentTree {
         // libyaml does not accept a null pointer.
         guard !source.isEmpty else { return TreeBuilder(name: name, capacity: 0).finish() }

@@ -92,7 +92,7 @@ final class DeviceCodes: Resettable {
         guard let deviceCode = userCodes[userCode], var code = codes[deviceCode], .now() < code.expiresAt else {
             throw Problem(.notFound, "the code is unknown or has expired")
         }
-        guard code.decision == .pending else { throw Problem(.conflict, "this code was decided before") }
+        guard code.decision == .pending else { throw Problem(.conflict, "this code was already allowed or denied") }
         code.decision = allows ? .allowed : .denied
         codes.set(code, for: deviceCode)
         return .json(["user_code": .string(code.userCode), "allow": .bool(allows)])

@@ -19,7 +19,7 @@ enum OAuthClient {
         let (name, secret) = (parameters["client_id"], parameters["client_secret"])
         if let credentials = Credentials(request.head.headers) {
             guard secret == nil else {
-                throw OAuthError(.invalidRequest, "the client authenticates in the header and in the body")
+                throw OAuthError(.invalidRequest, "the client authenticates twice; use either the header or the body")
             }
             // Both parts of the Basic credentials are form-encoded.
             guard let basic = credentials.basic, formDecode(basic.name) == id,

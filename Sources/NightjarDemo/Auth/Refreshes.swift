@@ -58,7 +58,7 @@ final class Refreshes: Resettable {
             }
             return .grant(document)
         case .refused:
-            return OAuthError(.invalidGrant, "the refresh token is not valid any more").response
+            return OAuthError(.invalidGrant, "the refresh token is unknown, already redeemed or revoked").response
         }
     }
 }

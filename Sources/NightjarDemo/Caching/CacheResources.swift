@@ -139,7 +139,7 @@ struct CacheResources {
             "to": "Location, verbatim; the default is the name",
             "status": "302, 301, 303, 307 or 308; fields as above",
         ],
-        "ANY /cache/{name}/clear": ["types": "of Clear-Site-Data: cache, cookies, storage, *"],
+        "ANY /cache/{name}/clear": ["types": "of Clear-Site-Data: cache, cookies, storage, executionContexts, *"],
         "GET /cache/{name}/missing, /cache/{name}/gone": ["control": "max-age=60 by default; fields as above"],
     ]
 

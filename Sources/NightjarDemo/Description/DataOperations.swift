@@ -10,10 +10,10 @@ extension APIDescription {
     static let articles: [DescribedOperation] = [
         .init(.GET, "/v1/articles", "list_articles", "Articles, filtered and sorted")
             .paged(sortedBy: "title", "created_at", "updated_at")
-            .query("author", Schema.text(1...40), "Only those by this author: an id or a handle.", example: "ada")
-            .query("tag", Schema.list(of: Schema.text(1...50)), "Only those with all of these tags.")
+            .query("author", Schema.text(1...40), "Only articles by the author with this id or handle.", example: "ada")
+            .query("tag", Schema.list(of: Schema.text(1...50)), "Only articles with all of these tags.")
             .query("published", Schema.flag, "Only published (true) or unpublished (false) articles.")
-            .query("q", Schema.string, "Only those that contain this text in the title or the summary, ignoring case.")
+            .query("q", Schema.string, "Only articles with this text in the title or the summary, ignoring case.")
             .responds(Schema.reference("ArticlePage")),
         .init(.POST, "/v1/articles", "create_article", "Adds an article")
             .takes(Schema.reference("ArticleDraft"), example: articleExample)
@@ -41,7 +41,7 @@ extension APIDescription {
         .init(.GET, "/v1/users", "list_users", "Users, filtered and sorted")
             .paged(sortedBy: "handle", "name", "created_at")
             .query("handle", Schema.text(1...40), "Only the user with this handle.", example: "emi")
-            .query("q", Schema.string, "Only those that contain this text in the name, ignoring case.")
+            .query("q", Schema.string, "Only users with this text in the name, ignoring case.")
             .responds(Schema.reference("UserPage")),
         .init(.POST, "/v1/users", "create_user", "Adds a user")
             .takes(
@@ -76,15 +76,15 @@ extension APIDescription {
     static let comments: [DescribedOperation] = [
         .init(.GET, "/v1/articles/{id}/comments", "list_article_comments", "The comments on an article")
             .paged(sortedBy: "created_at")
-            .query("author", Schema.text(1...40), "Only those by this author: an id or a handle.", example: "ada")
+            .query("author", Schema.text(1...40), "Only comments by the author with this id or handle.", example: "ada")
             .responds(Schema.reference("CommentPage")),
         .init(.POST, "/v1/articles/{id}/comments", "create_comment", "Comments on an article")
             .takes(Schema.reference("CommentDraft"), example: commentExample)
             .responds(Schema.reference("Comment"), status: 201),
         .init(.GET, "/v1/comments", "list_comments", "All comments")
             .paged(sortedBy: "created_at")
-            .query("author", Schema.text(1...40), "Only those by this author: an id or a handle.", example: "ada")
-            .query("article", Schema.id, "Only those on this article.")
+            .query("author", Schema.text(1...40), "Only comments by the author with this id or handle.", example: "ada")
+            .query("article", Schema.id, "Only comments on the article with this id.")
             .responds(Schema.reference("CommentPage")),
         .init(.GET, "/v1/comments/{id}", "get_comment", "A comment").responds(Schema.reference("Comment")),
         .init(.PUT, "/v1/comments/{id}", "replace_comment", "Replaces a comment")

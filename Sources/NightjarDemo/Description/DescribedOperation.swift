@@ -4,7 +4,8 @@ import NIOHTTP1
 ///
 ///     DescribedOperation(.GET, "/v1/articles/{id}", "get_article", "An article").responds(.reference("Article"))
 ///
-/// Each method returns a copy with one more property. Error responses are the same for all operations.
+/// Each method returns a copy with one more property. Each operation has one error response for all statuses: a problem
+/// or an OAuth error.
 struct DescribedOperation {
     let method: HTTPMethod
     /// The path template of the route. Segments in braces are parameters.

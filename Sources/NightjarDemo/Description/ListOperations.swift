@@ -14,7 +14,7 @@ extension APIDescription {
                 .GET, "/v1/lists/{set}/survivors", "get_list_survivors", "The initial items of a list that still exist"
             )
             .explained(
-                "The initial items are `count` multiples of `step`. Those that are not in `deleted` still exist."
+                "The initial items are the first `count` multiples of `step`. Those not in `deleted` still exist."
             )
             .responds(
                 Schema.object([
@@ -132,7 +132,7 @@ extension APIDescription {
                 "changes", Schema.choice("insert", "delete", "both"),
                 "Changes to the list before each page but the first."
             )
-            .query("end", Schema.choice("null", "empty", "absent"), "How the last page indicates its end.")
+            .query("end", Schema.choice("null", "empty", "absent"), "How the last page indicates the end of the list.")
             .query("links", Schema.choice("relative", "absolute", "query"), "The form of page URLs.")
             .query("foreign", Schema.text(8...310), "The origin of the URL of the next page.")
             .query("empty", Schema.integer(2...1000), "Every n-th page has no items although others follow.")
@@ -147,7 +147,7 @@ extension APIDescription {
             )
             .query("times", Schema.integer(0...1_000_000), "How often each of these pages fails. The default is 1.")
             .query("status", Schema.integer(400...599), "The status of failures. The default is 503.")
-            .query("retry_after", Schema.number(0...3600), "Seconds, in Retry-After.")
+            .query("retry_after", Schema.number(0...3600), "The seconds in Retry-After.")
             .query("drop", Schema.choice("0", "1"), "1: pages fail without a response.")
     }
 }

@@ -34,13 +34,13 @@ extension APIDescription {
             .responds(Schema.one(of: Schema.reference("User"), Schema.reference("Client"))),
         .init(.GET, "/v1/basic", "get_basic", "A resource that requires Basic credentials")
             .secured(by: "basic").responds(seen("user")),
-        .init(.POST, "/v1/basic", "post_basic", "The same with a body")
+        .init(.POST, "/v1/basic", "post_basic", "A resource with a request body that requires Basic credentials")
             .takes(["type": "object"], isRequired: false)
             .secured(by: "basic").responds(seen("user")),
         .init(.GET, "/v1/digest", "get_digest", "A resource that requires Digest credentials")
             .query("algorithm", algorithms, "The algorithm of the challenge.")
             .secured(by: "digest").responds(seen("user", "algorithm")),
-        .init(.POST, "/v1/digest", "post_digest", "The same with a body")
+        .init(.POST, "/v1/digest", "post_digest", "A resource with a request body that requires Digest credentials")
             .query("algorithm", algorithms, "The algorithm of the challenge.")
             .takes(["type": "object"], isRequired: false)
             .secured(by: "digest").responds(seen("user", "algorithm")),

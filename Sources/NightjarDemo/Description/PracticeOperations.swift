@@ -37,8 +37,8 @@ extension APIDescription {
                 example: .int(0)
             )
             .query("status", Schema.integer(400...599), "The status of failures. The default is 503.")
-            .query("retry_after", Schema.number(0...86_400), "Seconds, in Retry-After.")
-            .query("retry_after_date", Schema.number(0...86_400), "The same as a date.")
+            .query("retry_after", Schema.number(0...86_400), "The seconds in Retry-After.")
+            .query("retry_after_date", Schema.number(0...86_400), "Seconds from now, in Retry-After as a date.")
             .query("drop", Schema.choice("0", "1"), "1: requests fail without a response.")
             .responds(
                 Schema.object([

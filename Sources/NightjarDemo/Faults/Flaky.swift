@@ -29,7 +29,7 @@ final class Flaky: Resettable {
 
     private func respond(_ request: Request) throws(Problem) -> Response {
         guard let key = request.query("key"), key.utf8.count <= 256 else {
-            throw Problem.query("key", "is required, in at most 256 bytes")
+            throw Problem.query("key", "is required and must have at most 256 bytes")
         }
         let times = try request.query("times", in: 0...1_000_000, or: 1)
         let status = try request.query("status", in: 400...599, or: 503)

@@ -45,7 +45,7 @@ final class Limits: Resettable {
         let length = try request.queryDuration("per", atMost: 3600, or: 1)
         let group = request.query("group") ?? "default"
         guard group.utf8.count <= 100, group.utf8.allSatisfy({ (0x20..<0x7F).contains($0) && $0 != 0x22 && $0 != 0x5C })
-        else { throw Problem.query("group", "must have at most 100 characters of ASCII, no quote or backslash") }
+        else { throw Problem.query("group", "must have at most 100 printable ASCII characters, without \" and \\") }
         let fields = try request.query("fields", oneOf: ["draft8", "draft7", "x", "x-delta", "none"])
         let form = try request.query("retry_after", oneOf: ["seconds", "date", "none"])
 

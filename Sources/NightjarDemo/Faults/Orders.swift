@@ -9,7 +9,7 @@ import NIOHTTP1
 /// is delayed by `delay`.
 ///
 /// `drop` is the probability that the connection is closed at one of the points of ``OrderDrop``. The result depends
-/// only on `seed` and the number of the request.
+/// only on `drop`, `seed` and the number of the request.
 final class Orders: Resettable {
     private struct CreatedOrder {
         let id: Int

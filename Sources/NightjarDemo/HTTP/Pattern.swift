@@ -1,7 +1,7 @@
 import CZlib
 import NIOCore
 
-/// The content of `/bytes`, `/stream`, `/drip` and `/trailers`. The byte at an offset is always the same.
+/// The content of large bodies, for example of `/bytes` and `/stream`. The byte at an offset is always the same.
 ///
 /// The content repeats after a prime number of bytes, so that lost, duplicate or swapped blocks are detectable.
 package enum DemoContent {

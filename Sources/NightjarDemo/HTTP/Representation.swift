@@ -134,7 +134,7 @@ struct Representation {
     }
 
     private func failed(_ field: String) -> Problem {
-        Problem(.preconditionFailed, "\(field) failed: the resource has changed")
+        Problem(.preconditionFailed, "the condition in \(field) is false for the current state of the resource")
     }
 
     // MARK: Responses

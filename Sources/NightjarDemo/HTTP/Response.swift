@@ -78,7 +78,8 @@ enum ContinueResponse {
 
 /// Consumes a request body piece by piece.
 protocol BodySink: AnyObject {
-    /// Called once, before the body. The default is ``ContinueResponse/now``.
+    /// The reaction to `Expect: 100-continue`. Read before the body is received. The default is
+    /// ``ContinueResponse/now``.
     var continueResponse: ContinueResponse { get }
     /// - Returns: the time during which the connection is not read, to slow down the client.
     func receive(_ bytes: ByteBuffer) -> TimeAmount

@@ -46,8 +46,8 @@ extension JSON {
         }
     }
 
-    /// The value on one line. JSON is valid YAML (section 1.3). Strings are quoted only if they could be mistaken for
-    /// another type.
+    /// The value on one line. JSON is valid YAML (section 1.3). Simple strings are not quoted, unless they could be
+    /// mistaken for another type.
     private var flow: String {
         if case .string(let text) = self { return JSON.plainOrQuoted(text) }
         return String(decoding: formatted(), as: UTF8.self)

@@ -1,7 +1,7 @@
 /// The position of a client in a list, as an opaque text that the client sends back.
 ///
 /// The cursor contains an identifier, not an index. Insertions and deletions before the position therefore neither
-/// repeat nor skip items. The page number is used only for simulated faults.
+/// repeat nor skip items. The page number is used only for the log and for simulated faults.
 struct ListCursor: Equatable {
     /// The identifier of the last returned item, which may have been deleted since. Nil at the start.
     let last: Int?
@@ -31,7 +31,7 @@ struct ListCursor: Equatable {
         self.page = page
     }
 
-    /// The cursor in Base64, with padding and often a `+`. A client that does not escape it in a query fails.
+    /// The cursor in Base64, with padding and often a `+`, so that a client that does not escape it in a query fails.
     var text: String { Base64.encode(Array("\(last.map(String.init) ?? "")>\(page)".utf8)) }
 
     /// A limit for the numbers of a cursor, far larger than any identifier.

@@ -1,6 +1,7 @@
 import NIOCore
 
-/// The options of a request for a page, except its position. All styles have the same options.
+/// The options of a request for a page, except its position. All styles have the same options, but `empty` and
+/// `repeat=cursor` require a style whose responses identify the next page.
 ///
 /// - `count`: the number of initial items of the set.
 /// - `limit` (style page: also `per_page`): the number of items of a page.
@@ -10,7 +11,7 @@ import NIOCore
 /// - `delay`: the delay before each response, in milliseconds.
 /// - `empty=3`: every third page has no items, although other pages follow.
 /// - `repeat`: with `page` (or `1`), each page equals the first page. With `cursor`, all cursors are equal.
-/// - `end`: how the last page indicates its end: `null`, `empty` or `absent`.
+/// - `end`: how the last page indicates the end of the list: `null`, `empty` or `absent`.
 /// - `links`: the form of URLs: `relative` (a path), `absolute` or `query`. `foreign`: the origin of URLs.
 /// - `shape`, `next_at`: the place of the items and of the next page, such as `data` or `page.items`.
 /// - `total=absent`: omits the number of items. `first`: the number of the first page, 0 or 1.

@@ -41,7 +41,7 @@ final class ListSet {
     private var failures = BoundedTable<Int, Int>(capacity: ListSet.maximumFailures)
     private var random: SplitMix64
 
-    /// Creates a set. Sets with equal names have equal sequences of changes.
+    /// Creates a set. The name is the seed of the random numbers that choose the changes.
     init(name: String, count: Int) {
         items = ListItems(count: count)
         // FNV-1a, because the hashes of the standard library differ from run to run.

@@ -70,7 +70,7 @@ final class Lists: Resettable {
 
     // MARK: Sets
 
-    /// Returns the log of a set: the requests as received by the server.
+    /// Returns the log of a set: the latest requests, as received by the server.
     private func read(_ request: Request) throws(Problem) -> Response {
         let (name, set) = try known(request)
         return .json([

@@ -31,8 +31,8 @@ struct Control {
 
     /// Executes the commands in the members of the request. Returns the current mode of the outage.
     ///
-    /// - `"reset": true`: restores the initial data, removes logins, orders and rate limit windows, resets the counters
-    ///   and ends an outage.
+    /// - `"reset": true`: restores the initial data, removes what clients have created, such as logins, orders and rate
+    ///   limit windows, resets the counters and ends an outage.
     /// - `"outage"`: sets the response of all of `/v1`, `/news` and `/me`: `"none"` for no outage, `"503"` or `"drop"`.
     /// - `"expire_access_tokens": true`: expires all access tokens issued so far.
     private func control(_ request: Request) throws(Problem) -> Response {

@@ -5,7 +5,8 @@ import Synchronization
 /// The traffic of a ``DemoServer`` since its start or the last reset. Available as JSON at `/__stats`.
 ///
 /// Requests to paths that begin with `/__` are neither counted nor logged, but their connections and bytes are counted.
-/// Malformed requests are always counted, with the route `*`.
+/// A request with an invalid target, version or Host field is always counted, with the route `*`. If the parser rejects
+/// a request, only the response is counted.
 package struct DemoStatistics: Sendable {
     /// A request, possibly in progress.
     package struct Exchange: Sendable {

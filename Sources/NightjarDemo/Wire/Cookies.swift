@@ -41,7 +41,7 @@ struct Cookies {
             }
             lines.append(line)
         }
-        guard !lines.isEmpty else { throw Problem.query("name", "is required, or \"raw\"") }
+        guard !lines.isEmpty else { throw Problem.query("name", "is required if there is no \"raw\"") }
         return try respond(request, setting: lines)
     }
 

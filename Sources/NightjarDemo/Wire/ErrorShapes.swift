@@ -42,7 +42,7 @@ enum ErrorShapes {
                 "balance": .int(30),
             ]
         },
-        // All members are optional.
+        // All members of a problem are optional.
         Shape("problem-empty", type: "application/problem+json") { _ in [:] },
         Shape("error-text") { _ in ["error": .string(sentence)] },
         Shape("error-object") { _ in ["error": ["code": "title_empty", "message": .string(sentence)]] },

@@ -14,7 +14,7 @@ struct JSONSchemaChecker {
     private static let stepsForByte = 20
     /// The maximum nesting of schemas being applied. A document has at most 1024 levels, and the schemas of APIs apply
     /// about three nested schemas to each level. Without the limit, a schema that refers to itself for the same value
-    /// would never end.
+    /// would push frames until the steps are used up.
     static let maximumDepth = 8192
 
     /// A bit mask: `isNeeded` is called every 256 rounds. The rounds take a few microseconds.

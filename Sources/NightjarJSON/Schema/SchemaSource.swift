@@ -32,6 +32,6 @@ public protocol SchemaSource: Sendable {
 
     /// Resolves a `$ref` of a document.
     ///
-    /// - Throws: `invalid_argument`, naming the reference, if the reference cannot be resolved.
+    /// - Throws: `invalid_argument` or `invalid_url` if the reference cannot be resolved.
     func place(of reference: String, in document: String) throws(NightjarError) -> SchemaPlace
 }

@@ -6,7 +6,8 @@ extension JSONValue {
         let found: String
     }
 
-    /// Accepts integers, including those written as `3.0` or `3e2`. Rejects fractions and values out of range.
+    /// Accepts integers, including those written as `3.0` or `3e2`. Rejects fractions, values out of range, and doubles
+    /// that may not be exact (``firstInexact``).
     func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws(TypeMismatch) -> Integer {
         switch self {
         case .integer(let number):

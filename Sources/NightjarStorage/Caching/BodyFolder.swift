@@ -13,8 +13,8 @@ struct BodyFolder: Sendable {
 
     /// Creates the folder if it does not exist, accessible only to its owner.
     ///
-    /// - Throws: if the folder cannot be created, belongs to another user or is writable by other users. Other users
-    ///   could otherwise have written its content.
+    /// - Throws: if the folder cannot be created, is not a folder, belongs to another user or is writable by other
+    ///   users. Other users could otherwise have written its content.
     func prepare() throws(DatabaseError) {
         BodyFolder.make(path)
         var status = stat()
@@ -91,7 +91,8 @@ struct BodyFolder: Sendable {
 
     /// Opens the file of a body for reading.
     ///
-    /// - Returns: nil on failure. errno is then 0 if the name refers to something other than a regular file.
+    /// - Returns: nil on failure. errno is then 0, ELOOP or ENXIO if the name refers to something other than a regular
+    ///   file.
     func open(_ hash: [UInt8]) -> (descriptor: Int32, status: stat)? {
         let descriptor = Glibc.open(file(hash), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { return nil }
@@ -120,7 +121,7 @@ struct BodyFolder: Sendable {
         for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
     }
 
-    /// Removes damaged indexes that a process moved aside but did not remove because it was killed.
+    /// Removes damaged indexes that a process moved aside but did not remove, for example because it was killed.
     func removeDamaged() {
         for name in BodyFolder.names(in: path) where name.utf8.starts(with: "index.db.damaged-".utf8) {
             unlink(path + "/" + name)

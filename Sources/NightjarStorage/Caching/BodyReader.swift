@@ -3,7 +3,7 @@ import NIOCore
 import NightjarCrypto
 import NightjarHTTP
 
-/// Reads a body of a ``DiskCache``. The checksum of the body was verified when the reader was created. Blocking; not
+/// Reads a body of a ``DiskCache``. The checksum of the body was verified before the reader was created. Blocking; not
 /// thread-safe.
 ///
 /// The body stays readable if its entry is evicted by this or another process.
@@ -38,7 +38,7 @@ package final class BodyReader: @unchecked Sendable {
 
     /// Reads the next bytes, at most `limit`. Returns nil at the end.
     ///
-    /// - Throws: `storage` if the disk fails or the file was truncated after it was opened.
+    /// - Throws: `storage` if the body cannot be read, for example because the file was truncated after it was opened.
     package func read(upTo limit: Int) throws(NightjarError) -> ByteBuffer? {
         let wanted = min(limit, count - position)
         guard wanted > 0 else { return nil }
@@ -94,7 +94,7 @@ package final class BodyReader: @unchecked Sendable {
     }
 }
 
-/// The files whose checksum was verified. The checksum of a large file is therefore not computed for each caller.
+/// The files whose checksum was verified. The checksum of a large file is therefore usually computed only once.
 struct VerifiedBodies {
     /// Identifies a version of a file: a write changes the times of the file, and a replacement has another inode.
     struct Mark: Hashable {

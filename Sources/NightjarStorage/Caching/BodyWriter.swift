@@ -84,9 +84,9 @@ package final class BodyWriter: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - response: the response; its `contentLength` is replaced by the number of bytes written.
-    ///   - displayURL: the key's URL without secrets; the only URL that is stored in plain text.
+    ///   - displayURL: the key's URL without secrets, stored in plain text. The key's URL itself is stored as a hash.
     ///   - moment: when the request was sent. Nil: later changes to the cache are not checked.
-    /// - Returns: nil if the entry could not be stored, or if the key was removed after `moment`.
+    /// - Returns: nil if the entry could not be stored, or must not be stored because of a change after `moment`.
     @discardableResult
     package func commit(
         _ key: CacheKey, _ response: StoredResponse, displayURL: String, since moment: CacheMoment? = nil

@@ -83,7 +83,7 @@ package struct ChangeLog: Sendable, Equatable {
     /// - Parameters:
     ///   - moment: when the request was sent.
     ///   - writer: the cache object that stores the response.
-    ///   - changes: all changes after `moment` that concern the key of the response.
+    ///   - changes: all changes after `moment` that may concern the response.
     package func verdict(
         since moment: CacheMoment, by writer: Int64, _ changes: some Sequence<LoggedChange>
     ) -> StoreVerdict {
@@ -109,8 +109,8 @@ package struct ChangeLog: Sendable, Equatable {
 ///                           └──check──────────┴─────────────────┘
 ///
 /// In the state `due`, entries are served and a check runs in the background. In the state `outdated`, a lookup waits
-/// for the check. A change is therefore visible at most 500 ms after it is in the index, and a client with frequent
-/// requests does not wait.
+/// for the check. A change is therefore visible about 500 ms after it is in the index at the latest, and a client with
+/// frequent requests usually does not wait.
 package struct MemoryTier: Sendable, Equatable {
     /// The index that was read last; 0: none.
     package private(set) var index: Int64 = 0

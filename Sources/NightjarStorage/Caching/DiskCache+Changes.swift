@@ -8,9 +8,9 @@ extension DiskCache {
     // MARK: Invalidation and removal
     //
     // Each function returns the number of entries that this change and earlier pending changes have removed. It returns
-    // nil if the change is still pending, because another process holds the index or the disk fails. `ticket` is the
-    // position of the change among the changes of the caller. See `CacheMoment.local`. The default, `.max`, is later
-    // than every moment.
+    // nil if the change is still pending, for example because another process holds the index or the disk fails.
+    // `ticket` is the position of the change among the changes of the caller. See `CacheMoment.local`. The default,
+    // `.max`, is later than every moment.
 
     /// Marks all variants of a key as invalidated: they must be revalidated before they are used.
     @discardableResult
@@ -72,7 +72,7 @@ extension DiskCache {
 
     /// Waits until all changes are in the index. Changes that could not be written stay pending.
     ///
-    /// - Parameter seconds: the maximum time to wait for other processes.
+    /// - Parameter seconds: the time after which no further attempt is made while other processes hold the index.
     /// - Returns: the number of removed entries, or the error that prevented the changes from being written.
     package func settle(within seconds: Double) -> Result<Int, DatabaseError> {
         let end = ContinuousClock.now + .seconds(seconds)
@@ -87,7 +87,7 @@ extension DiskCache {
             guard !isDone, isPending else { return .success(count) }
             let failure = error ?? DatabaseError(.other, bodies.index, "cannot be used")
             guard failure.cause == .busy, ContinuousClock.now < end else { return .failure(failure) }
-            // The failure was immediate, so pause before the next attempt.
+            // The next attempt may fail without waiting for the lock, so pause before it.
             usleep(5000)
         }
     }
@@ -110,7 +110,7 @@ extension DiskCache {
         case everything
     }
 
-    /// Reads the log of changes. Does not wait for writers and does not write pending changes.
+    /// Reads the log of changes, without the write lock of the index. Does not write pending changes.
     package func changes(for tier: MemoryTier) -> ExternalChanges {
         guard getpid() == process else { return .none }
         return state.withLock { state in

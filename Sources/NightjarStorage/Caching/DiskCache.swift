@@ -9,15 +9,16 @@ import Synchronization
 ///
 /// The index is an SQLite database used by one thread at a time. A body that is too large for the index is a file,
 /// which threads read and write without the lock of the index. Except for ``settle(within:)``, operations do not report
-/// errors: a failed operation does nothing or finds nothing. ``takeNotes()`` returns the reasons.
+/// errors: a failed operation does nothing or finds nothing. ``takeNotes()`` returns the reasons, unless another
+/// process held the index.
 ///
 ///     unopened ──first use──▶ open ──damaged──▶ recreated
 ///         └──failure──▶ off for 30 s, or for 1 s if another process holds the index;
 ///                       permanently off if the index is of a later release or foreign
 ///
-/// Invalidations and removals are never skipped. A change is pending while another process holds the index or the disk
-/// is full. Lookups then find nothing. ``settle(within:)`` waits until all changes are in the index, and returns the
-/// error if some are not.
+/// An invalidation or removal that cannot be written stays pending, for example while another process holds the index
+/// or the disk is full. Lookups then find nothing. ``settle(within:)`` waits until all changes are in the index, and
+/// returns the error if some are not.
 package final class DiskCache: Sendable {
     package struct Statistics: Sendable, Equatable {
         /// The number of entries of all processes.
@@ -25,11 +26,11 @@ package final class DiskCache: Sendable {
         /// The size of the entries of all processes in bytes, including overhead. If two entries share content, the
         /// content counts twice.
         package var bytes = 0
-        /// The number of entries that this process evicted for lack of space.
+        /// The number of entries that ``DiskCache/evict(now:)`` of this cache object evicted.
         package var evictions = 0
-        /// The number of entries that this process dropped because they were damaged.
+        /// The number of damaged entries that this cache object found.
         package var damaged = 0
-        /// The number of operations that this process skipped because another process held the index for too long.
+        /// The number of operations that failed because another process held the index for too long.
         package var skipped = 0
         /// Whether the cache is currently unusable.
         package var isOff = false
@@ -47,9 +48,9 @@ package final class DiskCache: Sendable {
     ///
     /// - Parameters:
     ///   - folder: created if it does not exist, accessible only to its owner.
-    ///   - maximumBytes: the limit for the size of all entries in the folder. If processes use different limits, the
-    ///     smallest limit applies.
-    ///   - lockTimeout: seconds that an operation waits for other processes.
+    ///   - maximumBytes: the limit for the size of all entries in the folder. If processes use different limits, each
+    ///     process evicts entries beyond its own limit.
+    ///   - lockTimeout: seconds that one statement waits for other processes.
     package init(folder: String, maximumBytes: Int, lockTimeout: Double = 0.5) {
         bodies = BodyFolder(path: folder)
         self.maximumBytes = max(0, min(maximumBytes, DiskCache.largest))
@@ -156,7 +157,7 @@ package final class DiskCache: Sendable {
     /// Starts writing a body.
     ///
     /// - Parameter length: the length of the body in bytes, if known.
-    /// - Returns: nil if `length` exceeds ``maximumBody`` or the cache is off.
+    /// - Returns: nil if `length` exceeds ``maximumBody`` or the cache cannot be used now.
     package func beginBody(expecting length: Int? = nil) -> BodyWriter? {
         guard length ?? 0 <= maximumBody else { return nil }
         return use(nil) { (_, _) throws(DatabaseError) in BodyWriter(self, limit: self.maximumBody) }
@@ -192,7 +193,7 @@ package final class DiskCache: Sendable {
     ///
     /// - Parameter moment: when the request for the new headers was sent. Nil: later changes to the cache are not
     ///   checked.
-    /// - Returns: the new entry; nil if the entry no longer exists or has become too large.
+    /// - Returns: the new entry; nil if the entry no longer exists, has become too large or cannot be updated.
     @discardableResult
     package func update(_ entry: DiskEntry, _ response: StoredResponse, since moment: CacheMoment? = nil) -> DiskEntry?
     {
@@ -269,7 +270,7 @@ package final class DiskCache: Sendable {
         }
     }
 
-    /// Writes pending data and closes the index. The next operation opens it again.
+    /// Writes pending data if possible, and closes the index. The next operation opens it again.
     package func close() {
         // In a forked child, the index belongs to the parent. It must be neither used nor closed.
         guard getpid() == process else {
@@ -300,7 +301,8 @@ package final class DiskCache: Sendable {
                 for _ in 0..<2 {
                     guard let index = open(&state) else { return nothing }
                     do throws(DatabaseError) {
-                        // For `lockTimeout` seconds after a timeout, operations do not wait.
+                        // For `lockTimeout` seconds after a timeout, or until an operation succeeds, operations do not
+                        // wait.
                         let skipsLock = state.skipsLockUntil.map { ContinuousClock.now < $0 } ?? false
                         index.wait(upTo: skipsLock ? 0 : lockTimeout)
                         while let change = state.pending.first {
@@ -337,7 +339,7 @@ package final class DiskCache: Sendable {
             state.index = nil
         }
         guard !state.isOff, state.suspendedUntil.map({ ContinuousClock.now >= $0 }) ?? true else { return nil }
-        // Set if preparing the statements finds damage. The next call of this function replaces the index.
+        // Set if preparing the statements finds damage. The next attempt to open the index replaces it.
         var corruptFile: CorruptFile?
         do throws(DatabaseError) {
             try bodies.prepare()
@@ -384,12 +386,12 @@ package final class DiskCache: Sendable {
     static let largestInline = 8 << 10
     /// A body may use at most one eighth of ``maximumBytes``, so that a few entries cannot fill the cache.
     static let largestShare = 8
-    /// The largest body in bytes that is read, verified and returned in one step.
+    /// The largest body file in bytes that is read and verified as a whole when it is opened.
     private static let largestAtOnce = 256 << 10
     /// The number of entries with unwritten hits at which the hits are written.
     private static let maximumUncounted = 64
     static let maximumPending = 256
-    /// The maximum number of batches of one eviction. Not reached in practice.
+    /// The maximum number of transactions of one call of ``evict(now:)`` or ``shrink()``.
     private static let maximumBatches = 10_000
     /// The time before the next attempt to use a folder that could not be used.
     private static let folderRetryDelay = Duration.seconds(30)

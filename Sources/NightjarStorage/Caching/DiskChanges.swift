@@ -20,7 +20,7 @@ package enum CacheChange: Sendable, Equatable {
         }
     }
 
-    /// The name of the URL that the change concerns; nil if it may concern several URLs.
+    /// The name of the URL that the change names; nil for the other changes.
     package var url: [UInt8]? {
         switch self {
         case .invalidateKey(let key), .removeKey(let key): key.url
@@ -49,8 +49,8 @@ package struct CacheKeyName: Sendable, Equatable {
 
 /// The log of changes of a ``DiskIndex``. It covers at least the last 1024 changes of all processes.
 ///
-/// Each change is logged in the transaction that applies it. A transaction that stores a response reads the log, and
-/// memory caches read it periodically.
+/// Each change is logged in the last transaction that applies it. Transactions that store a response read the log, and
+/// so do memory caches.
 struct DiskChanges {
     private let extent: Statement
     private let advance: Statement
@@ -99,7 +99,7 @@ struct DiskChanges {
 
     // MARK: Writing
 
-    /// Logs a change. Must be called in the transaction that applies the change.
+    /// Logs a change. Must be called in the last transaction that applies the change.
     func add(_ change: CacheChange, by writer: Int64, ticket: UInt64) throws(DatabaseError) {
         guard let (kind, name) = DiskChanges.encode(change) else { return }
         var ticket = ticket

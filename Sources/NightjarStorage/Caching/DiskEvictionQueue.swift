@@ -128,7 +128,7 @@ struct DiskEvictionQueue {
 
     func remember(_ candidate: Candidate) throws(DatabaseError) { try putGhost.run([.integer(candidate.name)]) }
 
-    /// Removes the oldest ghosts. Keeps as many ghosts as there are entries, but at least 64.
+    /// Removes the oldest ghosts. Keeps at most as many ghosts as there are entries, or 64 if there are fewer entries.
     func forgetGhosts() throws(DatabaseError) {
         try database.execute(
             """

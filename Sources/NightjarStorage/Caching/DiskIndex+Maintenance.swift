@@ -6,7 +6,7 @@ extension DiskIndex {
 
     /// Returns some free pages to the file system.
     ///
-    /// - Returns: whether there are more free pages to return.
+    /// - Returns: whether there may be more free pages to return.
     func shrink() throws(DatabaseError) -> Bool {
         guard mayShrink else { return false }
         let free = try database.number("PRAGMA freelist_count")

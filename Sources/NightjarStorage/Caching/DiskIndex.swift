@@ -7,8 +7,8 @@ import NightjarHTTP
 /// Body files are renamed into place and removed inside transactions. Only one transaction of all processes writes at a
 /// time. A body file therefore exists while its row exists, even if other processes evict entries.
 ///
-/// A process that is killed during a transaction may leave a file without a row, which ``sweep(folder:)`` removes. It
-/// may also leave a row without a file, which counts as a missing body.
+/// A transaction that is not committed, for example because its process is killed, may leave a file without a row,
+/// which ``sweep(folder:)`` removes. It may also leave a row without a file, which counts as a missing body.
 final class DiskIndex {
     static let schema = DatabaseSchema(
         "njhc",
@@ -191,8 +191,8 @@ final class DiskIndex {
         }
     }
 
-    /// Evicts some entries if the cache is more than a quarter over its limit because the owner has not called
-    /// ``evict(counting:)``.
+    /// Evicts some entries if the cache is more than a quarter over its limit, for example because the owner has not
+    /// called ``evict(counting:)``.
     private func evictIfOverdue() throws(DatabaseError) {
         if try evictionQueue.total().bytes > maximumBytes + maximumBytes / 4 { _ = try evictSome() }
     }
@@ -347,8 +347,8 @@ final class DiskIndex {
     /// The maximum size of an entry's headers in bytes: the limit for a body, but at least 4096.
     private var largestHead: Int { max(maximumBytes / DiskCache.largestShare, DiskIndex.smallestLargestHead) }
     private static let smallestLargestHead = 4096
-    /// The maximum number of entries that one transaction of an eviction, or of a removal by URL, prefix, origin or
-    /// partition, drops.
+    /// The maximum number of entries that one transaction of an eviction, or of a change other than
+    /// ``CacheChange/removeAll``, drops.
     private static let batch = 64
     /// An eviction additionally frees one 64th of the limit, so that not every write evicts.
     private static let slack = 64

@@ -24,8 +24,8 @@ extension MemoryCache {
     }
 }
 
-/// The URLs of a memory cache by their names in an index. Computed only when another cache object has made a change, so
-/// that a cache used by one process has no cost.
+/// The URLs of a memory cache by their names in an index. Computed only when another cache object has made a change
+/// that names a URL, so that a folder with only one cache object has no cost.
 package struct URLNames: Sendable {
     private var urls: [[UInt8]: String] = [:]
     private var names: [String: [UInt8]] = [:]

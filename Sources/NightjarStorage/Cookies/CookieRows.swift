@@ -132,7 +132,7 @@ struct CookieRows {
     }
 
     /// Returns whether a cookie must be written. The time of the last access only affects which cookies are evicted, so
-    /// it is written at most once a day.
+    /// a change of only this time is written at most once a day.
     private static func needsWriting(_ cookie: Cookie, over old: Cookie) -> Bool {
         cookie.modified != old.modified || !cookie.value.isExactly(old.value) || cookie.expires != old.expires
             || cookie.created != old.created || cookie.lastAccess > old.lastAccess + 86400

@@ -57,7 +57,7 @@ package final class Database {
     /// Statements that are still alive keep the connection open.
     deinit { _ = ForkGate.inside { sqlite3_close_v2(handle) } }
 
-    /// The largest row and the longest SQL text, in bytes.
+    /// The largest value and the largest row, in bytes.
     private static let largestValue: Int32 = 16 << 20
 
     private static func immutableURI(_ path: String) -> String {
@@ -167,7 +167,7 @@ package final class Database {
         get throws(DatabaseError) { try number("PRAGMA data_version") }
     }
 
-    /// Whether the path now refers to a file other than the open file.
+    /// Whether the path now refers to another file than the open file, or to no file.
     package var isReplaced: Bool {
         FileIdentity(path) != identity
     }

@@ -16,9 +16,9 @@ package struct DatabaseError: Error, Sendable, CustomStringConvertible {
         case busy
         /// The disk has no space left, or a disk quota or the file size limit of the process is exceeded.
         case full
-        /// The file, its folder or the file system is not writable.
+        /// The file, its folder or the file system is not writable, or access is denied.
         case readOnly
-        /// Any other error: missing folder, no permission, out of memory, failing disk.
+        /// Any other error, such as a missing folder, lack of memory or a failing disk.
         case other
     }
 

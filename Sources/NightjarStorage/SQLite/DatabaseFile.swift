@@ -39,7 +39,7 @@ package struct CorruptFile {
 /// Opens or creates a database file.
 ///
 /// A new file is accessible only to its owner. By default, a file that is damaged or of a later version is moved aside,
-/// and a new file is created. A database of another program is never changed.
+/// and a new file is created. The content of another program's database is not changed.
 package enum DatabaseFile {
     package struct Opened {
         package let database: Database

@@ -3,14 +3,14 @@ import Glibc
 /// Prevents a forked child from using resources of its parent.
 ///
 /// The child closes descriptors with locks. Otherwise it would keep the locks after the parent has ended. If the parent
-/// was using a database when it forked, the child uses no databases, because SQLite's records of open files are wrong
-/// there.
+/// was using a token database when it forked, the child uses no token databases, because SQLite's records of open files
+/// are wrong there.
 enum ForkWatch {
     private struct State {
         var mutex = pthread_mutex_t()
         var descriptors: Set<Int32> = []
         var databasesInUse = 0
-        /// Whether databases were in use in the parent at the time of the fork.
+        /// Whether token databases were in use in the parent at the time of the fork.
         var inheritedDatabases = false
     }
 
@@ -60,7 +60,7 @@ enum ForkWatch {
         }
     }
 
-    /// Runs `body`, which uses databases and closes them before it returns.
+    /// Runs `body`, which uses token databases and closes them before it returns.
     ///
     /// - Returns: nil in a child whose parent was inside this function when it forked.
     static func usingDatabases<Result, Failure: Error>(

@@ -56,7 +56,8 @@ package struct PrivateFile: Sendable {
 
     /// Returns the canonical path of the file, with all symbolic links resolved. The file need not exist.
     ///
-    /// If the path is a symbolic link, a save replaces the target of the link. All names of a file use the same lock.
+    /// If the path is a symbolic link, a save replaces the target of the link. All symbolic links to a file therefore
+    /// use the same lock.
     func place() throws(NightjarError) -> String {
         guard !path.isEmpty, !path.utf8.contains(0), path.utf8.last != UInt8(ascii: "/") else {
             throw NightjarError(
@@ -108,8 +109,9 @@ package struct PrivateFile: Sendable {
     /// Reads the whole file.
     ///
     /// - Returns: nil if the file does not exist but its folder does.
-    /// - Throws: `storage` if the file is longer than `limit` bytes, belongs to another user or is accessible to other
-    ///   users. Other users may have changed or read the content of an accessible file.
+    /// - Throws: `storage` if the file cannot be read, is not a regular file, is longer than `limit` bytes, belongs to
+    ///   another user or is accessible to other users. Other users may have changed or read the content of an
+    ///   accessible file. `invalid_argument` if the path is invalid.
     func read(atMost limit: Int) throws(NightjarError) -> [UInt8]? {
         let place = try place()
         let descriptor: Int32

@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// Stores one login for any number of clients and processes.
+/// Stores one login, which any number of clients can share. Unless the store is in memory, processes can share it, too.
 ///
 /// To redeem the refresh token, a client takes the lock, loads the login and saves its intent: the same token with
 /// ``StoredLogin/pending``. After the token exchange, the client saves the result and releases the lock. New logins and
@@ -14,14 +14,14 @@ public protocol TokenStore: Sendable {
     /// The name of the store for messages, such as `file "x"`. Contains no secret.
     var name: String { get }
 
-    /// Returns the stored login or logout. Returns nil if none was ever saved.
+    /// Returns the stored login or logout. Returns nil if the store contains neither.
     func load() throws(NightjarError) -> StoredLogin?
 
     /// Replaces the stored record with `login` if the stored record has the given version.
     ///
-    /// The replacement is atomic between processes, and durable when the call returns true. A logout is saved as a
-    /// tombstone. If the call throws, the store contains the old record or `login`, and the caller may save `login`
-    /// again.
+    /// The replacement is atomic between processes. In a file, it is durable when the call returns true. A logout is
+    /// saved as a tombstone. If the call throws, the store contains the old record or `login`, and the caller may save
+    /// `login` again.
     ///
     /// - Parameter version: the version of the record to replace. Nil if the store must not contain a record.
     /// - Returns: false, without any change, if the store contains another version: another client has saved a record

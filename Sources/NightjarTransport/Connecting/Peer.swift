@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// The peer of one step of opening a connection, for error messages.
+/// The peer of one step of opening a connection: the origin, a proxy or a Unix socket.
 struct Peer {
     /// The name of the peer: `example.com:443`, `the proxy http://proxy.example:3128`, or a Unix socket.
     let place: String

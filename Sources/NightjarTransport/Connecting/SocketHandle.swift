@@ -16,9 +16,8 @@ struct SocketHandle {
     /// Writes as much of `bytes` as the socket accepts. The caller writes the remaining bytes through the channel.
     /// After a failure, all bytes remain, and the channel encounters the same failure.
     ///
-    /// Used for requests, because the channel's write queue takes 8 % of the instructions
-    /// of a request. Must not be called after data was written through the channel, because the data may still be in
-    /// the channel's queue.
+    /// Used for requests, because the channel's write queue takes 8 % of the instructions of a request. Must not be
+    /// called after data was written through the channel, because the data may still be in the channel's queue.
     func write(_ bytes: inout ByteBuffer) {
         let written = bytes.withUnsafeReadableBytes { write($0) }
         bytes.moveReaderIndex(forwardBy: written)

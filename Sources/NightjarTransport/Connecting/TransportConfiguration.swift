@@ -10,11 +10,11 @@ public struct TransportConfiguration: Sendable {
     public var tls = TLS()
     /// The proxy settings. By default, they are read once from the environment, when the client is created.
     public var proxy = ProxySettings()
-    /// The Unix socket for every connection, regardless of the URL's host, like curl's --unix-socket. The client then
-    /// does not resolve names or use proxies. Nil: connect to the host.
+    /// The Unix socket for connections to any host, like curl's --unix-socket. The client then does not resolve names
+    /// or use proxies. An origin with its own Unix socket takes precedence. Nil: connect to the host.
     public var unixSocket: UnixSocket?
     /// Whether a line of a response may end with LF without CR, as sent by some embedded devices (RFC 9112 section
-    /// 2.2). If false, the response fails with `protocol`.
+    /// 2.2). If false, such a response fails with `protocol`.
     public var lenientLineEndings = false
     /// The User-Agent field of a CONNECT request. Nil: the client's User-Agent, if any.
     public var userAgent: String?

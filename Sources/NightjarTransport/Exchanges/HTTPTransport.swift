@@ -11,7 +11,7 @@ public protocol HTTPTransport: AnyObject {
 
     /// Closes every connection. The caller must not begin an exchange after this call.
     ///
-    /// The caller must first cancel its exchanges. An exchange that waits for a connection is not notified.
+    /// The caller must first cancel its exchanges. An exchange that waits for a connection may not be notified.
     func shutDown()
 }
 
@@ -40,10 +40,10 @@ extension Exchange {
 /// Receives the events of an exchange in this order: any number of `informational`, one `head`, any number of `body`,
 /// then `finished`. Instead, `failed` may be called at any point as the last event.
 public protocol ExchangeReceiver: AnyObject {
-    /// Called when the request is sent, on a new or a reused connection. Called again if the request is repeated on
+    /// Called before the request is sent on a new or a reused connection. Called again if the request is repeated on
     /// another connection. The body is then sent from its beginning.
     func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool)
-    /// Called when data was sent or received, to restart the idle timeout.
+    /// Called to restart the idle timeout: data has arrived, or more of the request body can be written.
     func exchangeProgressed()
     func exchangeReceived(informational: ResponseHead)
     func exchangeReceived(head: consuming ResponseHead)

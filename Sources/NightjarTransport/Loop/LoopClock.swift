@@ -1,11 +1,11 @@
 import NIOCore
 
-/// The clock of one loop. It reads the time only once for each event. Otherwise a call would read the time eight times,
-/// and each read costs as much as a stage of the call.
+/// The clock of one loop. It reads the time only once between ``hold()`` and ``release()``. Otherwise a call would read
+/// the time eight times, and each read costs as much as a stage of the call.
 ///
 /// Used on the loop only. The time never goes backwards.
 public final class LoopClock: @unchecked Sendable {
-    /// The time at which the current event began. Nil between events.
+    /// The time of the call of ``hold()``. Nil after ``release()``.
     private var moment: NIODeadline?
 
     public init() {}

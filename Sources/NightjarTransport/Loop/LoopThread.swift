@@ -40,7 +40,7 @@ public final class LoopThread: Sendable {
         if !loop.inEventLoop { hasStopped.wait() }
     }
 
-    /// Blocks the calling thread for `duration`.
+    /// Blocks the calling thread for `duration`, which must be shorter than one second.
     public static func sleep(_ duration: Duration) {
         var length = timespec(tv_sec: 0, tv_nsec: Int(duration.nanosecondsClamped))
         nanosleep(&length, nil)

@@ -34,7 +34,8 @@ enum StartedLoop {
             .connect, "\(operation) failed: \(String(cString: strerror(code)))", phase: .connect, code: code)
     }
 
-    /// The maximum delay in nanoseconds with which the kernel may wake the thread.
+    /// The timer slack in nanoseconds: how much the kernel may delay the thread's timers (PR_SET_TIMERSLACK in
+    /// prctl(2)).
     private static let timerSlack: UInt = 1000
 
     /// Passes the loop from the new thread to the thread that started it.

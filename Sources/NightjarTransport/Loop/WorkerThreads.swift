@@ -14,8 +14,9 @@ package final class WorkerThreads: @unchecked Sendable {
         threads = ThreadPool(maximum, name: "nightjar-work")
     }
 
-    /// Runs `work` on a thread, then `deliver` on the loop. Neither is started after ``shutDown()``. Called on the
-    /// loop.
+    /// Runs `work` on a thread, then `deliver` on the loop. Called on the loop.
+    ///
+    /// ``shutDown()`` discards work that has not started, and results of work that has not finished.
     ///
     /// - Parameters:
     ///   - operation: The purpose of the work, for the message if no thread can be started: "looking up example.com".

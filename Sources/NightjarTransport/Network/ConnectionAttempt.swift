@@ -12,13 +12,13 @@ final class ConnectionAttempt {
     private let timeout: TimeAmount
     /// The origin's addresses that have not been tried, for a SOCKS proxy that does not resolve the name itself.
     private var addresses: ArraySlice<SocketAddress> = []
-    /// The lookup of the connected host; nil for an address.
+    /// The lookup of the host to which the socket connects. Nil if none is needed.
     private var lookUp: LookUpClock?
     /// The peer to which a handshake is repeated without the hybrid key exchange. The message with that key exchange
     /// takes two packets, and some middleboxes reset such connections.
     private var classicalPeer: String?
 
-    /// - Parameter timeout: The timeout of each step. The connection's timer limits all steps together.
+    /// - Parameter timeout: The timeout of connecting a socket. The connection's timer limits all steps together.
     init(_ connector: Connector, _ connection: HTTP1Connection, timeout: TimeAmount) {
         self.connector = connector
         self.connection = connection
@@ -135,7 +135,7 @@ final class ConnectionAttempt {
     }
 
     private func tunnelFailed(_ error: NightjarError, _ channel: any Channel, _ proxy: ProxyAddress) {
-        // The proxy has rejected this address, so the next address of the origin is tried.
+        // An error with a code may concern only this address, so the next address of the origin is tried.
         guard error.code != 0, !addresses.isEmpty, connection.isConnecting else { return fail(error, channel) }
         channel.close(promise: nil)
         open(host: proxy.host, port: proxy.port)

@@ -372,7 +372,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         transport.lost(self)
     }
 
-    /// Closes an idle connection. Called if the pool has removed the connection or the peer has sent unexpected data.
+    /// Closes the connection if it is idle.
     func close() {
         guard phase == .idle else { return }
         phase = .closed

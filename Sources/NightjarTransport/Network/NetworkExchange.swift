@@ -1,8 +1,9 @@
 import NIOCore
 import NightjarHTTP
 
-/// One exchange over the network. It waits in a pool's queue and then uses a connection. If a reused connection was
-/// stale, the exchange is repeated once on another connection (``Replacement``).
+/// One exchange over the network. If the pool has no idle connection, the exchange waits in the pool's queue. If the
+/// connection is lost before the response begins, the exchange may be repeated once on another connection
+/// (``Replacement``).
 final class NetworkExchange: Exchange {
     private enum State {
         case acquiring

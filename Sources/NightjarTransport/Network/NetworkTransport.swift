@@ -5,7 +5,7 @@ import NightjarHTTP
 
 /// Sends requests over TCP and TLS, with a connection pool per origin.
 ///
-/// All code runs on the loop. `Sendable` only because a timer retains the transport.
+/// Used on the loop after its creation. `Sendable` only because a timer retains the transport.
 public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     typealias Pool = OriginPool<HTTP1Connection, NetworkExchange, NIODeadline>
 
@@ -28,7 +28,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     private var hostsBeforeSweep = 64
     private var isShutDown = false
 
-    /// - Throws: `tls` if the file of certificate authorities cannot be read.
+    /// - Throws: `tls` if the file of certificate authorities cannot be read as PEM.
     public convenience init(
         loop: any EventLoop, clock: LoopClock = LoopClock(), configuration: TransportConfiguration
     ) throws(NightjarError) {
@@ -92,8 +92,8 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         return host
     }
 
-    /// Removes the unused hosts each time the number of hosts has doubled. Programs such as crawlers contact many hosts
-    /// only once.
+    /// Removes the unused hosts if the number of hosts has doubled since the last removal. Programs such as crawlers
+    /// contact many hosts only once.
     private func forgetUnusedHosts() {
         guard hosts.count >= hostsBeforeSweep else { return }
         hosts = hosts.filter { !$0.value.pool.isUnused }
@@ -118,8 +118,8 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         }
     }
 
-    /// Starts an attempt. An attempt may fail immediately and cause the next attempt. That attempt is queued instead of
-    /// started recursively, because a long queue would need a deep stack.
+    /// Starts an attempt. An attempt may fail immediately and cause the next attempt. The next attempt is then queued,
+    /// because recursion could overflow the stack if many exchanges wait.
     private func connect(_ host: Host, _ attempt: Pool.Attempt?) {
         guard let attempt else { return }
         dueAttempts.append((host, attempt))

@@ -27,7 +27,7 @@ struct OutgoingBody {
     /// Encoded parts that are not yet written.
     private var pending = Deque<ByteBuffer>()
 
-    /// A small body is written together with the head, unless Expect: 100-continue is sent.
+    /// A small body in memory is written together with the head, unless Expect: 100-continue is sent.
     init(
         _ body: RequestBody, _ framing: BodyFraming, waitsForContinue: Bool = false, inlinedInto head: inout ByteBuffer
     ) {
@@ -90,6 +90,6 @@ struct OutgoingBody {
 
     /// The largest body in bytes that is written together with the head. The copy costs less than a second system call.
     private static let largestInlined = 16 * 1024
-    /// The size of one write in bytes. The channel's buffer holds a few parts.
+    /// The maximum number of bytes that are taken from the source at once. The channel's buffer holds a few parts.
     private static let partSize = 128 * 1024
 }

@@ -451,7 +451,7 @@ import Testing
                 "its example is ignored: /api.yaml line 3 column 4: the value is too large, including its aliases (*); "
                     + "make it smaller"
             ))
-        #expect(catalog.notes[2].hasSuffix("its example is ignored: the document has too many example values"))
+        #expect(catalog.notes[2].hasSuffix("its example is ignored: the examples and defaults have too many values"))
         #expect(catalog.notes.count == 1001)
         #expect(catalog.notes[1000] == "further notes are omitted")
     }

@@ -168,7 +168,7 @@ import Testing
         #expect(talk.error?.kind == .tooLarge)
         #expect(
             talk.message
-                == "the list has more than 3 items, 2 of which were delivered; raise max_items to continue")
+                == "the list has more than 3 items, 2 of which were loaded; raise max_items to continue")
         talk.error = nil
         talk.read { _ in Reply(body: "[3,4]") }
         #expect(talk.error?.kind == .tooLarge && talk.items == ["1", "2"])
