@@ -3078,8 +3078,8 @@ NJ_API void nj_script_free(nj_script *script);
 /**
  * Makes the script a sandbox, for scripts that the host does not trust. False by default.
  *
- * - Lua: io, os, debug, package, print and the modules of `nightjar` for files, processes and standard input are
- *   absent. `load` accepts text only. Finalizers (`__gc`) are rejected.
+ * - Lua: io, os, debug, package, dofile, loadfile, collectgarbage, string.dump, print, warn and the modules fs, process,
+ *   stdin, args and env of `nightjar` are absent. `load` accepts text only. Finalizers (`__gc`) are rejected.
  * - Client: the script uses the client of nj_script_new and cannot create others. Its calls go to the origin of the
  *   client's base URL, at or below the path of that URL (nj_script_set_path_scope), and to the origins of
  *   nj_script_allow_origin. Redirects and next pages to other origins or paths fail. TRACE, TRACK, CONNECT, limit groups
