@@ -670,8 +670,8 @@ NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
 
 /**
  * Sets whether certificates are verified. True by default. If false, the client accepts any certificate, and attackers
- * can intercept its connections. The client then logs one warning, and the decisions of each call contain
- * unverified_tls.
+ * can intercept its connections. The client then logs one warning, and the decisions of calls that are sent over TLS
+ * contain unverified_tls.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1213,7 +1213,8 @@ NJ_API nj_status nj_config_set_coalesce(nj_config *config, bool coalesce);
 NJ_API nj_status nj_request_set_coalesce(nj_request *request, bool coalesce);
 
 /**
- * Returns the state of the origins and groups that have a limit, or whose server has asked for a pause (Retry-After):
+ * Returns the state of the origins and groups that have a limit, or whose server has asked for a pause (Retry-After).
+ * Origins and groups without calls may be missing:
  *
  *     [{"name": "https://api.example.com", "in_flight": 3, "queued": 0, "circuit": "closed"}]
  *

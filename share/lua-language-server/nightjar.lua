@@ -480,7 +480,7 @@ function client:log_out(options) end
 ---@param options? { prompt?: fun(info: table), scheme?: string }
 function client:log_in(options) end
 
----Returns the state of the limits of each origin and group: name, in_flight, queued, circuit, and pause in seconds.
+---Returns the state of the origins and groups whose limits are in use: name, in_flight, queued, circuit, and pause in seconds.
 ---@return table[]
 function client:limits() end
 
@@ -694,7 +694,7 @@ function client:close() end
 ---TLS.
 ---@class nightjar.tls_options
 ---@field ca_file? string A PEM file of certificate authorities, instead of the system's. Default: none.
----@field verify? boolean false: any certificate is accepted, and connections can be intercepted. The client logs one warning, and explain() of each call reports the setting. Default: true.
+---@field verify? boolean false: any certificate is accepted, and connections can be intercepted. The client logs one warning, and explain() of calls that are sent over TLS reports the setting. Default: true.
 ---@field min_version? string The lowest permitted version: "1.2" or "1.3". Default: "1.2".
 ---@field max_version? string The highest permitted version: "1.2" or "1.3". Default: "1.3".
 ---@field allow_weak? string[] The weak algorithms that are accepted: "cbc" (cipher suites in CBC mode), "rsa_key_exchange" (no forward secrecy), "sha1" (signatures), "rsa_1024" (RSA keys of 1024 to 2047 bits). Default: none.

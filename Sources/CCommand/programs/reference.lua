@@ -524,7 +524,7 @@ return {
       { "log_in", "(self: nightjar.client, options?: { prompt?: fun(info: table), scheme?: string })",
         "Logs in and waits for the result, at most 900 seconds. The grants device_code and authorization_code are interactive. Without prompt, prints the URL of the page, and opens the page in a browser if there is no code to enter." },
       { "limits", "(self: nightjar.client): table[]",
-        "Returns the state of the limits of each origin and group: name, in_flight, queued, circuit, and pause in seconds." },
+        "Returns the state of the origins and groups whose limits are in use: name, in_flight, queued, circuit, and pause in seconds." },
       { "load_openapi", "(self: nightjar.client, location: string): nightjar.endpoints",
         'Reads an OpenAPI document and adds its endpoints. The location is a file, a URL, or "url:" and a path.' },
       { "close", "(self: nightjar.client)",
@@ -811,7 +811,7 @@ return {
     members = {
       { "ca_file", "string", "A PEM file of certificate authorities, instead of the system's.", default = "none" },
       { "verify", "boolean",
-        "false: any certificate is accepted, and connections can be intercepted. The client logs one warning, and explain() of each call reports the setting.", default = "true" },
+        "false: any certificate is accepted, and connections can be intercepted. The client logs one warning, and explain() of calls that are sent over TLS reports the setting.", default = "true" },
       { "min_version", "string", "The lowest permitted version: \"1.2\" or \"1.3\".", default = "\"1.2\"" },
       { "max_version", "string", "The highest permitted version: \"1.2\" or \"1.3\".", default = "\"1.3\"" },
       { "allow_weak", "string[]",
