@@ -530,8 +530,8 @@ function client:close() end
 ---@field mock? nightjar.mock|table Responses in place of servers. Default: none.
 ---@field cassette? string|nightjar.cassette_options A file to which exchanges are recorded without secrets, and from which they are replayed. Default: none.
 ---@field network? string|nightjar.network_options A network profile: 3g, edge, lossy, offline. Default: none.
----@field before? fun(request: table) Called before each call, but not for the pages of a list or a lookup in the cache. It may change the request. Default: none.
----@field after? fun(outcome: nightjar.response|nightjar.error, request: table) Called after each call with its response or error, but not for the pages of a list, a lookup in the cache or an invalid argument. Default: none.
+---@field before? fun(request: table) Called before each call, but not before cache:get and cache:put. It may change the request. Default: none.
+---@field after? fun(outcome: nightjar.response|nightjar.error, request: table) Called after each call with its response or error, but not after cache:get and cache:put. Default: none.
 
 ---Options of a cassette.
 ---@class nightjar.cassette_options

@@ -590,9 +590,9 @@ return {
         "A file to which exchanges are recorded without secrets, and from which they are replayed.", default = "none" },
       { "network", "string|nightjar.network_options", "A network profile: 3g, edge, lossy, offline.", default = "none" },
       { "before", "fun(request: table)",
-        "Called before each call, but not for the pages of a list or a lookup in the cache. It may change the request.", default = "none" },
+        "Called before each call, but not before cache:get and cache:put. It may change the request.", default = "none" },
       { "after", "fun(outcome: nightjar.response|nightjar.error, request: table)",
-        "Called after each call with its response or error, but not for the pages of a list, a lookup in the cache or an invalid argument.", default = "none" },
+        "Called after each call with its response or error, but not after cache:get and cache:put.", default = "none" },
     },
   },
   {
