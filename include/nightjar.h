@@ -149,7 +149,7 @@ typedef enum nj_status {
   NJ_REENTRANT = 4,        /* called from inside a callback that the function would wait for */
   NJ_NO_MEMORY = 5,        /* memory for content could not be allocated */
 
-  NJ_CANCELLED = 10,       /* the task was cancelled, its client or queue was freed, or a callback rejected a redirect */
+  NJ_CANCELLED = 10,       /* for example, the task was cancelled, or its client or queue was freed */
   NJ_TIMEOUT = 11,         /* nj_error_phase returns the timeout that expired: connect, idle or total */
   NJ_INVALID_URL = 12,
   NJ_INVALID_REQUEST = 13, /* the request has a header, body or option that cannot be sent */
@@ -417,7 +417,7 @@ NJ_API int nj_queue_fd(nj_queue *queue);
  * Calls the callbacks that are due, on this thread and in the order of their events. Only one thread at a time calls
  * the callbacks of a queue.
  *
- * The function starts no callback after 1,024 events or 10 ms. The remaining events stay due: nj_queue_fd stays
+ * The function starts no further callback after 1,024 events or 10 ms. The remaining events stay due: nj_queue_fd stays
  * readable, and the next nj_queue_poll returns without waiting.
  *
  * @param timeout seconds to wait for the first event. 0 and NaN: does not wait. Negative, or more than 3153600000:
@@ -684,8 +684,8 @@ NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
 
 /**
  * Sets whether certificates are verified. True by default. If false, the client accepts any certificate, and attackers
- * can intercept its connections. The client then logs one warning, and the decisions of each call contain
- * unverified_tls.
+ * can intercept its connections. The client then logs one warning, and the decisions of calls that are sent over TLS
+ * contain unverified_tls.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -896,7 +896,8 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *
  * Tokens of oauth2 and login expire. The client refreshes a token shortly before it expires and when a server rejects
  * it: once for all waiting calls of the client, and once for all clients and processes with the same store. A call
- * that was rejected (401) is sent once more; a second rejection is NJ_UNAUTHORIZED. Members of both types:
+ * that was rejected (401) is sent once more, unless its body cannot be repeated. A second rejection is NJ_UNAUTHORIZED.
+ * Members of both types:
  *
  *   member           default     meaning
  *   ---------------  ----------  ------------------------------------------------------------------------------------
@@ -906,14 +907,17 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *   access_token,    none        the first token, if the store has none
  *   refresh_token,
  *   expires_in
- *   skew             30 s        how long before its expiry a token is refreshed
+ *   skew             30 s        how long before its expiry a token is refreshed, at most a quarter of its lifetime
  *   refresh_timeout  30 s        the timeout of a refresh; 0: no limit
- *   refresh_limit    5           the number of refreshes in 30 seconds after which calls fail
+ *   refresh_limit    5           the largest number of refreshes in 30 seconds. Calls that need a further refresh use
+ *                                the current token, or fail with NJ_UNAUTHORIZED (for example if a server has rejected
+ *                                this token)
  *
- * A new token is stored before it is used. A client never replaces a newer login in the store by an older one. If
- * another client has logged in, this client adopts the new login; if another client has logged out, its calls fail with
- * NJ_UNAUTHORIZED. Some servers report a lifetime of 0 seconds for tokens that never expire. The client uses a token
- * with this lifetime until a server rejects it, and logs a warning.
+ * A new token is stored before it is used. If that fails, the client uses the token and logs the error. A client never
+ * replaces a newer login in the store by an older one. When a client refreshes its token, it adopts a login that another
+ * client has stored. If another client has logged out, its calls then fail with NJ_UNAUTHORIZED. Some servers report a
+ * lifetime of 0 seconds for tokens that never expire. The client uses a token with this lifetime until a server rejects
+ * it, and logs a warning.
  *
  * If there are several credentials, each has the name of its security scheme:
  *
@@ -937,15 +941,15 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
 NJ_API nj_status nj_config_set_auth_json(nj_config *config, const char *json, size_t length, nj_error **out_error);
 
 /**
- * Provides a token. Called when a call needs a token and the client has none, or its token has expired or was
- * rejected by the server. Called once for all waiting calls of the client, inside the first nj_queue_poll or blocking
- * function that runs for one of these calls.
+ * Provides a token. Called when a call needs a token and the client has none, or its token expires soon or was
+ * rejected by the server (skew and refresh_limit: see nj_config_set_auth_json). Called once for all waiting calls of the
+ * client, inside the first nj_queue_poll or blocking function that runs for one of these calls.
  *
  * The callback responds with nj_token_request_respond or nj_token_request_fail. It may keep the request with
  * nj_token_request_retain and respond later, from any thread. The waiting calls fail with NJ_TIMEOUT after 30 seconds
- * without a response, and with NJ_UNAUTHORIZED if the last owner releases the request without a response. If the
- * callback fetches the token with the same client, that call must not need a token: nj_request_set_use_auth(request,
- * false).
+ * (or the refresh_timeout of the scheme) without a response, and with NJ_UNAUTHORIZED if the last owner releases the
+ * request without a response. If the callback fetches the token with the same client, that call must not need a token:
+ * nj_request_set_use_auth(request, false).
  *
  * @param request borrowed until the callback returns
  */
@@ -967,8 +971,9 @@ NJ_API nj_status nj_config_set_token_provider(nj_config *config, const char *sch
                                               void *context);
 
 /**
- * Runs once each time that a login has ended and a new login is needed. Runs inside the nj_queue_poll or the blocking
- * function of a call that waited for the token. The callback may start calls and log in.
+ * Runs once each time that a login has ended and a new login is needed, but not after nj_client_log_out. Runs where the
+ * callbacks of the call that last needed a token run: inside nj_queue_poll or the blocking function. Not called if the
+ * queue of that call has been freed. The callback may start calls and log in.
  */
 typedef void (*nj_login_required_fn)(void *context);
 
@@ -1031,8 +1036,8 @@ NJ_API nj_status nj_token_request_fail(nj_token_request *request, bool ends_logi
  * key, or its endpoint is declared idempotent. By default, the client waits at least as long as the server asks
  * (nj_config_set_respect_retry_after). The total timeout covers all attempts and waits.
  *
- * A budget limits the retries of all calls of a client: by default to 10 retries, and one more for every 10 calls that
- * succeed. A call that succeeds after retries returns them to the budget. The option retry.budget of
+ * A budget limits the retries of all calls of a client. By default, it begins with 10 retries, and every 10 calls that
+ * succeed add one, up to 10. A call that succeeds after retries returns them to the budget. The option retry.budget of
  * nj_config_merge_json sets both numbers.
  * ================================================================================================================== */
 
@@ -1131,7 +1136,7 @@ NJ_API nj_status nj_request_on_retry(nj_request *request, nj_retry_fn retry, voi
  */
 NJ_API const nj_error *nj_failed_attempt_error(const nj_failed_attempt *attempt);
 
-/** Returns the number of the failed attempt, 1 for the first. 0 if `attempt` is NULL. */
+/** Returns the number of the failed attempt, 1 for the first. Redirects also count. 0 if `attempt` is NULL. */
 NJ_API int nj_failed_attempt_number(const nj_failed_attempt *attempt);
 
 /** Returns the seconds after which the client would retry. -1 if it would not retry, or if `attempt` is NULL. */
@@ -1213,10 +1218,10 @@ NJ_API nj_status nj_config_set_concurrency(nj_config *config, size_t count);
 
 /**
  * Sets a circuit breaker for each origin. The circuit opens when `failure_rate` of the calls in the last `window`
- * seconds have failed (no complete and valid response, or a status of 500 and above). Each attempt counts as a call.
- * The circuit stays open for `open_duration` seconds, and calls fail at once with NJ_SERVER. Afterwards the circuit is
- * half-open: one call is sent as a probe, and other calls still fail. If the probe succeeds, the circuit closes; if it
- * fails, the circuit opens again.
+ * seconds have failed with NJ_DNS, NJ_CONNECT, NJ_TLS, NJ_CONNECTION_LOST, NJ_PROTOCOL or NJ_TIMEOUT, or with a status
+ * of 500 and above. Each attempt counts as a call. The circuit stays open for `open_duration` seconds, and calls fail at
+ * once with NJ_SERVER. Afterwards the circuit is half-open: one call is sent as a probe, and other calls still fail. If
+ * the probe succeeds, the circuit closes; if it fails, the circuit opens again.
  *
  * @param failure_rate  more than 0, up to 1. 0, the default: no circuit breaker; the other parameters are ignored.
  * @param minimum_calls 1 to 1000000. The circuit stays closed while the window has fewer calls.
@@ -1262,7 +1267,8 @@ NJ_API nj_status nj_config_set_coalesce(nj_config *config, bool coalesce);
 NJ_API nj_status nj_request_set_coalesce(nj_request *request, bool coalesce);
 
 /**
- * Returns the state of the origins and groups that have a limit, or whose server has asked for a pause (Retry-After):
+ * Returns the state of the origins and groups that have a limit, or whose server has asked for a pause (Retry-After).
+ * Origins and groups without calls may be missing:
  *
  *     [{"name": "https://api.example.com", "in_flight": 3, "queued": 0, "circuit": "closed"}]
  *
@@ -1407,9 +1413,9 @@ NJ_API nj_status nj_config_set_network_profile(nj_config *config, const char *na
  * @return a client that the caller frees with nj_client_free, or NULL: NJ_INVALID_ARGUMENT for options that
  *         contradict each other; NJ_INVALID_URL for the base URL; NJ_INVALID_REQUEST for a default header that cannot
  *         be sent, or whose name denotes credentials if there is no base URL; NJ_TLS for the file of certificate
- *         authorities; NJ_STORAGE for a file that an option names; NJ_DECODING for the content of such a file;
- *         NJ_CONNECT if the system has no thread or descriptor left; NJ_FORKED if the configuration has a cache or a
- *         cookie jar of the parent process
+ *         authorities; NJ_STORAGE for a file that an option names; NJ_DECODING for the content of such a file; the
+ *         errors of nj_catalog_load_file for the option openapi; NJ_CONNECT if the system has no thread or descriptor
+ *         left; NJ_FORKED if the configuration has a cache or a cookie jar of the parent process
  */
 NJ_API nj_client *nj_client_new(const nj_config *config, nj_error **out_error);
 
@@ -1417,9 +1423,10 @@ NJ_API nj_client *nj_client_new(const nj_config *config, nj_error **out_error);
  * Cancels all calls of the client, posts their completions to their queues, closes the connections and frees the
  * client. NULL is ignored. May be called from a callback.
  *
- * The function returns when the client has no work in progress. It waits up to 15 seconds for a token refresh that
- * is in progress, and up to 5 seconds for another process that holds the cache on disk. A host name lookup that the
- * system's resolver has not finished continues on its own thread, without access to the client.
+ * The function returns when the client has no work in progress. It waits up to 15 seconds for a token refresh in
+ * progress and for saves of logins and logouts, up to 5 seconds for another process that holds the cache on disk, and
+ * about 5 seconds for another process that locks the cookie file. A host name lookup that the system's resolver has not
+ * finished continues on its own thread, without access to the client.
  */
 NJ_API void nj_client_free(nj_client *client);
 
@@ -1496,12 +1503,13 @@ NJ_API nj_status nj_client_set_token(nj_client *client, const char *scheme, cons
 /**
  * Logs out and blocks until the store and the cache on disk have been changed: removes the token, also from the
  * store, and the cached responses that only this login may see. Afterwards calls fail with NJ_UNAUTHORIZED until
- * nj_client_set_token or nj_client_log_in is called, in every client of the store and also after a restart. Until then,
- * the access_token and refresh_token of the configuration are not used. The server is not notified. The client is
- * logged out even if the function fails.
+ * nj_client_set_token or nj_client_log_in is called, also after a restart. Until then, the access_token and
+ * refresh_token of the configuration are not used. Other clients of the store are logged out when they next refresh
+ * their token. The server is not notified.
  *
  * @return NJ_OK; NJ_STORAGE if the store or the cache could not be changed, so that another client may still use the
- *         login; NJ_TIMEOUT after 180 seconds; NJ_INVALID_REQUEST if the client has no such login, or several and
+ *         login; NJ_TIMEOUT after 180 seconds (after both errors, this client is logged out nevertheless); NJ_CANCELLED
+ *         if another thread frees the client; NJ_INVALID_REQUEST if the client has no such login, or several and
  *         `scheme` is NULL; NJ_CLOSED; NJ_FORKED
  */
 NJ_API nj_status nj_client_log_out(nj_client *client, const char *scheme, nj_error **out_error);
@@ -1518,9 +1526,11 @@ typedef void (*nj_login_prompt_fn)(void *context, const nj_login_prompt *prompt)
  *                server's code may expire
  * @param prompt  called on this thread
  * @param context passed to `prompt` unchanged
- * @return NJ_OK; NJ_UNAUTHORIZED if the server or the person denied access; NJ_TIMEOUT; NJ_STORAGE; NJ_INVALID_REQUEST
- *         if the client has no such login, several and `scheme` is NULL, or a token provider; a network error;
- *         NJ_CLOSED; NJ_FORKED
+ * @return NJ_OK; NJ_UNAUTHORIZED if the server or the person denied access; NJ_TIMEOUT; NJ_CANCELLED, for example if
+ *         another login or a logout replaces this login; NJ_STORAGE if the store failed (if the client has already
+ *         obtained a token, it uses this token); NJ_INVALID_REQUEST if the client has no such login, several and
+ *         `scheme` is NULL, or a token provider; a network error, or the error for the server's response, such as
+ *         NJ_DECODING; NJ_CLOSED; NJ_FORKED
  */
 NJ_API nj_status nj_client_log_in(nj_client *client, const char *scheme, double seconds, nj_login_prompt_fn prompt,
                                   void *context, nj_error **out_error);
@@ -1536,7 +1546,8 @@ typedef void (*nj_login_done_fn)(void *context, const nj_error *error);
  *
  * @param context passed to both callbacks unchanged; must stay valid until `done` has returned
  * @return a task that the caller releases with nj_task_release (nj_task_cancel cancels the login), or NULL:
- *         NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST as for nj_client_log_in; NJ_CLOSED; NJ_FORKED
+ *         NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the client has no such login, or several and `scheme` is NULL;
+ *         NJ_CLOSED; NJ_FORKED. `done` receives all other errors of nj_client_log_in.
  */
 NJ_API nj_task *nj_client_start_log_in(nj_client *client, const char *scheme, double seconds, nj_queue *queue,
                                        nj_login_prompt_fn prompt, nj_login_done_fn done, void *context,
@@ -1544,8 +1555,8 @@ NJ_API nj_task *nj_client_start_log_in(nj_client *client, const char *scheme, do
 
 /**
  * Logs out as nj_client_log_out does, without blocking. The client is logged out when this function returns. `done`
- * is called from nj_queue_poll when the store and the cache on disk have been changed, or with NJ_STORAGE if that
- * failed.
+ * is called from nj_queue_poll when the store and the cache on disk have been changed, or with NJ_STORAGE, NJ_TIMEOUT or
+ * NJ_CANCELLED as for nj_client_log_out.
  *
  * @param context passed to `done` unchanged; must stay valid until `done` has returned
  * @return a task that the caller releases with nj_task_release (nj_task_cancel ends the wait and does not undo the
@@ -2341,14 +2352,15 @@ NJ_API nj_cookies *nj_cookies_new(nj_cookie_policy policy);
  * Opens a jar in an SQLite file, which is created if it does not exist and is readable by its owner only. Processes
  * may share the file; the last change of a cookie wins. All jars of a process for one file share its cookies.
  *
- * The file is written about once a second, when a client that uses the jar is freed, and when the last handle of the
- * jar is freed. Session cookies are not written, unless the option `cookies` of nj_config_merge_json asks for it:
- * {"file": "...", "keep_session": true}. A damaged file is renamed to `path`.damaged-TIME. If the disk is full or
- * read-only, the cookies stay in memory and are written later. The clients log both failures.
+ * Changes are written about once a second, when a client that uses the jar is freed, and when the jar is freed. Session
+ * cookies are not written, unless the option `cookies` of nj_config_merge_json asks for it: {"file": "...",
+ * "keep_session": true}. A file that is damaged, or that a newer version of the library has written, is renamed to
+ * `path`.damaged-TIME. If the disk is full or read-only, or another process locks the file for 5 seconds, the cookies
+ * stay in memory and are written later. The clients log these failures.
  *
- * @return a jar that the caller frees with nj_cookies_free, or NULL: NJ_STORAGE if the file can never be used (its
- *         folder does not exist, or the file is another program's database); NJ_FORKED in the child of a process that has
- *         the file open; NJ_INVALID_ARGUMENT, also if the process has the file open with `keep_session`
+ * @return a jar that the caller frees with nj_cookies_free, or NULL: NJ_STORAGE if the file cannot be used, for example
+ *         because its folder does not exist or it is another program's database; NJ_FORKED in the child of a process
+ *         that has the file open; NJ_INVALID_ARGUMENT, also if the process has the file open with `keep_session`
  */
 NJ_API nj_cookies *nj_cookies_open(const char *path, nj_cookie_policy policy, nj_error **out_error);
 
@@ -2371,7 +2383,8 @@ NJ_API nj_status nj_config_set_cookies(nj_config *config, nj_cookies *cookies);
 NJ_API nj_cookies *nj_client_cookies(nj_client *client);
 
 /**
- * Writes the cookies that are not in the file yet, and blocks until they are written.
+ * Writes the cookies that are not in the file yet, and blocks until they are written. Waits about 5 seconds for another
+ * process that locks the file.
  *
  * @return NJ_OK, also for a jar in memory; NJ_STORAGE if the file cannot be written now (the jar tries again later);
  *         NJ_INVALID_ARGUMENT; NJ_FORKED
@@ -2406,7 +2419,8 @@ NJ_API void nj_cookies_clear(nj_cookies *cookies);
  *
  * @param path        a file of at most 32 MiB
  * @param out_skipped receives the number of skipped lines on success; may be NULL
- * @return NJ_OK; NJ_STORAGE if the file cannot be read, or is a pipe or a device; NJ_INVALID_ARGUMENT; NJ_FORKED
+ * @return NJ_OK; NJ_STORAGE if the file cannot be read, is too large, or is a pipe or a device; NJ_INVALID_ARGUMENT;
+ *         NJ_FORKED
  */
 NJ_API nj_status nj_cookies_import(nj_cookies *cookies, const char *path, size_t *out_skipped, nj_error **out_error);
 
@@ -2587,9 +2601,9 @@ NJ_API nj_status nj_request_on_refresh(nj_request *request, nj_queue *queue, nj_
  *
  * @param request a GET or HEAD without a body
  * @return a response that the caller releases with nj_response_release. NULL without an error if there is none.
- *         NULL with an error: NJ_INVALID_REQUEST if the client has no cache or the request is not a GET or HEAD;
- *         if the request has expected statuses (nj_request_expect_status), the kind of any other status;
- *         NJ_INVALID_URL; NJ_CLOSED; NJ_FORKED
+ *         NULL with an error: NJ_INVALID_REQUEST if the client has no cache, or the request is not a GET or HEAD
+ *         without a body; if the request has expected statuses (nj_request_expect_status), the kind of any other
+ *         status; other errors of nj_client_send, such as the status of a before hook or NJ_UNAUTHORIZED without a login
  */
 NJ_API nj_response *nj_client_cache_get(nj_client *client, const nj_request *request, nj_error **out_error);
 
@@ -2603,7 +2617,8 @@ NJ_API nj_response *nj_client_cache_get(nj_client *client, const nj_request *req
  * @param body    copied; may be NULL if `length` is 0
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also if the response must not be stored (RFC 9111 section 3; the message says
  *         why); NJ_INVALID_REQUEST if the client has no cache or a header cannot be sent; NJ_TOO_LARGE if the cache
- *         cannot store a body of this size or the disk is full; NJ_INVALID_URL; NJ_CLOSED; NJ_FORKED
+ *         cannot store a body of this size or the disk is full; other errors of nj_client_send, such as the status of
+ *         a before hook or NJ_UNAUTHORIZED without a login
  */
 NJ_API nj_status nj_client_cache_put(nj_client *client, const nj_request *request, int status, const char *const *headers,
                                   const void *body, size_t length, nj_error **out_error);
@@ -2639,7 +2654,7 @@ NJ_API nj_status nj_cache_flush(nj_cache *cache);
 
 /** A statistic of a cache. The first five count from the creation of the cache. Members may be added. */
 typedef enum nj_cache_statistic {
-  NJ_CACHE_STATISTIC_HITS = 0,           /* calls that received an entry without a request */
+  NJ_CACHE_STATISTIC_HITS = 0,           /* calls that received an entry that no 304 has confirmed for this call */
   NJ_CACHE_STATISTIC_STALE = 1,          /* hits that received a stale entry */
   NJ_CACHE_STATISTIC_MISSES = 2,         /* calls that received the server's response */
   NJ_CACHE_STATISTIC_VALIDATIONS = 3,    /* calls whose entry the server has confirmed (304) */
@@ -2689,7 +2704,9 @@ NJ_API nj_catalog *nj_catalog_new(void);
  *
  * @param path the path of a file
  * @return a catalog that the caller frees with nj_catalog_free, or NULL: NJ_STORAGE if the file cannot be read;
- *         NJ_DECODING if it is not an OpenAPI document (the message names the place); NJ_INVALID_ARGUMENT; NJ_NO_MEMORY
+ *         NJ_DECODING if it is neither JSON nor YAML (the message names the place); NJ_TOO_LARGE if the document and
+ *         those that it refers to exceed a limit; NJ_INVALID_ARGUMENT, also if it is not an OpenAPI document of
+ *         version 3; NJ_NO_MEMORY
  */
 NJ_API nj_catalog *nj_catalog_load_file(const char *path, nj_error **out_error);
 
@@ -2735,7 +2752,8 @@ NJ_API void nj_catalog_free(nj_catalog *catalog);
  *   response             the JSON Schema of the response
  *   response_validation  "off" (default), "warn" (logged) or "error" (NJ_DECODING)
  *   server               an absolute URL, in place of the base URL
- *   requires_auth        true: the call fails without credentials. false: no credentials of the client are sent
+ *   requires_auth        true: the call fails if there are neither credentials nor a cookie jar. false: no credentials
+ *                        of the client are sent
  *   security             security requirements as in OpenAPI; one of them is enough
  *
  * @param json   need not end with NUL
@@ -2863,8 +2881,8 @@ NJ_API nj_status nj_pagination_set_key(nj_pagination *pagination, const char *po
 
 /**
  * Limits how long the list may take, from the request for its first page. Without a limit, only the timeouts of the
- * single calls apply. If a server asks for a pause (429 or 503 with Retry-After), the paginator waits until the limit
- * at most, or for an hour at most if there is no limit.
+ * single calls apply. If a server asks for a pause (429 or 503 with Retry-After), the paginator waits at most until the
+ * limit; without a limit, at most an hour for each page.
  *
  * @param seconds 0 to 3153600000; NJ_NO_LIMIT (0, the default) and INFINITY: no limit
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -2904,9 +2922,9 @@ NJ_API nj_status nj_pagination_merge_json(nj_pagination *pagination, const char 
  *   Destructor   nj_paginator_free
  *   Threads      one at a time, except nj_paginator_cancel: any
  *
- * The next page is loaded while the current one is used. A list never ends early without an error: a response that does
- * not fit the style, a repeated page, and more pages or items than the limits allow are errors. After an error the
- * program may continue: the page that failed is requested again.
+ * The next page is loaded while the current one is used. For example, a response that does not fit the style and more
+ * pages or items than the limits allow are errors, not the end of the list. After most errors, the program may continue:
+ * the next call requests the failed page again.
  *
  * @code
  *     nj_request *request = nj_request_new("GET", "/v1/articles");
@@ -3126,14 +3144,14 @@ NJ_API void nj_script_free(nj_script *script);
 /**
  * Makes the script a sandbox, for scripts that the host does not trust. False by default.
  *
- * - Lua: io, os, debug, package, print and the modules of `nightjar` for files, processes and standard input are
- *   absent. `load` accepts text only. Finalizers (`__gc`) are rejected.
+ * - Lua: io, os, debug, package, dofile, loadfile, collectgarbage, string.dump, print, warn and the modules fs, process,
+ *   stdin, args and env of `nightjar` are absent. `load` accepts text only. Finalizers (`__gc`) are rejected.
  * - Client: the script uses the client of nj_script_new and cannot create others. Its calls go to the origin of the
  *   client's base URL, at or below the path of that URL (nj_script_set_path_scope), and to the origins of
  *   nj_script_allow_origin. Redirects and next pages to other origins or paths fail. TRACE, TRACK, CONNECT, limit groups
  *   and headers that select another host or method (Host, Forwarded and others) are rejected.
- * - State: the script has its own cookies and its own cache in memory, both empty at first. The cache uses at most a
- *   sixteenth of the memory limit, and at most 4 MiB, in addition to the limit.
+ * - State: if the client has a cookie jar or a cache, the script has its own jar or cache in memory, empty at first. The
+ *   cache uses at most a sixteenth of the memory limit, and at most 4 MiB, in addition to the limit.
  * - Secrets: the script does not see Set-Cookie and other response headers that carry credentials, the secrets in the
  *   URLs of redirects, or request headers that it has not set. A server that echoes requests in its responses can
  *   still reveal them.
@@ -3237,8 +3255,8 @@ NJ_API void nj_script_interrupt(nj_script *script);
  * Sets a global of the script.
  *
  * @param bytes a Lua string, which may contain NUL; may be NULL if `length` is 0
- * @return NJ_OK; NJ_SCRIPT if the memory limit is reached; NJ_INVALID_ARGUMENT, also if the sandbox has no valid path
- *         scope or origin; NJ_FORKED
+ * @return NJ_OK; NJ_SCRIPT if the memory limit is reached; NJ_INVALID_ARGUMENT, also if a run would fail because of
+ *         nj_script_allow_origin or nj_script_set_path_scope; NJ_FORKED
  */
 NJ_API nj_status nj_script_set_boolean(nj_script *script, const char *name, bool value);
 NJ_API nj_status nj_script_set_integer(nj_script *script, const char *name, int64_t value);
@@ -3257,8 +3275,8 @@ typedef void (*nj_script_fn)(void *context, nj_script_call *call);
  * Sets a global of the script to a host function.
  *
  * @param context passed to `function` unchanged; must stay valid until the script is freed
- * @return NJ_OK; NJ_SCRIPT if the memory limit is reached; NJ_INVALID_ARGUMENT, also if the sandbox has no valid path
- *         scope or origin; NJ_FORKED
+ * @return NJ_OK; NJ_SCRIPT if the memory limit is reached; NJ_INVALID_ARGUMENT, also if a run would fail because of
+ *         nj_script_allow_origin or nj_script_set_path_scope; NJ_FORKED
  */
 NJ_API nj_status nj_script_register(nj_script *script, const char *name, nj_script_fn function, void *context,
                                     nj_error **out_error);

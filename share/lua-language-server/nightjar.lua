@@ -24,7 +24,7 @@
 ---@field version string The version of Nightjar.
 local nightjar = {}
 
----Creates a client: the connections, login, cookies, cache and limits of an API. Without options in an embedded script, returns the client of the host program.
+---Creates a client: the connections, login, cookies, cache and limits of an API. Without options in an embedded script, returns the client that the host program has given the script, if any.
 ---@param options? nightjar.client_options
 ---@return nightjar.client
 function nightjar.client(options) end
@@ -82,7 +82,7 @@ function nightjar.array(list) end
 ---@return nightjar.task
 function nightjar.after(seconds, f, ...) end
 
----Starts a task that runs f(...) at multiples of the period, until the task is cancelled or f returns false. Runs that would start while the previous one is in progress are skipped.
+---Starts a task that runs f(...) at multiples of the period, until the task is cancelled, f returns false or f raises an error. Runs that would start while the previous one is in progress are skipped.
 ---@param seconds number
 ---@param f function
 ---@param ... any
@@ -142,7 +142,7 @@ function nightjar.mock(routes) end
 ---@field quote_all? boolean Whether all fields are quoted. Default: false.
 ---@field safe? boolean Whether fields that a spreadsheet would evaluate as formulas are escaped. Default: false.
 
----A temporary file or folder. The end of its <close> variable removes it, or the end of the script.
+---A temporary file or folder. It is removed at the end of its <close> variable, or when the garbage collector frees this object, at the latest at the end of the script.
 ---@class nightjar.temporary
 ---@field path string The path of the file or folder.
 local temporary = {}
@@ -345,7 +345,7 @@ function test:skip(reason) end
 ---@param ... any
 function test:cleanup(f, ...) end
 
----Makes each client that the test creates from now on replay the next of these cassettes. Paths are relative to the file of the test.
+---Makes each client that the test creates from now on replay the next of these cassettes, unless it has the option mock or cassette. Paths are relative to the file of the test.
 ---@param ... string
 function test:replay(...) end
 
@@ -388,7 +388,7 @@ function mock:verify() end
 ---@field response? integer|nightjar.mock_response|fun(request: table): integer|nightjar.mock_response A status, a response, or a function that returns a status or a response. The function may wait. Default: required, or responses.
 ---@field responses? nightjar.mock_response[]|integer[] Responses in order. Default: none.
 ---@field when_exhausted? "last"|"first"|"error" The behavior after the last response: repeats the last response, starts again, or fails the call. Default: "last".
----@field times? integer How often the route responds, 1 to 1,000,000. Default: no limit.
+---@field times? integer How often the route responds, 1 to 1,000,000. Afterwards it matches no requests. Default: no limit.
 ---@field optional? boolean Whether mock:verify accepts that the route was not used. Default: false.
 
 ---A response of a mock.
@@ -472,7 +472,7 @@ function client:paginate(path, options) end
 ---@param token nightjar.token
 function client:set_token(token) end
 
----Removes the token, also from the store, and the cached responses of the login. All clients of the store stay logged out until the next login. Raises an error of the kind storage if the store or the cache could not be changed; this client is then also logged out.
+---Removes the token, also from the store, and the cached responses of the login. The client stays logged out until the next login. Other clients of the store are logged out when they next refresh their token. Raises an error of the kind storage if the store or the cache could not be changed; this client is then also logged out.
 ---@param options? { scheme?: string }
 function client:log_out(options) end
 
@@ -480,7 +480,7 @@ function client:log_out(options) end
 ---@param options? { prompt?: fun(info: table), scheme?: string }
 function client:log_in(options) end
 
----Returns the state of the limits of each origin and group: name, in_flight, queued, circuit, and pause in seconds.
+---Returns the state of the origins and groups whose limits are in use: name, in_flight, queued, circuit, and pause in seconds.
 ---@return table[]
 function client:limits() end
 
@@ -493,7 +493,7 @@ function client:set_pinning(mode) end
 ---@return nightjar.endpoints
 function client:load_openapi(location) end
 
----Cancels the calls in flight and closes the connections. <close> and the garbage collector do the same.
+---Cancels the calls in flight and closes the connections. <close> and the garbage collector do the same. The client of the host program stays open.
 function client:close() end
 
 ---Options of nightjar.client.
@@ -534,8 +534,8 @@ function client:close() end
 ---@field mock? nightjar.mock|table Responses in place of servers. Default: none.
 ---@field cassette? string|nightjar.cassette_options A file to which exchanges are recorded without secrets, and from which they are replayed. Default: none.
 ---@field network? string|nightjar.network_options A network profile: 3g, edge, lossy, offline. Default: none.
----@field before? fun(request: table) Called before each call. It may change the request. Default: none.
----@field after? fun(outcome: nightjar.response|nightjar.error, request: table) Called after each call. Default: none.
+---@field before? fun(request: table) Called before each call, but not before cache:get and cache:put. It may change the request. Default: none.
+---@field after? fun(outcome: nightjar.response|nightjar.error, request: table) Called after each call with its response or error, but not after cache:get and cache:put. Default: none.
 
 ---Options of a cassette.
 ---@class nightjar.cassette_options
@@ -592,11 +592,11 @@ function client:close() end
 ---@field endpoint? string api:request: the name of an endpoint, instead of method and path. Default: none.
 ---@field arguments? table api:request: the parameters of the endpoint. Default: none.
 ---@field on_redirect? fun(redirect: table): boolean|string|nil Called before each redirect with status, from, url and method. Returns false to stop, or another URL to follow. Default: none.
----@field on_retry? fun(attempt: table): boolean|number|nil Called after each failed attempt with error, attempt, again (whether the client would retry) and after (its wait in seconds). Returns true or seconds to retry, false to stop, nil for the client's decision. Default: none.
+---@field on_retry? fun(attempt: table): boolean|number|nil Called after an attempt that fails or whose status is a temporary error (408, 425, 429, 500, 502, 503, 504), with error, attempt, again (whether the client would retry) and after (its wait in seconds). Returns true or seconds to retry, false to stop, nil for the client's decision. Default: none.
 ---@field on_refresh? fun(response?: nightjar.response, err?: nightjar.error) Receives the result of a background refresh. Default: none.
 ---@field on_progress? fun(progress: { sent: integer, sent_total?: integer, received: integer, received_total?: integer }) Receives the numbers of bytes about ten times a second, and at the end of a successful call. Unknown totals are nil. If the function raises an error, the call ends. Default: none.
 
----Options of api:paginate.
+---Options of api:paginate. Lists do not support path, body, file, multipart, stream, respect_retry_after, expect_continue, on_redirect, on_retry, on_refresh and on_progress.
 ---@class nightjar.page_options: nightjar.call_options
 ---@field style? string page, offset, cursor, link, next, header or guess. Default: "guess".
 ---@field items? string JSON Pointer to the items. Default: detected.
@@ -658,9 +658,9 @@ function client:close() end
 ---@field refresh_token? string The first refresh token, if the store has none. Default: none.
 ---@field expires_in? number Seconds until the first token expires. Default: unknown.
 ---@field store? string|table memory, file:PATH, sqlite:PATH, keyring:SERVICE, or a table with account, and key_file or key_env for encryption. Default: "memory".
----@field skew? number How many seconds before its expiry a token is refreshed. Default: 30.
+---@field skew? number How many seconds before its expiry a token is refreshed, at most a quarter of its lifetime. Default: 30.
 ---@field refresh_timeout? number Seconds for a refresh; 0 is no limit. Default: 30.
----@field refresh_limit? integer The number of refreshes in 30 seconds after which calls fail. Default: 5.
+---@field refresh_limit? integer The largest number of refreshes in 30 seconds. Calls that need a further refresh use the current token, or fail with unauthorized if the server has rejected it. Default: 5.
 
 ---Timeouts, 0 to 3,153,600,000 seconds. 0, false and math.huge: no limit; nightjar.null: the default.
 ---@class nightjar.timeout_options
@@ -672,7 +672,7 @@ function client:close() end
 ---@class nightjar.retry_options
 ---@field attempts? integer All attempts, including the first, 1 to 100. Default: 3.
 ---@field base? number Maximum of the first wait in seconds. The maximum doubles with each attempt. Default: 0.5.
----@field cap? number Maximum of each wait in seconds. Default: 30.
+---@field cap? number Maximum of each wait in seconds, unless the server asks for a longer wait. Default: 30.
 ---@field max_wait? number The longest wait that a server can ask for. A call that would wait longer fails at once. Default: 60.
 ---@field budget? { reserve?: integer, successes_per_retry?: integer } Retries that a new client may make before a call succeeds (0 to 1,000,000), and successful calls that allow one more retry. Not an option of a call. Default: reserve 10, successes_per_retry 10.
 
@@ -698,7 +698,7 @@ function client:close() end
 ---TLS.
 ---@class nightjar.tls_options
 ---@field ca_file? string A PEM file of certificate authorities, instead of the system's. Default: none.
----@field verify? boolean false: any certificate is accepted, and connections can be intercepted. The client logs one warning, and explain() of each call reports the setting. Default: true.
+---@field verify? boolean false: any certificate is accepted, and connections can be intercepted. The client logs one warning, and explain() of calls that are sent over TLS reports the setting. Default: true.
 ---@field min_version? string The lowest permitted version: "1.2" or "1.3". Default: "1.2".
 ---@field max_version? string The highest permitted version: "1.2" or "1.3". Default: "1.3".
 ---@field allow_weak? string[] The weak algorithms that are accepted: "cbc" (cipher suites in CBC mode), "rsa_key_exchange" (no forward secrecy), "sha1" (signatures), "rsa_1024" (RSA keys of 1024 to 2047 bits). Default: none.
@@ -770,7 +770,7 @@ function client:close() end
 ---@field text string The body as UTF-8, converted from its charset.
 ---@field url string The URL of the response, without secrets.
 ---@field source string network, coalesced, cache, revalidated or stale.
----@field attempts integer How many times a connection was assigned to the request, including redirects and retries.
+---@field attempts integer How many times the client tried to send the request, including redirects and retries. A request that is sent again because the server has closed an idle connection counts once.
 ---@field timing nightjar.timing Durations of the phases.
 ---@field redirects { status: integer, url: string }[] The redirects that were followed, in order.
 ---@field peer string? The address of the server.
@@ -849,11 +849,11 @@ local headers = {}
 ---@field retryable boolean Whether the same call may succeed later.
 ---@field retry_after number? Seconds after which the call may be repeated: the server's Retry-After, or the wait for a limit or an open circuit.
 ---@field may_have_been_processed boolean Whether the server may have processed the request.
----@field attempts integer The number of attempts.
+---@field attempts integer How many times the client tried to send the request, including redirects and retries.
 ---@field url string? The URL, without secrets.
 ---@field response nightjar.response? The response, if there was one.
 ---@field details table? The server's description: title, message, detail, code, type, fields.
----@field code integer? The error number of the system or of TLS.
+---@field code integer? The error number of the system, a library (TLS, SQLite, zlib) or a proxy.
 ---@field earlier nightjar.error[] The errors of earlier attempts.
 ---@field idempotency_key string? The Idempotency-Key that was sent.
 ---@field index integer? The index of the request in a batch, from 1.
@@ -874,8 +874,8 @@ function error:curl(options) end
 ---| "forked" # The client belongs to the parent of this forked process. Nothing was sent.
 ---| "closed" # The client was closed.
 ---| "reentrant" # A host program made a blocking call inside a callback that the call would wait for.
----| "cancelled" # The script cancelled the call, its task ended, or its client was closed.
----| "timeout" # A timeout expired: err.phase is connect, idle or total.
+---| "cancelled" # For example, the script cancelled the call, its task ended, or its client was closed.
+---| "timeout" # A timeout expired. For a call, err.phase is connect, idle or total.
 ---| "no_memory" # The process has no memory for a body, a JSON document or a file.
 ---| "invalid_url" # The URL cannot be requested. Nothing was sent.
 ---| "invalid_request" # A header, body or option cannot be sent. Nothing was sent.
@@ -895,7 +895,7 @@ function error:curl(options) end
 ---| "server" # Status 500 and above, or an open circuit breaker.
 ---| "decoding" # A response or a text does not have the expected form.
 ---| "cache_miss" # The cache policy is cache_only, and nothing usable is stored.
----| "storage" # A file cannot be read or written.
+---| "storage" # A file or a token store cannot be read or written.
 ---| "script" # An error in a Lua script.
 
 ---A task.
@@ -992,7 +992,7 @@ function cookies:delete(match) end
 ---Deletes all cookies.
 function cookies:clear() end
 
----Returns when all cookies are in the file.
+---Writes the cookies that are not in the file yet, and waits until they are written.
 function cookies:flush() end
 
 ---Writes a cookies.txt, the format of curl.
@@ -1019,7 +1019,7 @@ function cookies:load_text(text) end
 ---@class nightjar.cache
 local cache = {}
 
----Returns the stored response of a path, of any age, or nil. Sends no request.
+---Returns the stored response that a call with the cache policy cache_only would return, or nil. Sends no request.
 ---@param path string
 ---@param options? table
 ---@return nightjar.response?

@@ -69,7 +69,7 @@ local function send(verb, options)
   local client_options, request = call_request.build(verb, options)
   local ok, api = pcall(nightjar.client, client_options)
   if not ok then
-    -- The library rejected an option of the profile.
+    -- The library rejected an option of the profile or of the command.
     io.stderr:write("nightjar: ", tostring(api), "\n")
     return 1
   end

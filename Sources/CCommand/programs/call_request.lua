@@ -208,7 +208,7 @@ function call_request.build(verb, options)
   add_headers(read, client, request, types)
   if options.timeout then client.timeout = seconds_of(options.timeout) end
   if options.retry then
-    if options.retry < 0 or options.retry > 99 then items.refuse("--retry %d: must be between 0 and 100", options.retry) end
+    if options.retry < 0 or options.retry > 99 then items.refuse("--retry %d: must be between 0 and 99", options.retry) end
     client.retry = options.retry > 0 and { attempts = options.retry + 1 } or false
   end
   if options.follow and options.no_follow then items.refuse "only one of --follow and --no-follow can be used" end

@@ -1,5 +1,5 @@
 -- nightjar check: checks the syntax of scripts and their use of Nightjar's fields and options, without running them.
--- Reports only definite errors: every finding is correct, but some mistakes are not found.
+-- Reports only definite errors; some mistakes are not found.
 local nightjar = require "nightjar"
 local commands = require "nightjar.command.commands"
 local hints = require "nightjar.command.hints"

@@ -78,7 +78,7 @@ end
 
 for _, verb in ipairs(commands.verbs) do add(verb, summaries[verb], call_items(), items_help) end
 
-add("login", "Logs in interactively, with a device code or in the browser as configured in the profile, and stores the login.", {
+add("login", "Logs in as configured in the profile, for example with a device code or in the browser, and stores the login.", {
   { "-p", "--profile", "PROFILE", help = "the profile; default: the default profile" },
 })
 add("logout", "Logs out of a profile and deletes the stored login.", {

@@ -26,8 +26,7 @@ local commands = { ".help", ".load", ".quit", ".save", ".trace" }
 
 -- --- Values, without running a script's code ---
 
--- The fields of Nightjar's objects that completion may read, because C code looks them up. Fields whose lookup would
--- make a call are not included.
+-- The fields of Nightjar's objects that completion may read, because C code looks them up.
 local safe_fields = {
   ["nightjar.client"] = { endpoints = true, cookies = true, cache = true },
   ["nightjar.response"] = { headers = true, json = true, timing = true, redirects = true },

@@ -137,7 +137,7 @@ local function cassette_paths(path, count)
 end
 
 -- Writes the test and its cassettes, accessible only to the user.
--- @return a list of messages, or nil and the reason why nothing was written
+-- @return a list of messages, or nil and the reason why the test was not written
 -- @param force whether to overwrite a file that .save did not write
 function fixture.save(path, force)
   if not path:find "[^/]%.lua$" then return nil, "the file name must end in .lua, as in .save test api_test.lua" end

@@ -14,15 +14,15 @@ local by_kind = {
   timeout = "raise the timeout that expired: timeout = { connect =, idle =, total = } of the client or the call",
   connection_lost = "call again; if err.may_have_been_processed is true, first check whether the server has processed the request",
   protocol = "the server's response is not HTTP: check that it is a web server, and whether it expects http or https",
-  too_large = "raise max_body of the client, or read the body in parts: stream = true and res:chunks()",
+  too_large = "for a response, raise max_body of the client, or read the body in parts: stream = true and res:chunks()",
   no_memory = "read the body in parts (stream = true and res:chunks()), or give the process more memory",
   unauthorized = "log in: auth = { type = ... } of the client, api:set_token{ ... } or api:log_in()",
   forbidden = "the login is valid but lacks a permission: request the permission, or use another login",
   not_found = "check the path; api.endpoints lists the endpoints of the API description",
   rate_limited = "wait for err.retry_after seconds, or set rate_limit = true of the client",
   client = "err.details and err.response describe why the server rejected the request",
-  server = "the server failed: see err.response; wait, then call again",
-  decoding = "see err.response.text: the body does not match its content type or the schema",
+  server = "the server failed: see err.response, if there is one; wait, then call again",
+  decoding = "for a response, see err.response.text: the body does not match its content type or the schema",
   closed = "the client was closed: create a new one",
   forked = "create a new client in the child process",
   reentrant = "start the call in the callback without waiting for it, then return",
@@ -36,7 +36,7 @@ local for_command = {
   invalid_request = "nothing was sent: change the header, field or method that the message names",
   connect = by_kind.connect, protocol = by_kind.protocol, forbidden = by_kind.forbidden, storage = by_kind.storage,
   tls = "for your own certificate authority, use --ca-file FILE",
-  timeout = "raise --timeout SECONDS; 0 is no limit",
+  timeout = "raise --timeout SECONDS (0 is no limit), or timeout.connect or timeout.idle in a profile",
   connection_lost = "--retry N retries requests if this is safe; the server may have processed a write",
   too_large = "write the body to a file with --download FILE, or as it arrives with --stream",
   no_memory = "write the body to a file with --download FILE, or as it arrives with --stream",
@@ -50,7 +50,7 @@ local for_command = {
 local by_phase = {
   connect = "no server responded in time: check host and port, or raise timeout = { connect = seconds }",
   idle = "the server stopped sending: raise timeout = { idle = seconds } if it may take that long",
-  total = "raise timeout = { total = seconds } of the client or the call, or stream a large response",
+  total = "raise timeout = { total = seconds } of the client or the call, or the seconds of nightjar.timeout",
 }
 
 -- Options of the library in messages, and the corresponding flags of the command.

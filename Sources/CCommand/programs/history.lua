@@ -34,7 +34,7 @@ function history.load()
   for line in bytes:gmatch "[^\n]+" do
     if not line:find "[%c]" then entries[#entries + 1] = decode(line) end
   end
-  if size > most_bytes then table.remove(entries, 1) end -- The first entry was not read from its start.
+  if size > most_bytes then table.remove(entries, 1) end -- The beginning of the first entry may be missing.
   local surplus = #entries - editor.history_size
   if surplus > 0 then
     table.move(entries, surplus + 1, #entries + surplus, 1)

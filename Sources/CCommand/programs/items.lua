@@ -59,7 +59,7 @@ end
 local function check_json(word, name, text)
   local value, err = nightjar.try(nightjar.json.decode, text)
   if value == nil and err then
-    items.refuse("%s: the text after := is not valid JSON (%s); for a text use %s=%s", word, tostring(err):match "^[^\n]*", name, text:sub(1, 60))
+    items.refuse("%s: the value is not valid JSON (%s); for a text use %s=%s", word, tostring(err):match "^[^\n]*", name, text:sub(1, 60))
   end
   return text
 end

@@ -20,7 +20,7 @@ function output.is_terminal() return terminal.is_terminal(1) end
 
 function output.painter() return text.painter(text.has_colors(1)) end
 
--- Removes the limits that apply at the prompt.
+-- Raises the limits that apply at the prompt. Output to a terminal keeps a maximum width of columns.
 function output.show_all()
   limits.depth, limits.entries, limits.lines, limits.string = 100, unbounded, unbounded, unbounded
   limits.column = output.is_terminal() and 60 or unbounded

@@ -137,8 +137,8 @@ function scrub.statement(source, replaced)
   return table.concat(pieces) .. source:sub(position)
 end
 
--- Replaces the secrets in an expected literal. Returns nil if a string or number in the literal equals a short secret,
--- because it may be the secret or another value.
+-- Replaces the secrets in an expected literal. Returns nil if a string in the literal equals a short secret or a number
+-- equals any secret, because it may be the secret or another value.
 function scrub.literal(source, replaced)
   for _, token in ipairs(lexer.tokens(source)) do
     local content = token.kind == "string" and value_of(source, token) or token.kind == "number" and lexer.text(source, token)
@@ -147,7 +147,7 @@ function scrub.literal(source, replaced)
   return scrub.without(source, replaced)
 end
 
--- Returns whether a text to be written still contains a secret.
+-- Returns whether a text to be written still contains a secret that is searched for in all texts.
 function scrub.has_secret(text, replaced)
   for _, entry in ipairs(replaced.everywhere) do
     if text:find(entry[1], 1, true) then return true end

@@ -9,7 +9,7 @@
 --   - a string literal that looks like a token: at least 24 letters, digits and signs without a space or slash, with
 --     at least one letter and one digit; also "Bearer x" and "Basic x";
 --   - a number that is the value of a name containing passw, passphrase, passcode or pwd, or of pin or otp;
---   - every occurrence of a string literal that was a secret earlier in this session.
+--   - every occurrence of a string literal of at least 6 bytes that was a secret earlier in this session.
 --
 -- Texts with other secrets, for example in the query of a URL, are also not written to the history.
 --

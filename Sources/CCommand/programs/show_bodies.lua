@@ -53,8 +53,8 @@ local function role_of(literal)
   return (literal == "true" or literal == "false" or literal == "null") and "literal" or nil
 end
 
--- Formats JSON with one line per member. Keeps the order and the number formats. Returns nil if the text is not valid
--- JSON. Reads only the part of the body that is shown.
+-- Formats JSON with one line per member. Keeps the order and the number formats. Reads only the part of the body that is
+-- shown. Returns nil if it detects a syntax error; it does not detect all of them.
 function bodies.json(body, paint, hint)
   local out, line, depth, position, most = {}, {}, 0, 1, limits.lines
   local function flush()
@@ -123,8 +123,8 @@ function bodies.is_text(body)
   return utf8.len(start) ~= nil and not start:find "[%z\1-\8\14-\26\28-\31]"
 end
 
--- Formats the body: JSON with one line per member, other text unchanged, and a description of binary data. Returns nil
--- for an empty body.
+-- Formats the body: JSON with one line per member, other text line by line, and a description of binary data. Returns
+-- nil for an empty body.
 function bodies.body(res, paint)
   local ok, body = pcall(function() return res.body end)
   if not ok then return paint("dim", "streamed body: for part in res:chunks() do ... end") end

@@ -1,4 +1,4 @@
--- The limits of values at the prompt. print and res.text have no limits. output.lua removes the limits for subcommands.
+-- The limits of values at the prompt. print and res.text have no limits. output.lua raises the limits for subcommands.
 return {
   depth = 6,      -- levels of nested tables
   entries = 100,  -- entries of one table

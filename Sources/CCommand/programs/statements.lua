@@ -24,7 +24,8 @@ end
 
 local function is_sign(text, token, sign) return token ~= nil and lexer.text(text, token) == sign end
 
--- Returns the set of names that a statement sets and that outlive it, and the set of names that it reads.
+-- Returns the set of names that a statement sets and that outlive it, and the set of names that it reads. Of several
+-- names before one =, only the last is in the first set.
 function statements.names_of(text)
   local tokens, given, read, depth = lexer.tokens(text), {}, {}, 0
   local is_local = is_sign(text, tokens[1], "local")

@@ -9,7 +9,7 @@ local deepest, most_files = 50, 10000
 
 local function is_test(name) return name:find "_test%.lua$" ~= nil or name:find "^test_.*%.lua$" ~= nil end
 
--- Adds the tests of a folder, sorted by name. Names that begin with a dot are skipped.
+-- Adds the tests of a folder, sorted by name. Folders whose names begin with a dot are skipped.
 local function add_folder(folder, files, depth)
   if depth > deepest then error(("%s: folders are nested more than %d levels deep"):format(folder, deepest), 0) end
   local names, kinds = nightjar.fs.list(folder)

@@ -77,7 +77,7 @@ static int looked_up(lua_State *L, int status, lua_KContext context) {
   return 1;
 }
 
-/* cache:get(path, options) -> the cache entry of any age and status as a response, or nil. Sends no request. */
+/* cache:get(path, options) -> the cached response that the policy cache_only allows, or nil. Sends no request. */
 static int get(lua_State *L) {
   check_cache(L);
   lua_settop(L, 3);

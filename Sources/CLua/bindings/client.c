@@ -287,8 +287,8 @@ int njl_send_request(lua_State *L) {
   return njl_call_hooked(L, plain_request);
 }
 
-/* api:close(), also called by <close> and by the collector. Cancels the calls in flight. Closing a closed client
- * does nothing. */
+/* api:close(), also called by <close> and by the collector. Cancels the calls in flight, unless the client belongs to
+ * the host program. Closing a closed client does nothing. */
 static int close(lua_State *L) {
   client *self = njl_check(L, 1, NJL_CLIENT);
   njl_client *handle = self->handle;

@@ -215,7 +215,7 @@ static void open_page(const char *url) {
   }
 }
 
-/* The default prompt: writes the instructions to standard error and opens the page. */
+/* The default prompt: writes the instructions to standard error. Opens the page if there is no code to enter. */
 static int write_prompt(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   if (lua_getfield(L, 1, "url") == LUA_TSTRING) {

@@ -229,8 +229,8 @@ static int reset(lua_State *L) {
   return 0;
 }
 
-/* mock:verify() raises an error if a route was not called as often as it specifies, or if a request matched no
- * route. */
+/* mock:verify() raises an error if a route that is not optional was not used as often as required, or if a request
+ * matched no route. */
 static int verify(lua_State *L) {
   njl_mock *handle = check_mock(L);
   njl_reply *error = njl_error_push(L);

@@ -219,7 +219,7 @@ static int co_close(lua_State *L) {
   return 2;
 }
 
-/* Raises an error in the coroutine of a task: no script code resumes it. */
+/* coroutine.yield. Raises an error in a task's own coroutine, because no script code can resume it. */
 static int co_yield(lua_State *L) {
   njl_task *task = njl_host_of(L)->current;
   if (L == task->thread) return luaL_error(L, "attempt to yield from outside a coroutine");

@@ -27,8 +27,8 @@ static void interrupted(int number) {
   sem_post(&bell);
 }
 
-/* Installs the signal handler for one Ctrl-C. A second Ctrl-C ends the process, in case a C function does not
- * return. */
+/* Installs the signal handler for one Ctrl-C. A second Ctrl-C ends the process, in case a C function does not return,
+ * unless njl_script_catch_again has installed the handler again. */
 static void set_handler(struct sigaction *former) {
   struct sigaction action = {.sa_handler = interrupted, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
   sigaction(SIGINT, &action, former);

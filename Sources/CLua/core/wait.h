@@ -41,8 +41,8 @@ njl_wait *njl_wait_push_sized(lua_State *L, njl_host *host, size_t size) NJL_RAI
 void njl_wait_end(njl_wait *wait, njl_state_of_wait state);
 void njl_wait_drop(njl_wait *wait);
 /* Suspends the calling C function until `wait` is over, then continues in `k` with the wait as its context. Must be
- * the last call: `return njl_await(...)`. Raises an error instead of continuing in `k` if the wait was cancelled, or if
- * code other than the loop resumed the coroutine. */
+ * the last call: `return njl_await(...)`. Does not continue in `k` but raises an error, for example, if the wait was
+ * cancelled, or if code other than the loop resumed the coroutine. */
 int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) NJL_YIELDS;
 /* Suspends the calling C function until the descriptor is readable (or writable) or broken, then continues in `k`
  * with the wait as its context. The wait's state is NJL_DONE, or NJL_EXPIRED if the deadline passed first. Must be

@@ -49,8 +49,8 @@ typedef struct njl_timing {
 typedef struct njl_failure {
   int status; /* 0: there was no response */
   int attempts;
-  int code;           /* of the operating system or of TLS; 0: none */
-  double retry_after; /* seconds; negative: the server sent no Retry-After */
+  int code;           /* for example, of the operating system or of TLS; 0: none */
+  double retry_after; /* seconds until the call may be repeated; negative: unknown */
   bool is_retryable;
   bool may_have_been_processed;
   bool has_response;

@@ -27,7 +27,7 @@ typedef enum njl_page_step {
   NJL_PAGE_END,
   NJL_PAGE_FAILED, /* `*error` is set; if `error` is NULL, the error is reported again by the next call */
 } njl_page_step;
-/* Takes the next page into `*page`. After a failure, the same page is loaded again. */
+/* Takes the next page into `*page`. After most failures, the next call loads the same page again. */
 njl_page_step njl_pages_take(njl_pages *pages, njl_page **page, njl_future **error);
 /* Returns an outcome without response or error, owned by the caller. A poll reports `wait` when njl_pages_take will
  * return a page, the end or an error. */

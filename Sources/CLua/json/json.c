@@ -109,7 +109,8 @@ static njl_json_style read_style(lua_State *L) {
   return style;
 }
 
-/* nightjar.json.encode(value, {pretty = false, indent = 2, sorted = true}) -> text. `indent` implies `pretty`. */
+/* nightjar.json.encode(value, {pretty = false, indent = 2, sorted = true}) -> text. `pretty` is true by default if
+ * `indent` is set. */
 static int encode(lua_State *L) {
   luaL_checkany(L, 1);
   njl_json_style style = read_style(L);

@@ -216,7 +216,7 @@ void njl_open_modules(lua_State *L) {
   lua_setmetatable(L, -2);
 }
 
-/* For require "nightjar.csv", a stock interpreter first looks for luaopen_nightjar_csv in the library of "nightjar". */
+/* For require "nightjar.csv", a stock interpreter finds luaopen_nightjar_csv in the library of "nightjar". */
 #define OPENER(name) \
   int luaopen_nightjar_##name(lua_State *L); \
   int luaopen_nightjar_##name(lua_State *L) { \

@@ -1,7 +1,7 @@
-/* bounded.c - functions of the base and utf8 libraries for sandboxed scripts.
+/* bounded.c - functions of Lua's libraries for sandboxed scripts.
  *
  * The hook counts instructions, and a call of a C function is one instruction, however long it takes. These functions
- * therefore count their work themselves. They behave like Lua's own functions. */
+ * therefore count their work themselves. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <lua5.4/lualib.h>

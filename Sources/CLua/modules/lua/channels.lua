@@ -213,8 +213,8 @@ local function look(list)
   end
 end
 
--- nightjar.select{channel, channel, timeout = seconds} -> the first channel in the list that has a value, and the
--- value. If that channel is closed and empty, the value is nil. Returns nil if the timeout expired first.
+-- nightjar.select{channel, channel, timeout = seconds} -> the first channel in the list that has a value or is closed,
+-- and the value, or nil if that channel is closed and empty. Returns nil if the timeout expired first.
 function channels.select(cases)
   if type(cases) ~= "table" or insides[cases] then
     misuse(format("select: a list of channels expected, got %s", insides[cases] and "a channel" or type(cases)))

@@ -1,6 +1,7 @@
 -- nightjar.process: runs programs while other coroutines of the script run.
 --
--- process.run kills its process when the calling task is cancelled. All processes are killed when the script ends.
+-- process.run kills its process when the calling task is cancelled. A process of process.spawn is killed when its object
+-- is collected, at the latest when the Lua state closes or the script calls os.exit.
 local nightjar, native = ...
 local spawn, reader, environment, signals = native.spawn, native.reader, native.environment, native.signals
 local raise, misuse, check_options = native.raise, native.misuse, native.options

@@ -48,7 +48,7 @@ function Test.cleanup(t, f, ...)
 end
 
 -- t:replay(file, ...): clients created from now until the end of the test replay these cassettes, one each, in this
--- order. Paths are relative to the test file.
+-- order, except clients with the option mock or cassette. Paths are relative to the test file.
 function Test.replay(t, ...)
   local files, made = pack(...), 0
   local folder = t.result.file and match(t.result.file, "^.*/") or ""
@@ -131,7 +131,7 @@ function run_body(result, f)
     guarded(result, f, t)
   end
   if t.failures > 0 then
-    note_failure(result, format("%d nested tests failed", t.failures))
+    note_failure(result, format("nested tests failed: %d", t.failures))
   end
   result.status = result.status or "passed"
   return t

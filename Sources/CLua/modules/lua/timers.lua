@@ -26,8 +26,8 @@ function timers.after(seconds, f, ...)
   end, ...)
 end
 
--- nightjar.every(seconds, f, ...) -> a task that runs f(...) at multiples of the period until it is cancelled or f
--- returns false. Runs do not overlap: if a run takes longer than the period, the missed runs are skipped.
+-- nightjar.every(seconds, f, ...) -> a task that runs f(...) at multiples of the period until it is cancelled, f returns
+-- false or f raises an error. Runs do not overlap: if a run takes longer than the period, the missed runs are skipped.
 function timers.every(seconds, f, ...)
   local span = moments("every", seconds, 0.001, f)
   local due = now() + span
