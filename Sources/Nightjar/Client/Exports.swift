@@ -29,6 +29,7 @@
 @_exported import struct NightjarHTTP.LoginVersion
 @_exported import struct NightjarHTTP.Method
 @_exported import struct NightjarHTTP.MultipartForm
+@_exported import struct NightjarHTTP.NetworkStatus
 @_exported import struct NightjarHTTP.OAuthRequest
 @_exported import struct NightjarHTTP.ProposedRedirect
 @_exported import struct NightjarHTTP.ProxyAddress
