@@ -2,7 +2,6 @@
 #include "network_state.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
@@ -19,10 +18,10 @@ static int64_t nanoseconds(clockid_t clock) {
 
 int64_t cns_clock_difference(void) { return nanoseconds(CLOCK_BOOTTIME) - nanoseconds(CLOCK_MONOTONIC); }
 
-/* Sets the timer to a time far in the future. Setting it again fails with ECANCELED after a change of the clock, but
+/* Sets the timer to the year 2255, because the kernel's times end in 2262. Setting it again fails with ECANCELED after a change of the clock, but
  * takes effect (timerfd_create(2)). */
 static void arm(int descriptor) {
-  struct itimerspec end = {.it_value = {.tv_sec = INT_MAX}};
+  struct itimerspec end = {.it_value = {.tv_sec = 9000000000}};
   timerfd_settime(descriptor, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &end, NULL);
 }
 
