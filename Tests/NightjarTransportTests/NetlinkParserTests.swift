@@ -84,10 +84,10 @@ private func parse(_ bytes: [UInt8]) -> (messages: [NetlinkParser.Message], isCo
             parse(address).messages == [
                 .change(.address(.init(family: .ipv6, interface: 3, high: 0x2001_0DB8_0000_0000, low: 9)))
             ])
-        // A multipath route names the interface in its first hop.
-        let hop = Datagram.bytes(UInt16(8)) + [0, 0] + Datagram.bytes(Int32(4))
+        // A multipath route names the interface in its first struct rtnexthop.
+        let nexthop = Datagram.bytes(UInt16(8)) + [0, 0] + Datagram.bytes(Int32(4))
         let route = Datagram.message(
-            24, [10, 0, 0, 0, 254, 9, 0, 1] + Datagram.bytes(UInt32(0)) + Datagram.attribute(9, hop))
+            24, [10, 0, 0, 0, 254, 9, 0, 1] + Datagram.bytes(UInt32(0)) + Datagram.attribute(9, nexthop))
         #expect(parse(route).messages == [.change(.route(.init(family: .ipv6, interface: 4)))])
     }
 

@@ -5,7 +5,7 @@
 ///                             ▲                                                                           │
 ///                             └─────────────────────── read: at most one change ──────────────────────────┘
 ///
-/// Notifications only tell that something has changed. The tables are read again after each burst, because the kernel
+/// A notification only shows that something has changed. The tables are read again after each burst, because the kernel
 /// does not notify about all consequences of a change: it removes the IPv4 routes of an interface silently.
 ///
 /// Times are nanoseconds of a monotonic clock.
@@ -78,7 +78,7 @@ package struct Connectivity: Sendable {
         settle(now)
     }
 
-    /// Whether the tables must be read now. Answer with ``read(_:)``.
+    /// Whether the tables must be read now. The caller then calls ``read(_:)``.
     package mutating func isDue(at now: UInt64) -> Bool {
         guard let deadline, deadline <= now else { return false }
         phase = .reading

@@ -103,8 +103,7 @@ static void waits(void *context, nj_task *task, nj_offline_reason reason) {
 }
 
 static void done(void *context, nj_task *task, const nj_response *response, const nj_error *error) {
-  (void)task;
-  if (error) fprintf(stderr, "%s\n", nj_error_message(error));
+  (void)task, (void)error;
   ((call *)context)->status = nj_response_status(response);
   ((call *)context)->is_done = true;
 }
