@@ -52,9 +52,8 @@ final class ClientNetwork: LoopComponent, @unchecked Sendable {
         waiter.number = number
         waiters[ObjectIdentifier(waiter)] = waiter
         let now = NIODeadline.now().uptimeNanoseconds
-        loop.after(.nanoseconds(Int64(clamping: end > now ? end - now : 0))) { [weak self, weak waiter] in
-            guard let self, let waiter, waiter.number == number else { return }
-            expire(waiter)
+        loop.after(.nanoseconds(Int64(clamping: end > now ? end - now : 0))) { [self] in
+            if waiter.number == number { expire(waiter) }
         }
         observe(loop)
     }
@@ -73,7 +72,7 @@ final class ClientNetwork: LoopComponent, @unchecked Sendable {
         guard watch == nil else { return }
         let watch = NetworkWatch(loop.eventLoop)
         self.watch = watch
-        watch.start { [weak self] in self?.changed($0) }
+        watch.start { [self] in changed($0) }
     }
 
     private func changed(_ change: NetworkChange) {

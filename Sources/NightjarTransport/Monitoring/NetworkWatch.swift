@@ -10,16 +10,16 @@ package final class NetworkWatch: @unchecked Sendable {
 
     package init(_ loop: any EventLoop) { self.loop = loop }
 
-    /// Calls `handler` on the loop with the status as soon as it is known, and then for each change. Has no effect if
-    /// the watch has started.
+    /// Calls `handler` on the loop with the status as soon as it is known, and then for each change, until ``stop()`` is
+    /// called. Has no effect if the watch has started.
     package func start(_ handler: @escaping (NetworkChange) -> Void) {
         guard observer == nil else { return }
         generation += 1
         let target = Target(handler, generation)
-        // The monitor calls no handler after `stop`, so the loop still runs.
-        observer = NetworkMonitor.shared.observe { [weak self, loop] change in
-            loop.execute { [weak self] in
-                if let self, self.observer != nil, self.generation == target.generation { target.handler(change) }
+        // The monitor calls no handler after `stop`, so the loop still runs. It retains this object until then.
+        observer = NetworkMonitor.shared.observe { [self] change in
+            loop.execute { [self] in
+                if observer != nil, generation == target.generation { target.handler(change) }
             }
         }
     }

@@ -194,8 +194,8 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         guard expiry == nil, !isShutDown else { return }
         guard let oldest = hosts.values.compactMap(\.pool.oldestIdle).min() else { return watch.stop() }
         if hosts.values.contains(where: { $0.pool.oldestIdle != nil && !$0.isLocal }) {
-            watch.start { [weak self] change in
-                if change.pathChanged { self?.networkChanged() }
+            watch.start { [self] change in
+                if change.pathChanged { networkChanged() }
             }
         }
         expiry = loop.scheduleTask(deadline: oldest + lifetime) { self.expire() }
