@@ -124,10 +124,12 @@ let package = Package(
         ),
         // System calls of SwiftNIO, wrapped by the link step of libnightjar.
         .target(name: "CDescriptors"),
+        // The state of the network: netlink, clocks, and NetworkManager by a library that is loaded at run time.
+        .target(name: "CNetworkState"),
         .target(
             name: "NightjarTransport",
             dependencies: [
-                "CDescriptors", "CLinux", "NightjarCrypto", "NightjarHTTP",
+                "CDescriptors", "CLinux", "CNetworkState", "NightjarCrypto", "NightjarHTTP",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -330,6 +332,9 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
                 "CLibFuzzer", "NightjarHTTP", "NightjarTesting", .product(name: "NIOCore", package: "swift-nio"),
             ],
             path: "Tests/Fuzz/Cassette"),
+        .executableTarget(
+            name: "FuzzNetlink", dependencies: ["CLibFuzzer", "NightjarHTTP", "NightjarTransport"],
+            path: "Tests/Fuzz/Netlink"),
     ]
 }
 if Context.environment["NIGHTJAR_MEASURE"] != nil {

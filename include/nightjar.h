@@ -46,6 +46,9 @@
  *   nj_page           nj_paginator_next_page, nj_page_retain                   any            nj_page_release
  *   nj_token_request  nj_token_request_retain                                  any            nj_token_request_release
  *   nj_script         nj_script_new                                            one at a time  nj_script_free
+ *   nj_network        nj_network_status                                        any            nj_network_free
+ *   nj_network_       nj_network_observer_new                                  any            nj_network_observer_free
+ *     observer
  *   char *            nj_paginator_state, nj_client_limits_json and others     any            nj_text_free
  *
  * A callback borrows its nj_prepared_request, nj_proposed_redirect, nj_failed_attempt, nj_login_prompt, nj_pin_report,
@@ -153,7 +156,7 @@ typedef enum nj_status {
   NJ_TIMEOUT = 11,         /* nj_error_phase returns the timeout that expired: connect, idle or total */
   NJ_INVALID_URL = 12,
   NJ_INVALID_REQUEST = 13, /* the request has a header, body or option that cannot be sent */
-  NJ_OFFLINE = 14,         /* the system has no network */
+  NJ_OFFLINE = 14,         /* the system has no network that the call may use; see nj_error_offline_reason */
   NJ_DNS = 15,             /* the host name has no address */
   NJ_CONNECT = 16,         /* no address accepted a connection, a proxy refused, or no thread or descriptor is left */
   NJ_TLS = 17,             /* the handshake failed, or the certificate is not trusted */
@@ -238,6 +241,8 @@ typedef struct nj_pagination nj_pagination;                 /* the rules for the
 typedef struct nj_paginator nj_paginator;                   /* reads a list page by page */
 typedef struct nj_page nj_page;                             /* one page of a list; immutable */
 typedef struct nj_script nj_script;                         /* a Lua interpreter */
+typedef struct nj_network nj_network;                       /* the status of the network; immutable */
+typedef struct nj_network_observer nj_network_observer;     /* reports changes of the network */
 typedef struct nj_prepared_request nj_prepared_request;     /* borrowed: the request in a before hook */
 typedef struct nj_proposed_redirect nj_proposed_redirect;   /* borrowed: a redirect that is about to be followed */
 typedef struct nj_failed_attempt nj_failed_attempt;         /* borrowed: an attempt that has failed */
@@ -439,8 +444,8 @@ NJ_API void nj_queue_wake(nj_queue *queue);
  *
  * nj_client_new copies the configuration: changing it later does not change the client. One configuration can make
  * any number of clients. nj_config_merge_json sets options from JSON; most of them also have a setter. Further setters
- * are in the sections "Authentication", "Retries", "Limits", "Testing without a network", "nj_cookies", "nj_cache" and
- * "nj_catalog".
+ * are in the sections "Authentication", "Retries", "Limits", "Network", "Testing without a network", "nj_cookies",
+ * "nj_cache" and "nj_catalog".
  * ================================================================================================================== */
 
 /** Creates a configuration with the defaults that the setters below state. Never NULL. */
@@ -493,6 +498,9 @@ NJ_API void nj_config_free(nj_config *config);
  *   retry                        true, false, a number of attempts, or {"attempts", "base", "cap", "max_wait",
  *                                "budget": {"reserve": 10, "successes_per_retry": 10}}
  *   respect_retry_after          true or false
+ *   wait_for_connectivity        seconds; 0 and false: calls do not wait
+ *   allow_metered                true or false
+ *   allow_constrained            true or false
  *   coalesce                     true or false
  *   rate_limit                   true, false, or {"requests", "per", "burst"}
  *   concurrency                  1 to 1000000; null: none
@@ -1284,6 +1292,136 @@ NJ_API nj_status nj_request_set_coalesce(nj_request *request, bool coalesce);
 NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
 
 /* ==================================================================================================================
+ * Network: its status, and calls that wait for it
+ *
+ * The library observes the network while a program needs it: links, addresses and routes by netlink, and metered and
+ * captive networks by NetworkManager. The status is a hint. A server can be reachable although the status is offline,
+ * and the reverse. Loopback addresses and unix sockets are always reachable. One thread of the library observes the
+ * network for the whole process. The thread exists only while it is needed.
+ *
+ *   Created by   nj_network_status
+ *   Released by  nj_network_free
+ *   Threads      any; a status is immutable
+ * ================================================================================================================== */
+
+/** Whether something is the case, if this is known. */
+typedef enum nj_tristate {
+  NJ_UNKNOWN = -1,
+  NJ_NO = 0,
+  NJ_YES = 1
+} nj_tristate;
+
+/**
+ * Returns the current status of the network. Waits up to half a second if the network is not observed yet. Never NULL.
+ */
+NJ_API nj_network *nj_network_status(void);
+
+/** Frees a status that nj_network_status has returned. NULL is ignored. */
+NJ_API void nj_network_free(nj_network *network);
+
+/**
+ * Reports whether an interface is running, has an address and has a default route. True if this is not known, or if
+ * `network` is NULL.
+ */
+NJ_API bool nj_network_is_online(const nj_network *network);
+
+/** Returns whether data over the network is charged or limited. NJ_UNKNOWN without NetworkManager, or if `network` is
+ * NULL. */
+NJ_API nj_tristate nj_network_metered(const nj_network *network);
+
+/**
+ * Returns whether a captive portal intercepts requests, such as the login page of a hotel. NJ_UNKNOWN without
+ * NetworkManager, or if `network` is NULL.
+ */
+NJ_API nj_tristate nj_network_captive(const nj_network *network);
+
+/** Reports whether the program has called nj_network_set_constrained. False if `network` is NULL. */
+NJ_API bool nj_network_is_constrained(const nj_network *network);
+
+/** Returns the interface of the preferred default route: "wlan0". NULL if there is none, or if `network` is NULL. */
+NJ_API const char *nj_network_interface(const nj_network *network);
+
+/**
+ * Returns the kind of the primary connection: "ethernet", "wifi", "cellular", "bluetooth", "vpn" or "other". NULL if it
+ * is not known, or if `network` is NULL.
+ */
+NJ_API const char *nj_network_kind(const nj_network *network);
+
+/**
+ * Sets whether the network is constrained: the user has asked for low data usage. Applies to all clients of the process. False
+ * by default.
+ */
+NJ_API void nj_network_set_constrained(bool constrained);
+
+/** Receives the status of the network. `network` is borrowed until the callback returns. */
+typedef void (*nj_network_fn)(void *context, const nj_network *network);
+
+/**
+ * Starts to observe the network.
+ *
+ * @param queue   the queue on which `changed` is delivered
+ * @param changed called from nj_queue_poll with the current status, and then after each change of the status, the
+ *                routes or the addresses, and after the machine has resumed from sleep. Changes within 0.25 seconds are
+ *                reported once.
+ * @return an observer, owned by the caller. NULL on failure: NJ_INVALID_ARGUMENT; NJ_FORKED
+ */
+NJ_API nj_network_observer *nj_network_observer_new(nj_queue *queue, nj_network_fn changed, void *context,
+                                                    nj_error **out_error);
+
+/** Stops to observe the network. The callback is not called any more, also for events that are queued. NULL is
+ * ignored. */
+NJ_API void nj_network_observer_free(nj_network_observer *observer);
+
+/**
+ * Sets how long a call waits for the network instead of failing with NJ_OFFLINE. The request is sent again after a
+ * change of the network. The total timeout continues to run. Only requests that no server can have received wait.
+ *
+ * @param seconds 0 to 3153600000, for all waits of a call together. 0, the default: calls do not wait.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_wait_for_connectivity(nj_config *config, double seconds);
+NJ_API nj_status nj_request_set_wait_for_connectivity(nj_request *request, double seconds);
+
+/**
+ * Sets whether calls may use a metered network. If not, a call on a metered network fails with NJ_OFFLINE, or waits for
+ * another network. A network that is not known to be metered is used. True by default. Cached responses are returned in
+ * any network.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_allow_metered(nj_config *config, bool allow);
+NJ_API nj_status nj_request_set_allow_metered(nj_request *request, bool allow);
+
+/**
+ * Sets whether calls may use the network while it is constrained (nj_network_set_constrained). True by default.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_allow_constrained(nj_config *config, bool allow);
+NJ_API nj_status nj_request_set_allow_constrained(nj_request *request, bool allow);
+
+/** Why a call was not sent. Members may be added. */
+typedef enum nj_offline_reason {
+  NJ_OFFLINE_REASON_UNKNOWN = 0,
+  NJ_OFFLINE_NO_NETWORK = 1,  /* the machine has no network, or no route to the host */
+  NJ_OFFLINE_METERED = 2,     /* the network is metered (nj_config_set_allow_metered) */
+  NJ_OFFLINE_CONSTRAINED = 3  /* the network is constrained (nj_config_set_allow_constrained) */
+} nj_offline_reason;
+
+/** Returns the reason of NJ_OFFLINE. NJ_OFFLINE_REASON_UNKNOWN if the error has another kind, or if `error` is NULL. */
+NJ_API nj_offline_reason nj_error_offline_reason(const nj_error *error);
+
+/** Receives the reason for which a call waits. */
+typedef void (*nj_waiting_fn)(void *context, nj_task *task, nj_offline_reason reason);
+
+/**
+ * Sets the callback that is called each time when a call begins to wait for the network. NULL, the default: none.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_request_on_waiting(nj_request *request, nj_waiting_fn waiting, void *context);
+
+/* ==================================================================================================================
  * Testing without a network
  *
  * A mock, a cassette and a network profile replace or change the network below all other parts of the client. Their
@@ -1656,7 +1794,9 @@ NJ_API nj_request *nj_request_copy(const nj_request *request);
  *   decompress, compress,                 true or false
  *   expect_continue, allow_body_on_get,
  *   cookies, coalesce,
- *   respect_retry_after
+ *   respect_retry_after, allow_metered,
+ *   allow_constrained
+ *   wait_for_connectivity                 seconds; 0 and false: the call does not wait
  *   auth                                  true, false, the name of a security scheme, or a list of names
  *   retry                                 true, false, a number of attempts, or {"attempts", "base", "cap", "max_wait"}
  *   idempotency_key                       a key, true (generated) or false (none)

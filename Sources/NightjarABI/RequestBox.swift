@@ -125,6 +125,13 @@ final class RequestBox {
         }
     }
 
+    func onWaiting(_ callback: nj_waiting_fn?, _ context: CallbackContext) {
+        guard let callback else { return handlers.waiting = nil }
+        handlers.waiting = { (task: ClientTask, reason: OfflineReason) in
+            callback(context.pointer, Handle.lend(task), nj_offline_reason(reason))
+        }
+    }
+
     func setBody(_ body: RequestBody) {
         request.body = body
         request.impliedType = nil

@@ -76,6 +76,7 @@ public func njl_call_start(
                 isStreamed: request.is_streamed, decidesRedirects: request.decides_redirects,
                 decidesRetries: request.decides_retries, restartsBody: request.restarts_body,
                 reportsRefresh: request.reports_refresh, reportsProgress: request.reports_progress,
+                reportsWaiting: request.reports_waiting,
                 isFollowed: request.is_followed))
         subrequest?.call = future
         return Handle<Future>.make(future)
@@ -132,6 +133,18 @@ public func njl_call_progress(_ call: OpaquePointer?, _ result: UnsafeMutablePoi
         sent: Int64(progress.sent), sent_total: Int64(progress.sentTotal ?? -1), received: Int64(progress.received),
         received_total: Int64(progress.receivedTotal ?? -1))
     return true
+}
+
+@_cdecl("njl_call_waits") @implementation
+public func njl_call_waits(_ call: OpaquePointer?) -> UnsafePointer<CChar>? {
+    guard let reason = Handle<Future>.borrow(call)?.takeWaiting() else { return nil }
+    let name: StaticString =
+        switch reason {
+        case .noNetwork: "none"
+        case .metered: "metered"
+        case .constrained: "constrained"
+        }
+    return UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
 }
 
 @_cdecl("njl_call_attempt_error") @implementation

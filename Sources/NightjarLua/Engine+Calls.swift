@@ -14,6 +14,7 @@ extension Engine {
         /// Whether the script is notified of a background revalidation.
         var reportsRefresh = false
         var reportsProgress = false
+        var reportsWaiting = false
         /// Whether a session shows the progress of the call.
         var isFollowed = false
     }
@@ -48,6 +49,12 @@ extension Engine {
                 // After the head of a streamed response, the script counts the received bytes itself.
                 guard callbackOptions.reportsProgress, future.result == nil else { return }
                 future.note(progress)
+                notify(future)
+            }
+        }
+        if callbackOptions.reportsWaiting {
+            handlers.waiting = { [self] _, reason in
+                future.note(waiting: reason)
                 notify(future)
             }
         }

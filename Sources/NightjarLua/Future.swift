@@ -33,6 +33,8 @@ final class Future: @unchecked Sendable {
     var retry: TaskHandlers.FailedAttempt?
     /// Progress that has not been reported to the script.
     private var progress: TaskHandlers.Progress?
+    /// The reason for which the call waits for the network, if it has not been reported to the script.
+    private var waiting: OfflineReason?
     /// The instructions for the user of an interactive login.
     private var prompt: LoginPrompt?
     private var hasPrompt = false
@@ -94,12 +96,16 @@ final class Future: @unchecked Sendable {
     var isEnded: Bool { task == nil && operation == nil && !isPending }
 
     /// Whether a decision request, a prompt or progress is waiting for the script.
-    var needsCallback: Bool { proposed != nil || retry != nil || hasPrompt || progress != nil }
+    var needsCallback: Bool { proposed != nil || retry != nil || hasPrompt || progress != nil || waiting != nil }
 
     func note(_ progress: TaskHandlers.Progress) { self.progress = progress }
 
     /// Removes and returns the progress that has not been reported.
     func takeProgress() -> TaskHandlers.Progress? { progress.take() }
+
+    func note(waiting reason: OfflineReason) { waiting = reason }
+
+    func takeWaiting() -> OfflineReason? { waiting.take() }
 
     func requestDecision(_ proposed: ProposedRedirect) {
         self.proposed = proposed
@@ -210,6 +216,7 @@ final class Future: @unchecked Sendable {
         case NJL_REDIRECT_SOURCE_URL:
             proposed.map { view == nil ? $0.from.origin.description + $0.from.target : $0.from.redacted }
         case NJL_REDIRECT_METHOD: proposed?.method.name
+        case NJL_OFFLINE_REASON: error?.offlineReason?.rawValue
         case NJL_PEER: response?.timing.connection?.peer
         case NJL_TLS: response?.tls?.jsonText
         case NJL_DECISIONS: Future.json(response?.decisions ?? error?.decisions ?? [])

@@ -15,6 +15,7 @@
 ---@field timers nightjar.timers The module of nightjar.after and nightjar.every.
 ---@field hash nightjar.hash Digests, HMACs and hexadecimal digits.
 ---@field log nightjar.log Log lines with fields, without secrets.
+---@field network nightjar.network The status of the network.
 ---@field testing nightjar.testing Tests of scripts.
 ---@field time nightjar.time Points in time and durations.
 ---@field url nightjar.url URLs, RFC 3986.
@@ -266,6 +267,15 @@ function digest:update(bytes) end
 ---@return string
 function digest:finish(form) end
 
+---The status of the network. A hint: a server can be reachable although the status is offline, and the reverse.
+---@alias nightjar.network_status
+---| "online" # Whether an interface is running, has an address and has a default route; true if this is not known.
+---| "metered" # Whether data is charged or limited; nil if unknown.
+---| "captive" # Whether a captive portal intercepts requests; nil if unknown.
+---| "constrained" # Whether the program has asked for low data usage.
+---| "interface" # The interface of the preferred default route.
+---| "kind" # The kind of the primary connection; nil if unknown.
+
 ---A clock for tests.
 ---@class nightjar.clock
 local clock = {}
@@ -513,6 +523,9 @@ function client:close() end
 ---@field tls? nightjar.tls_options The trusted certificates. Default: those of the system.
 ---@field proxy? boolean|string|table false: none; a URL; or { url =, no_proxy = }. Default: from the environment.
 ---@field unix_socket? string The socket of all connections. Default: none.
+---@field wait_for_connectivity? number|false Seconds that a call waits for the network instead of failing with offline. Default: 0.
+---@field allow_metered? boolean Whether calls may use a metered network. Default: true.
+---@field allow_constrained? boolean Whether calls may use the network while it is constrained. Default: true.
 ---@field coalesce? boolean Whether identical calls share one exchange. Default: false.
 ---@field rate_limit? boolean|nightjar.rate_options The number of requests that may begin in a period. The client also respects the limits that servers report; true: only these. Default: false.
 ---@field concurrency? integer Requests in flight to one origin, 1 to 1,000,000. Default: unlimited.
@@ -581,6 +594,9 @@ function client:close() end
 ---@field cache? boolean|string protocol, reload, revalidate, cache_else_load, cache_only or offline_first; false: without the cache. Default: the client's.
 ---@field coalesce? boolean Whether the call may share an exchange with identical calls. Default: the client's.
 ---@field limit_group? string The group whose limits apply instead of those of the origin. Default: none.
+---@field wait_for_connectivity? number|false Seconds that the call waits for the network instead of failing with offline. Default: the client's.
+---@field allow_metered? boolean Whether the call may use a metered network. Default: the client's.
+---@field allow_constrained? boolean Whether the call may use the network while it is constrained. Default: the client's.
 ---@field compress? boolean Whether the body is sent as gzip. Default: false.
 ---@field decompress? boolean Whether the response may be compressed. Default: the client's.
 ---@field expect_continue? boolean Whether the request waits for 100 (Continue) before the body. Default: from 1 MiB, or if the length is unknown.
@@ -595,6 +611,7 @@ function client:close() end
 ---@field on_retry? fun(attempt: table): boolean|number|nil Called after an attempt that fails or whose status is a temporary error (408, 425, 429, 500, 502, 503, 504), with error, attempt, again (whether the client would retry) and after (its wait in seconds). Returns true or seconds to retry, false to stop, nil for the client's decision. Default: none.
 ---@field on_refresh? fun(response?: nightjar.response, err?: nightjar.error) Receives the result of a background refresh. Default: none.
 ---@field on_progress? fun(progress: { sent: integer, sent_total?: integer, received: integer, received_total?: integer }) Receives the numbers of bytes about ten times a second, and at the end of a successful call. Unknown totals are nil. If the function raises an error, the call ends. Default: none.
+---@field on_waiting? fun(reason: "none"|"metered"|"constrained") Called each time when the call begins to wait for the network. If the function raises an error, the call ends. Default: none.
 
 ---Options of api:paginate. Lists do not support path, body, file, multipart, stream, respect_retry_after, expect_continue, on_redirect, on_retry, on_refresh and on_progress.
 ---@class nightjar.page_options: nightjar.call_options
@@ -857,6 +874,7 @@ local headers = {}
 ---@field earlier nightjar.error[] The errors of earlier attempts.
 ---@field idempotency_key string? The Idempotency-Key that was sent.
 ---@field index integer? The index of the request in a batch, from 1.
+---@field reason "none"|"metered"|"constrained"|nil For an error of the kind offline: there is no network, or an excluded one.
 local error = {}
 
 ---Returns the decisions of the client about the call. tostring has one sentence per line.
@@ -879,7 +897,7 @@ function error:curl(options) end
 ---| "no_memory" # The process has no memory for a body, a JSON document or a file.
 ---| "invalid_url" # The URL cannot be requested. Nothing was sent.
 ---| "invalid_request" # A header, body or option cannot be sent. Nothing was sent.
----| "offline" # There is no network. Nothing was sent.
+---| "offline" # There is no network that the call may use: see err.reason. Nothing was sent.
 ---| "dns" # The host name has no address. Nothing was sent.
 ---| "connect" # No address accepted the connection, or a proxy refused. Nothing was sent.
 ---| "tls" # The handshake failed, or the certificate is not trusted. Nothing was sent.

@@ -202,6 +202,8 @@ int njl_call_hooked(lua_State *L, lua_CFunction request) NJL_YIELDS;
 int njl_decide_redirect(lua_State *L, njl_reply *reply) NJL_YIELDS; /* calls on_redirect, then waits again */
 /* Calls the on_progress function of the call, then waits again. */
 int njl_report_progress(lua_State *L, njl_reply *reply, const njl_progress *progress) NJL_YIELDS;
+/* Calls the on_waiting function of the call, then waits again. */
+int njl_report_waiting(lua_State *L, njl_reply *reply, const char *reason) NJL_YIELDS;
 /* Sets the field of the table on top of the stack, unless `count` is negative. */
 void njl_set_count(lua_State *L, int64_t count, const char *name) NJL_RAISES;
 int njl_decide_retry(lua_State *L, njl_reply *reply) NJL_YIELDS;    /* calls on_retry, then waits again */

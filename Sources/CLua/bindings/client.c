@@ -145,6 +145,10 @@ int njl_responded(lua_State *L, int status, lua_KContext context) {
     njl_progress progress;
     if (njl_call_progress(wait->call, &progress)) return njl_report_progress(L, reply, &progress);
   }
+  if (reply->reports_waiting) {
+    const char *reason = njl_call_waits(wait->call);
+    if (reason != NULL) return njl_report_waiting(L, reply, reason);
+  }
   if (reply->reports_refresh) njl_watch_refresh(L, 2);
   return njl_reply_finish(L, 2);
 }
@@ -180,6 +184,11 @@ int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunctio
     ((njl_reply *)wait)->reports_progress = true;
     lua_getfield(L, options, "on_progress");
     lua_setiuservalue(L, reply, NJL_REPLY_PROGRESS);
+  }
+  if (request->reports_waiting) {
+    ((njl_reply *)wait)->reports_waiting = true;
+    lua_getfield(L, options, "on_waiting");
+    lua_setiuservalue(L, reply, NJL_REPLY_WAITING);
   }
   njl_request followed;
   if (host->follows && njl_is_followed(host)) {

@@ -144,9 +144,9 @@ int njl_decide_redirect(lua_State *L, njl_reply *reply) {
   return decided(L, lua_pcallk(L, 1, 1, 0, (lua_KContext)reply, decided), (lua_KContext)reply);
 }
 
-/* --- Progress --- */
+/* --- Progress and waiting --- */
 
-static int after_progress(lua_State *L, int status, lua_KContext context) {
+static int after_report(lua_State *L, int status, lua_KContext context) {
   njl_reply *reply = (njl_reply *)context;
   if (status != LUA_OK && status != LUA_YIELD) { /* The error of the function replaces the response. */
     njl_call_cancel(reply->wait.call);
@@ -169,7 +169,14 @@ int njl_report_progress(lua_State *L, njl_reply *reply, const njl_progress *prog
   njl_set_count(L, progress->sent_total, "sent_total");
   njl_set_count(L, progress->received, "received");
   njl_set_count(L, progress->received_total, "received_total");
-  return after_progress(L, lua_pcallk(L, 1, 0, 0, (lua_KContext)reply, after_progress), (lua_KContext)reply);
+  return after_report(L, lua_pcallk(L, 1, 0, 0, (lua_KContext)reply, after_report), (lua_KContext)reply);
+}
+
+int njl_report_waiting(lua_State *L, njl_reply *reply, const char *reason) {
+  lua_settop(L, reply->top);
+  lua_getiuservalue(L, 2, NJL_REPLY_WAITING);
+  lua_pushstring(L, reason);
+  return after_report(L, lua_pcallk(L, 1, 0, 0, (lua_KContext)reply, after_report), (lua_KContext)reply);
 }
 
 /* --- Failed attempts --- */

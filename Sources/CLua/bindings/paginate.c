@@ -33,7 +33,7 @@ typedef struct beginning {
 static int unknown_option(lua_State *L, const char *name) {
   enum { MOST = sizeof list_options / sizeof *list_options + sizeof call_options / sizeof *call_options };
   static const char *const others[] = {"path",        "body",     "file",       "multipart", "stream",
-                                       "on_redirect", "on_retry", "on_refresh", "on_progress", NULL};
+                                       "on_redirect", "on_retry", "on_refresh", "on_progress", "on_waiting", NULL};
   const char *all[MOST];
   size_t count = 0;
   for (size_t index = 0; list_options[index] != NULL; index++) all[count++] = list_options[index];

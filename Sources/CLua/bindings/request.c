@@ -32,6 +32,7 @@ enum {
   ON_RETRY,
   ON_REFRESH,
   ON_PROGRESS,
+  ON_WAITING,
   ENDPOINT,
   ARGUMENTS,
   RARE
@@ -41,10 +42,12 @@ enum {
 static const char *const names[] = {
     "query",    "headers",    "json",        "form",        "body",       "expect",          "timeout",
     "stream",   "method",     "path",        "params",      "multipart",  "file",            "on_redirect",
-    "on_retry", "on_refresh", "on_progress", "endpoint",    "arguments",  "redirect",        "cookies",
+    "on_retry", "on_refresh", "on_progress", "on_waiting",  "endpoint",   "arguments",       "redirect",
+    "cookies",
     "decompress", "max_body", "compress",
     "expect_continue", "schema", "retry",    "allow_body_on_get", "coalesce",   "auth",            "idempotency_key",
-    "limit_group", "cache",   "respect_retry_after", NULL};
+    "limit_group", "cache",   "respect_retry_after", "wait_for_connectivity", "allow_metered", "allow_constrained",
+    NULL};
 
 /* Makes the string on top of the stack the body. */
 static void set_body(njl_reading *r, njl_request *request) {
@@ -280,9 +283,9 @@ static void read_pairs(njl_reading *r, int options, uint64_t present, int option
 /* Checks the function options and sets a flag for each one that is present. hooks.c and refresh.c call the
  * functions. */
 static void read_functions(njl_reading *r, int options, uint64_t present, njl_request *request) {
-  static const int known[] = {ON_REDIRECT, ON_RETRY, ON_REFRESH, ON_PROGRESS};
+  static const int known[] = {ON_REDIRECT, ON_RETRY, ON_REFRESH, ON_PROGRESS, ON_WAITING};
   bool *const flags[] = {&request->decides_redirects, &request->decides_retries, &request->reports_refresh,
-                         &request->reports_progress};
+                         &request->reports_progress, &request->reports_waiting};
   for (size_t index = 0; index < sizeof known / sizeof *known; index++) {
     if (!push_option(r, options, present, known[index])) continue;
     if (!njl_is_callable(r->L, -1)) njl_reading_mismatch(r, "a function", -1);

@@ -10,7 +10,7 @@
 
 typedef struct njl_reply {
   njl_wait wait; /* `wait.call` is the outcome */
-  bool decides_redirects, decides_retries, reports_refresh, reports_progress;
+  bool decides_redirects, decides_retries, reports_refresh, reports_progress, reports_waiting;
   int top; /* stack height of the function that waits for the call */
   lua_Integer place; /* for an error: the index of its request in a batch; 0: not part of a batch */
 } njl_reply;
@@ -23,7 +23,8 @@ enum {
   NJL_REPLY_RETRY,
   NJL_REPLY_REFRESH,
   NJL_REPLY_PROGRESS,
-  NJL_REPLY_VALUES = NJL_REPLY_PROGRESS
+  NJL_REPLY_WAITING,
+  NJL_REPLY_VALUES = NJL_REPLY_WAITING
 };
 njl_wait *njl_reply_push(lua_State *L, njl_host *host) NJL_RAISES; /* pushes a reply, which waits for its call */
 int njl_reply_finish(lua_State *L, int index) NJL_RAISES; /* returns the reply as a response or raises it as an error */

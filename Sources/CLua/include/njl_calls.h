@@ -43,6 +43,10 @@ typedef struct njl_progress {
 /* Sets `*progress` to the call's progress. Returns false if the progress has not changed since the last call of this
  * function. A poll reports the wait when the progress has changed. */
 bool njl_call_progress(njl_future *call, njl_progress *progress);
+/* Returns the reason for which the call waits for the network: "none", "metered" or "constrained". The text is static.
+ * Returns NULL if the reason has not changed since the last call of this function. A poll reports the wait when the
+ * call begins to wait. */
+const char *njl_call_waits(njl_future *call);
 typedef enum njl_retry {
   NJL_RETRY_DEFAULT,
   NJL_RETRY_AGAIN,

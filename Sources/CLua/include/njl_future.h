@@ -17,6 +17,7 @@ typedef enum njl_field {
   NJL_CURL,    /* the request as a curl command line, also for an error */
   NJL_CURL_WITH_SECRETS,
   NJL_CURL_OF_SANDBOX, /* like NJL_CURL, but without the headers that the script has not set */
+  NJL_OFFLINE_REASON, /* of an error of the kind offline */
   NJL_PEER, /* the address of the peer that sent the response */
   NJL_TLS, /* the TLS connection that carried the response: a JSON object */
   NJL_DECISIONS, /* the decisions made for the call: a JSON array of objects with a `text` */

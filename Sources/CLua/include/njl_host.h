@@ -21,6 +21,7 @@
 #include "njl_hashes.h"
 #include "njl_logins.h"
 #include "njl_mocks.h"
+#include "njl_network.h"
 #include "njl_pages.h"
 #include "njl_request.h"
 #include "njl_secrets.h"

@@ -54,6 +54,7 @@ typedef struct njl_request {
   bool decides_retries;        /* see njl_call_attempt */
   bool reports_refresh;        /* see njl_call_refresh */
   bool reports_progress;       /* see njl_call_progress */
+  bool reports_waiting;        /* see njl_call_waits */
   bool is_followed;            /* njl_session_progress includes the call */
   /* returns only a cache entry; without a cache entry, the call ends with neither response nor error */
   bool is_cache_lookup;

@@ -95,6 +95,7 @@ static const module modules[] = {
     {"hash", njl_open_hash, NO_SOURCE, SAFE},
     {"json", open_json, NO_SOURCE, SAFE},
     {"log", njl_open_log, SOURCE(log), SAFE},
+    {"network", njl_open_network, NO_SOURCE, UNSAFE},
     {"process", njl_open_process, SOURCE(process), UNSAFE},
     {"stdin", njl_open_stdin, SOURCE(stdin), UNSAFE},
     {"testing", njl_open_testing, SOURCE(testing), SAFE},
@@ -232,6 +233,7 @@ OPENER(fs)
 OPENER(hash)
 OPENER(json)
 OPENER(log)
+OPENER(network)
 OPENER(process)
 OPENER(stdin)
 OPENER(testing)

@@ -56,6 +56,7 @@ int njl_open_uuid(lua_State *L) NJL_RAISES;
 int njl_open_time(lua_State *L) NJL_RAISES;
 int njl_open_url(lua_State *L) NJL_RAISES;
 int njl_open_log(lua_State *L) NJL_RAISES;
+int njl_open_network(lua_State *L) NJL_RAISES;
 int njl_open_env(lua_State *L) NJL_RAISES;
 
 /* module.c */

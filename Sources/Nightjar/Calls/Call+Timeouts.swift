@@ -48,6 +48,12 @@ extension Call {
         return nil
     }
 
+    /// Posts an event to the caller: the call waits for the network.
+    func reportWaiting(_ reason: OfflineReason) {
+        guard task.handlers.waiting != nil else { return }
+        loop.post(.run { [task] in task.deliver(waiting: reason) }, to: task.queue)
+    }
+
     private func timeoutError(_ phase: ErrorPhase) -> NightjarError {
         let limit = phase == .idle ? options.timeouts.idle : options.timeouts.total
         let seconds = limit.map { "\(Double($0.nanosecondsClamped / 1_000_000) / 1000) s" } ?? "the limit"

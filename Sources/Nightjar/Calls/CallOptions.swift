@@ -25,6 +25,8 @@ struct CallSettings: Sendable {
     /// A response of the program to store in the cache instead of sending a request.
     var insertion: CacheInsertion?
     var limitGroup: String?
+    /// Nil: the client's settings.
+    var connectivity: ConnectivitySettings?
     /// The number of the client's login whose credentials are sent, or nil.
     var login: Int?
     var hooks: CallHooks?
@@ -81,6 +83,7 @@ final class CallOptions: Sendable {
     var cache: CachePolicy? { settings.cache }
     var insertion: CacheInsertion? { settings.insertion }
     var limitGroup: String? { settings.limitGroup }
+    var connectivity: ConnectivitySettings? { settings.connectivity }
     var login: Int? { settings.login }
     var hooks: CallHooks? { settings.hooks }
     var confinement: Confinement? { settings.confinement }

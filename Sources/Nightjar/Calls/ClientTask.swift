@@ -22,6 +22,8 @@ public struct TaskHandlers: Sendable {
     /// more before ``finished`` if the call succeeds and the progress has changed. Except for this last event, no event
     /// is posted while an earlier progress event is pending.
     public var progress: (@Sendable (ClientTask, Progress) -> Void)?
+    /// Called when the call begins to wait for the network; see ``ConnectivitySettings/maximumWait``.
+    public var waiting: (@Sendable (ClientTask, OfflineReason) -> Void)?
     /// Decides whether a failed attempt is retried. Receives the client's own decision.
     public var retry: (@Sendable (ClientTask, FailedAttempt) -> RetryAction)?
     /// Decides whether a redirect is followed. Called after the redirect response has been received completely, or its
@@ -192,6 +194,10 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
     func deliver(progress: TaskHandlers.Progress) {
         hasProgress.store(false, ordering: .relaxed)
         if !wasCancelled.load(ordering: .relaxed) { handlers.progress?(self, progress) }
+    }
+
+    func deliver(waiting reason: OfflineReason) {
+        if !wasCancelled.load(ordering: .relaxed) { handlers.waiting?(self, reason) }
     }
 
     func deliver(body: ByteBuffer) {

@@ -22,6 +22,8 @@ extension Client {
             usesCookies: request.usesCookies, coalesces: request.coalesces ?? coalesces,
             cache: cache == nil || !request.usesCache ? nil : request.cachePolicy ?? cachePolicy, insertion: insertion,
             limitGroup: request.limitGroup,
+            connectivity: request.connectivity.isEmpty
+                ? nil : request.connectivity.applied(to: connectivity, bounded: bounds != nil),
             login: loginOrigin != nil && request.usesAuth && request.headers.firstIndex(of: "Authorization") == nil
                 ? login : nil,
             hooks: hooks, confinement: confinement)

@@ -31,6 +31,7 @@ public final class Client: Sendable {
     let limitGroups: [String]
     let retry: RetrySettings
     let respectsRetryAfter: Bool
+    let connectivity: ConnectivitySettings
     let hooks: CallHooks?
     /// The URLs that calls may request; nil: any.
     let scope: Confinement?
@@ -84,6 +85,8 @@ public final class Client: Sendable {
         attachedKey = configuration.attachedKey
         sessions = TokenSessions()
         configuration.sessions = sessions
+        configuration.clientNetwork = ClientNetwork()
+        connectivity = configuration.connectivity
         let base = try configuration.baseURL.map { text throws(NightjarError) in try RequestURL(base: text) }
         template = try configuration.template(base)
         anonymousTemplate = try configuration.anonymousTemplate(base)
@@ -126,7 +129,7 @@ public final class Client: Sendable {
                 let issuer = try login.tokenLogin?.issuer(anonymousTemplate)
                 sessions.add(login.tokenLogin, issuer, responses: chain.cache, on: loop)
             }
-            loop.components = [sessions]
+            loop.components = [sessions, configuration.clientNetwork]
             cookieListener = cookies?.listen { [weak loop] in loop?.submit(.note($0, $1)) }
             cassette?.listen { [weak loop] in loop?.note($0, $1) }
             cacheListener = cache?.disk?.listen { [weak loop] in loop?.submit(.note($0, $1)) }

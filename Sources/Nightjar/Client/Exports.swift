@@ -16,6 +16,7 @@
 @_exported import struct NightjarHTTP.LoginCall
 @_exported import struct NightjarHTTP.Method
 @_exported import struct NightjarHTTP.MultipartForm
+@_exported import struct NightjarHTTP.NetworkStatus
 @_exported import struct NightjarHTTP.ProxySettings
 @_exported import struct NightjarHTTP.RedirectSettings
 @_exported import struct NightjarHTTP.RefreshCall

@@ -24,10 +24,14 @@ enum StageKind: CaseIterable {
     case challenge
     /// Follows redirects: changes the method, removes credentials across origins, limits the number of redirects.
     case redirect
+    /// Waits for the network instead of failing with `offline`.
+    case awaitNetwork
     /// Stores and sends cookies.
     case cookies
     /// Responds from the cache, revalidates stale entries, or sends the request and stores the response.
     case cache
+    /// Rejects calls on metered or constrained networks.
+    case restrictNetwork
     /// Rate limit, concurrency limit and circuit breaker.
     case limit
     /// Decodes content codings.
@@ -42,12 +46,15 @@ enum StageKind: CaseIterable {
         .validate,  // the final response
         .coalesce,  // stages below run once for all calls that share an exchange
         .retry, .authenticate, .challenge, .redirect,  // may request another attempt
-        .cookies, .cache, .limit, .decode,  // stages above see decoded content
+        .awaitNetwork,  // a call that the cache can respond to does not wait
+        .cookies, .cache, .restrictNetwork, .limit, .decode,  // stages above see decoded content
         .warnAboutTLS, .trace,  // each exchange
     ]
 
     /// The stages of token requests, which must not wait for a token.
-    static let inner: [StageKind] = [.deadline, .observe, .retry, .decode, .warnAboutTLS, .trace]
+    static let inner: [StageKind] = [
+        .deadline, .observe, .retry, .awaitNetwork, .restrictNetwork, .decode, .warnAboutTLS, .trace,
+    ]
 
     /// Returns the stages of this kind for a client with this configuration. Empty if the client does not need this
     /// kind.
@@ -84,8 +91,12 @@ enum StageKind: CaseIterable {
                 configuration.redirect, keepsCookies: configuration.cookies != nil,
                 longestWait: configuration.retry.longestWait, sensitive: configuration.sensitiveHeaders,
                 forwarded: configuration.forwardedFields)
+        case .awaitNetwork: AwaitNetwork(configuration.connectivity, configuration.clientNetwork)
         case .cookies: configuration.cookies.map(Cookies.init)
         case .cache: configuration.cache.map { Cache($0, configuration.freshResponses, configuration.loginCookies) }
+        case .restrictNetwork:
+            configuration.transport.unixSocket == nil
+                ? RestrictNetwork(configuration.connectivity, configuration.clientNetwork) : nil
         case .limit:
             Limit(
                 configuration.limits, groups: configuration.limitGroups, longestWait: configuration.retry.longestWait)

@@ -30,6 +30,10 @@ public struct Configuration: Sendable {
     public var maximumBody = 64 << 20
     /// Connections, pooling, proxies, sockets and TLS trust.
     public var transport = TransportConfiguration()
+    /// The networks that calls may use, and the time that calls wait for a network.
+    public var connectivity = ConnectivitySettings()
+    /// The network as the client that is created from this configuration sees it.
+    var clientNetwork = ClientNetwork()
     /// The limits of each origin.
     public var limits = LimitSettings()
     /// The limits of calls that name a group, regardless of their origin.

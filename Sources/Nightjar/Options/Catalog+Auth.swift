@@ -188,7 +188,7 @@ extension SecurityScheme {
                 "the security scheme \(quoted(name)) sends its secrets to \(quoted(origin.description)), which is "
                     + "not the API's origin (\(quoted(api.description))); set token_url if this is intended")
         }
-        guard origin.isTLS || origin.isThisMachine else {
+        guard origin.isTLS || origin.isLoopback else {
             throw NightjarError(
                 .invalidArgument,
                 "the security scheme \(quoted(name)) sends its secrets to \(quoted(origin.description)) without "
@@ -196,13 +196,5 @@ extension SecurityScheme {
                     + "token_url (and authorize_url) if this is intended")
         }
         return url
-    }
-}
-
-extension Origin {
-    /// Whether the host is the loopback host, so that data does not leave this machine. RFC 6761 section 6.3.
-    fileprivate var isThisMachine: Bool {
-        host == "localhost" || host.hasSuffix(".localhost") || host == "::1"
-            || host.hasPrefix("127.") && host.utf8.allSatisfy { ASCII.isDigit($0) || $0 == UInt8(ascii: ".") }
     }
 }

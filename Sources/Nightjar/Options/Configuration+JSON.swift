@@ -16,8 +16,12 @@ extension Configuration {
         self = try Configuration.options.applied(JSONValue(parsing: json), to: self).resolvingSchemeAuth()
     }
 
+    /// The options of parts of the configuration.
+    private static let partOptions: [Option<Configuration>] =
+        LimitSettings.options.lifted(to: \.limits) + ConnectivitySettings.options.lifted(to: \.connectivity)
+
     private static let options = OptionTable<Configuration>(
-        LimitSettings.options.lifted(to: \.limits) + [
+        partOptions + [
             Option(name: "path_scope") { value, path, configuration throws(NightjarError) in
                 configuration.pathScope = try PathScope(try value.text(path)).text
             },

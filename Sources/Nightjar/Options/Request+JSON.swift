@@ -14,6 +14,12 @@ extension Request {
         self = try Request.options.applied(JSONValue(parsing: json), to: self)
     }
 
+    private static func connectivityOption(_ name: String) -> Option<Request> {
+        Option(name: name) { value, path, request throws(NightjarError) in
+            try ConnectivityChanges.options.apply(.object([.init(name, value)]), at: "", to: &request.connectivity)
+        }
+    }
+
     private static let options = OptionTable<Request>(
         [
             Option(name: "headers") { value, path, request throws(NightjarError) in
@@ -50,6 +56,9 @@ extension Request {
                 try changes.read(value, path)
                 request.retry = changes
             },
+            Request.connectivityOption("wait_for_connectivity"),
+            Request.connectivityOption("allow_metered"),
+            Request.connectivityOption("allow_constrained"),
             Option(name: "respect_retry_after") { value, path, request throws(NightjarError) in
                 request.respectsRetryAfter = try value.flag(path)
             },

@@ -20,6 +20,7 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         package var retryAfter: Duration?
         package var earlier: [NightjarError] = []
         package var batchIndex: Int?
+        package var offlineReason: OfflineReason?
         package var context: (any ErrorContext)?
 
         package init(_ kind: ErrorKind, _ message: String) {
@@ -75,6 +76,9 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
     public var earlier: [NightjarError] { facts.earlier }
     /// The index of the failed request in its batch, from 0. Nil if the error does not belong to one request.
     public var batchIndex: Int? { facts.batchIndex }
+
+    /// Why the call was not sent. Nil unless the kind is `offline`.
+    public var offlineReason: OfflineReason? { kind == .offline ? facts.offlineReason ?? .noNetwork : nil }
 
     /// Returns a copy of this error whose ``batchIndex`` is `index`.
     public func inBatch(at index: Int) -> NightjarError {

@@ -67,6 +67,8 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
     @usableFromInline var connecting = 0
     @usableFromInline var waiting = 0
     @usableFromInline var idle = Deque<Idle>()
+    /// The idle connections that are not used until they are confirmed, in the order of ``idle``.
+    @usableFromInline var unconfirmed = Deque<Idle>()
     @usableFromInline var queue = Deque<Waiter?>()
     /// The ticket number of the first position in `queue`.
     @usableFromInline var firstNumber = 0
@@ -98,7 +100,7 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
     ///   limit is not reached or no connection is idle.
     @inlinable
     public mutating func replaceOldestIdle() -> (Connection, Attempt?)? {
-        guard open >= limit, let oldest = idle.popFirst() else { return nil }
+        guard open >= limit, let oldest = unconfirmed.popFirst() ?? idle.popFirst() else { return nil }
         open -= 1
         return (oldest.connection, nextAttempt())
     }
@@ -145,8 +147,13 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
     /// Reports that an idle connection has closed. Returns false if the connection was not idle in this pool.
     @inlinable
     public mutating func lostIdle(_ connection: Connection) -> Bool {
-        guard let index = idle.firstIndex(where: { $0.connection === connection }) else { return false }
-        idle.remove(at: index)
+        if let index = idle.firstIndex(where: { $0.connection === connection }) {
+            idle.remove(at: index)
+        } else if let index = unconfirmed.firstIndex(where: { $0.connection === connection }) {
+            unconfirmed.remove(at: index)
+        } else {
+            return false
+        }
         open -= 1
         return true
     }
@@ -161,6 +168,11 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
     @inlinable
     public mutating func expire(idleSince moment: Moment) -> [Connection] {
         var expired: [Connection] = []
+        while let first = unconfirmed.first, first.since <= moment {
+            unconfirmed.removeFirst()
+            open -= 1
+            expired.append(first.connection)
+        }
         while let first = idle.first, first.since <= moment {
             idle.removeFirst()
             open -= 1
@@ -171,7 +183,30 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
 
     /// The time at which the oldest idle connection became idle.
     @inlinable
-    public var oldestIdle: Moment? { idle.first?.since }
+    public var oldestIdle: Moment? {
+        guard let first = unconfirmed.first else { return idle.first?.since }
+        return idle.first.map { min($0.since, first.since) } ?? first.since
+    }
+
+    // MARK: Confirmation after a change of the network
+
+    /// The idle connections that wait for their confirmation.
+    public var unconfirmedConnections: [Connection] { unconfirmed.map(\.connection) }
+    @inlinable
+    public var hasUnconfirmed: Bool { !unconfirmed.isEmpty }
+
+    /// Reports that the network has changed. Idle connections are not used before ``confirm(_:)``.
+    public mutating func distrustIdle() {
+        unconfirmed = Deque((unconfirmed + idle).sorted { $0.since < $1.since })
+        idle.removeAll()
+    }
+
+    /// Reports that the peer has responded on an idle connection, which can then be used again.
+    public mutating func confirm(_ connection: Connection) {
+        guard let index = unconfirmed.firstIndex(where: { $0.connection === connection }) else { return }
+        let confirmed = unconfirmed.remove(at: index)
+        idle.insert(confirmed, at: idle.firstIndex { $0.since > confirmed.since } ?? idle.endIndex)
+    }
 
     // MARK: The wait queue
 

@@ -79,7 +79,8 @@ public final class RepeatedRequest: Sendable {
             && one.expectsContinue == other.expectsContinue && one.maximumBody == other.maximumBody
             && one.limitGroup.isExactly(other.limitGroup) && one.timeouts == other.timeouts
             && one.expectedStatuses == other.expectedStatuses && one.redirect == other.redirect
-            && one.retry == other.retry && one.respectsRetryAfter == other.respectsRetryAfter
+            && one.retry == other.retry && one.connectivity == other.connectivity
+            && one.respectsRetryAfter == other.respectsRetryAfter
             && one.impliedType == other.impliedType
             && one.isIdempotent == other.isIdempotent
             && one.confinement === other.confinement

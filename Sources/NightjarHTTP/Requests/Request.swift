@@ -70,6 +70,8 @@ public struct Request: Sendable {
     public var coalesces: Bool?
     /// The limit group of this call. The group's limits replace those of the origin. Nil uses the limits of the origin.
     public var limitGroup: String?
+    /// The settings for waiting and for metered networks that differ from the client's.
+    public var connectivity = ConnectivityChanges()
     /// True if Retry-After in responses is respected. Nil uses the client's ``Configuration/respectsRetryAfter``.
     public var respectsRetryAfter: Bool?
     /// If false, the call sends none of the client's credentials.

@@ -15,6 +15,8 @@ final class AddressResolver: Resolver, @unchecked Sendable {
     private var lookups: [String: EventLoopPromise<[SocketAddress]>] = [:]
     /// The cached addresses by host and port, so that not every connection resolves the name again.
     private var cache: [String: (addresses: [SocketAddress], until: NIODeadline)] = [:]
+    /// The number of calls of ``forgetAll()``.
+    private var generation = 0
 
     init(loop: any EventLoop, lookUp: @escaping LookUp = AddressResolver.queryResolver) {
         self.loop = loop
@@ -49,6 +51,13 @@ final class AddressResolver: Resolver, @unchecked Sendable {
         cache["\(host):\(port)"] = nil
     }
 
+    /// Removes all hosts from the cache. Called after a change of the network, because the addresses of a name may
+    /// depend on the network. The results of lookups in progress are not cached.
+    func forgetAll() {
+        cache = [:]
+        generation &+= 1
+    }
+
     /// Returns all addresses in the system's order of preference.
     ///
     /// Concurrent lookups of the same host, including the A and AAAA queries of one connection, share one system call.
@@ -66,9 +75,10 @@ final class AddressResolver: Resolver, @unchecked Sendable {
             }
         }
         lookups[key] = lookup
+        let generation = generation
         lookup.futureResult.assumeIsolated().whenComplete { result in
             self.lookups[key] = nil
-            guard case .success(let addresses) = result else { return }
+            guard case .success(let addresses) = result, generation == self.generation else { return }
             if self.cache.count >= AddressResolver.maximumCached { self.cache.removeAll() }
             self.cache[key] = (addresses, .now() + AddressResolver.lifetime)
         }

@@ -1,3 +1,4 @@
+import CNetworkState
 import Glibc
 import NIOCore
 
@@ -33,5 +34,19 @@ struct SocketHandle {
     var unacknowledgedBytes: Int {
         var count: CInt = 0
         return ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : 0
+    }
+
+    /// Sends keep-alive probes until ``stopProbing()`` is called. After about three seconds without a response, the
+    /// channel fails with ETIMEDOUT.
+    ///
+    /// - Returns: False if the socket does not support probes.
+    func startProbing() -> Bool { cns_probe_start(descriptor) == 0 }
+
+    func stopProbing() { cns_probe_stop(descriptor) }
+
+    /// The time since the peer last acknowledged data or a probe, in units of a few milliseconds. Nil if unknown.
+    var silence: TimeAmount? {
+        let milliseconds = cns_probe_silence(descriptor)
+        return milliseconds < 0 ? nil : .milliseconds(milliseconds)
     }
 }

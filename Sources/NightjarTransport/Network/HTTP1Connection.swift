@@ -47,6 +47,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     private var cause: (any Error)?
     /// The channel while the connection is being opened. This handler may not be in it yet.
     var channel: (any Channel)?
+    private var probe = ConnectionProbe()
     /// Fires if the connection does not open in time.
     var connectTimer: Scheduled<Void>?
 
@@ -312,6 +313,12 @@ final class HTTP1Connection: ChannelInboundHandler {
         }
         receiver?.exchangeFinished(trailers: trailers)
     }
+
+    /// Begins to probe the peer, because the network has changed. Returns false if the connection cannot probe.
+    func startProbing() -> Bool { probe.start(on: context?.channel) }
+
+    /// Returns whether the peer has responded to the probe, and then ends the probing.
+    func peerHasResponded() -> Bool { probe.hasResponse(on: context?.channel) }
 
     // MARK: Ending
 

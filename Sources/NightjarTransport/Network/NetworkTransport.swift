@@ -27,6 +27,11 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     private var expiry: Scheduled<Void>?
     private var hostsBeforeSweep = 64
     private var isShutDown = false
+    /// Reports changes of the network while connections to other machines are idle.
+    private let watch: NetworkWatch
+    /// Ends the probing of connections after a change of the network.
+    private var probeEnd: Scheduled<Void>?
+    private var sleep = SleepDetector()
 
     /// - Throws: `tls` if the file of certificate authorities cannot be read as PEM.
     public convenience init(
@@ -48,6 +53,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         decoderLimits = limits
         proxies = configuration.proxy.rules { name in getenv(name).map { String(cString: $0) } }
         connector = try Connector(loop: loop, configuration: configuration, lookUp: lookUp)
+        watch = NetworkWatch(loop)
     }
 
     public func begin(
@@ -67,6 +73,9 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
 
     public func shutDown() {
         isShutDown = true
+        watch.stop()
+        probeEnd?.cancel()
+        probeEnd = nil
         expiry?.cancel()
         expiry = nil
         for connection in connections.values {
@@ -102,6 +111,8 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
 
     func acquire(for exchange: NetworkExchange, fresh: Bool) {
         let host = exchange.host
+        if sleep.mayHaveOccurred(at: clock.now) { networkChanged() }
+        if host.pool.hasUnconfirmed { confirmIdle(of: host) }
         switch host.pool.acquire(exchange, fresh: fresh) {
         case .use(let connection):
             exchange.start(on: connection, reused: true)
@@ -110,7 +121,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
             connect(host, for: ticket, timeout: exchange.connectTimeout)
         case .wait(let ticket):
             exchange.wait(ticket)
-            if fresh, let (idle, attempt) = host.pool.replaceOldestIdle() {
+            if fresh || host.pool.hasUnconfirmed, let (idle, attempt) = host.pool.replaceOldestIdle() {
                 connections[ObjectIdentifier(idle)] = nil
                 idle.close()
                 connect(host, attempt)
@@ -147,7 +158,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         connections[ObjectIdentifier(connection)] = nil
         let (failed, next) = connection.host.pool.connectFailed(for: connection.attempt)
         connect(connection.host, next)
-        failed?.connectFailed(error)
+        failed?.connectFailed(connection.host.isLocal ? error : OfflineCheck.explained(error))
     }
 
     /// Assigns a connection whose exchange is complete to the next exchange, or parks it as an idle connection.
@@ -208,7 +219,13 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     private var lifetime: TimeAmount { .nanoseconds(configuration.idleConnectionLifetime.nanosecondsClamped) }
 
     private func armExpiry() {
-        guard expiry == nil, !isShutDown, let oldest = hosts.values.compactMap(\.pool.oldestIdle).min() else { return }
+        guard expiry == nil, !isShutDown else { return }
+        guard let oldest = hosts.values.compactMap(\.pool.oldestIdle).min() else { return watch.stop() }
+        if hosts.values.contains(where: { $0.pool.oldestIdle != nil && !$0.isLocal }) {
+            watch.start { [self] change in
+                if change.pathChanged { networkChanged() }
+            }
+        }
         expiry = loop.scheduleTask(deadline: oldest + lifetime) { self.expire() }
     }
 
@@ -223,6 +240,45 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         }
         armExpiry()
     }
+}
+
+// MARK: Changes of the network
+
+extension NetworkTransport {
+    /// Forgets the addresses of names, and probes the connections to other machines. Idle connections are not used
+    /// until their peer has responded: a request on a dead connection would wait for the idle timeout.
+    private func networkChanged() {
+        connector.resolver.forgetAll()
+        var isProbing = false
+        for host in hosts.values where !host.isLocal { host.pool.distrustIdle() }
+        for connection in connections.values where !connection.host.isLocal {
+            if connection.startProbing() { isProbing = true }
+        }
+        probeEnd?.cancel()
+        probeEnd = nil
+        guard isProbing, !isShutDown else { return }
+        probeEnd = loop.scheduleTask(in: NetworkTransport.probeTime) { self.endProbing() }
+    }
+
+    /// Makes the idle connections available whose peer has responded to a probe.
+    private func confirmIdle(of host: Host) {
+        for connection in host.pool.unconfirmedConnections where connection.peerHasResponded() {
+            host.pool.confirm(connection)
+        }
+    }
+
+    /// Ends the probing, and closes the idle connections whose peer has not responded.
+    private func endProbing() {
+        probeEnd = nil
+        for connection in connections.values where !connection.host.isLocal { _ = connection.peerHasResponded() }
+        for host in hosts.values where host.pool.hasUnconfirmed {
+            confirmIdle(of: host)
+            for connection in host.pool.unconfirmedConnections { connection.close() }
+        }
+    }
+
+    /// A peer that does not respond to three probes within this time is lost.
+    private static let probeTime = TimeAmount.seconds(4)
 }
 
 /// An exchange that ended before it began.

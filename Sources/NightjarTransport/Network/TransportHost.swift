@@ -22,6 +22,15 @@ final class TransportHost {
         }
     }
 
+    /// Whether the connected peer runs on this machine, so that changes of the network do not concern it.
+    var isLocal: Bool {
+        switch route {
+        case .direct: origin.isLoopback
+        case .socket: true
+        case .forwarded(let proxy), .tunnelled(let proxy): Origin.isLoopback(proxy.host)
+        }
+    }
+
     /// Returns the request head for this route.
     func wireHead(of request: PreparedRequest) -> ByteBuffer {
         if case .forwarded(let proxy) = route { request.wireHead(through: proxy) } else { request.wireHead }

@@ -163,6 +163,16 @@ static void caches(nj_client *client, const char *directory) {
   nj_cache_free(cache);
 }
 
+static void changed(void *context, const nj_network *network) { (void)context, (void)network; }
+
+static void network(void) {
+  nj_queue *queue = nj_queue_new();
+  nj_network_observer *observer = NULL;
+  SUCCEEDS((observer = nj_network_observer_new(queue, changed, NULL, &error)) != NULL);
+  nj_network_observer_free(observer);
+  nj_queue_free(queue);
+}
+
 static void cookies(const char *directory) {
   nj_cookies *jar = NULL;
   size_t skipped;
@@ -234,6 +244,7 @@ int main(int count, char **arguments) {
   catalogs(client, arguments[1]);
   SUCCEEDS(nj_client_mock_verify(client, &error) == NJ_OK);
   caches(client, arguments[1]);
+  network();
   cookies(arguments[1]);
   scripts(client, arguments[1]);
   nj_queue_free(queue);

@@ -284,4 +284,66 @@ private typealias Pool = OriginPool<FakeConnection, Caller, Int>
             }
         }
     }
+
+    // MARK: Confirmation after a change of the network
+
+    @Test func unconfirmedConnectionIsNotUsed() {
+        var pool = Pool(limit: 4)
+        let (old, young) = (FakeConnection(), FakeConnection())
+        parked(&pool, old, now: 1)
+        guard case .use = pool.acquire(Caller()) else {
+            Issue.record("expected the idle connection")
+            return
+        }
+        parked(&pool, young, now: 2)
+        _ = pool.released()
+        pool.park(old, now: 3)
+        pool.distrustIdle()
+        #expect(pool.hasUnconfirmed)
+        #expect(pool.unconfirmedConnections.map(ObjectIdentifier.init) == [young, old].map(ObjectIdentifier.init))
+        #expect(pool.oldestIdle == 2)
+        guard case .connect = pool.acquire(Caller()) else {
+            Issue.record("expected a new connection")
+            return
+        }
+        pool.confirm(young)
+        #expect(pool.oldestIdle == 2)
+        guard case .use(let used) = pool.acquire(Caller()) else {
+            Issue.record("expected an idle connection")
+            return
+        }
+        #expect(used === young)
+        let wasIdle = pool.lostIdle(old)
+        #expect(wasIdle)
+        #expect(!pool.hasUnconfirmed)
+        let isIdle = pool.lostIdle(old)
+        #expect(!isIdle)
+        #expect(pool.openCount == 2)
+    }
+
+    @Test func unconfirmedConnectionIsReplacedAtTheLimit() {
+        var pool = Pool(limit: 1)
+        let idle = FakeConnection()
+        parked(&pool, idle, now: 1)
+        pool.distrustIdle()
+        guard case .wait = pool.acquire(Caller()) else {
+            Issue.record("expected the limit")
+            return
+        }
+        let replaced = pool.replaceOldestIdle()
+        #expect(replaced?.0 === idle)
+        #expect(replaced?.1 != nil)
+        #expect(pool.openCount == 1)
+    }
+
+    @Test func unconfirmedConnectionExpires() {
+        var pool = Pool(limit: 2)
+        let idle = FakeConnection()
+        parked(&pool, idle, now: 1)
+        pool.distrustIdle()
+        pool.distrustIdle()
+        let expired = pool.expire(idleSince: 1)
+        #expect(expired.count == 1)
+        #expect(pool.isUnused)
+    }
 }

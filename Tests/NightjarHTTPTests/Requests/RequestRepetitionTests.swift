@@ -38,6 +38,7 @@ import Testing
         "schemes": { $0.schemes = ["key"] },
         "security": { $0.security = [SecurityRequirement([.init("key")])] },
         "timeouts": { $0.timeouts.idle = .seconds(1) },
+        "connectivity": { $0.connectivity.allowsMetered = false },
         "respectsRetryAfter": { $0.respectsRetryAfter = false },
         "impliedType": { $0.impliedType = .json },
         "isIdempotent": { $0.isIdempotent = true },

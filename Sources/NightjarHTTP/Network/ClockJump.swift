@@ -1,0 +1,18 @@
+/// Recognizes that the machine was asleep. CLOCK_BOOTTIME counts the time of a sleep and CLOCK_MONOTONIC does not, so
+/// the difference between the clocks grows.
+package struct ClockJump: Sendable {
+    private var difference: Int64
+
+    /// - Parameter difference: CLOCK_BOOTTIME minus CLOCK_MONOTONIC in nanoseconds.
+    package init(difference: Int64) { self.difference = difference }
+
+    /// Returns whether the machine was asleep since the last call, for longer than the clocks' readings can differ.
+    package mutating func hasSlept(difference: Int64) -> Bool {
+        let (growth, overflow) = difference.subtractingReportingOverflow(self.difference)
+        self.difference = difference
+        return overflow || growth >= ClockJump.shortest
+    }
+
+    /// One second. The clocks are read one after the other, and the thread may be interrupted between them.
+    package static let shortest: Int64 = 1_000_000_000
+}

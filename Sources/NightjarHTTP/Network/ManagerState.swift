@@ -1,0 +1,36 @@
+/// The properties of NetworkManager that the client uses. Values: NetworkManager's D-Bus API, NMMetered and
+/// NMConnectivityState.
+package struct ManagerState: Sendable, Equatable {
+    package var isMetered: Bool?
+    package var isCaptive: Bool?
+    package var kind: NetworkStatus.Kind?
+
+    /// - Parameters:
+    ///   - metered: `Metered`. 0 unknown, 1 yes, 2 no, 3 guessed yes, 4 guessed no.
+    ///   - connectivity: `Connectivity`. 0 unknown, 1 none, 2 portal, 3 limited, 4 full.
+    ///   - connectionType: `PrimaryConnectionType`, such as `802-11-wireless`. Empty if there is none.
+    package init(metered: UInt32, connectivity: UInt32, connectionType: String) {
+        isMetered =
+            switch metered {
+            case 1, 3: true
+            case 2, 4: false
+            default: nil
+            }
+        isCaptive =
+            switch connectivity {
+            case 2: true
+            case 3, 4: false
+            default: nil
+            }
+        kind =
+            switch connectionType {
+            case "": nil
+            case "802-3-ethernet": .ethernet
+            case "802-11-wireless", "802-11-olpc-mesh", "wifi-p2p": .wifi
+            case "gsm", "cdma", "wimax": .cellular
+            case "bluetooth": .bluetooth
+            case "vpn", "wireguard", "tun": .vpn
+            default: .other
+            }
+    }
+}

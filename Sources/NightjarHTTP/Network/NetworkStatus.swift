@@ -1,0 +1,48 @@
+/// The state of the machine's network, as the system reports it.
+///
+/// A hint, never a verdict: a server can be reachable although the status is offline, and the reverse. Loopback
+/// addresses and Unix sockets are always reachable.
+public struct NetworkStatus: Sendable, Equatable {
+    /// True if an interface is running, has an address and has a default route. Also true if the state is unknown.
+    public var isOnline: Bool
+    /// Whether data over the network is charged or limited. Nil if unknown, for example without NetworkManager.
+    public var isMetered: Bool?
+    /// Whether a captive portal intercepts requests. Nil if unknown.
+    public var isCaptive: Bool?
+    /// Whether the program has asked for low data usage.
+    public var isConstrained: Bool
+    /// The name of the interface of the preferred default route, such as `wlan0`. Nil if there is none.
+    public var interface: String?
+    /// The kind of the primary connection. Nil if unknown.
+    public var kind: Kind?
+
+    /// The kind of a network connection.
+    public enum Kind: String, Sendable {
+        case ethernet, wifi, cellular, bluetooth, vpn, other
+    }
+
+    public init(
+        isOnline: Bool = true, isMetered: Bool? = nil, isCaptive: Bool? = nil, isConstrained: Bool = false,
+        interface: String? = nil, kind: Kind? = nil
+    ) {
+        self.isOnline = isOnline
+        self.isMetered = isMetered
+        self.isCaptive = isCaptive
+        self.isConstrained = isConstrained
+        self.interface = interface
+        self.kind = kind
+    }
+}
+
+/// A change of the network.
+package struct NetworkChange: Sendable, Equatable {
+    package var status: NetworkStatus
+    /// Whether routes, addresses or interfaces have changed, or the machine has resumed from sleep. Open connections
+    /// and known addresses may then be useless.
+    package var pathChanged: Bool
+
+    package init(_ status: NetworkStatus, pathChanged: Bool) {
+        self.status = status
+        self.pathChanged = pathChanged
+    }
+}

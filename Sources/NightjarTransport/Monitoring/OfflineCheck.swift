@@ -1,0 +1,23 @@
+import Glibc
+import NightjarHTTP
+
+/// Recognizes failures to connect that have no other cause than the missing network.
+enum OfflineCheck {
+    /// Returns `offline` in place of an error that a machine without network causes, if the machine has none: a name
+    /// that cannot be looked up now, an unreachable host, or a timeout of the connection.
+    static func explained(_ error: NightjarError) -> NightjarError {
+        guard isSuspect(error), NetlinkSocket.readTables()?.isOnline == false else { return error }
+        return NightjarError(
+            .offline, "\(error.message) (no network interface has an address and a default route)",
+            phase: error.phase, code: error.code)
+    }
+
+    private static func isSuspect(_ error: NightjarError) -> Bool {
+        switch error.kind {
+        case .dns: error.code == 0 || error.code == EAI_AGAIN
+        case .connect: [EHOSTUNREACH, EADDRNOTAVAIL].contains(error.code)
+        case .timeout: error.phase == .connect
+        default: false
+        }
+    }
+}
