@@ -102,8 +102,8 @@ package final class TLSConnection {
             let isAnchor = index == chain.count - 1 && index > 0
             let weakness = certificate.weakness(allowing: context.settings.weakAlgorithms, isAnchor: isAnchor)
             guard let weakness else { continue }
-            let subject = index == 0 ? "" : "in its chain, \(certificate.subject) is too weak: "
-            return TLSFailure(.invalidCertificate(subject + weakness), "weak certificate")
+            let clause = index == 0 ? weakness : TLSContext.inChain(certificate, weakness)
+            return TLSFailure(.invalidCertificate(clause), "weak certificate")
         }
         guard let error = checkChain(chain) else { return nil }
         rejection = error

@@ -26,8 +26,7 @@ enum TLSError {
         let failed = isOpen ? "TLS with \(place) failed" : "the TLS handshake with \(place) failed"
         switch failure.reason {
         case .invalidCertificate(let problem):
-            return "the certificate of \(place) is not trusted: \(problem); for a private certificate authority, set "
-                + "tls.ca_file"
+            return "the certificate of \(place) is not trusted: \(problem)"
         case .notTLS:
             return "\(place) does not support TLS on this port; use http:// in its URL if that is intended"
         case .alert(.certificateRequired):
