@@ -45,6 +45,8 @@ package final class TLSConnection {
     /// The sessions that ``takeSessions()`` has not returned.
     private var sessions: [TLSSession] = []
     private var hasEnded = false
+    /// Whether the server has requested a client certificate in this handshake.
+    var requestsClientCertificate = false
     /// The reason why the certificates were rejected, for the error that the handshake throws.
     var failure: TLSFailure?
     /// The error that the caller's check of the certificates has returned.
@@ -208,7 +210,14 @@ package final class TLSConnection {
     private func takeFailure() -> TLSFailure {
         let latest = TLSFailure.latest()
         if buffers.pointee.isOutOfMemory { return TLSFailure(.outOfMemory, "out of memory") }
-        return failure ?? latest
+        if let failure { return failure }
+        // Servers report a missing certificate with different alerts: certificate_required only in TLS 1.3.
+        if requestsClientCertificate, case .alert(let code) = latest.reason,
+            TLSConnection.certificateAlerts.contains(code)
+        {
+            return TLSFailure(.clientCertificateRequired, latest.detail)
+        }
+        return latest
     }
 
     /// Returns the object of a BoringSSL connection.
@@ -218,4 +227,7 @@ package final class TLSConnection {
     }
 
     private static let maximumSessions = 4
+    /// handshake_failure, no_certificate, bad_certificate, unsupported_certificate, certificate_unknown, access_denied
+    /// and certificate_required (RFC 8446 section 6).
+    private static let certificateAlerts: Set<UInt8> = [40, 41, 42, 43, 46, 49, 116]
 }

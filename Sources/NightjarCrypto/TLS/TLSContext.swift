@@ -39,6 +39,13 @@ package final class TLSContext: @unchecked Sendable {
             connection.received(TLSSession(adopting: session))
             return 1
         }
+        // The client continues without a certificate. The server decides whether it accepts that.
+        SSL_CTX_set_cert_cb(
+            handle,
+            { ssl, _ in
+                TLSConnection.of(ssl)?.requestsClientCertificate = true
+                return 1
+            }, nil)
         guard settings.verifiesCertificates else { return }
         guard let store = SSL_CTX_get_cert_store(handle) else { throw TLSFailure.latest() }
         try TrustStore.add(settings.authorities, to: store)

@@ -11,6 +11,8 @@ package struct TLSFailure: Error {
         case notTLS
         /// The peer has ended the connection with a fatal alert (RFC 8446 section 6.2).
         case alert(UInt8)
+        /// The peer has ended the connection with a fatal alert after it requested a client certificate.
+        case clientCertificateRequired
         /// The peer's certificate authorities file or another setting is invalid.
         case invalidSettings
         /// The peer has violated the protocol, or the peers have no algorithm in common.

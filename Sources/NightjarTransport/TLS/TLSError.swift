@@ -29,7 +29,7 @@ enum TLSError {
             return "the certificate of \(place) is not trusted: \(problem)"
         case .notTLS:
             return "\(place) does not support TLS on this port; use http:// in its URL if that is intended"
-        case .alert(.certificateRequired):
+        case .clientCertificateRequired, .alert(.certificateRequired):
             return "\(place) requires a client certificate"
         case .alert(.protocolVersion):
             return "\(failed): the server supports none of the permitted TLS versions"
