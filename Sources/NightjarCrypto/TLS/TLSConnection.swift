@@ -94,8 +94,12 @@ package final class TLSConnection {
     package func handshake(_ input: inout UnsafeRawBufferPointer) throws(TLSFailure) -> Bool {
         let result = use(&input) { SSL_do_handshake(ssl) }
         if result == 1 { return true }
-        guard SSL_get_error(ssl, result) == SSL_ERROR_WANT_READ else { throw takeFailure() }
-        return false
+        switch SSL_get_error(ssl, result) {
+        case SSL_ERROR_WANT_READ: return false
+        // BoringSSL adds no error to its queue.
+        case SSL_ERROR_ZERO_RETURN: throw TLSFailure(.handshake, "the server sent close_notify")
+        default: throw takeFailure()
+        }
     }
 
     /// Checks the certificates with the caller's rules.
@@ -183,9 +187,10 @@ package final class TLSConnection {
 
     /// The version, such as `TLSv1.3`.
     package var version: String { String(cString: SSL_get_version(ssl)) }
-    /// The cipher suite by its IANA name, such as `TLS_AES_128_GCM_SHA256`.
+    /// The cipher suite by its IANA name, such as `TLS_AES_128_GCM_SHA256`. Empty before the handshake is complete.
     package var cipher: String {
-        SSL_CIPHER_standard_name(SSL_get_current_cipher(ssl)).map { String(cString: $0) } ?? ""
+        guard let cipher = SSL_get_current_cipher(ssl), let name = SSL_CIPHER_standard_name(cipher) else { return "" }
+        return String(cString: name)
     }
     /// The key exchange, such as `X25519MLKEM768`. Empty for the server's RSA key.
     package var group: String { SSL_get_group_name(SSL_get_group_id(ssl)).map { String(cString: $0) } ?? "" }

@@ -50,7 +50,11 @@ final class TLSClient {
         options.check = { chain in TLSClient.check(chain, peer) }
         do throws(TLSFailure) {
             let connection = try TLSConnection(context.loaded(), options)
-            return TLSHandler(connection, with: peer, of: self, socket: socket, completion: completion)
+            return TLSHandler(connection, with: peer, of: self, socket: socket) { [weak self] result in
+                // The offered session may be the reason. A session of TLS 1.2 would otherwise be offered again.
+                if case .failure = result { self?.sessions.removeSessions(for: TLSClient.key(of: peer)) }
+                completion(result)
+            }
         } catch {
             throw TLSError.describe(error, peer, isOpen: false)
         }

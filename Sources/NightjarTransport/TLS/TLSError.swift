@@ -1,3 +1,5 @@
+import Glibc
+import NIOCore
 import NightjarCrypto
 import NightjarHTTP
 
@@ -18,7 +20,17 @@ enum TLSError {
         if case .outOfMemory = failure.reason {
             return NightjarError(.noMemory, "TLS with \(peer.place) failed: out of memory", phase: .tls)
         }
-        return NightjarError(.tls, text(failure, peer, isOpen), phase: .tls)
+        let text = text(failure, peer, isOpen)
+        guard isOpen, !failure.isAboutTheClientsCertificate else { return NightjarError(.tls, text, phase: .tls) }
+        // The kind `tls` would mean that nothing was sent.
+        return NightjarError(.connectionLost, "the connection was lost: \(text)", phase: .receive)
+    }
+
+    /// Returns the error of a connection that the system has ended during the handshake.
+    static func describe(_ error: IOError, _ peer: Peer) -> NightjarError {
+        NightjarError(
+            .connect, "the TLS handshake with \(peer.place) failed: \(String(cString: strerror(error.errnoCode)))",
+            phase: .tls, code: error.errnoCode)
     }
 
     private static func text(_ failure: TLSFailure, _ peer: Peer, _ isOpen: Bool) -> String {
@@ -27,7 +39,7 @@ enum TLSError {
         switch failure.reason {
         case .invalidCertificate(let problem):
             return "the certificate of \(place) is not trusted: \(problem)"
-        case .notTLS:
+        case .notTLS where !isOpen:
             return "\(place) does not support TLS on this port; use http:// in its URL if that is intended"
         case .clientCertificateRequired, .alert(.certificateRequired):
             return "\(place) requires a client certificate"
@@ -36,7 +48,7 @@ enum TLSError {
         case .alert(let code):
             return "\(failed): the server sent the alert \(name(of: code)); check which TLS versions and algorithms "
                 + "it supports"
-        case .rejectedCertificate, .handshake, .invalidSettings, .outOfMemory:
+        case .rejectedCertificate, .notTLS, .handshake, .invalidSettings, .outOfMemory:
             return "\(failed): \(failure.detail)"
         }
     }
@@ -67,6 +79,17 @@ enum TLSError {
         case 116: "certificate_required"
         case 120: "no_application_protocol"
         default: "\(alert)"
+        }
+    }
+}
+
+extension TLSFailure {
+    /// Whether the server has rejected the connection because of the client's certificate. A server of TLS 1.3 does so
+    /// after the client's handshake is complete.
+    fileprivate var isAboutTheClientsCertificate: Bool {
+        switch reason {
+        case .clientCertificateRequired, .alert(.certificateRequired): true
+        default: false
         }
     }
 }

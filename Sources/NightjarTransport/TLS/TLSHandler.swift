@@ -146,7 +146,8 @@ final class TLSHandler: ChannelDuplexHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard phase == .handshaking else { return context.fireErrorCaught(error) }
         phase = .closed
-        completion.take()?(.failure(ConnectFailure.describe(error, peer)))
+        let error = (error as? IOError).map { TLSError.describe($0, peer) } ?? ConnectFailure.describe(error, peer)
+        completion.take()?(.failure(error))
         context.close(promise: nil)
     }
 
