@@ -330,7 +330,18 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
                 "CLibFuzzer", "NightjarHTTP", "NightjarTesting", .product(name: "NIOCore", package: "swift-nio"),
             ],
             path: "Tests/Fuzz/Cassette"),
+        .executableTarget(
+            name: "FuzzCertificates", dependencies: ["CLibFuzzer", "NightjarBase", "NightjarCrypto"],
+            path: "Tests/Fuzz/Certificates"),
     ]
+}
+// Needs BoringSSL's fuzzer mode, which scripts/fuzz enables for this target.
+if Context.environment["NIGHTJAR_FUZZ"] == "tls" {
+    package.targets.append(
+        .executableTarget(
+            name: "FuzzTLS",
+            dependencies: ["CLibFuzzer", "NightjarCrypto", .product(name: "NIOSSL", package: "swift-nio-ssl")],
+            path: "Tests/Fuzz/TLS"))
 }
 if Context.environment["NIGHTJAR_MEASURE"] != nil {
     package.targets += [
