@@ -333,9 +333,20 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
             ],
             path: "Tests/Fuzz/Cassette"),
         .executableTarget(
+            name: "FuzzCertificates", dependencies: ["CLibFuzzer", "NightjarBase", "NightjarCrypto"],
+            path: "Tests/Fuzz/Certificates"),
+        .executableTarget(
             name: "FuzzNetlink", dependencies: ["CLibFuzzer", "NightjarHTTP", "NightjarTransport"],
             path: "Tests/Fuzz/Netlink"),
     ]
+}
+// Needs BoringSSL's fuzzer mode, which scripts/fuzz enables for this target.
+if Context.environment["NIGHTJAR_FUZZ"] == "tls" {
+    package.targets.append(
+        .executableTarget(
+            name: "FuzzTLS",
+            dependencies: ["CLibFuzzer", "NightjarCrypto", .product(name: "NIOSSL", package: "swift-nio-ssl")],
+            path: "Tests/Fuzz/TLS"))
 }
 if Context.environment["NIGHTJAR_MEASURE"] != nil {
     package.targets += [

@@ -238,6 +238,15 @@ import Testing
         #expect(names == [[Array("localhost".utf8)], []])
     }
 
+    @Test func everySetOfWeakAlgorithmsIsValid() throws {
+        for number in 0..<1 << WeakAlgorithm.allCases.count {
+            let weak = WeakAlgorithm.allCases.enumerated().filter { number >> $0.offset & 1 == 1 }.map(\.element)
+            #expect(throws: Never.self, "\(weak)") {
+                try TLSContext(Self.settings { $0.weakAlgorithms = Set(weak) })
+            }
+        }
+    }
+
     // MARK: Sessions
 
     @Test(arguments: TLSVersion.allCases)

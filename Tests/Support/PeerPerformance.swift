@@ -1,5 +1,4 @@
 import Glibc
-import NIOSSL
 
 /// Runs the script of one connection. Each connection has its own thread.
 final class PeerPerformance: @unchecked Sendable {
@@ -14,7 +13,7 @@ final class PeerPerformance: @unchecked Sendable {
     private let socket: Socket
     /// The plain socket, or the TLS stream on it.
     private var stream: any PeerStream
-    private let tls: TLSConfiguration?
+    private let tls: TLSStreamContext?
     private let connection: Int
     private let log: PeerLog
     private let maximumWait: Duration
@@ -23,7 +22,7 @@ final class PeerPerformance: @unchecked Sendable {
     private var pending: [UInt8] = []
 
     init(
-        socket: Socket, tls: TLSConfiguration?, connection: Int, log: PeerLog, maximumWait: Duration,
+        socket: Socket, tls: TLSStreamContext?, connection: Int, log: PeerLog, maximumWait: Duration,
         interruption: Latch
     ) {
         self.socket = socket
@@ -46,6 +45,9 @@ final class PeerPerformance: @unchecked Sendable {
             }
         } catch Socket.WaitError.interrupted {
             // The test is over.
+        } catch is TLSStream.Ended {
+            // The fault of the script.
+            return log.ended(connection)
         } catch {
             log.failed("connection \(connection), \(place): \(PeerPerformance.message(error))")
         }
@@ -87,6 +89,7 @@ final class PeerPerformance: @unchecked Sendable {
                 try stream.send([byte], within: maximumWait)
                 try interruption.pause(interval)
             }
+        case .sendUnencrypted(let bytes): try socket.send(bytes, within: maximumWait)
         case .closeAfter(let count, let bytes):
             try stream.send(Bytes(bytes.array.prefix(count)), within: maximumWait)
             stream.close()

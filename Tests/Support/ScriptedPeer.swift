@@ -22,6 +22,8 @@ public final class ScriptedPeer: Sendable {
         /// Reads until the client closes its half of the connection.
         case expectClose
         case send(Bytes)
+        /// Sends bytes on the socket, also if TLS is used.
+        case sendUnencrypted(Bytes)
         /// Sends byte by byte.
         case sendSlowly(Bytes, every: Duration)
         /// Sends the first n bytes of the data and closes the connection.
@@ -74,7 +76,7 @@ public final class ScriptedPeer: Sendable {
         _ connections: [[Step]], repeatsLast: Bool = false, at path: String? = nil, tls: PeerTLS? = nil,
         maximumWait: Duration = .seconds(10)
     ) throws {
-        let tls = try tls?.configuration()
+        let tls = try tls.map { try TLSStreamContext($0) }
         // The threads retain these objects and not the peer, so releasing the peer ends the threads.
         let (log, interruption) = (log, interruption)
         let listener: Socket

@@ -12,15 +12,47 @@ public struct PeerTLS: Sendable {
     public var versions: ClosedRange<TLSVersion>
     /// A PEM file of the authorities of client certificates, which are then required. Nil: none is requested.
     public var clientAuthorities: String?
+    /// The cipher suites of TLS 1.2 in OpenSSL's syntax. Nil: NIOSSL's default.
+    public var cipherSuites: String?
+    /// The end of each connection after a number of bytes that the server has sent, during the handshake or later.
+    public var fault: Fault?
+
+    /// The end of a connection.
+    public struct Fault: Sendable {
+        public enum Kind: Sendable, CaseIterable {
+            /// A FIN without a close_notify alert.
+            case close
+            case reset
+            /// Nothing more is sent until the client closes.
+            case stall
+        }
+
+        public var kind: Kind
+        /// The number of encrypted bytes that are sent first.
+        public var position: Int
+
+        public init(_ kind: Kind, after position: Int) {
+            self.kind = kind
+            self.position = position
+        }
+    }
 
     public init(
         _ certificate: TestCertificates.Kind = .trusted, applicationProtocols: [String] = [],
-        versions: ClosedRange<TLSVersion> = .tlsv12...(.tlsv13), clientAuthorities: String? = nil
+        versions: ClosedRange<TLSVersion> = .tlsv12...(.tlsv13), cipherSuites: String? = nil,
+        fault: Fault? = nil, clientAuthorities: String? = nil
     ) {
         self.certificate = certificate
+        self.cipherSuites = cipherSuites
+        self.fault = fault
         self.applicationProtocols = applicationProtocols
         self.versions = versions
         self.clientAuthorities = clientAuthorities
+    }
+
+    /// Returns the range with only the version `1.2` or `1.3`.
+    public static func versions(_ name: String) -> ClosedRange<TLSVersion> {
+        name == "1.2" ? .tlsv12...(.tlsv12) : .tlsv13...(.tlsv13)
     }
 
     func configuration() throws -> TLSConfiguration {
@@ -28,8 +60,9 @@ public struct PeerTLS: Sendable {
         let chain = try NIOSSLCertificate.fromPEMFile(certificates.certificate(certificate))
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) },
-            privateKey: .privateKey(try NIOSSLPrivateKey(file: certificates.key, format: .pem)))
+            privateKey: .privateKey(try NIOSSLPrivateKey(file: certificates.key(certificate), format: .pem)))
         configuration.applicationProtocols = applicationProtocols
+        if let cipherSuites { configuration.cipherSuites = cipherSuites }
         configuration.minimumTLSVersion = versions.lowerBound
         configuration.maximumTLSVersion = versions.upperBound
         if let clientAuthorities {
@@ -70,6 +103,24 @@ extension Socket: PeerStream {
     func receive(within limit: Duration) throws -> [UInt8] { try receive(atMost: 64 * 1024, within: limit) }
 }
 
+/// The TLS settings and session keys that the connections of a ``ScriptedPeer`` share.
+final class TLSStreamContext: Sendable {
+    fileprivate let context: NIOSSLContext
+    fileprivate let fault: PeerTLS.Fault?
+    /// The server name of the handshake on this thread. Each connection has its own thread.
+    @TaskLocal fileprivate static var serverName = NIOLockedValueBox<String?>(nil)
+
+    init(_ tls: PeerTLS) throws {
+        var configuration = try tls.configuration()
+        configuration.sslContextCallback = { values, promise in
+            TLSStreamContext.serverName.withLockedValue { $0 = values.serverHostname }
+            promise.succeed(.noChanges)
+        }
+        context = try NIOSSLContext(configuration: configuration)
+        fault = tls.fault
+    }
+}
+
 /// TLS on a blocking socket: NIOSSL's handler in an embedded channel, driven manually.
 ///
 /// It reads and writes only during a step of the script, so a stalled peer also stalls with TLS.
@@ -77,22 +128,25 @@ final class TLSStream: PeerStream {
     private let socket: Socket
     private let channel: EmbeddedChannel
     private let watch = HandshakeWatch()
+    private let fault: PeerTLS.Fault?
+    private var sentCount = 0
 
-    init(_ socket: Socket, _ configuration: TLSConfiguration) throws {
+    /// The connection has ended at the position of its fault.
+    struct Ended: Error {}
+
+    init(_ socket: Socket, _ context: TLSStreamContext) throws {
         self.socket = socket
-        var configuration = configuration
-        let serverName = watch.serverName
-        configuration.sslContextCallback = { values, promise in
-            serverName.withLockedValue { $0 = values.serverHostname }
-            promise.succeed(.noChanges)
-        }
-        let handler = NIOSSLServerHandler(context: try NIOSSLContext(configuration: configuration))
-        channel = EmbeddedChannel(handlers: [handler, watch])
+        fault = context.fault
+        channel = EmbeddedChannel(handlers: [NIOSSLServerHandler(context: context.context), watch])
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
     }
 
     /// Performs the handshake. A failed handshake is returned and not thrown.
     func handshake(within limit: Duration) throws -> PeerHandshake {
+        try TLSStreamContext.$serverName.withValue(watch.serverName) { try performHandshake(within: limit) }
+    }
+
+    private func performHandshake(within limit: Duration) throws -> PeerHandshake {
         var handshake = PeerHandshake()
         do {
             while !watch.isComplete {
@@ -102,6 +156,8 @@ final class TLSStream: PeerStream {
                 }
             }
         } catch let error as Socket.WaitError {
+            throw error
+        } catch let error as Ended {
             throw error
         } catch {
             try? sendPending(within: limit)
@@ -157,8 +213,22 @@ final class TLSStream: PeerStream {
     private func sendPending(within limit: Duration) throws {
         channel.embeddedEventLoop.run()
         while let buffer = try channel.readOutbound(as: ByteBuffer.self) {
-            try socket.send(Bytes(buffer.readableBytesView), within: limit)
+            try send(encrypted: Array(buffer.readableBytesView), within: limit)
         }
+    }
+
+    private func send(encrypted bytes: [UInt8], within limit: Duration) throws {
+        guard let fault else { return try socket.send(Bytes(bytes), within: limit) }
+        let rest = max(0, fault.position - sentCount)
+        try socket.send(Bytes(bytes.prefix(rest)), within: limit)
+        sentCount += bytes.count
+        guard bytes.count > rest else { return }
+        switch fault.kind {
+        case .close: socket.close()
+        case .reset: socket.reset()
+        case .stall: try socket.wait(for: Socket.peerEnded, within: nil)
+        }
+        throw Ended()
     }
 }
 

@@ -28,4 +28,6 @@ public final class TemporaryDirectory: Sendable {
     public func read(_ name: String) throws -> [UInt8] {
         Array(try Data(contentsOf: URL(fileURLWithPath: file(name))))
     }
+
+    public func remove(_ name: String) throws { try FileManager.default.removeItem(atPath: file(name)) }
 }

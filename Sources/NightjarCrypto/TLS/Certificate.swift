@@ -87,12 +87,16 @@ package final class Certificate: @unchecked Sendable {
     func weakness(allowing allowed: Set<WeakAlgorithm>, isAnchor: Bool) -> String? {
         if let key = X509_get0_pubkey(x509), EVP_PKEY_id(key) == EVP_PKEY_RSA {
             let bits = EVP_PKEY_bits(key)
-            if bits < (allowed.contains(.rsa1024) ? 1024 : 2048) { return "its RSA key has only \(bits) bits" }
+            if bits < 1024 { return "its RSA key has only \(bits) bits" }
+            if bits < 2048, !allowed.contains(.rsa1024) {
+                return "its RSA key has only \(bits) bits; to accept such keys, set tls.allow_weak to rsa_1024"
+            }
         }
         guard !isAnchor else { return nil }
         switch X509_get_signature_nid(x509) {
         case NID_sha1WithRSAEncryption, NID_sha1WithRSA, NID_ecdsa_with_SHA1, NID_dsaWithSHA1:
-            return allowed.contains(.sha1) ? nil : "it has a SHA-1 signature"
+            return allowed.contains(.sha1)
+                ? nil : "it has a SHA-1 signature; to accept such signatures, set tls.allow_weak to sha1"
         case NID_md5WithRSAEncryption, NID_md5WithRSA, NID_md2WithRSAEncryption, NID_md4WithRSAEncryption:
             return "it has an MD signature"
         default:

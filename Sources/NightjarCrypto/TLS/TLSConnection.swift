@@ -54,6 +54,8 @@ package final class TLSConnection {
     private var sessions: [TLSSession] = []
     /// Whether the peer has ended its direction with close_notify.
     private var hasEnded = false
+    /// Whether the server has requested a client certificate in this handshake.
+    private var certificateWasRequested = false
     /// The reason why a callback has ended the handshake. The handshake throws it.
     var failure: TLSFailure?
     /// The error of ``Options/check`` or ``Options/identity`` that has ended the handshake.
@@ -103,8 +105,12 @@ package final class TLSConnection {
     package func handshake(_ input: inout UnsafeRawBufferPointer) throws(TLSFailure) -> Bool {
         let result = use(&input) { SSL_do_handshake(ssl) }
         if result == 1 { return true }
-        guard SSL_get_error(ssl, result) == SSL_ERROR_WANT_READ else { throw takeFailure() }
-        return false
+        switch SSL_get_error(ssl, result) {
+        case SSL_ERROR_WANT_READ: return false
+        // BoringSSL adds no error to its queue.
+        case SSL_ERROR_ZERO_RETURN: throw TLSFailure(.handshake, "the server sent close_notify")
+        default: throw takeFailure()
+        }
     }
 
     /// Checks the verified chain for weak algorithms, and then with the caller's ``Options/check``.
@@ -115,16 +121,18 @@ package final class TLSConnection {
             let isAnchor = index == chain.count - 1 && index > 0
             let weakness = certificate.weakness(allowing: context.settings.weakAlgorithms, isAnchor: isAnchor)
             guard let weakness else { continue }
-            let subject = index == 0 ? "" : "in its chain, \(certificate.subject) is too weak: "
-            return TLSFailure(.invalidCertificate(subject + weakness), "weak certificate")
+            let clause = index == 0 ? weakness : TLSContext.inChain(certificate, weakness)
+            return TLSFailure(.invalidCertificate(clause), "weak certificate")
         }
         guard let error = checkChain(chain) else { return nil }
         rejection = error
         return TLSFailure(.rejectedCertificate, "the certificate was rejected")
     }
 
-    /// Provides the client certificate that the server has requested. Returns false if that failed.
+    /// Provides the client certificate that the server has requested. Returns false if that failed. Without a
+    /// certificate, the handshake continues: the server decides whether it accepts that.
     func provideCertificate() -> Bool {
+        certificateWasRequested = true
         do {
             guard let identity = try identity() else {
                 lacksCertificate = true
@@ -215,9 +223,10 @@ package final class TLSConnection {
 
     /// The version, such as `TLSv1.3`.
     package var version: String { String(cString: SSL_get_version(ssl)) }
-    /// The cipher suite by its IANA name, such as `TLS_AES_128_GCM_SHA256`.
+    /// The cipher suite by its IANA name, such as `TLS_AES_128_GCM_SHA256`. Empty before the handshake is complete.
     package var cipher: String {
-        SSL_CIPHER_standard_name(SSL_get_current_cipher(ssl)).map { String(cString: $0) } ?? ""
+        guard let cipher = SSL_get_current_cipher(ssl), let name = SSL_CIPHER_standard_name(cipher) else { return "" }
+        return String(cString: name)
     }
     /// The key exchange, such as `X25519MLKEM768`. Empty for the server's RSA key.
     package var group: String { SSL_get_group_name(SSL_get_group_id(ssl)).map { String(cString: $0) } ?? "" }
@@ -242,7 +251,15 @@ package final class TLSConnection {
     private func takeFailure() -> TLSFailure {
         let latest = TLSFailure.latest()
         if buffers.pointee.isOutOfMemory { return TLSFailure(.outOfMemory, "out of memory") }
-        return failure ?? latest
+        if let failure { return failure }
+        // Servers report a missing certificate with different alerts: certificate_required only in TLS 1.3.
+        if certificateWasRequested, case .alert(let code) = latest.reason,
+            TLSConnection.certificateAlerts.contains(code)
+        {
+            return TLSFailure(
+                lacksCertificate ? .clientCertificateRequired : .clientCertificateRejected, latest.detail)
+        }
+        return latest
     }
 
     /// Returns the object of a BoringSSL connection.
@@ -252,4 +269,7 @@ package final class TLSConnection {
     }
 
     private static let maximumSessions = 4
+    /// handshake_failure, no_certificate, bad_certificate, unsupported_certificate, certificate_unknown, access_denied
+    /// and certificate_required (RFC 8446 section 6).
+    private static let certificateAlerts: Set<UInt8> = [40, 41, 42, 43, 46, 49, 116]
 }

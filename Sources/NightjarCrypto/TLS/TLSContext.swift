@@ -80,7 +80,7 @@ package final class TLSContext: @unchecked Sendable {
         else { return false }
         guard X509_verify_cert(context) == 1, let chain = X509_STORE_CTX_get0_chain(context) else {
             let code = X509_STORE_CTX_get_error(context)
-            connection.failure = TLSFailure(.invalidCertificate(problem(code)), "certificate error \(code)")
+            connection.failure = TLSFailure(.invalidCertificate(problem(code, context)), "certificate error \(code)")
             return false
         }
         let certificates = (0..<sk_X509_num(chain)).compactMap { sk_X509_value(chain, $0).map { Certificate($0) } }
@@ -92,22 +92,48 @@ package final class TLSContext: @unchecked Sendable {
         return true
     }
 
-    /// Returns a clause about the certificate for an error of `X509_verify_cert`.
+    /// Returns a clause about the server's certificate for an error of `X509_verify_cert`.
+    private static func problem(_ code: CInt, _ context: OpaquePointer) -> String {
+        let problem = problem(code)
+        switch code {
+        case X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_INVALID_PURPOSE:
+            // Only these errors are about a single certificate, which may be another one than the server's.
+            guard X509_STORE_CTX_get_error_depth(context) > 0, let x509 = X509_STORE_CTX_get_current_cert(context)
+            else { return problem }
+            return inChain(Certificate(x509), problem)
+        case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+            // BoringSSL also reports these errors if it stops at the maximum depth.
+            guard let chain = X509_STORE_CTX_get0_chain(context), sk_X509_num(chain) >= maximumIntermediates + 2
+            else { return problem }
+            return "its chain has more than \(maximumIntermediates) intermediate certificates"
+        default: return problem
+        }
+    }
+
+    /// Returns a clause about the server's certificate for a problem with another certificate of its chain.
+    static func inChain(_ certificate: Certificate, _ problem: String) -> String {
+        "its chain contains the certificate \(certificate.subject), which is rejected: \(problem)"
+    }
+
     private static func problem(_ code: CInt) -> String {
         switch code {
         case X509_V_ERR_CERT_HAS_EXPIRED: "it has expired"
         case X509_V_ERR_CERT_NOT_YET_VALID: "it is not valid yet; check the system clock"
-        case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT: "it is self-signed"
-        case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN: "its root certificate is not trusted"
+        case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT: "it is self-signed; to trust it, set tls.ca_file to it"
+        case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN: "its root certificate is not trusted; \(advice)"
         case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
             X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-            "its issuer is unknown, or the server did not send an intermediate certificate"
-        case X509_V_ERR_CERT_CHAIN_TOO_LONG:
-            "its chain has more than \(maximumIntermediates) intermediate certificates"
-        case X509_V_ERR_INVALID_PURPOSE: "it is not a server certificate"
+            "its issuer is unknown, or the server did not send an intermediate certificate; \(advice)"
+        case X509_V_ERR_INVALID_PURPOSE: "its extended key usage does not permit servers"
+        case X509_V_ERR_PERMITTED_VIOLATION, X509_V_ERR_EXCLUDED_VIOLATION:
+            "its issuer must not issue certificates for its names (name constraints)"
+        case X509_V_ERR_INVALID_CA: "its issuer is not a certificate authority"
+        case X509_V_ERR_CERT_SIGNATURE_FAILURE: "its signature, or one in its chain, is invalid"
         default: X509_verify_cert_error_string(Int(code)).map { String(cString: $0) } ?? "error \(code)"
         }
     }
+
+    private static let advice = "for a private certificate authority, set tls.ca_file"
 
     /// The maximum number of certificates between the server's and the trusted one. Public chains have one or two.
     private static let maximumIntermediates: CInt = 10

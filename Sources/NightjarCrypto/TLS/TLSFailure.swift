@@ -13,6 +13,11 @@ package struct TLSFailure: Error {
         case notTLS
         /// The peer has ended the connection with a fatal alert (RFC 8446 section 6.2).
         case alert(UInt8)
+        /// The peer has ended the connection with a fatal alert after it requested a client certificate. The client had
+        /// none.
+        case clientCertificateRequired
+        /// The peer has ended the connection with a fatal alert after it received the client certificate.
+        case clientCertificateRejected
         /// A setting is invalid, such as a text of certificates.
         case invalidSettings
         /// The peer has violated the protocol, or supports none of the permitted algorithms.

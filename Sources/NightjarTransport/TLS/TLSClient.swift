@@ -72,8 +72,12 @@ final class TLSClient {
         }
         do throws(TLSFailure) {
             let connection = try TLSConnection(context.loaded(), options)
-            return TLSHandler(
-                connection, with: peer, of: self, sessionKey: key, socket: socket, completion: completion)
+            return TLSHandler(connection, with: peer, of: self, sessionKey: key, socket: socket) {
+                [weak self] handler, result in
+                // The offered session may be the reason. A session of TLS 1.2 would otherwise be offered again.
+                if case .failure = result { self?.sessions.removeSessions(for: key) }
+                completion(handler, result)
+            }
         } catch {
             throw TLSError.describe(error, peer, isOpen: false)
         }

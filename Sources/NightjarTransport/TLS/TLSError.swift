@@ -1,3 +1,5 @@
+import Glibc
+import NIOCore
 import NightjarCrypto
 import NightjarHTTP
 
@@ -18,18 +20,25 @@ enum TLSError {
 
     /// - Parameters:
     ///   - isOpen: Whether the handshake was complete.
-    ///   - lacksCertificate: Whether the server has requested a client certificate, and the client had none.
-    ///   - rejection: The error of the client's check of the certificates.
+    ///   - rejection: The error of the client's own checks and callbacks, which has ended the handshake.
     static func describe(
-        _ failure: TLSFailure, _ peer: Peer, isOpen: Bool, lacksCertificate: Bool = false,
-        rejection: (any Error)? = nil
+        _ failure: TLSFailure, _ peer: Peer, isOpen: Bool, rejection: (any Error)? = nil
     ) -> NightjarError {
         if let error = rejection as? NightjarError { return error }
-        if lacksCertificate, case .alert = failure.reason { return missingCertificate(peer) }
         if case .outOfMemory = failure.reason {
             return NightjarError(.noMemory, "TLS with \(peer.place) failed: out of memory", phase: .tls)
         }
-        return NightjarError(.tls, text(failure, peer, isOpen), phase: .tls)
+        let text = text(failure, peer, isOpen)
+        guard isOpen, !failure.isAboutTheClientsCertificate else { return NightjarError(.tls, text, phase: .tls) }
+        // The kind `tls` would mean that nothing was sent.
+        return NightjarError(.connectionLost, "the connection was lost: \(text)", phase: .receive)
+    }
+
+    /// Returns the error of a connection that the system has ended during the handshake.
+    static func describe(_ error: IOError, _ peer: Peer) -> NightjarError {
+        NightjarError(
+            .connect, "the TLS handshake with \(peer.place) failed: \(String(cString: strerror(error.errnoCode)))",
+            phase: .tls, code: error.errnoCode)
     }
 
     private static func text(_ failure: TLSFailure, _ peer: Peer, _ isOpen: Bool) -> String {
@@ -37,16 +46,20 @@ enum TLSError {
         let failed = isOpen ? "TLS with \(place) failed" : "the TLS handshake with \(place) failed"
         switch failure.reason {
         case .invalidCertificate(let problem):
-            return "the certificate of \(place) is not trusted: \(problem); for a private certificate authority, set "
-                + "tls.ca_file"
-        case .notTLS:
+            return "the certificate of \(place) is not trusted: \(problem)"
+        case .notTLS where !isOpen:
             return "\(place) does not support TLS on this port; use http:// in its URL if that is intended"
+        case .clientCertificateRequired, .alert(.certificateRequired):
+            return missingCertificate(peer).message
+        case .clientCertificateRejected:
+            return "\(place) rejected the client certificate (\(failure.detail)); check that its issuer is trusted by the "
+                + "server, and that it has not expired"
         case .alert(.protocolVersion):
             return "\(failed): the server supports none of the permitted TLS versions"
         case .alert(let code):
             return "\(failed): the server sent the alert \(name(of: code)); check which TLS versions and algorithms "
                 + "it supports"
-        case .rejectedCertificate, .unusableIdentity, .handshake, .invalidSettings, .outOfMemory:
+        case .rejectedCertificate, .unusableIdentity, .notTLS, .handshake, .invalidSettings, .outOfMemory:
             return "\(failed): \(failure.detail)"
         }
     }
@@ -81,6 +94,18 @@ enum TLSError {
     }
 }
 
+extension TLSFailure {
+    /// Whether the server has rejected the connection because of the client's certificate. A server of TLS 1.3 does so
+    /// after the client's handshake is complete.
+    fileprivate var isAboutTheClientsCertificate: Bool {
+        switch reason {
+        case .clientCertificateRequired, .clientCertificateRejected, .alert(.certificateRequired): true
+        default: false
+        }
+    }
+}
+
 extension UInt8 {
     fileprivate static let protocolVersion: UInt8 = 70
+    fileprivate static let certificateRequired: UInt8 = 116
 }

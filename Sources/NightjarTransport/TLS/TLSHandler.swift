@@ -160,7 +160,8 @@ final class TLSHandler: ChannelDuplexHandler {
         guard phase == .handshaking else { return context.fireErrorCaught(error) }
         phase = .closed
         if let error = error as? IOError { wasResetAtOnce = error.errnoCode == ECONNRESET && !hasReceived }
-        completion.take()?(self, .failure(ConnectFailure.describe(error, peer)))
+        let error = (error as? IOError).map { TLSError.describe($0, peer) } ?? ConnectFailure.describe(error, peer)
+        completion.take()?(self, .failure(error))
         context.close(promise: nil)
     }
 
@@ -241,8 +242,7 @@ final class TLSHandler: ChannelDuplexHandler {
     private func fail(_ failure: TLSFailure, _ context: ChannelHandlerContext) {
         guard phase != .closed else { return }
         let error = TLSError.describe(
-            failure, peer, isOpen: phase == .open, lacksCertificate: connection.lacksCertificate,
-            rejection: connection.rejection)
+            failure, peer, isOpen: phase == .open, rejection: connection.rejection)
         // The peer receives the alert.
         writeOutput(context)
         phase = .closed

@@ -31,7 +31,7 @@ struct TLSSessionCache {
         if let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse }) { entries[oldest.key] = nil }
     }
 
-    /// Removes the sessions for a peer, because its server has rejected one or the connection failed.
+    /// Removes the sessions for a peer, because a handshake has failed.
     mutating func removeSessions(for peer: String) { entries[peer] = nil }
 
     /// Servers of TLS 1.3 usually issue two sessions for each connection.
