@@ -19,7 +19,7 @@ import Testing
         return folder
     }
 
-    private func key(_ bytes: [UInt8], password: String?) -> OpaquePointer? {
+    private func readKey(_ bytes: [UInt8], password: String?) -> OpaquePointer? {
         bytes.withUnsafeBytes { bytes in
             let bio = BIO_new_mem_buf(bytes.baseAddress, bytes.count)
             defer { BIO_free(bio) }
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    private func certificate(_ bytes: [UInt8]) -> OpaquePointer? {
+    private func readCertificate(_ bytes: [UInt8]) -> OpaquePointer? {
         bytes.withUnsafeBytes { bytes in
             let bio = BIO_new_mem_buf(bytes.baseAddress, bytes.count)
             defer { BIO_free(bio) }
@@ -48,9 +48,9 @@ import Testing
     @Test func keyIsReadAndUsed() throws {
         let files = try Self.files()
         ERR_clear_error()
-        let plain = try #require(key(files.read("key.pem"), password: nil))
-        let decrypted = try #require(key(files.read("encrypted.pem"), password: "secret"))
-        let certificate = try #require(certificate(files.read("cert.pem")))
+        let plain = try #require(readKey(files.read("key.pem"), password: nil))
+        let decrypted = try #require(readKey(files.read("encrypted.pem"), password: "secret"))
+        let certificate = try #require(readCertificate(files.read("cert.pem")))
         #expect(X509_check_private_key(certificate, plain) == 1)
         #expect(X509_check_private_key(certificate, decrypted) == 1)
         let context = SSL_CTX_new(TLS_method())
@@ -68,15 +68,15 @@ import Testing
     @Test func errorsOfPasswordsAreDistinguished() throws {
         let files = try Self.files()
         ERR_clear_error()
-        #expect(key(try files.read("encrypted.pem"), password: nil) == nil)
+        #expect(readKey(try files.read("encrypted.pem"), password: nil) == nil)
         #expect(errors().contains([CInt(ERR_LIB_PEM), PEM_R_BAD_PASSWORD_READ]))
-        #expect(key(try files.read("encrypted.pem"), password: "wrong") == nil)
+        #expect(readKey(try files.read("encrypted.pem"), password: "wrong") == nil)
         let decryption = [
             [CInt(ERR_LIB_PEM), PEM_R_BAD_DECRYPT], [CInt(ERR_LIB_PKCS8), PKCS8_R_INCORRECT_PASSWORD],
             [CInt(ERR_LIB_CIPHER), CIPHER_R_BAD_DECRYPT],
         ]
         #expect(errors().contains { decryption.contains($0) })
-        #expect(key(try files.read("cert.pem"), password: nil) == nil)
+        #expect(readKey(try files.read("cert.pem"), password: nil) == nil)
         #expect(errors().contains([CInt(ERR_LIB_PEM), PEM_R_NO_START_LINE]))
     }
 

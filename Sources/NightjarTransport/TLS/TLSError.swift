@@ -52,8 +52,8 @@ enum TLSError {
         case .clientCertificateRequired, .alert(.certificateRequired):
             return missingCertificate(peer).message
         case .clientCertificateRejected:
-            return "\(place) rejected the client certificate (\(failure.detail)); check that its issuer is trusted by the "
-                + "server, and that it has not expired"
+            return "\(place) rejected the client certificate (\(failure.detail)); check that the server "
+                + "trusts its issuer, and that it has not expired"
         case .alert(.protocolVersion):
             return "\(failed): the server supports none of the permitted TLS versions"
         case .alert(let code):
