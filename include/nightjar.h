@@ -1348,8 +1348,8 @@ NJ_API const char *nj_network_interface(const nj_network *network);
 NJ_API const char *nj_network_kind(const nj_network *network);
 
 /**
- * Sets whether the network is constrained: the user has asked for low data usage. Applies to all clients of the process. False
- * by default.
+ * Sets whether the network is constrained: the user has asked for low data usage. Applies to all clients of the process.
+ * False by default.
  */
 NJ_API void nj_network_set_constrained(bool constrained);
 

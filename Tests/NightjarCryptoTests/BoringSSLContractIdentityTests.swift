@@ -24,7 +24,7 @@ import Testing
             let bio = BIO_new_mem_buf(bytes.baseAddress, bytes.count)
             defer { BIO_free(bio) }
             guard var password = password.map({ Array($0.utf8CString) }) else {
-                return PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in 0 }, nil)
+                return PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
             }
             return password.withUnsafeMutableBytes { PEM_read_bio_PrivateKey(bio, nil, nil, $0.baseAddress) }
         }

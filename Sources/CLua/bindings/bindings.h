@@ -39,8 +39,8 @@ void njl_open_client(lua_State *L) NJL_RAISES;
 
 /* client_options.c */
 /* Pushes the options at index 1 (nil: none) as JSON text. Leaves out the functions and writes infinite timeouts as 0,
- * because JSON has neither. If necessary, replaces the options at index 1 by a copy. */
-void njl_encode_client_options(lua_State *L, bool has_functions) NJL_YIELDS;
+ * because JSON has neither. Replaces the options at index 1 by a copy. */
+void njl_encode_client_options(lua_State *L) NJL_YIELDS;
 
 /* login.c, login_options.c */
 /* Moves the functions in the `auth` option of the table at `options` into the client and the listener. If there are

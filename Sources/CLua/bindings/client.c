@@ -76,14 +76,14 @@ static client *push_client(lua_State *L, njl_host *host) {
 }
 
 /* Reads the option `mock` (an object of nightjar.mock, or routes) of the options at index 1 into the listener. The
- * client at index 2 keeps the mock alive. Returns false if the option is absent. */
-static bool take_mock(lua_State *L, njl_host *host, njl_listener *listener) {
-  if (lua_isnil(L, 1)) return false;
+ * client at index 2 keeps the mock alive. */
+static void take_mock(lua_State *L, njl_host *host, njl_listener *listener) {
+  if (lua_isnil(L, 1)) return;
   lua_pushliteral(L, "mock");
   int type = lua_rawget(L, 1);
   if (type == LUA_TNIL) {
     lua_pop(L, 1);
-    return false;
+    return;
   }
   if (type == LUA_TTABLE) njl_mock_push(L, host, lua_gettop(L));
   listener->mock = njl_mock_at(L, -1);
@@ -92,7 +92,6 @@ static bool take_mock(lua_State *L, njl_host *host, njl_listener *listener) {
   }
   lua_setiuservalue(L, 2, NJL_CLIENT_MOCK);
   lua_settop(L, 2);
-  return true;
 }
 
 /* nightjar.client(options). Without options it returns the client of the host program, if there is one. */
@@ -120,11 +119,11 @@ int njl_client_open(lua_State *L) {
     njl_read_login(L, 1, 2, &listener);
     njl_read_pinning(L, 1, 2, &listener);
   }
-  bool has_mock = take_mock(L, host, &listener);
+  take_mock(L, host, &listener);
   if (listener.level > 0 || listener.provided_count > 0 || listener.reports_logins || listener.reports_pins) {
     listener.number = njl_number(L, host, 2);
   }
-  njl_encode_client_options(L, listener.level > 0 || self->has_hooks || has_mock);
+  njl_encode_client_options(L);
   njl_bytes options;
   options.data = lua_tolstring(L, 3, &options.length);
   njl_reply *reply = njl_error_push(L);

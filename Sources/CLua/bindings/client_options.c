@@ -55,15 +55,13 @@ static void bound_timeouts(lua_State *L) {
   lua_pop(L, 1);
 }
 
-void njl_encode_client_options(lua_State *L, bool has_functions) {
+void njl_encode_client_options(lua_State *L) {
   if (lua_isnil(L, 1)) {
     lua_pushliteral(L, "{}");
     return;
   }
-  if (has_functions) {
-    push_without_functions(L, 1);
-    lua_replace(L, 1);
-  }
+  push_without_functions(L, 1);
+  lua_replace(L, 1);
   bound_timeouts(L);
   njl_json_encode(L, 1, "options");
 }

@@ -61,9 +61,9 @@ package final class ClientIdentity: @unchecked Sendable {
         let key = text.withUnsafeBytes { bytes -> OpaquePointer? in
             guard let bio = BIO_new_mem_buf(bytes.baseAddress, bytes.count) else { return nil }
             defer { BIO_free(bio) }
-            // Without a callback, BoringSSL uses the last argument as the password.
+            // Without a callback, BoringSSL uses the last argument as the password. -1 means that there is none.
             guard var password = password.map({ Array($0.utf8CString) }) else {
-                return PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in 0 }, nil)
+                return PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
             }
             return password.withUnsafeMutableBytes { PEM_read_bio_PrivateKey(bio, nil, nil, $0.baseAddress) }
         }
