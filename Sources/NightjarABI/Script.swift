@@ -47,7 +47,8 @@ final class ScriptBox: Sendable {
                 return .failure(
                     NightjarError(
                         .invalidArgument,
-                        "the script has been used; change its settings before its first run, global or function"))
+                        "the script has been used; change its settings before you run it, set a global or register a function"
+                    ))
             }
             do throws(NightjarError) {
                 try body(&state.settings)

@@ -131,16 +131,23 @@ extension CatalogBuilder {
             do throws(NightjarError) {
                 target = try resolved(described)
                 parameter.schema = try schema(described)
-                // A null default is not sent.
-                if let value = described["default"] ?? target?["default"], value.node.kind != .null {
-                    parameter.defaultValue = try self.value(value)
-                    parameter.sendsDefault = false
-                }
+                readDefault(of: &parameter, described["default"] ?? target?["default"], context)
             } catch {
                 note(context, "its schema is ignored: \(error.message)")
             }
         }
         parameter.example = example(of: examples, schema: target, context)
+    }
+
+    private mutating func readDefault(of parameter: inout Parameter, _ value: DocumentPlace?, _ context: String) {
+        // A null default is not sent.
+        guard let value, value.node.kind != .null else { return }
+        do throws(NightjarError) {
+            parameter.defaultValue = try self.value(value)
+            parameter.sendsDefault = false
+        } catch {
+            note(context, "its default value is ignored: \(error.message)")
+        }
     }
 
     /// Returns the styles that OpenAPI 3.1 section 4.8.12.3 allows for a place.

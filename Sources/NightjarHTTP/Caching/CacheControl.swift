@@ -16,8 +16,8 @@ struct ResponseDirectives: Sendable, Equatable {
     }
 
     var flags: Flags = []
-    /// The value of max-age in seconds. Nil if there is none. Zero if it is invalid, because a response with invalid
-    /// freshness information is stale. Section 4.2.1.
+    /// The value of max-age in seconds. Nil if there is none. Zero if it is invalid, or if a quoted string in the field is
+    /// not closed, because a response with invalid freshness information is stale. Section 4.2.1.
     var maxAge: Int64?
     var staleWhileRevalidate: Int64?
     var staleIfError: Int64?

@@ -39,7 +39,8 @@ public struct RedirectPolicy: Sendable {
 
     /// The redirects so far, first to last, except those that the caller declined.
     public private(set) var history: [VisitedURL] = []
-    /// The fragment of the current URL, encoded. A redirect inherits the fragment. RFC 9110 section 10.2.2.
+    /// The fragment of the current URL, encoded. A redirect inherits it if its Location has no fragment. RFC 9110
+    /// section 10.2.2.
     public private(set) var fragment: String?
     private let settings: RedirectSettings
     /// The index in ``history`` from which loops are detected.

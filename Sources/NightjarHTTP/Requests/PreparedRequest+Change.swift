@@ -134,7 +134,7 @@ extension PreparedRequest {
         return try PreparedRequest(values, host: host ?? proposed.url.origin.hostField, fields: fields)
     }
 
-    /// - Parameter fields: all fields except Host and the fields that frame the body.
+    /// - Parameter fields: all fields except Host, Expect and the fields that frame the body.
     private convenience init(_ values: Values, host: String, fields: Headers) throws(NightjarError) {
         var head = PreparedRequest.startLine(values)
         head.writeString("Host: \(host)\r\n")
