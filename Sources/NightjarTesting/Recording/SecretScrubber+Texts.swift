@@ -21,14 +21,15 @@ extension RecordedBody {
         case .none, .omitted, .binary: return self
         case .text(let text): return .text(change(text))
         case .json(let value):
-            // The encoded text is changed, because replacements need no escapes and the nesting depth does not matter.
-            guard let encoded = try? value.encoded() else { return self }
+            // A secret may contain characters that JSON escapes, so that its encoded form differs from the secret.
+            let mapped = value.mapTexts(change)
+            // The encoded text is changed, too, because its nesting depth does not matter.
+            guard let encoded = try? mapped.encoded() else { return .json(mapped) }
             let text = String(buffer: encoded)
             let changed = change(text)
-            guard changed != text else { return self }
-            // The result is not JSON if, for example, a number was replaced. Then each name and value is changed by
-            // itself.
-            return .json((try? JSONValue(parsing: changed)) ?? value.mapTexts(change))
+            guard changed != text else { return .json(mapped) }
+            // The result is not JSON if, for example, a number was replaced.
+            return .json((try? JSONValue(parsing: changed)) ?? mapped)
         }
     }
 }

@@ -72,6 +72,17 @@ import Testing
         #expect(scrubbed.response?.body == .json(.object([.init("said", .string("scrubbed-1"))])))
     }
 
+    @Test func secretWithEscapedCharactersIsScrubbedElsewhere() throws {
+        var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
+        let scrubbed = scrubber.scrub(
+            try exchange(
+                body: #"{"email":"ada@example.org","password":"p\"ass\\word1"}"#,
+                response: #"{"said":"the password p\"ass\\word1 is old","p\"ass\\word1":[1]}"#))
+        #expect(
+            scrubbed.response?.body
+                == .json(try JSONValue(parsing: #"{"said":"the password scrubbed-1 is old","scrubbed-1":[1]}"#)))
+    }
+
     @Test func ambiguousNamesAreSecretOnlyInLogins() throws {
         var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
         let problem = "{\"code\":\"not_found\",\"key\":\"PROJ-1234\"}"
