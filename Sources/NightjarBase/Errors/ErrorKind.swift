@@ -10,7 +10,7 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
     case closed = 3
     /// The function would wait for the callback in which it was called.
     case reentrant = 4
-    /// Memory for content (a body, a JSON document, a file) could not be allocated.
+    /// Memory could not be allocated, for example for a body, a JSON document or a file.
     case noMemory = 5
 
     /// The caller cancelled the call. ``NightjarError/userMessage`` is nil.
@@ -19,7 +19,8 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
     case timeout = 11
     case invalidURL = 12
     case invalidRequest = 13
-    /// The machine has no network connection.
+    /// The machine has no network connection, or the network is metered or constrained and the call does not allow such
+    /// a network.
     case offline = 14
     case dns = 15
     /// No address of the host accepted a connection, a proxy refused, or the system has no thread or descriptor left.
@@ -27,7 +28,7 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
     case tls = 17
     /// Reserved.
     case pinMismatch = 18
-    /// The connection closed before the response was complete.
+    /// The connection closed before the response was complete, or the request for a token failed.
     case connectionLost = 19
     /// The peer violated HTTP or SOCKS, or a redirect cannot be followed.
     case `protocol` = 20
@@ -40,7 +41,8 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
     case forbidden = 31
     /// The status is 404.
     case notFound = 32
-    /// The status is 429, or the call cannot wait as long as a limit of the client or the server requires.
+    /// The status is 429, the queue of a limit is full, or the call cannot wait as long as a limit of the client or the
+    /// server requires.
     case rateLimited = 33
     /// Any other unexpected status below 500.
     case client = 34

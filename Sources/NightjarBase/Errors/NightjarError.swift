@@ -69,7 +69,8 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
     public var code: Int32 { facts.code }
     /// True if the server may have processed the request. Sending the request again may repeat its effect.
     public var requestMayHaveBeenProcessed: Bool { facts.requestMayHaveBeenProcessed }
-    /// The wait before a new call can succeed: the server's Retry-After or the wait for a limit of the client.
+    /// The wait before a new call can succeed, such as the server's Retry-After or the wait for a limit of the client.
+    /// Nil if unknown.
     public var retryAfter: Duration? { facts.retryAfter }
 
     /// The errors of the attempts before the last one, first to last.

@@ -10,9 +10,9 @@ public struct DeviceAuthorization: Sendable, Equatable, CustomStringConvertible,
     public let lifetime: Duration
     public let interval: Duration
 
-    /// The polling interval if the response has no `interval`. RFC 8628 section 3.2.
+    /// The polling interval if the response has no valid `interval`. RFC 8628 section 3.2.
     private static let defaultInterval = Duration.seconds(5)
-    /// The lifetime if the response has no `expires_in`, which RFC 8628 requires.
+    /// The lifetime if the response has no valid `expires_in`, which RFC 8628 requires.
     private static let defaultLifetime = Duration.seconds(900)
     private static let longest = Duration.seconds(86_400)
     /// The minimum interval. Intervals below a second are useful in tests.
@@ -22,8 +22,8 @@ public struct DeviceAuthorization: Sendable, Equatable, CustomStringConvertible,
     public var customMirror: Mirror { Mirror(self, children: []) }
 
     /// - Throws: `unauthorized` if the server refuses, `too_large` if the response exceeds 1 MiB, `decoding` if the
-    ///   response is invalid. A response with control characters or with a page URL that is not http or https is
-    ///   invalid.
+    ///   response is invalid, for example because a code contains control characters or a page URL is not http or
+    ///   https.
     public init(status: Int, body: UnsafeRawBufferPointer) throws(NightjarError) {
         guard body.count <= TokenResponse.largestBody else {
             throw NightjarError(.tooLarge, "the response of the device authorization endpoint is larger than 1 MiB")

@@ -64,7 +64,8 @@ public struct DeviceFlow: Sendable {
     }
 
     /// Handles the response of the token endpoint. Each consecutive temporary error doubles the wait before the next
-    /// poll, up to 64 times the interval.
+    /// poll, up to 64 times the interval. The wait is at least the error's `retryAfter` and at most the remaining
+    /// lifetime of the code.
     public mutating func received(_ result: Result<TokenResponse, NightjarError>, now: UInt64) -> [Action] {
         guard case .polling = state else { return [] }
         switch result {

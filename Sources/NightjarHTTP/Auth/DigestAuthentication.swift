@@ -98,8 +98,8 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
     /// Returns the Authorization value for a request that was challenged, and increments the nonce count.
     ///
     /// - Parameter random: ``randomByteCount`` unpredictable bytes.
-    /// - Returns: nil if there is no challenge for this origin, or if the challenge cannot be used with this body or in
-    ///   a field value.
+    /// - Returns: nil if there is no challenge for this origin, if its nonce count is exhausted, or if the challenge
+    ///   cannot be used with this body or in a field value.
     public mutating func authorization(
         _ method: Method, _ url: RequestURL, body: RequestBody, random: [UInt8]
     ) -> String? {
@@ -124,7 +124,8 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
 
     /// Returns the Authorization value for a request that was not challenged, which saves a round trip.
     ///
-    /// - Returns: nil if the last challenge is not known to apply to this URL.
+    /// - Returns: nil if the last challenge is not known to apply to this URL, or if
+    ///   ``authorization(_:_:body:random:)`` returns nil.
     public mutating func preemptive(
         _ method: Method, _ url: RequestURL, body: RequestBody, random: [UInt8]
     ) -> String? {

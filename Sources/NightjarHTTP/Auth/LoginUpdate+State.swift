@@ -55,7 +55,7 @@ extension LoginUpdate {
         case exchanging(Exchange)
         case savingToken(StoredLogin, UnsavedLogin.Origin)
         case savingEnd(StoredLogin)
-        /// Saves a tombstone, because the server has refused the login. The update then tries other ways to obtain a
+        /// Saves a tombstone, because the server has refused the login. The update may then try other ways to obtain a
         /// token.
         case savingRefusal(Exchange, StoredLogin)
         /// Saves the record without its intent, because the exchange did not spend the refresh token.

@@ -24,7 +24,8 @@ extension LoginUpdate {
         /// The lineages of the client's earlier logins and of the logins that its logouts have ended. If `mustEnd` is
         /// true, the last logout was not saved and must be saved.
         case lineages([UInt64], mustEnd: Bool)
-        /// The lineages of the client's earlier logins. The user logged out while the store could not be read.
+        /// The lineages of the client's earlier logins. The user logged out while the store could not be read, or while
+        /// the store had no record and the logout could not be saved.
         ///
         /// The logout is saved as soon as the store can be read. If the store then holds a login with another lineage,
         /// that login is neither adopted nor ended.
@@ -62,9 +63,10 @@ extension LoginUpdate {
     public indirect enum Outcome: Sendable, Equatable {
         /// A token that was found in the store, or the token of a login whose failed save may have succeeded.
         case adopted(Token)
-        /// A new token, which was saved in the store.
+        /// A token that this update has saved in the store.
         case refreshed(Token)
-        /// A token that is in use but could not be saved.
+        /// A token that is used although it is not in the store: its save failed, or its login is used without the
+        /// store.
         case unsaved(UnsavedLogin)
         case ended
         case failed(TokenRefresh.Failure)

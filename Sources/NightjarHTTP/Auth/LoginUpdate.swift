@@ -251,8 +251,8 @@ public struct LoginUpdate: Sendable {
             origin: .login(before: .version(stored?.version), mayBeStored: false))
     }
 
-    /// Returns the configured token. Returns nil if this update has tried the token, or if a client has stored the
-    /// token before and may have spent its refresh token.
+    /// Returns the configured token. Returns nil if there is none, if this update has tried the token, or if a client
+    /// may have stored the token before and spent its refresh token.
     private func usable(over stored: StoredLogin?) -> ConfiguredToken? {
         guard let configured, !triedConfigured else { return nil }
         // If this client has a login, the record was deleted and the configured token may have been used before.

@@ -23,9 +23,10 @@ public struct TokenPointers: Sendable, Equatable {
     /// - Parameters:
     ///   - old: the token that was refreshed. Its refresh token, type and scope are used if the response lacks them.
     ///   - now: the time at which the request was sent.
-    /// - Throws: `decoding` if a successful response is not JSON, contains no token or has an invalid token type;
-    ///   `too_large` if the response exceeds 1 MiB; `rate_limited`, `connection_lost`, `server` or `protocol` for a
-    ///   status that is neither a success nor a refusal. Messages do not quote the response, which may contain secrets.
+    /// - Throws: `decoding` if a successful response is not JSON, contains neither a token nor an `error`, or has an
+    ///   invalid token type; `too_large` if the response exceeds 1 MiB; `rate_limited`, `connection_lost`, `server` or
+    ///   `protocol` for a status that is neither a success nor a refusal. Messages do not quote the response, which may
+    ///   contain secrets.
     public func read(
         status: Int, body: UnsafeRawBufferPointer, replacing old: Token? = nil, at now: Timestamp
     ) throws(NightjarError) -> TokenResponse {

@@ -197,8 +197,8 @@ public struct TokenRefresh: Sendable {
 
     /// Handles a successful refresh. The caller must use the new token before it carries out the actions.
     ///
-    /// - Parameter wasExchanged: false if the token was found in the store. The refresh then does not count towards the
-    ///   limit of refreshes.
+    /// - Parameter wasExchanged: false if no token was requested from the server. A refresh that is still running then
+    ///   does not count towards the limit of refreshes.
     public mutating func succeeded(
         _ refresh: Refresh, expiry: Timestamp?, canRefresh: Bool, wasExchanged: Bool = true, at now: Moment
     ) -> [Action] {
@@ -212,8 +212,8 @@ public struct TokenRefresh: Sendable {
 
     /// Handles a failed refresh.
     ///
-    /// - Parameter wasExchanged: false if no request was sent to the server. The refresh then does not count towards
-    ///   the limit of refreshes.
+    /// - Parameter wasExchanged: false if no token was requested from the server. A refresh that is still running then
+    ///   does not count towards the limit of refreshes.
     public mutating func failed(_ refresh: Refresh, _ failure: Failure, wasExchanged: Bool = true) -> [Action] {
         if !wasExchanged, running?.refresh == refresh { _ = starts.popLast() }
         guard let held, refresh.number > settledNumber, refresh.version == held.version else { return [] }
@@ -337,7 +337,7 @@ extension TokenRefresh.Reason {
                 retryAfter: wait)
         }
     }
-    /// Returns ``error`` with the message, the code and the requested wait of its cause.
+    /// Returns ``error`` with the message of its cause appended, and with the code and the requested wait of the cause.
     public func error(because cause: NightjarError) -> NightjarError {
         NightjarError(
             error.kind, "\(error.message): \(cause.message)", phase: error.phase, code: cause.code,

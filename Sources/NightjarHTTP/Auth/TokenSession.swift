@@ -54,8 +54,8 @@ public struct TokenSession: Sendable {
 
     /// Begins an update and returns its first action.
     ///
-    /// - Parameter changes: ``changes`` when the update was created. If a login or logout has occurred since then, an
-    ///   update that is not a login or logout of the caller ends immediately.
+    /// - Parameter changes: ``changes`` when the update was created. If ``changes`` has changed since then, an update
+    ///   that saves neither a new token nor a logout ends immediately.
     public func begin(_ update: inout LoginUpdate, since changes: UInt64) -> LoginUpdate.Action {
         guard changes == self.changes || update.purpose.changesLogin else { return update.drop() }
         return update.begin(unsaved: unsaved)

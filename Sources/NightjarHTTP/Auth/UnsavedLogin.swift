@@ -27,8 +27,8 @@ public struct UnsavedLogin: Sendable, Equatable {
         case missing
         /// The record of the store takes precedence. The token is discarded.
         case superseded
-        /// The store holds a login that this client had not seen before its own login. Either login may be the later
-        /// one. The client uses its own login without the store.
+        /// The store holds another login or a tombstone, and either that record or the client's own login may be the
+        /// later one. The client uses its own login without the store.
         case separate
     }
 

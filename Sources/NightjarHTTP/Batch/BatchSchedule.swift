@@ -11,7 +11,7 @@ public struct BatchSchedule: Sendable {
         /// Start the call with this index. The caller must report its end with ``ended(_:failed:)``, even if the call
         /// could not be started.
         case start(Int)
-        /// Wait until another call has ended.
+        /// Wait until another call has ended. Also returned after ``finish``.
         case wait
         /// No call is in flight, and no call will be started. Returned once.
         case finish

@@ -47,7 +47,7 @@ public struct MultipartForm: Sendable {
 
     /// - Throws: `invalid_request` for a part without a name, a control character other than CR, LF and tab in a name
     ///   or file name, an invalid content type, a reserved header, a negative length, or a total length that exceeds
-    ///   `Int.max`.
+    ///   `Int.max`, and if every boundary that was tried occurs in a part.
     public init(
         _ parts: [Part], using random: inout some RandomNumberGenerator
     ) throws(NightjarError) {

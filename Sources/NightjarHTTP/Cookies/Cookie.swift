@@ -63,7 +63,7 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
     }
 
     private let content: Content
-    /// The time at which a cookie of this identity was first stored.
+    /// The time at which the cookie was first stored. Kept when the cookie is replaced before it has expired.
     public internal(set) var created: Double
     /// The time at which the cookie was last stored or sent.
     public internal(set) var lastAccess: Double

@@ -20,7 +20,7 @@ public struct CookieJar: Sendable {
     private var lastMoment = 0.0
     /// The latest value of ``Cookie/modified`` in this jar or in merged content.
     var lastStamp = 0.0
-    /// Incremented by each change of ``snapshot()``. Sending a cookie is not a change.
+    /// Incremented by each change of ``snapshot()``, except a change of ``Cookie/lastAccess`` alone.
     public internal(set) var revision: UInt64 = 0
 
     /// - Parameter isPublicSuffix: returns true for a name whose subdomains belong to different owners, such as `com`

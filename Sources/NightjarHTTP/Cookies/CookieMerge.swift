@@ -29,7 +29,8 @@ extension CookieJar {
     }
 
     /// Merges the newer cookies and deletions of `other`. Jars that merge each other's snapshots converge to the same
-    /// content, regardless of the order and number of merges, unless a limit evicts cookies.
+    /// content, regardless of the order and number of merges, unless a limit evicts cookies or a jar rejects the domain
+    /// of a cookie as a public suffix.
     ///
     /// The last change wins: an older copy replaces nothing and does not undo a later deletion. If times are equal, a
     /// deletion wins over a cookie. Cookies without a modification time, which were never in a jar, are not merged; use

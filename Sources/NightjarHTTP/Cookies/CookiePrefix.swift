@@ -1,6 +1,7 @@
 /// Checks the attributes that the name prefixes `__Secure-` and `__Host-` require. RFC 6265bis sections 4.1.3 and 5.7.
 enum CookiePrefix {
-    /// Returns false if a required attribute is missing.
+    /// Returns false if a required attribute is missing, or if the value of a cookie without a name begins with a
+    /// prefix.
     ///
     /// - Parameter rootPath: true if the Path attribute is `/`.
     static func isKept(name: String, value: String, isSecure: Bool, isHostOnly: Bool, rootPath: Bool) -> Bool {

@@ -7,8 +7,8 @@ struct CookieTable: Sendable {
     /// The maximum number of cookies of one domain, host-only or not.
     static let maximumPerDomain = 50
     static let maximumCount = 3000
-    /// The number of free places after the table was full. Many cookies are evicted at once, because each eviction
-    /// sorts the whole table.
+    /// The minimum number of free places after an eviction from the full table. Many cookies are evicted at once,
+    /// because each eviction sorts the whole table.
     static let purged = maximumCount / 10
 
     /// The keys are slices, so that parent domains can be looked up without a copy.

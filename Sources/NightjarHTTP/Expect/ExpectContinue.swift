@@ -5,7 +5,8 @@
 ///                           ├────timer──▶ released ──417──▶ withheld
 ///                           └────final status─────────────▶ withheld
 ///
-/// A final status before the head was sent also leads to `withheld`.
+/// A final status before the head was sent also leads to `withheld`. In `released`, a 417 has no effect if the body
+/// cannot be sent again.
 public struct ExpectContinue: Sendable {
     public enum Action: Equatable, Sendable {
         case nothing
@@ -78,7 +79,7 @@ public struct ExpectContinue: Sendable {
             return status == 417 ? .repeatWithoutExpectation : .dropBody
         case .released:
             // A late 100 is valid and ignored. A 417 rejects only the expectation, so the request can be repeated
-            // without the expectation. The transport handles all other statuses.
+            // without the expectation if its body can be sent again. The transport handles all other responses.
             guard status == 417, bodyIsReplayable else { return .nothing }
             state = .withheld
             return .repeatWithoutExpectation

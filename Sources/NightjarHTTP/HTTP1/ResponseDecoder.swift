@@ -66,7 +66,8 @@ public struct HTTP1ResponseDecoder: Sendable {
         chunks = ChunkedBody(limits)
     }
 
-    /// True if no response is expected or in progress. Any byte that arrives in this state is an error.
+    /// True if no response is expected or in progress and the decoder has not failed. Any byte that arrives in this
+    /// state is an error.
     public var isIdle: Bool {
         if case .idle = state { failure == nil } else { false }
     }
@@ -100,7 +101,7 @@ public struct HTTP1ResponseDecoder: Sendable {
     /// Reports that the peer closed its side of the connection, which ends a response without other framing.
     ///
     /// - Returns: the end of the response, or nil if no response was in progress.
-    /// - Throws: `connection_lost` if a response is missing or truncated.
+    /// - Throws: `connection_lost` if a response is missing or truncated. After a failure, the error of that failure.
     public mutating func endOfStream() throws(NightjarError) -> Event? {
         if let failure { throw failure }
         connectionIsReusable = false

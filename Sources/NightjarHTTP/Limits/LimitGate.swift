@@ -141,7 +141,7 @@ public struct LimitGate: Sendable {
     /// - Parameters:
     ///   - permit: the permit of the exchange. Nil if this gate did not admit the exchange.
     ///   - respectsRetryAfter: true if Retry-After may pause the gate.
-    ///   - wallClock: seconds since 1970. Used if the response has no Date field.
+    ///   - wallClock: seconds since 1970. Used if the response has no valid Date field.
     public mutating func received(
         _ permit: inout Permit?, status: Int, _ headers: Headers, respectsRetryAfter: Bool = true, now: UInt64,
         wallClock: @autoclosure () -> Double

@@ -65,7 +65,7 @@ public struct HARWriter: Sendable {
 
     /// - Parameters:
     ///   - showsSecrets: if false, credentials in fields, URLs and bodies are masked.
-    ///   - sensitive: additional names of fields and query items that carry credentials.
+    ///   - sensitive: additional names of fields, query items and body members that carry credentials.
     ///   - maximumBody: the maximum number of bytes written per body. A longer body is truncated and marked by a
     ///     comment.
     public init(showsSecrets: Bool = false, sensitive: [String] = [], maximumBody: Int = 1 << 20) {

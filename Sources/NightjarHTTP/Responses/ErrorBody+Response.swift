@@ -20,7 +20,7 @@ extension ErrorBody {
     }
 
     /// Returns the text of a `text/plain` body. Returns nil for other media types, for bodies over ``maximumBody``
-    /// bytes and for text that begins with `<`.
+    /// bytes, for blank text and for text that begins with `<`.
     private static func plainText(of response: Response) -> String? {
         guard response.body.readableBytes <= maximumBody,
             let type = response.headers["Content-Type"].flatMap(MediaType.init), type.essence == "text/plain"
@@ -53,8 +53,8 @@ extension ErrorBody {
 
     /// Summarizes the response's authentication challenges for an error message: `Bearer (realm "example")`.
     ///
-    /// Returns nil if there is no `WWW-Authenticate` field, or if the status is not 401 and no challenge contains an
-    /// error.
+    /// Returns nil if no `WWW-Authenticate` field contains a valid challenge, or if the status is not 401 and no
+    /// challenge contains an error.
     public static func challenge(of response: Response) -> String? {
         let challenges = Challenge.parse(response.headers.values("WWW-Authenticate"))
         guard response.status == 401 || challenges.contains(where: { $0["error"] != nil }), !challenges.isEmpty else {

@@ -19,7 +19,7 @@ struct ErrorMarkup {
 
     private let bytes: UnsafeRawBufferPointer
     private var at = 0
-    /// The element of the most recent start tag. Nil after an end tag.
+    /// The element of the most recent start tag. Nil after an end tag or an empty-element tag.
     private var open: Leaf?
     private var text: [UInt8] = []
 

@@ -44,7 +44,8 @@ extension NightjarError {
         request.map { CurlCommand($0, showsSecrets: showsSecrets).text }
     }
 
-    /// Returns a copy of this error with the URL, request and number of attempts of the call.
+    /// Returns a copy of this error with the URL, request and number of attempts of the call. Keeps a URL and a request
+    /// that the error already has, and a higher number of attempts.
     public func of(_ request: PreparedRequest, attempts: Int) -> NightjarError {
         changed { facts, call in
             facts.url = facts.url ?? request.url.redacted

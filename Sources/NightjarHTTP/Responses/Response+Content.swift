@@ -34,7 +34,8 @@ extension Response {
     /// If the response has no body (204, for example) or no value at `pointer`, an optional type is decoded as nil and
     /// ``Empty`` is decoded successfully.
     ///
-    /// - Throws: `decoding` with the path, the expected and the actual type. The error contains this response.
+    /// - Throws: `decoding` if the body is not JSON or does not match `type`. The error contains this response. For a
+    ///   mismatch, the message contains the path, the expected and the actual type.
     public func decode<Value: Decodable>(
         _ type: Value.Type, at pointer: JSONPointer = JSONPointer(), _ options: JSONDecodingOptions = .init()
     ) throws(NightjarError) -> Value {
@@ -52,7 +53,7 @@ extension Response {
 
     /// Validates the body against a schema. A response without a body is valid.
     ///
-    /// - Throws: `decoding` with the path, the expected and the actual type. The error contains this response.
+    /// - Throws: `decoding` if the body is not JSON or does not match the schema. The error contains this response.
     public func check(_ schema: JSONSchema) throws(NightjarError) {
         guard !isBlank else { return }
         try reading { response throws(NightjarError) in try schema.check(response.parsed()) }

@@ -7,7 +7,7 @@ public struct RetrySettings: Sendable, Equatable {
 
     /// The maximum number of attempts, including the first attempt. 1 disables retries.
     public var maximumAttempts = 3
-    /// The upper bound of the first wait. The bound doubles for each further wait.
+    /// The upper bound of the first wait. The bound doubles for each further wait, up to ``cap``.
     public var base = Duration.milliseconds(500)
     /// The upper bound of every computed wait. A server may request a longer wait with Retry-After.
     public var cap = Duration.seconds(30)

@@ -3,8 +3,8 @@ extension Masking {
     ///
     /// Masks user info and secret items in URLs of any scheme, secret members of JSON, and values after secret names
     /// (`password=x`, `"token": "x"`). A value without quotes after a colon and white space is masked only if the value
-    /// looks like a credential. Also masks credentials after `Bearer` and `Basic`, and tokens that are recognized by
-    /// their form.
+    /// looks like a credential. Also masks words after `Bearer` and `Basic` that look like credentials, and tokens that
+    /// are recognized by their form.
     package static func text(_ text: String) -> String {
         var masks = Masks(sensitive: [])
         let bytes = SecretContent.json(Array(text.utf8), with: &masks)

@@ -5,7 +5,7 @@ package enum Masking {
     /// Masks the value of a field if it is secret. Parts that are not secret are kept: the scheme of Authorization, and
     /// the names and attributes of cookies.
     ///
-    /// - Parameter sensitive: additional names of credentials.
+    /// - Parameter sensitive: additional names of credentials, whose values are masked completely.
     package static func value(_ value: String, ofField name: String, sensitive: [String]) -> String {
         if SecretNames.isNamed(name.utf8, in: sensitive) { return mask }
         let lowercase = String(decoding: name.utf8.map(ASCII.lowercase), as: UTF8.self)

@@ -1,7 +1,7 @@
 extension SecretContent {
     /// Replaces the content of secret elements and the values of secret attributes in XML and HTML. An element is
     /// secret if its local name, or the value of its `name`, `key` or `id` attribute, is the name of a secret:
-    /// `<entry key="password">`.
+    /// `<entry key="password">`. The `value` attribute of an element that such an attribute names is secret, too.
     static func markup(_ bytes: [UInt8], with secrets: inout some SecretReplacing) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
@@ -147,8 +147,8 @@ private struct Tag {
         return at
     }
 
-    /// Returns the text of an element without surrounding white space and CDATA markers, with the predefined entities
-    /// decoded.
+    /// Returns the text of an element without surrounding white space and CDATA markers. Decodes the predefined
+    /// entities unless the text begins with a CDATA section.
     static func text(_ content: ArraySlice<UInt8>) -> [UInt8] {
         var text = ASCII.trimmed(content)
         if text.starts(with: "<![CDATA[".utf8) {
