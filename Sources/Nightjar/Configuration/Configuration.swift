@@ -40,7 +40,8 @@ public struct Configuration: Sendable {
     public var limitGroups: ExactDictionary<LimitSettings> = [:]
     /// Whether identical safe calls share one exchange while it is in flight.
     public var coalesces = false
-    /// How the client authenticates to the origin of ``baseURL``; nil: not at all.
+    /// How the client authenticates to the origin of its base URL. Nil: only with ``tokenProviders``, the user info of
+    /// the base URL, or the credentials in ``headers``.
     public var auth: Authentication?
     /// Called when a login of ``auth`` has ended, unless that login has its own hook.
     public var onLoginRequired: LoginHook?
