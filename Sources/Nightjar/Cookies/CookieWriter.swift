@@ -19,8 +19,8 @@ final class LockedJar: Sendable {
 
 /// Synchronizes a cookie jar with its file on a dedicated thread, so that no call waits for the disk.
 ///
-/// Changes are batched: the thread writes the file at most about once a second. If writing fails, the jar keeps working,
-/// and the thread retries the save every 5 s.
+/// Changes are batched: the thread writes the file at most about once a second. If writing fails, the jar keeps
+/// working, and the thread retries the save every 5 s.
 final class CookieWriter: Sendable {
     private let jar: LockedJar
     private let forkGeneration = Fork.generation
@@ -125,8 +125,8 @@ final class CookieWriter: Sendable {
 
     // MARK: The thread
 
-    /// Starts the thread. Returns nil if the thread cannot be started. The next call of ``wake()`` then tries again, and
-    /// ``close()`` saves.
+    /// Starts the thread. Returns nil if the thread cannot be started. The next call of ``wake()`` then tries again,
+    /// and ``close()`` saves.
     private func start() -> pthread_t? {
         do throws(ThreadFailure) {
             return try startThread("nightjar-cookie") { [self] in run() }

@@ -5,8 +5,8 @@ import NightjarHTTP
 extension CookieStorage {
     /// Adds the cookies of a file. Invalid lines are skipped and reported.
     ///
-    /// - Throws: `storage` if the file cannot be read, is larger than 32 MiB, or is a pipe or a device, which could block
-    ///   this thread; `no_memory`; `forked`.
+    /// - Throws: `storage` if the file cannot be read, is larger than 32 MiB, or is a pipe or a device, which could
+    ///   block this thread; `no_memory`; `forked`.
     @discardableResult
     public func importFile(_ path: String) throws(NightjarError) -> CookiesText.Report {
         try checkProcess()

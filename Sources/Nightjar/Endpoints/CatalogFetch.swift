@@ -221,7 +221,7 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
         }
     }
 
-    /// Returns whether the error ends the whole load. True for `cancelled`, `closed`, `script` and all retryable errors.
+    /// Returns whether the error ends the whole load. True for `cancelled`, `closed`, `script` and retryable errors.
     /// The loader handles other errors as errors of the document.
     private static func endsAll(_ error: NightjarError) -> Bool {
         switch error.kind {

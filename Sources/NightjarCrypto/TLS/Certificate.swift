@@ -37,8 +37,8 @@ package final class Certificate: @unchecked Sendable {
     package var subject: String { Certificate.text(of: X509_get_subject_name(x509)) }
     package var issuer: String { Certificate.text(of: X509_get_issuer_name(x509)) }
 
-    /// The first and the last second in which the certificate is valid, in Unix time. Nil if a time is invalid, or if the
-    /// first is later than the last.
+    /// The first and the last second in which the certificate is valid, in Unix time. Nil if a time is invalid, or if
+    /// the first is later than the last.
     package var validity: ClosedRange<Int64>? {
         var start: Int64 = 0
         var end: Int64 = 0

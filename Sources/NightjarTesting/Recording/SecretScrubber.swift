@@ -58,8 +58,8 @@ package struct SecretScrubber: Sendable {
         return scrubSeen(RecordedExchange(request, response, exchange.failure))
     }
 
-    /// Replaces all other occurrences of the secrets in ``seen`` in the URL, the values of headers and trailers, the bodies
-    /// except binary ones, and the message of a failure.
+    /// Replaces all other occurrences of the secrets in ``seen`` in the URL, the values of headers and trailers, the
+    /// bodies except binary ones, and the message of a failure.
     ///
     /// - Parameter first: the index in ``seen`` of the first secret to replace.
     package func scrubSeen(_ exchange: RecordedExchange, from first: Int = 0) -> RecordedExchange {
