@@ -173,8 +173,8 @@ extension Configuration {
 extension Configuration {
     /// Returns this client's cache. Creates it if only settings are given.
     ///
-    /// - Throws: `invalid_argument` for an ephemeral client with a disk cache, before anything is created; `forked` for
-    ///   the cache of a parent process.
+    /// - Throws: `invalid_argument` for an ephemeral client with a disk cache, before anything is created, and for
+    ///   invalid settings; `forked` for the cache of a parent process.
     private func openCache() throws(NightjarError) -> CacheStorage? {
         if isEphemeral, cache?.isPersistent ?? (cacheSettings?.disk != nil) {
             throw NightjarError(

@@ -9,8 +9,8 @@ import Synchronization
 ///
 /// With a file, cookies outlive the process; session cookies do so only with `keepsSession`. Other processes may use
 /// the same file at the same time. A call never waits for the disk: a background thread saves changes and, while
-/// requests are sent, reads the changes of other processes about once a second. All storages of one process for one file share
-/// its cookies, each with its own policy. Releasing the last of them saves the remaining changes.
+/// requests are sent, reads the changes of other processes about once a second. All storages of one process for one
+/// file share its cookies, each with its own policy. Releasing the last of them saves the remaining changes.
 public final class CookieStorage: Sendable {
     /// The cookies that a jar stores and sends.
     public typealias Policy = CookiePolicy

@@ -11,8 +11,9 @@ extension Client {
     ///
     /// - Parameter location: The path of a file, an absolute URL, or `url:` followed by a target relative to the base
     ///   URL, for example `url:/openapi.json`.
-    /// - Throws: `decoding` with the position if the document is not a valid OpenAPI document; `storage` for a file
-    ///   that cannot be read; `too_large` if the documents are too large together; any error of a call.
+    /// - Throws: `decoding`, usually with the position, if the document is neither JSON nor YAML; `invalid_argument` if
+    ///   it is not an OpenAPI 3 document; `storage` if it is a file that cannot be read; `too_large` if the documents
+    ///   are too large together; any error of a call.
     public func loadCatalog(from location: String) async throws(NightjarError) -> Catalog {
         let pending = Pending<ClientOperation>()
         let result: Result<Catalog, NightjarError> = await withTaskCancellationHandler {
@@ -274,8 +275,8 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
                     }.get()
                 }
             } catch {
-                // Nothing can be loaded without the first document. If another document is missing, the loader reports
-                // an error where the document is used.
+                // Nothing can be loaded without the first document. If another document is missing, the loader adds a
+                // note to each place that refers to the document.
                 guard loader.missing.contains(where: { $0.isExactly(document.location) }), error.kind != .tooLarge
                 else {
                     throw error

@@ -16,8 +16,8 @@ extension Catalog {
     ///     or else the only scheme.
     ///   - base: The base URL of the client. Nil: the first server of the API.
     /// - Throws: `invalid_argument` with a list of the schemes if several schemes exist and not exactly one matches;
-    ///   `invalid_argument` for an unsupported scheme, and if the description sends secrets without TLS or to an origin
-    ///   other than the API's and `given` has no `token_url`.
+    ///   `invalid_argument` for an unknown or unsupported scheme, and if the description sends secrets without TLS or
+    ///   to an origin other than the API's and `given` has no `token_url`.
     public func authOptions(
         scheme: String? = nil, base: String? = nil, _ given: JSONValue
     ) throws(NightjarError) -> JSONValue {

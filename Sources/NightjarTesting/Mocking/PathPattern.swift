@@ -1,7 +1,7 @@
 import NightjarHTTP
 
-/// The path of a route: a literal path, `/articles/{id}` for any one segment that is not empty, `/files/*.csv` for a part
-/// of a segment, or `/static/**` for any number of segments. Compared segment by segment after percent-decoding.
+/// The path of a route: a literal path, `/articles/{id}` for any one segment that is not empty, `/files/*.csv` for a
+/// part of a segment, or `/static/**` for any number of segments. Compared segment by segment after percent-decoding.
 package struct PathPattern: Sendable, Equatable, CustomStringConvertible {
     private enum Segment: Sendable, Equatable {
         /// The pieces between the asterisks of a segment. An asterisk matches any text. If there is no asterisk, the
