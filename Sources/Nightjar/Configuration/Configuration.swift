@@ -40,7 +40,8 @@ public struct Configuration: Sendable {
     public var limitGroups: ExactDictionary<LimitSettings> = [:]
     /// Whether identical safe calls share one exchange while it is in flight.
     public var coalesces = false
-    /// How the client authenticates to the origin of ``baseURL``; nil: not at all.
+    /// How the client authenticates to the origin of its base URL. Nil: only with ``tokenProviders``, the user info of
+    /// the base URL, or the credentials in ``headers``.
     public var auth: Authentication?
     /// Called when a login of ``auth`` has ended, unless that login has its own hook.
     public var onLoginRequired: LoginHook?
@@ -172,8 +173,8 @@ extension Configuration {
 extension Configuration {
     /// Returns this client's cache. Creates it if only settings are given.
     ///
-    /// - Throws: `invalid_argument` for an ephemeral client with a disk cache, before anything is created; `forked` for
-    ///   the cache of a parent process.
+    /// - Throws: `invalid_argument` for an ephemeral client with a disk cache, before anything is created, and for
+    ///   invalid settings; `forked` for the cache of a parent process.
     private func openCache() throws(NightjarError) -> CacheStorage? {
         if isEphemeral, cache?.isPersistent ?? (cacheSettings?.disk != nil) {
             throw NightjarError(

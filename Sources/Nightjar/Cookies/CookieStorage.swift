@@ -7,10 +7,10 @@ import Synchronization
 /// A lock protects the jar. The jar does not belong to a client's loop, because programs list and change cookies
 /// synchronously, and several clients may share a jar. An uncontended lock costs less than writing the Cookie field.
 ///
-/// With a file, cookies outlive the process. Other processes may use the same file at the same time. A call never waits
-/// for the disk: a background thread saves changes and reads the changes of other processes about once a second.
-/// Releasing the jar saves the remaining changes. All storages of one process for one file share its cookies, each with
-/// its own policy.
+/// With a file, cookies outlive the process; session cookies do so only with `keepsSession`. Other processes may use
+/// the same file at the same time. A call never waits for the disk: a background thread saves changes and, while
+/// requests are sent, reads the changes of other processes about once a second. All storages of one process for one
+/// file share its cookies, each with its own policy. Releasing the last of them saves the remaining changes.
 public final class CookieStorage: Sendable {
     /// The cookies that a jar stores and sends.
     public typealias Policy = CookiePolicy
@@ -49,7 +49,7 @@ public final class CookieStorage: Sendable {
         jar = sharedFile.jar
     }
 
-    /// Whether cookies outlive the process.
+    /// Whether the jar has a file.
     public var isPersistent: Bool { sharedFile != nil }
 
     /// Saves pending changes on this thread. Has no effect without a file.

@@ -19,8 +19,8 @@ final class LockedJar: Sendable {
 
 /// Synchronizes a cookie jar with its file on a dedicated thread, so that no call waits for the disk.
 ///
-/// Changes are batched: the file is written at most about once a second. If writing fails, the jar keeps working, and
-/// the save is retried every 5 s.
+/// Changes are batched: the thread writes the file at most about once a second. If writing fails, the jar keeps
+/// working, and the thread retries the save every 5 s.
 final class CookieWriter: Sendable {
     private let jar: LockedJar
     private let forkGeneration = Fork.generation
@@ -49,7 +49,7 @@ final class CookieWriter: Sendable {
     ///
     /// - Parameter notes: Receives log messages, on any thread.
     /// - Throws: `storage` if the file is unusable, for example because it belongs to another program. A full or
-    ///   read-only disk and a locked file are not errors; the save is retried later.
+    ///   read-only disk, a locked file, and a file that can only be read are not errors; the save is retried later.
     init(
         _ path: String, keepsSession: Bool, _ jar: LockedJar,
         notes: @escaping @Sendable (LogSink.Level, String) -> Void
@@ -125,8 +125,8 @@ final class CookieWriter: Sendable {
 
     // MARK: The thread
 
-    /// Starts the thread. Returns nil if the thread cannot be started. The next change then tries again, and
-    /// ``close()`` saves.
+    /// Starts the thread. Returns nil if the thread cannot be started. The next call of ``wake()`` then tries again,
+    /// and ``close()`` saves.
     private func start() -> pthread_t? {
         do throws(ThreadFailure) {
             return try startThread("nightjar-cookie") { [self] in run() }
@@ -195,7 +195,7 @@ final class CookieWriter: Sendable {
 
     // MARK: Bounds
 
-    /// The pause between two saves.
+    /// The pause of the thread after a successful save.
     private static let pause = Duration.seconds(1)
     /// The pause after a failed save.
     private static let retryInterval = Duration.seconds(5)

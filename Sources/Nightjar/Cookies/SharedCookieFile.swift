@@ -52,8 +52,8 @@ final class SharedCookieFile: Sendable {
 
     /// Returns the shared instance for a file. Loads the file unless it is already open.
     ///
-    /// - Throws: `storage` if the file is unusable; `invalid_argument` if it is in use with another `keepsSession`;
-    ///   `forked` in the child of a process that had the file open.
+    /// - Throws: `storage` if the file is unusable; `invalid_argument` if the path is invalid, or if the file is in use
+    ///   with another `keepsSession`; `forked` in the child of a process that had the file open.
     static func of(_ path: String, keepsSession: Bool) throws(NightjarError) -> SharedCookieFile {
         let place = try realPath(path)
         let key = ExactText(place)

@@ -11,8 +11,9 @@ extension Client {
     ///
     /// - Parameter location: The path of a file, an absolute URL, or `url:` followed by a target relative to the base
     ///   URL, for example `url:/openapi.json`.
-    /// - Throws: `decoding` with the position if the document is not a valid OpenAPI document; `storage` for a file
-    ///   that cannot be read; any error of a call.
+    /// - Throws: `decoding`, usually with the position, if the document is neither JSON nor YAML; `invalid_argument` if
+    ///   it is not an OpenAPI 3 document; `storage` if it is a file that cannot be read; `too_large` if the documents
+    ///   are too large together; any error of a call.
     public func loadCatalog(from location: String) async throws(NightjarError) -> Catalog {
         let pending = Pending<ClientOperation>()
         let result: Result<Catalog, NightjarError> = await withTaskCancellationHandler {
@@ -46,7 +47,7 @@ extension Client {
     /// - Parameters:
     ///   - queue: Where `finished` and the client's other callbacks run (hooks, token providers). If nil, they run on
     ///     the client's loop thread and must not block.
-    ///   - finished: Called once.
+    ///   - finished: Called once, unless this function throws.
     /// - Returns: The operation, which can be cancelled like a call.
     @discardableResult
     public func startLoadingCatalog(
@@ -105,7 +106,7 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
     private var waiting: [String] = []
     private var inFlight = 0
     private var arrived: [Document] = []
-    /// The size of all documents so far in bytes.
+    /// The size of all documents received from URLs so far, in bytes.
     private var size = 0
     /// The loaded catalog. Set before the operation ends successfully, and read afterwards.
     private let catalog: Loaded
@@ -221,8 +222,8 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
         }
     }
 
-    /// Returns whether the error ends the whole load. True for an error that is not caused by the document: a later
-    /// load may succeed.
+    /// Returns whether the error ends the whole load. True for `cancelled`, `closed`, `script` and retryable errors.
+    /// The loader handles other errors as errors of the document.
     private static func endsAll(_ error: NightjarError) -> Bool {
         switch error.kind {
         case .cancelled, .closed, .script: true
@@ -274,8 +275,8 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
                     }.get()
                 }
             } catch {
-                // Nothing can be loaded without the first document. If another document is missing, the loader reports
-                // an error where the document is used.
+                // Nothing can be loaded without the first document. If another document is missing, the loader adds a
+                // note to each place that refers to the document.
                 guard loader.missing.contains(where: { $0.isExactly(document.location) }), error.kind != .tooLarge
                 else {
                     throw error

@@ -8,7 +8,8 @@ extension Client {
     /// Applies `operation` to `request`, as ``Operation/apply(_:to:)`` does, with this client's settings. An Accept
     /// field of the client replaces that of the operation. Responses are validated as configured.
     ///
-    /// - Throws: `invalid_request` with the endpoint and the parameter. The request is then unchanged.
+    /// - Throws: `invalid_request` with the endpoint and, for an invalid argument, the parameter. The request is then
+    ///   unchanged.
     package func apply(
         _ operation: Operation, _ arguments: Arguments, to request: inout Request
     ) throws(NightjarError) {

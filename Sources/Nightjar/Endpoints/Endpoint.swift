@@ -39,7 +39,8 @@ public struct Endpoint<Response>: Sendable {
 
     /// Returns the validated request with its arguments applied.
     ///
-    /// - Throws: `invalid_request` with the endpoint and the parameter.
+    /// - Throws: `invalid_request` with the endpoint and the parameter; the error that occurred when the body was
+    ///   encoded.
     public func makeRequest() throws(NightjarError) -> Request {
         if let failure { throw failure }
         var request = request
@@ -122,7 +123,7 @@ extension Endpoint {
 extension Catalog {
     /// Returns the endpoint with this name and these arguments.
     ///
-    /// - Throws: `invalid_request` with the nearest existing name.
+    /// - Throws: `invalid_request` if there is no such endpoint. The message suggests a similar name, if there is one.
     public func endpoint<Response>(
         _ name: String, as type: Response.Type = Response.self, _ arguments: Arguments = [:],
         at pointer: JSONPointer = JSONPointer(), decoding: JSONDecodingOptions = .init()

@@ -6,7 +6,8 @@ protocol ExchangeRecorder: AnyObject {
     ///
     /// - Returns: A mark that is passed to the method that ends the exchange.
     func begin() -> Int
-    /// Called with an exchange that has finished or was cancelled after its response head. Its bodies are not decoded.
+    /// Called with an exchange that has finished, has failed, or was cancelled after its response head. Its bodies are
+    /// not decoded.
     func add(_ exchange: ObservedExchange, started mark: Int)
     /// Called with an exchange that was cancelled before its response head.
     func drop(_ exchange: ObservedExchange, started mark: Int)

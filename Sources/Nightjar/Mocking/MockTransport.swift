@@ -265,14 +265,14 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
 
     // MARK: Bounds
 
-    /// The maximum size of a request body that is buffered, in bytes.
+    /// The maximum size of a streamed request body that is buffered, in bytes.
     static let largestBody = 64 << 20
     private static let bodyPart = 64 * 1024
 }
 
 /// The decoded content of a message.
 enum Content {
-    /// Returns the body unchanged if its coding is unsupported or its data is invalid.
+    /// Removes the content codings of a body. Returns the body unchanged if it has none, or if it cannot be decoded.
     static func decoded(_ body: ByteBuffer, _ fields: Headers) -> ByteBuffer {
         guard body.readableBytes > 0, fields.firstIndex(of: "Content-Encoding") != nil else { return body }
         let decoding = try? BodyDecoding(

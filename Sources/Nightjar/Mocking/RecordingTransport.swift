@@ -92,7 +92,7 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
         inner = exchange
     }
 
-    /// The time since the last event.
+    /// Returns the time since the previous call, or since the exchange began.
     private func split() -> Duration {
         let now = NIODeadline.now()
         defer { last = now }

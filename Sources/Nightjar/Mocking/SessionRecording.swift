@@ -120,9 +120,10 @@ package final class SessionRecording: Sendable {
 
     /// The part of a session that can be replayed.
     package struct Saved: Sendable {
-        /// One cassette for each client that was created in one of the steps, in the order of creation.
+        /// One cassette for each client that was created in one of the steps that can be replayed, in the order of
+        /// creation.
         package var cassettes: [Cassette] = []
-        /// The steps that sent requests, including those that cannot be replayed, in order.
+        /// The steps that sent requests or cannot be replayed, in order.
         package var active: [Int] = []
         /// Each secret and its placeholder. Secrets that are replaced everywhere come first.
         package var names: [(secret: String, name: String, isEverywhere: Bool)] = []

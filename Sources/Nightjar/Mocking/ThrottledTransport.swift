@@ -43,13 +43,13 @@ final class ThrottledExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     private var inTransit = Deque<(due: NIODeadline, event: ExchangeScript.Event)>()
     private var bytesInTransit = 0
     private var lastDue = NIODeadline.uptimeNanoseconds(0)
-    /// Whether the inner exchange has ended.
+    /// Whether further events of the inner exchange are ignored, because it has ended or the connection broke.
     private var isOver = false
     /// Bytes of the response body received.
     private var received = 0
     private var timer: Scheduled<Void>?
     private var isDelivering = false
-    /// The time when the last part of the request leaves.
+    /// The time when the last part of a streamed request body leaves.
     private var sentBy = NIODeadline.uptimeNanoseconds(0)
 
     init(
@@ -243,7 +243,8 @@ final class ThrottledExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
         deliverNext()
     }
 
-    /// Pauses the inner exchange while too much data waits for delivery.
+    /// Pauses the inner exchange while too much data waits for delivery, or any data while the caller pauses. Otherwise
+    /// resumes it.
     private func holdBack() {
         let isFull = bytesInTransit > ThrottledExchange.maximumInTransit || isPaused && bytesInTransit > 0
         guard isFull != innerIsPaused, let inner else { return }

@@ -12,11 +12,12 @@ extension Catalog {
     /// flow lists scopes, other scopes are omitted. A `scope` in `given`, even if it is empty, replaces these scopes.
     ///
     /// - Parameters:
-    ///   - scheme: The name of the scheme. Nil: `given.scheme`, or else the scheme that accepts the given credentials.
+    ///   - scheme: The name of the scheme. Nil: `given.scheme`, or else the scheme that accepts the given credentials,
+    ///     or else the only scheme.
     ///   - base: The base URL of the client. Nil: the first server of the API.
-    /// - Throws: `invalid_argument` with a list of the schemes if no scheme or more than one scheme matches;
-    ///   `invalid_argument` for an unsupported scheme, and if the description sends secrets without TLS or to an origin
-    ///   other than the API's and `given` has no `token_url`.
+    /// - Throws: `invalid_argument` with a list of the schemes if several schemes exist and not exactly one matches;
+    ///   `invalid_argument` for an unknown or unsupported scheme, and if the description sends secrets without TLS or
+    ///   to an origin other than the API's and `given` has no `token_url`.
     public func authOptions(
         scheme: String? = nil, base: String? = nil, _ given: JSONValue
     ) throws(NightjarError) -> JSONValue {

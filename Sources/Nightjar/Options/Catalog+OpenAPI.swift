@@ -6,9 +6,9 @@ extension Catalog {
     /// Reads an OpenAPI document and the files that it references. Blocks.
     ///
     /// - Parameter folder: The folder whose files the document may reference; nil: the folder of the document.
-    /// - Throws: `decoding` with the position if the document is not a valid OpenAPI document; `storage` for a file
-    ///   that cannot be read; `invalid_argument` for a URL, which only a client can load, and for a referenced file
-    ///   outside of the folder.
+    /// - Throws: `decoding`, usually with the position, if the document is neither JSON nor YAML; `storage` if it
+    ///   cannot be read; `invalid_argument` if it is not an OpenAPI 3 document, or a URL (only a client can load it);
+    ///   `too_large`. A referenced file that cannot be read, or is outside of the folder, usually causes only a note.
     public init(openAPI path: String, folder: String? = nil) throws(NightjarError) {
         guard !path.isURL else {
             throw NightjarError(

@@ -105,7 +105,7 @@ public struct ItemSequence<Item>: AsyncSequence, Sendable {
             self.read = read
         }
 
-        /// The position after the last item returned; nil before the first.
+        /// The position after the last item that was read, even if it could not be decoded. Nil before the first page.
         public var state: String? { cursor.state }
         /// The paginator that loads the pages; nil before the first call of ``next()``.
         public var paginator: Paginator? { pages.paginator }
@@ -137,7 +137,7 @@ public struct ItemSequence<Item>: AsyncSequence, Sendable {
             self.read = read
         }
 
-        /// The position after the last item returned; nil before the first.
+        /// The position after the last item that was read, even if it could not be decoded. Nil before the first page.
         public var state: String? { cursor.state }
         /// The paginator that loads the pages; nil before the first call of ``next()``.
         public var paginator: Paginator? { pages.paginator }

@@ -44,7 +44,8 @@ public final class Page: Sendable {
 
     /// Decodes an item.
     ///
-    /// - Throws: `decoding` with the path within the item, and the expected and actual values.
+    /// - Throws: `decoding` with the path within the item, and the expected and actual values; `invalid_argument` if
+    ///   `index` is out of range.
     public func decode<Item: Decodable>(
         _ type: Item.Type, _ index: Int, _ options: JSONDecodingOptions = .init()
     ) throws(NightjarError) -> Item {

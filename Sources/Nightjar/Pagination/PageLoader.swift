@@ -37,7 +37,7 @@ final class PageLoader: @unchecked Sendable {
     private var traversals = 0
     /// The total wait that the server has requested for the page in flight.
     private var waited = Duration.zero
-    /// The error of the caller's last ``Paginator/setNext(_:)``, or nil.
+    /// The error of the caller's last ``Paginator/setNext(_:)`` that no request for a page has returned yet; nil: none.
     private var decisionError: NightjarError?
 
     init(
@@ -252,8 +252,9 @@ final class PageLoader: @unchecked Sendable {
 
     // MARK: Waiting
 
-    /// Returns the wait that the server requested for the page, beyond the client's own retries. Nil if the response
-    /// requested no wait, or if the wait would be too long.
+    /// Returns the wait that the server requested for the page, at least ``shortestPause``, beyond the client's own
+    /// retries. Nil if Retry-After is not respected, if the response is not a 429 or 503 with a wait, or if the wait
+    /// would be too long.
     private func pause(after error: NightjarError) -> Duration? {
         guard request.respectsRetryAfter ?? client.respectsRetryAfter,
             error.kind == .rateLimited || error.status == 503, let requested = error.retryAfter

@@ -37,7 +37,8 @@ package final class Certificate: @unchecked Sendable {
     package var subject: String { Certificate.text(of: X509_get_subject_name(x509)) }
     package var issuer: String { Certificate.text(of: X509_get_issuer_name(x509)) }
 
-    /// The first and the last second in which the certificate is valid, in Unix time.
+    /// The first and the last second in which the certificate is valid, in Unix time. Nil if a time is invalid, or if
+    /// the first is later than the last.
     package var validity: ClosedRange<Int64>? {
         var start: Int64 = 0
         var end: Int64 = 0
@@ -47,7 +48,7 @@ package final class Certificate: @unchecked Sendable {
         return start...end
     }
 
-    /// The public key, such as `RSA 2048` or `EC 256`.
+    /// The type and the size in bits of the public key, such as `RSA 2048` or `EC 256`.
     package var keyDescription: String {
         guard let key = X509_get0_pubkey(x509) else { return "an unsupported key" }
         let name =
@@ -81,7 +82,7 @@ package final class Certificate: @unchecked Sendable {
         return result
     }
 
-    /// The algorithms of the certificate's key and signature that the settings reject. Nil if there is none.
+    /// Returns the reason why the certificate's key or signature is too weak, as a clause. Nil if both are accepted.
     ///
     /// - Parameter isAnchor: Whether the certificate is a trust anchor, whose own signature is not used.
     func weakness(allowing allowed: Set<WeakAlgorithm>, isAnchor: Bool) -> String? {

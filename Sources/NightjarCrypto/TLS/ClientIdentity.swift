@@ -2,7 +2,7 @@ internal import CNIOBoringSSL
 
 /// A client certificate with its chain and its private key. Immutable and thread-safe.
 package final class ClientIdentity: @unchecked Sendable {
-    /// The client's certificate, then the intermediate certificates.
+    /// The client's certificate, then the other certificates, which may be in any order.
     let chain: [Certificate]
     let key: OpaquePointer
 
@@ -71,7 +71,7 @@ package final class ClientIdentity: @unchecked Sendable {
         return key
     }
 
-    /// Describes the latest error of BoringSSL.
+    /// Describes the errors in this thread's BoringSSL error queue, and empties the queue.
     private static func failure(_ subject: String, hasPassword: Bool) -> TLSFailure {
         let code = ERR_peek_last_error()
         var codes: [(CInt, CInt)] = []

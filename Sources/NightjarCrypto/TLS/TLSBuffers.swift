@@ -15,7 +15,7 @@ struct TLSBuffers {
 
     mutating func removeOutput() {
         outputCount = 0
-        // A large buffer is needed only for uploads. Idle connections must not retain it.
+        // A large buffer is usually needed only for uploads. Idle connections must not retain it.
         guard capacity > TLSBuffers.retainedCapacity else { return }
         deallocate()
     }

@@ -44,7 +44,7 @@ package final class TLSConnection {
     private let ssl: OpaquePointer
     private let context: TLSContext
     private let buffers: UnsafeMutablePointer<TLSBuffers>
-    /// Whether the hybrid key exchange X25519MLKEM768 was offered to the server.
+    /// Whether the hybrid key exchange X25519MLKEM768 is offered to the server if TLS 1.3 is permitted.
     package let offersPostQuantum: Bool
     private let identity: () throws -> ClientIdentity?
     /// Whether the server has requested a client certificate, and the client had none.
@@ -199,8 +199,8 @@ package final class TLSConnection {
 
     // MARK: Results
 
-    /// Returns the sessions that the server has issued since the last call. A server of TLS 1.3 issues them after the
-    /// handshake, with the first data.
+    /// Returns the sessions that the server has issued since the last call, at most 4. A server of TLS 1.3 issues them
+    /// after the handshake, so they are received by ``decrypt(_:into:)``.
     package func takeSessions() -> [TLSSession] {
         guard !sessions.isEmpty else { return [] }
         defer { sessions = [] }
@@ -223,16 +223,17 @@ package final class TLSConnection {
 
     /// The version, such as `TLSv1.3`.
     package var version: String { String(cString: SSL_get_version(ssl)) }
-    /// The cipher suite by its IANA name, such as `TLS_AES_128_GCM_SHA256`. Empty before the handshake is complete.
+    /// The cipher suite by its IANA name, such as `TLS_AES_128_GCM_SHA256`. Empty if none has been chosen yet.
     package var cipher: String {
         guard let cipher = SSL_get_current_cipher(ssl), let name = SSL_CIPHER_standard_name(cipher) else { return "" }
         return String(cString: name)
     }
-    /// The key exchange, such as `X25519MLKEM768`. Empty for the server's RSA key.
+    /// The group of the key exchange, such as `X25519MLKEM768`. Empty if there is none, as with the server's RSA key.
     package var group: String { SSL_get_group_name(SSL_get_group_id(ssl)).map { String(cString: $0) } ?? "" }
     package var isResumed: Bool { SSL_session_reused(ssl) == 1 }
 
-    /// The certificates that the server has sent, its own first. A resumed connection returns those of the first one.
+    /// The certificates that the server has sent, its own first. A resumed connection returns those of the original
+    /// connection.
     package var servedChain: [Certificate] {
         guard let chain = SSL_get_peer_full_cert_chain(ssl) else { return [] }
         return (0..<sk_X509_num(chain)).compactMap { sk_X509_value(chain, $0).map { Certificate($0) } }

@@ -7,7 +7,8 @@ package final class TLSContext: @unchecked Sendable {
     package let settings: TLSSettings
     let handle: OpaquePointer
 
-    /// - Throws: `invalidSettings` if the certificate authorities cannot be read.
+    /// - Throws: `invalidSettings` if an ALPN protocol is invalid or the certificate authorities cannot be read;
+    ///   `outOfMemory`.
     package init(_ settings: TLSSettings) throws(TLSFailure) {
         guard let handle = SSL_CTX_new(TLS_method()) else { throw TLSFailure.latest() }
         self.settings = settings
@@ -97,7 +98,7 @@ package final class TLSContext: @unchecked Sendable {
         let problem = problem(code)
         switch code {
         case X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_INVALID_PURPOSE:
-            // Only these errors are about a single certificate, which may be another one than the server's.
+            // These errors are about a single certificate, which may be another one than the server's.
             guard X509_STORE_CTX_get_error_depth(context) > 0, let x509 = X509_STORE_CTX_get_current_cert(context)
             else { return problem }
             return inChain(Certificate(x509), problem)
@@ -135,7 +136,8 @@ package final class TLSContext: @unchecked Sendable {
 
     private static let advice = "for a private certificate authority, set tls.ca_file"
 
-    /// The maximum number of certificates between the server's and the trusted one. Public chains have one or two.
+    /// The maximum number of certificates between the server's and the trusted one. Public chains usually have one or
+    /// two.
     private static let maximumIntermediates: CInt = 10
 
     /// The cipher suites of TLS 1.2. Those of TLS 1.3 are all strong and are not configurable.

@@ -13,20 +13,22 @@ package struct TLSFailure: Error {
         case notTLS
         /// The peer has ended the connection with a fatal alert (RFC 8446 section 6.2).
         case alert(UInt8)
-        /// The peer has ended the connection with a fatal alert after it requested a client certificate. The client had
-        /// none.
+        /// The peer has ended the connection with an alert such as certificate_required after it requested a client
+        /// certificate. The client had none.
         case clientCertificateRequired
-        /// The peer has ended the connection with a fatal alert after it received the client certificate.
+        /// The peer has ended the connection with an alert such as bad_certificate after it requested a client
+        /// certificate. The client had one.
         case clientCertificateRejected
         /// A setting is invalid, such as a text of certificates.
         case invalidSettings
-        /// The peer has violated the protocol, or supports none of the permitted algorithms.
+        /// Any other failure, for example because the peer has violated the protocol or supports none of the permitted
+        /// algorithms.
         case handshake
         case outOfMemory
     }
 
     package let reason: Reason
-    /// The reason as a clause, or BoringSSL's name for it, such as `NO_SHARED_CIPHER`.
+    /// A short description of the reason, or BoringSSL's name for it, such as `NO_SHARED_CIPHER`.
     package let detail: String
 
     package init(_ reason: Reason, _ detail: String) {

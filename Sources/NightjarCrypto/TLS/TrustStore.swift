@@ -61,7 +61,7 @@ extension Certificate {
 
     /// Reads all certificates of a PEM text (RFC 7468). Other blocks and text between blocks are ignored.
     ///
-    /// - Throws: `invalidSettings` if the text has no certificate, or an invalid one.
+    /// - Throws: `invalidSettings` if the text has no certificate, or an invalid one; `outOfMemory`.
     package static func certificates(pem text: [UInt8]) throws(TLSFailure) -> [Certificate] {
         try text.withUnsafeBytes { bytes -> Result<[Certificate], TLSFailure> in
             guard let bio = BIO_new_mem_buf(bytes.baseAddress, bytes.count) else {

@@ -20,7 +20,7 @@ public struct MockRoute: Sendable {
         case responder(Int)
     }
 
-    /// The name in messages and use counts. If nil, the pattern is used instead.
+    /// The name in messages and use counts, in addition to the pattern.
     public var name: String?
     public var pattern: RequestPattern
     public var responses: Responses

@@ -1,7 +1,7 @@
 import NightjarHTTP
 
-/// The path of a route: a literal path, `/articles/{id}` for any one segment, `/files/*.csv` for a part of a segment,
-/// or `/static/**` for any number of segments. Compared segment by segment after percent-decoding.
+/// The path of a route: a literal path, `/articles/{id}` for any one segment that is not empty, `/files/*.csv` for a
+/// part of a segment, or `/static/**` for any number of segments. Compared segment by segment after percent-decoding.
 package struct PathPattern: Sendable, Equatable, CustomStringConvertible {
     private enum Segment: Sendable, Equatable {
         /// The pieces between the asterisks of a segment. An asterisk matches any text. If there is no asterisk, the
@@ -68,8 +68,8 @@ package struct PathPattern: Sendable, Equatable, CustomStringConvertible {
 
     /// Matches the path of a URL.
     ///
-    /// - Parameter base: the client's base URL. The pattern matches the whole path, or the part after the base URL's
-    ///   path. A route can therefore have the same path as the call.
+    /// - Parameter base: the client's base URL. An absolute pattern matches the whole path; any other pattern matches
+    ///   the whole path, or the part after the base URL's path. A route can therefore have the same path as the call.
     /// - Returns: the values of the parameters. Nil if the path does not match.
     package func match(_ url: RequestURL, base: RequestURL?) -> [(name: String, value: String)]? {
         if let origin { return origin == url.origin ? match(url.path[...]) : nil }

@@ -4,8 +4,8 @@ import NightjarHTTP
 /// break. Times are in nanoseconds of the caller's clock. All random values depend on the profile's seed.
 ///
 /// The request and the response are each delayed by half the latency. The first exchange with an origin, and the next
-/// exchange after a break, take one additional latency for the connection, and another for TLS. Data occupies the link
-/// for the duration of its transmission.
+/// exchange after a break, take one additional latency for the connection, and another if the origin uses TLS. Data
+/// occupies the link for the duration of its transmission.
 package struct LinkConditioner: Sendable {
     /// The effect of the link on one exchange.
     package struct ConnectionPlan: Sendable, Equatable {

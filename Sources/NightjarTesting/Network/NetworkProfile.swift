@@ -2,7 +2,8 @@ import NightjarHTTP
 
 /// The quality of a simulated network. See ``LinkConditioner``.
 public struct NetworkProfile: Sendable, Equatable {
-    /// The round-trip time from a request to the first byte of its response, without the server's processing time.
+    /// The round-trip time: the delay from a request to its response, without new connections, the time to transmit the
+    /// data, and the server's processing time.
     public var latency: Duration
     /// The maximum random delay added to the latency of each exchange.
     public var jitter: Duration
@@ -14,7 +15,7 @@ public struct NetworkProfile: Sendable, Equatable {
     public var loss: Double
     /// True if there is no network.
     public var isOffline: Bool
-    /// The seed for all random values. The same seed gives the same results.
+    /// The seed for all random values. With the same seed, the n-th exchange of a client gets the same random values.
     public var seed: UInt64
 
     public init(

@@ -19,7 +19,7 @@ public struct CassetteComparison: Sendable {
     /// The form in which requests are compared. Contains only strings, so that it can be the key of a dictionary.
     struct Key: Hashable, Sendable {
         var method: String
-        /// The URL without the query.
+        /// The URL without the query; only its path if the origin is ignored.
         var place: String
         var query: [String]
         var headers: [String]

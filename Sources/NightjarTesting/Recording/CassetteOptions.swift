@@ -4,7 +4,8 @@ import NightjarHTTP
 public struct CassetteOptions: Sendable {
     /// Whether exchanges are recorded or replayed.
     public enum Mode: String, Sendable, CaseIterable {
-        /// Send every request to the network and record the exchanges. An existing file is replaced.
+        /// Send every request to the network and record the exchanges. The first recorded exchange replaces an
+        /// existing file.
         case record
         /// Replay exchanges from the file. Other requests fail.
         case replay

@@ -119,7 +119,8 @@ package struct RecordedExchange: Sendable, Equatable {
     }
 }
 
-/// A body as stored in a cassette: JSON as JSON, text as text, everything else in base64.
+/// A body as stored in a cassette: JSON objects and arrays as JSON if possible, other UTF-8 text as text, everything
+/// else in base64.
 package enum RecordedBody: Sendable, Equatable {
     case none
     /// Equal to the original except for white space. ``init(_:)`` stores JSON as text if it would not be reproduced

@@ -58,7 +58,8 @@ package struct SecretScrubber: Sendable {
         return scrubSeen(RecordedExchange(request, response, exchange.failure))
     }
 
-    /// Replaces all other occurrences of the secrets in ``seen``, except in binary bodies.
+    /// Replaces all other occurrences of the secrets in ``seen`` in the URL, the values of headers and trailers, the
+    /// bodies except binary ones, and the message of a failure.
     ///
     /// - Parameter first: the index in ``seen`` of the first secret to replace.
     package func scrubSeen(_ exchange: RecordedExchange, from first: Int = 0) -> RecordedExchange {
@@ -141,7 +142,7 @@ package struct SecretScrubber: Sendable {
         _ = replace(String(text[text.utf8.index(after: colon)...]))
     }
 
-    /// Scrubs the user info, the query and the fragment of a URL or a similar text.
+    /// Removes the user info of a URL or a similar text, and scrubs its query and fragment.
     private mutating func scrub(url: String) -> String {
         var result = ""
         var rest = Substring(url).utf8
@@ -187,7 +188,8 @@ package struct SecretScrubber: Sendable {
         SecretContent.replacing(bytes, type: type, with: &self)
     }
 
-    /// Scrubs the values of secret members, including all strings inside them.
+    /// Scrubs the secret members of a value: replaces an integer, or all strings inside the member except those that
+    /// describe the secret. Also scrubs documents and tokens inside other strings.
     private mutating func scrub(_ value: JSONValue, inLogin: Bool, inSecret: Bool = false, depth: Int = 0) -> JSONValue
     {
         // Deeper bodies are stored as text, in which members are searched by name.
@@ -228,8 +230,8 @@ package struct SecretScrubber: Sendable {
 
     // MARK: Secrets
 
-    /// Returns the replacement of a secret. Adds the secret to ``seen`` if it is new, is not shorter than ``shortest``
-    /// and there are not too many secrets.
+    /// Returns the replacement of a secret. Adds the secret to ``seen`` if it is new, is not shorter than ``shortest``,
+    /// cannot be confused with the name of a secret, and there are not too many secrets.
     package mutating func name(of secret: String) -> String { replace(secret) }
 
     /// Each secret and its replacement. Secrets that are replaced everywhere come first.
@@ -251,7 +253,8 @@ package struct SecretScrubber: Sendable {
         return isSecret(exchange.request.body) || isSecret(exchange.response?.body)
     }
 
-    /// Returns true if the exchange contains one of these words. The words may be too short to be replaced everywhere.
+    /// Returns true if the exchange contains one of these words, or cannot be encoded. The words may be too short to be
+    /// replaced everywhere.
     package static func hasWord(_ words: [String], in exchange: RecordedExchange) -> Bool {
         func isPart(_ byte: UInt8?) -> Bool {
             byte.map { ASCII.isLetter($0) || ASCII.isDigit($0) || $0 >= 0x80 } ?? false
@@ -282,8 +285,8 @@ package struct SecretScrubber: Sendable {
         lastNumber &+= 1
         let name = isMasking ? Masking.mask : SecretScrubber.prefix + String(lastNumber)
         known[secret] = name
-        // A secret that is a part of the prefix is not replaced everywhere, because it would match the names of other
-        // secrets.
+        // A secret that, apart from digits at its end, is a part of the prefix is not replaced everywhere, because it
+        // would match the names of other secrets.
         let core = secret.utf8.reversed().drop { $0 &- UInt8(ascii: "0") < 10 }.reversed()
         let isPartOfName = !core.isEmpty && SecretScrubber.prefix.contains(String(decoding: Array(core), as: UTF8.self))
         if seen.count < SecretScrubber.maximumSeen, always || secret.utf8.count >= SecretScrubber.shortest,
