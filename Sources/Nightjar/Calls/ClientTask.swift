@@ -27,8 +27,8 @@ public struct TaskHandlers: Sendable {
     /// Called when the call begins to wait for the network; see ``ConnectivitySettings/maximumWait``.
     public var waiting: (@Sendable (ClientTask, OfflineReason) -> Void)?
     /// Decides whether a failed attempt is retried. Receives the client's own decision. Called after an error other
-    /// than `cancelled`, and after a transient status that is not expected. Not called if part of the response was
-    /// delivered, or if the request was rejected before it reached the transport.
+    /// than a cancel or the total timeout, and after a transient status that is not expected. Not called if part of the
+    /// response was delivered, or if the request was rejected before it reached the transport.
     public var retry: (@Sendable (ClientTask, FailedAttempt) -> RetryAction)?
     /// Decides whether a redirect is followed. Called after the redirect response has been received completely, or its
     /// body has failed.
