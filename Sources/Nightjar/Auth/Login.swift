@@ -13,8 +13,8 @@ struct Login: Sendable {
 }
 
 extension Authentication {
-    /// Whether the field that carries the credentials changes during the client's lifetime. False for several schemes,
-    /// which are checked one by one.
+    /// Whether the field that carries the credentials changes during the client's lifetime. False for
+    /// ``Authentication/schemes(_:)``, whose credentials are checked one by one.
     var changes: Bool {
         switch self {
         case .digest, .login: true
@@ -22,8 +22,8 @@ extension Authentication {
         }
     }
 
-    /// Whether the credentials are sent in the Authorization field. False for several schemes, which are checked one by
-    /// one.
+    /// Whether the credentials are sent in the Authorization field. False for ``Authentication/schemes(_:)``, whose
+    /// credentials are checked one by one.
     var usesAuthorization: Bool {
         switch self {
         case .bearer, .basic, .digest, .login: true

@@ -126,7 +126,7 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
     public override var isFinished: Bool { hasFinished.load(ordering: .acquiring) }
 
     /// Whether the cached response passed to ``TaskHandlers/finished`` is revalidated in the background.
-    /// ``TaskHandlers/refreshed`` receives the result. Stays true after the revalidation has ended.
+    /// ``TaskHandlers/refreshed`` receives the result. The value stays true after the revalidation has ended.
     public internal(set) var isRefreshing: Bool {
         get { hasRefresh.load(ordering: .acquiring) }
         set { hasRefresh.store(newValue, ordering: .releasing) }

@@ -7,8 +7,8 @@ extension Client {
     /// Returns the cached response to `request` without a request to the server. Returns nil if no response is cached.
     ///
     /// The policy ``CachePolicy/cacheOnly`` applies: responses of any age are returned, except stale errors and
-    /// responses that a write of this client has invalidated. Blocks the thread while the disk is read. If the login of
-    /// the request has no token yet, first obtains a token as for a call.
+    /// responses that have been invalidated, for example by a write of this client. Blocks the thread while the disk is
+    /// read. If the login of the request has no token yet, first obtains a token as for a call.
     ///
     /// - Throws: Any error of a call, such as the error of an unexpected status if the request sets expected statuses;
     ///   `invalid_request` for a client without a cache, for a method other than GET and HEAD, and for a request with a
