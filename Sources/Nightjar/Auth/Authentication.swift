@@ -94,7 +94,8 @@ public struct OAuth2: Sendable, CustomStringConvertible, CustomReflectable {
     public var deviceURL: String?
     /// The authorization endpoint, for ``Grant/authorizationCode``.
     public var authorizeURL: String?
-    /// The expected issuer. Compared if the server sends its issuer. RFC 9207.
+    /// The expected issuer, for ``Grant/authorizationCode``. The login fails if the issuer in the redirect is missing
+    /// or different. Nil: the issuer is not checked. RFC 9207.
     public var issuer: String?
 
     public init(tokenURL: String) { self.tokenURL = tokenURL }
@@ -154,7 +155,8 @@ public final class LoginHook: Sendable {
     let runsOnLoop: Bool
 
     /// - Parameter runsOnLoop: If true, the callback runs on the client's loop thread and must not block. If false, it
-    ///   runs with the callbacks of the call that last needed a token.
+    ///   runs with the callbacks of the last call that had no usable token, because it waited for a token or the server
+    ///   rejected its token.
     public init(runsOnLoop: Bool = true, _ call: @escaping @Sendable () -> Void) {
         self.runsOnLoop = runsOnLoop
         self.call = call

@@ -206,7 +206,7 @@ final class InteractiveLogin: ClientOperation, @unchecked Sendable {
         loop.post(.run { [self] in if !isCancelled { self.prompt(prompt) } }, to: queue)
     }
 
-    /// Replaces the client's token. Ends the login when the token has been saved.
+    /// Replaces the client's token. Ends the login when the token has been saved, or when saving has failed.
     private func setToken(_ token: Token) {
         guard token.authorization != nil else {
             return end(

@@ -13,7 +13,8 @@ struct Login: Sendable {
 }
 
 extension Authentication {
-    /// Whether the field that carries the credentials changes during the client's lifetime.
+    /// Whether the field that carries the credentials changes during the client's lifetime. False for
+    /// ``Authentication/schemes(_:)``, whose credentials are checked one by one.
     var changes: Bool {
         switch self {
         case .digest, .login: true
@@ -21,7 +22,8 @@ extension Authentication {
         }
     }
 
-    /// Whether the credentials are sent in the Authorization field.
+    /// Whether the credentials are sent in the Authorization field. False for ``Authentication/schemes(_:)``, whose
+    /// credentials are checked one by one.
     var usesAuthorization: Bool {
         switch self {
         case .bearer, .basic, .digest, .login: true
@@ -30,8 +32,8 @@ extension Authentication {
         }
     }
 
-    /// The field that every authenticated request carries. Nil if the value changes during the client's lifetime, or if
-    /// the credentials are not sent in a field.
+    /// The field that every authenticated request carries. Nil if the value changes during the client's lifetime, if
+    /// the request determines the credentials (schemes), or if an API key is sent in the query or in a cookie.
     func field() throws(NightjarError) -> (name: String, value: String)? {
         switch self {
         case .bearer(let token):

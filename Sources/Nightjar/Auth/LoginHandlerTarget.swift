@@ -1,7 +1,7 @@
 import NightjarHTTP
 
-/// The place where a login's ``LoginHook`` runs: the queue of the call that last needed a token, or the loop if that
-/// call has no queue.
+/// The place where a login's ``LoginHook`` runs, unless the hook must run on the loop: the queue of the last call that
+/// waited for a token or whose token was rejected, or the loop if that call has no queue.
 struct LoginHandlerTarget {
     /// Nil if the call has no queue, and after the queue was deallocated.
     private weak var queue: CompletionQueue?

@@ -6,7 +6,7 @@ struct LoginPartition {
     private(set) var current: CachePartition?
     /// The last partition in use, also after a logout.
     private var last: CachePartition?
-    /// The number of times that calls started to use the token of another login.
+    /// The number of times that calls started to use a token of another partition. The first partition does not count.
     private(set) var changes: UInt64 = 0
 
     /// Records that calls use `token` from now on.

@@ -2,7 +2,7 @@ import NightjarHTTP
 
 /// The cached responses to the calls of a login.
 protocol LoginResponses: AnyObject {
-    /// Called when the client's calls begin to use another login's token, or no token.
+    /// Called when later calls may use another login's token, or no token.
     func loginChanged()
     /// Removes the responses to the calls of a login that has ended.
     func forget(_ partition: CachePartition)

@@ -1,8 +1,8 @@
 import NightjarHTTP
 import NightjarStorage
 
-/// Carries out one ``LoginUpdate``: reads and writes the store on a worker thread, and sends the token request. Used on
-/// the loop.
+/// Carries out one ``LoginUpdate``: reads and writes the store (on a worker thread, unless the store is in memory), and
+/// sends the token request. Used on the loop.
 ///
 /// Timeouts and cancellations of callers do not apply, because cancelling between the token request and the save would
 /// lose the login.
@@ -45,7 +45,7 @@ final class LoginUpdateTask: @unchecked Sendable {
     }
 
     /// Prevents a token request that has not been sent. Called when the client closes, and when a login or logout
-    /// replaces this update.
+    /// replaces this refresh.
     func abandon() { decisions.abandon() }
 
     /// Discards the outcome. Work in progress on a worker thread finishes, and the lock is released.

@@ -23,7 +23,7 @@ struct PendingLoginUpdates {
         queue.remove(update.id)
     }
 
-    /// Prevents token requests of pending refreshes. Called after a login or logout.
+    /// Prevents the unsent token requests of pending refreshes. Called after a login or logout.
     func overtake() {
         for update in updates.values where !update.decisions.purpose.changesLogin { update.abandon() }
     }

@@ -2,8 +2,8 @@ import NightjarHTTP
 
 /// A request for a token that the token provider has not responded to.
 ///
-/// The request is posted to the queues of all calls that wait for the token. A queue may be polled late or never, and a
-/// call may be cancelled. The first queue that is polled calls the provider.
+/// If the provider does not run on the loop, the request is posted to the queues of all calls that wait for the token.
+/// A queue may be polled late or never, and a call may be cancelled. The first queue that is polled calls the provider.
 struct PendingTokenRequest {
     /// The refresh that needs the token.
     let refresh: TokenRefresh.Refresh

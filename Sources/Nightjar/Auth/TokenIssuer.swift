@@ -78,7 +78,7 @@ struct TokenIssuer: Sendable {
         }
     }
 
-    /// Returns the URL of one of the server's pages, resolved against the base URL.
+    /// Returns the URL of one of the server's pages, resolved against the base URL if the client has one.
     func address(of target: String) throws(NightjarError) -> String {
         let url = if let base = template.base { try base.joined(target) } else { try RequestURL(target) }
         return url.origin.description + url.target
@@ -116,8 +116,8 @@ enum TokenResponseFormat {
     /// Reads a token response.
     ///
     /// A lifetime of 0 has no meaning in RFC 6749 section 5.1. Some servers send a lifetime of 0 for tokens that never
-    /// expire and for tokens in their last second. The token is then used until the server rejects it, and a warning is
-    /// logged.
+    /// expire and for tokens in their last second. Therefore a new token that has already expired is used until the
+    /// server rejects it, and a warning is logged.
     ///
     /// - Parameter sent: The time when the exchange began.
     /// - Throws: If the status is 429 or at least 500, regardless of the body, because the response may come from a

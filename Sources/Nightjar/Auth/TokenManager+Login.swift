@@ -5,8 +5,8 @@ import NightjarStorage
 extension TokenManager {
     /// Replaces the current login with a new token.
     ///
-    /// - Parameter completion: Called when the token has been saved, or with the error if saving failed. The token is
-    ///   used in both cases.
+    /// - Parameter completion: Called when the token has been saved or a later login or logout has replaced it, or with
+    ///   the error if saving failed. If saving failed, the token is used nevertheless.
     func setToken(_ token: Token, then completion: @escaping (NightjarError?) -> Void = { _ in }) {
         var random = SystemRandomNumberGenerator()
         let keeping = session.setToken(token, using: &random)
@@ -54,8 +54,9 @@ extension TokenManager {
 
     /// Logs out.
     ///
-    /// - Parameter completion: Called when the store and the cache on disk have been changed, or with the error of a
-    ///   change that failed. The client is logged out in both cases.
+    /// - Parameter completion: Called when the store and the cache on disk have been changed or a later login or logout
+    ///   has replaced this logout, or with the error of a change that failed. The failure of a change does not undo the
+    ///   logout.
     func logOut(then completion: @escaping (NightjarError?) -> Void) {
         let cache = partition == nil ? nil : responses
         if let partition { cache?.forget(partition) }

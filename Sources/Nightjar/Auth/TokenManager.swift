@@ -32,11 +32,11 @@ final class TokenManager: @unchecked Sendable {
     /// The number of refreshes started so far.
     private var refreshes = 0
     var updates = PendingLoginUpdates()
-    /// When the store was last checked for a login made by another process.
+    /// When the store was last checked for a login made by another client or process.
     private var lastStoreCheck: NIODeadline?
     /// The request that the token provider has not responded to.
     private var pendingRequest: PendingTokenRequest?
-    /// The last call that needed a token.
+    /// The last call that had no usable token or whose token was rejected.
     private weak var lastCaller: Call?
 
     /// - Parameter responses: The cache, or nil if the client has none.
@@ -59,7 +59,8 @@ final class TokenManager: @unchecked Sendable {
             hold(token)
             _ = machine.loggedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now())
         } else {
-            // The first call loads the store's token, as if the token had expired.
+            // The first call starts a refresh, as if the token had expired. The refresh first looks for a token in the
+            // store, unless a token provider is set.
             _ = machine.loggedIn(expiry: .epoch, canRefresh: true, at: now())
         }
     }
@@ -79,7 +80,8 @@ final class TokenManager: @unchecked Sendable {
 
     // MARK: Calls
 
-    /// Attaches a valid token to a call that is about to be sent, or lets the call wait for a valid token.
+    /// Attaches a usable token to a call that is about to be sent, or lets the call wait for one. Fails the call if no
+    /// token can be obtained.
     func requestToken(_ call: Call) -> Verdict {
         if let version = machine.usableVersion(at: WallClock.now()) {
             return attach(version, call)
@@ -97,8 +99,8 @@ final class TokenManager: @unchecked Sendable {
         return attach(version, call)
     }
 
-    /// Lets the next token request read the store, at most once a second, because another process may have logged in
-    /// again.
+    /// If the client is logged out, lets the next token request read a shared store, at most once a second, because
+    /// another client or process may have logged in again.
     private func checkStoreForLogin() {
         guard machine.version == nil, updates.isEmpty, login.store != nil, issuer != nil else { return }
         let now = NIODeadline.now()

@@ -4,8 +4,8 @@ import NightjarHTTP
 package struct BatchCall: Sendable {
     /// The request, or the error with which the call fails when the batch starts it.
     package var request: Result<Request, NightjarError>
-    /// Further callbacks of the call, or nil. ``TaskHandlers/finished`` runs immediately before
-    /// ``BatchHandlers/ended``.
+    /// Further callbacks of the call, or nil. If the call was started, ``TaskHandlers/finished`` runs immediately
+    /// before ``BatchHandlers/ended``.
     package var handlers: TaskHandlers?
 
     package init(_ request: Request, handlers: TaskHandlers? = nil) { self.init(.success(request), handlers: handlers) }

@@ -15,7 +15,7 @@ final class Upload: @unchecked Sendable {
     /// Whether the content is complete.
     private(set) var hasEnded = false
 
-    /// Nil if the content is sent unchanged.
+    /// Nil if the body is not read from files and not compressed.
     init?(_ request: PreparedRequest) {
         pieces = request.body.pieces
         if request.isCompressed { encoder = Encoder() }

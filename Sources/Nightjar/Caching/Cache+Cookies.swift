@@ -4,8 +4,9 @@ import NightjarStorage
 // Requests with cookies that a stored response has set: see ``CookieChange``.
 
 extension Cache {
-    /// If a reusable response sets cookies, lets requests with the new cookies use the entries that were stored for the
-    /// previous cookies.
+    /// If a reusable response replaces cookies, lets requests with the new cookies use the entries that were stored for
+    /// the previous cookies. If the response only adds cookies, this applies to the URL of the response only. Has no
+    /// effect if all cookies identify a login (``LoginCookies/all``).
     func noteCookies(_ head: ResponseHead, _ freshness: @autoclosure () -> Freshness, _ progress: Progress) {
         guard loginCookies != .all, head.headers.firstIndex(of: "Set-Cookie") != nil, freshness().isExplicitlyReusable
         else { return }
@@ -28,7 +29,7 @@ extension Cache {
         return next.cacheFacts(loginCookies).key(login: progress.login).partition
     }
 
-    /// Returns the response that set this request's cookies, if the response needs no revalidation.
+    /// Returns the response that set this request's cookies, if the response is in memory and needs no revalidation.
     func serveByOrigin(of progress: Progress, _ call: Call) -> Verdict? {
         guard let key = storage.successors.origin(of: progress.key, call.request.url.origin), storage.isCurrent else {
             return nil

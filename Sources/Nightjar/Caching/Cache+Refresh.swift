@@ -3,8 +3,9 @@ import NightjarHTTP
 // Background revalidation, the responses to the calls of a login, and responses that the program inserts.
 
 extension Cache: LoginResponses {
-    /// Revalidates a cache entry in the background. If the entry is a redirect, the result is not reported, because the
-    /// caller receives the response to the redirected request.
+    /// Revalidates a cache entry in the background. Has no effect for a method other than GET, if the entry is already
+    /// being revalidated, or if too many revalidations are in progress. If the entry is a redirect, the result is not
+    /// reported, because the caller receives the response to the redirected request.
     func refresh(_ fetch: CacheFetch, _ stored: StoredResponse, _ progress: Progress, _ call: Call) {
         guard call.request.method == .get, refreshing.count < Cache.maximumRefreshed,
             refreshing.insert(progress.key).inserted
@@ -35,7 +36,7 @@ extension Cache: LoginResponses {
     /// next login does not use.
     func forget(_ partition: CachePartition) { storage.remove(partition) }
 
-    /// Called when the client's calls begin to use another login's token, or no token.
+    /// Called when later calls may use another login's token, or no token.
     func loginChanged() { fresh?.loginChanged() }
 
     func flush(on loop: ClientLoop, then completion: @escaping (NightjarError?) -> Void) {

@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-// Concurrent calls with the same cache key share one exchange.
+// Concurrent calls with the same cache key can share one exchange.
 
 extension Cache {
     /// Resumes the calls that waited for the response of another call. If `looking` is true, they search the cache

@@ -1,7 +1,8 @@
 import NightjarHTTP
 import NightjarStorage
 
-// Responses to unsafe requests invalidate stored responses. The response to a POST may also be stored.
+// Responses to unsafe requests invalidate stored responses, unless they are errors. The response to a POST may also be
+// stored.
 
 extension Cache {
     /// A POST request in flight.
@@ -14,8 +15,9 @@ extension Cache {
 
     /// Records a POST request that is about to be sent.
     ///
-    /// - Returns: `wait` for the first POST if the cache on disk has not been read yet. The index is read first,
-    ///   so that later changes by other processes are detected before the response is stored.
+    /// - Returns: `wait` for the first POST if the cache on disk has not been read yet and its thread can be started;
+    ///   otherwise `proceed`. The index is read first, so that later changes by other processes are detected before the
+    ///   response is stored.
     func noteWrite(_ call: Call) -> Verdict {
         guard call.request.method == .post else { return .proceed }
         let post = Post(began: storage.moment)
@@ -46,7 +48,8 @@ extension Cache {
 
     /// Prepares to store the response to a POST request. RFC 9110 section 9.3.3.
     ///
-    /// - Returns: Nil if the response must not be stored, or if the resource was written to after the request was sent.
+    /// - Returns: Nil if the response must not be stored, or if the resource was invalidated or removed after the
+    ///   request was sent.
     private func posted(_ head: inout ResponseHead, _ call: Call) -> Progress? {
         guard let began = call.states[posts].take()?.began, let policy = call.options.cache,
             head.headers.firstIndex(of: "Content-Location") != nil

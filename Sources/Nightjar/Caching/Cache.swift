@@ -8,8 +8,8 @@ import NightjarStorage
 ///      │                                 └──else──▶ as for fetch
 ///      └──fetch──▶ wait or send ──▶ store while the caller receives it
 ///
-/// If several concurrent calls need the same storable response, one call sends a request. The others wait for its cache
-/// entry.
+/// If several concurrent calls need the same storable response, one call sends a request. The others wait up to five
+/// seconds for its cache entry.
 final class Cache: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .streamed, .responded, .failed, .expired, .ended] }
     let states = CallStateKey<Progress>()
@@ -87,8 +87,9 @@ final class Cache: Stage, @unchecked Sendable {
         return begin(progress, call)
     }
 
-    /// Whether nothing is stored for the request, and the last response to it could not be stored. The cache then only
-    /// checks the head of the response, which costs a fifth of a lookup.
+    /// Whether a lookup would be useless: there is no disk cache, memory has no entry for the request, and the last
+    /// response could not be stored. The cache then only checks the head of the response, which costs a fifth of a
+    /// lookup.
     private func skipsLookup(_ key: CacheKey, _ cacheRequest: CacheRequest, _ call: Call) -> Bool {
         fetches.isKnownNotStorable(key) && cacheRequest.isPlainLookup && !storage.isPersistent
             && call.options.insertion == nil
@@ -174,7 +175,8 @@ final class Cache: Stage, @unchecked Sendable {
         }
     }
 
-    /// Whether two calls can share the response. The response must be complete and storable.
+    /// Whether two calls can share the response. The response must be complete and storable, and the policy must allow
+    /// stored responses.
     private func isShareable(_ fetch: CacheFetch, _ progress: Progress) -> Bool {
         guard progress.cacheRequest.mayBeStored, !progress.cacheRequest.requestsRange,
             progress.cacheRequest.policy != .reload
@@ -323,7 +325,8 @@ final class Cache: Stage, @unchecked Sendable {
 
     /// Copies the cache state of the exchange that the call shares. The exchange continues for the other calls.
     ///
-    /// - Returns: Nil if the call shares no exchange, or if the exchange does not wait for the server.
+    /// - Returns: Nil if the call shares no exchange, if the exchange has no cache state, or if the exchange waits
+    ///   neither for a response nor for another call.
     private func resumeShared(_ call: Call) -> Progress? {
         guard let exchange = call.sharedExchange, let progress = exchange.states[states],
             exchange.isExchanging(below: call.reachedStage) || progress.isQueued

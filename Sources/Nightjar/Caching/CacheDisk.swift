@@ -8,7 +8,8 @@ import Synchronization
 /// ``remove(_:)`` and ``flush()`` block the caller. Any thread.
 ///
 /// An entry that cannot be read is a miss, and an entry that cannot be written is not stored. Therefore a disk error
-/// fails a call only if part of a cached body has already been delivered to the caller.
+/// fails a call only if part of a cached body has already been delivered to the caller, or if the call must use the
+/// cache: with a policy that allows no request, or to insert a response.
 final class CacheDisk: Sendable {
     private let disk: DiskCache
     private let thread = ThreadPool(1, name: "nightjar-cache")
@@ -91,7 +92,7 @@ final class CacheDisk: Sendable {
 
     /// Waits until all queued work is done and all changes are in the index.
     ///
-    /// - Throws: `storage` if a change is still pending.
+    /// - Throws: `storage` if a change is still pending, or if the thread cannot be started.
     func flush() throws(NightjarError) {
         switch try wait(for: { [gracePeriod] disk in disk.settle(within: gracePeriod) }) {
         case .success, nil: return
@@ -114,7 +115,7 @@ final class CacheDisk: Sendable {
     ///
     /// - Parameter remove: Returns nil if the removal is pending.
     /// - Returns: The number of removed entries; 0 in the child of a fork.
-    /// - Throws: `storage` if the removal is still pending.
+    /// - Throws: `storage` if the removal is still pending, or if the thread cannot be started.
     func remove(_ remove: @escaping @Sendable (DiskCache) -> Int?) throws(NightjarError) -> Int {
         let result = try wait { [gracePeriod] disk in
             remove(disk).map { .success($0) } ?? disk.settle(within: gracePeriod)
@@ -171,7 +172,7 @@ final class CacheDisk: Sendable {
 
     func connected(_ count: Int) { backlog.subtract(count, ordering: .relaxed) }
 
-    /// The maximum number of body bytes queued for writing. Bodies that do not fit are not stored.
+    /// The maximum number of body bytes queued for writing. Bodies that do not fit are not stored on disk.
     private static let largestBacklog = 32 << 20
 
     // MARK: Logging

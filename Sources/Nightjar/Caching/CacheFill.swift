@@ -8,7 +8,7 @@ import NightjarStorage
 final class CacheFill {
     private let storage: CacheStorage
     private let writing: Writing?
-    /// The body so far. Nil if the body is too large for memory.
+    /// The body so far. Nil if the body is too large for memory or was discarded.
     private var kept: ByteBuffer? = ByteBuffer()
     private(set) var count = 0
     /// Whether further parts are ignored, because the body is complete or will not be stored.

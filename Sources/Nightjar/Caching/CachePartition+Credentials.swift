@@ -5,7 +5,7 @@ extension CacheFacts {
     /// Returns the cache key of the request, which includes the request's partition.
     ///
     /// - Parameter login: The partition of the login whose token the request carries; nil: the request carries no
-    ///   token.
+    ///   token, or the token has no partition.
     func key(login: CachePartition?) -> CacheKey {
         guard let login else { return key }
         guard let other = partitionBesideLogin else { return CacheKey(url: key.url, partition: login) }

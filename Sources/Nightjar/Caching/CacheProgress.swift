@@ -35,11 +35,11 @@ extension Cache {
         /// The entries found so far.
         var entries: [CachedEntry]
         var hasQueriedDisk = false
-        /// The request to the server; nil before the cache has decided, and if no request is needed.
+        /// The request to the server; nil before the cache has decided, if no request is needed, and for a POST.
         var fetch: CacheFetch?
         var isQueued = false
         var isLeader = false
-        /// Whether the call has waited for another call. A call waits at most once.
+        /// Whether the call has waited for another call, or must not wait. A call waits at most once in each exchange.
         var hasWaited = false
         /// Whether the request to send has already been decided.
         var isDecided = false

@@ -8,11 +8,13 @@ import Synchronization
 ///
 /// The cache is private: a response to a request with credentials is not returned to requests with other credentials or
 /// without credentials. A refreshed token of the same login does not count as another credential.
-/// ``Configuration/loginCookies`` determines which cookies are credentials.
+/// ``Configuration/loginCookies`` determines which cookies are credentials, and whether a cookie that a response
+/// replaces is another credential.
 ///
 /// Entries on disk outlive the process. Other processes can use the same folder at the same time. A disk that is full,
-/// slow, damaged or read-only causes misses. A call fails only if the disk fails while a cached body is streamed. The
-/// clients log the problem.
+/// slow, damaged or read-only causes misses. A call fails only if the disk fails while a cached body is streamed, or if
+/// the call must use the cache: with a policy that allows no request, or to insert a response. The clients log the
+/// problem.
 public final class CacheStorage: Sendable {
     /// The settings of a cache that is opened later.
     public struct Settings: Sendable, Equatable {
@@ -90,13 +92,14 @@ public final class CacheStorage: Sendable {
     // In a forked child, these methods remove nothing and report nothing.
     //
     // A response whose request was sent before a removal is not stored after the removal. Other processes and other
-    // caches of the folder stop using removed entries within one second.
+    // caches of the folder stop using removed entries within one second of the removal from disk.
 
     /// Removes all responses of a URL, in all partitions.
     ///
     /// - Returns: The number of removed entries.
     /// - Throws: `storage` if the entries cannot be removed from disk, or if another process locks the index for 5
-    ///   seconds. The entries are removed from memory in any case, and the removal is repeated while the cache is open.
+    ///   seconds. The entries are removed from memory in any case. The removal is repeated while the cache is open,
+    ///   unless the thread of the disk cache could not be started.
     @discardableResult
     public func remove(url: RequestURL) throws(NightjarError) -> Int {
         guard !isOfParent else { return 0 }
@@ -144,13 +147,15 @@ public final class CacheStorage: Sendable {
 
     /// Counts since the cache was created, and the current size of the cache.
     public struct Statistics: Sendable, Equatable {
-        /// Calls that received a cached response that was not validated by a 304 response.
+        /// Cached responses that were used without a 304 response. Redirects, retries and background revalidations
+        /// count separately here and below.
         public var hits = 0
         /// The number of ``hits`` with a stale entry.
         public var stale = 0
-        /// Calls that received the server's response.
+        /// Responses of servers to GET and HEAD requests that could use the cache. Responses that validated an entry,
+        /// or that a stale entry may replace, are not included.
         public var misses = 0
-        /// Calls whose cache entry was validated by a 304 response.
+        /// Cached responses that were used after a 304 response.
         public var validations = 0
         /// Body bytes that were served from the cache.
         public var bytesSaved = 0

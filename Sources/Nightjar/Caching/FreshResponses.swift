@@ -42,7 +42,7 @@ final class FreshResponses: Sendable {
 
     private let storage: CacheStorage
     private let state = Mutex(State())
-    /// Incremented when the client's calls begin to use another login's token, or no token.
+    /// Incremented when later calls may use another login's token, or no token.
     private let loginGeneration = Atomic<UInt64>(1)
     /// The number of requested login changes that the loop has not made yet.
     private let pendingLoginChanges = Atomic<Int>(0)
@@ -102,7 +102,7 @@ final class FreshResponses: Sendable {
     /// The generation of the login whose token the client's calls use.
     var login: UInt64 { loginGeneration.load(ordering: .acquiring) }
 
-    /// Called when the client's calls begin to use another login's token, or no token.
+    /// Called when later calls may use another login's token, or no token.
     func loginChanged() { loginGeneration.add(1, ordering: .releasing) }
 
     /// Makes ``find(_:_:)`` return nil for calls with a login until ``loginChangeEnded()``. Any thread.

@@ -77,7 +77,7 @@ extension Call: ExchangeReceiver {
         }
     }
 
-    /// Handles decoded content.
+    /// Handles a part of the content, after decoding if the content is decoded.
     private func take(_ body: ByteBuffer) {
         guard state == .receiving else { return }
         guard collectsBody else { return stream(body) }

@@ -43,7 +43,7 @@ final class Call: @unchecked Sendable {
     var states = CallStates()
     /// The redirects so far, in order.
     var redirects: [VisitedURL] = []
-    /// The errors of the attempts that were retried.
+    /// The errors of the attempts that were retried, or after which the call waited for the network.
     var failures: [NightjarError] = []
     /// The cache partition of the login whose token was attached to the request. Nil if no token was attached, or if
     /// the token has no partition.
@@ -107,7 +107,8 @@ final class Call: @unchecked Sendable {
     var receivedBytes = 0
     var sentAt: NIODeadline
     var isPaused = false
-    /// Provides a request body that is streamed or read from files. Nil: the body is in memory.
+    /// Provides a request body that is streamed or read from files. Nil: the body is in memory, or no exchange has
+    /// started.
     var feed: BodyFeed?
     /// Whether the body is collected for the response. Otherwise it is delivered as it arrives.
     var collectsBody: Bool
@@ -129,7 +130,8 @@ final class Call: @unchecked Sendable {
     var isReplaying: Bool { entryStage < chain.bottom }
     /// Whether this is an internal call of the client.
     var isInner: Bool { completion != nil }
-    /// Whether the cookie jar applies to this call. False if the caller sets the Cookie field.
+    /// Whether the cookie jar applies to this call. False if the call's options disable cookies, or if the caller sets
+    /// the Cookie field.
     private(set) lazy var usesCookies =
         options.usesCookies && (!task.request.ownCookies.isEmpty || !task.request.hasField("Cookie"))
 
@@ -162,7 +164,8 @@ final class Call: @unchecked Sendable {
     }
 
     private func descend(from first: Int) {
-        // Closing the client ends all calls. The end of one call may resume others, which must not begin.
+        // Closing the client ends all calls. The end of one call may resume others, which must not begin. Token
+        // requests are an exception.
         guard !loop.isClosing || isInner && branchedFrom == nil else { return }
         state = .preparing
         earlyVerdict = nil
@@ -269,7 +272,7 @@ final class Call: @unchecked Sendable {
         decoding = nil
     }
 
-    /// Ends the current attempt because another attempt or a wait follows.
+    /// Ends the current attempt because another attempt, a stored response or a wait follows.
     private func endAttempt() {
         let wasOnConnection = isOnConnection
         if wasOnConnection, !wasRejectedByLimit { wasSentBefore = true }

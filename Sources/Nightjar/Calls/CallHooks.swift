@@ -2,15 +2,16 @@ import NightjarHTTP
 
 /// Hooks that run before and after each call of a client.
 public final class CallHooks: Sendable {
-    /// Runs before the request is sent. May change the headers, or fail the call by throwing an error.
+    /// Runs once for each call, before a request is sent or the cache responds. May change the headers, or fail the
+    /// call by throwing an error.
     let before: (@Sendable (inout Request) throws(NightjarError) -> Void)?
     /// Receives the result before the caller does.
     let after: (@Sendable (Result<Response, NightjarError>) -> Void)?
     let runOnLoop: Bool
 
     /// - Parameter runOnLoop: If true, the hooks run on the client's loop thread and must not block. If false, they run
-    ///   where the call's callbacks run, in `CompletionQueue.poll` or inside the blocking call, and the call waits for
-    ///   them.
+    ///   where the call's callbacks run, for example in `CompletionQueue.poll` or inside the blocking call, and the
+    ///   call waits for the hook before it.
     public init(
         runOnLoop: Bool = true, before: (@Sendable (inout Request) throws(NightjarError) -> Void)? = nil,
         after: (@Sendable (Result<Response, NightjarError>) -> Void)? = nil
@@ -40,8 +41,8 @@ extension CallHooks {
 
         public var method: Method { prepared.method }
         public var url: RequestURL { prepared.url }
-        /// All header fields, including Host and the framing fields. Cookies and the credentials of logins are added
-        /// later.
+        /// The header fields, including Host and the framing fields. Some fields are added later, such as the cookies
+        /// of the jar, the credentials of logins and the conditional fields of the cache.
         public var headers: Headers { prepared.fields }
 
         /// Replaces all header fields named `name`. A nil value removes them.

@@ -58,7 +58,8 @@ final class CallOptions: Sendable {
         let idle: TimeAmount?
     }
 
-    /// The options of a shared exchange. The total timeout and the hooks stay with each call that shares it.
+    /// The options of a shared exchange or a background revalidation. The total timeout, the response contract, a
+    /// response to insert and the hooks stay with the call of the program.
     var ofSharedExchange: CallOptions {
         var shared = settings
         shared.timeouts = Timeouts(connect: timeouts.connect, idle: timeouts.idle)

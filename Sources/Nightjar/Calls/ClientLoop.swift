@@ -15,7 +15,7 @@ protocol LoopComponent: AnyObject {
 
 /// The event loop of one client. Callers submit messages. The loop carries them out and posts events.
 ///
-/// Members are used on the loop only, except those marked "Any thread".
+/// Members are used on the loop only, unless their comment or the comment above their section names other threads.
 final class ClientLoop: @unchecked Sendable {
     enum Message {
         case start(ClientTask)

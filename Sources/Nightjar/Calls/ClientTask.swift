@@ -2,21 +2,23 @@ import NIOCore
 import NightjarHTTP
 import Synchronization
 
-/// The callbacks of a call. They run one at a time, in the order of the events: inside `CompletionQueue.poll` or
-/// `CompletionQueue.close`, or on the client's loop thread if the call has no queue.
+/// The callbacks of a call. They run one at a time, in the order of the events: inside `CompletionQueue.poll`,
+/// `CompletionQueue.close` or the blocking call, or on the client's loop thread if the call has no queue. ``refreshed``
+/// can have a queue of its own.
 public struct TaskHandlers: Sendable {
     /// Called with the final response head, before the body. Called only if ``body`` is set. Not called after a cancel,
     /// or if the status is unexpected.
     public var head: (@Sendable (ClientTask, ResponseHead) -> Void)?
-    /// Called with each part of the response body. If set, the response is not collected and its `body` is empty.
-    /// Reading from the network pauses when more than ``ClientTask/window`` bytes are unconsumed.
+    /// Called with each part of the response body. If set, the response is not collected and its `body` is empty. The
+    /// body of a response with an unexpected status is collected for the error instead. Reading from the network pauses
+    /// when more than ``ClientTask/window`` bytes are unconsumed.
     public var body: (@Sendable (ClientTask, ByteBuffer) -> Void)?
     /// If true, bytes passed to `body` count as consumed only after ``ClientTask/consumed(_:)``.
     public var creditsAreManual = false
     /// Returns the next part of a `RequestBody.stream`, at most `maximum` bytes.
     public var provideBody: (@Sendable (ClientTask, _ maximum: Int) -> BodyPart)?
-    /// Called before another attempt sends the body again. The source must restart from its beginning. If nil, a call
-    /// whose body was partly provided is not repeated.
+    /// Called before another attempt sends the body again, if an earlier attempt has requested a part. The source must
+    /// restart from its beginning. If nil, a call is not repeated after a part was requested.
     public var rewindBody: (@Sendable (ClientTask) -> Void)?
     /// Called with the progress of the current attempt's bodies: about ten times a second while data moves, and once
     /// more before ``finished`` if the call succeeds and the progress has changed. Except for this last event, no event
@@ -24,7 +26,9 @@ public struct TaskHandlers: Sendable {
     public var progress: (@Sendable (ClientTask, Progress) -> Void)?
     /// Called when the call begins to wait for the network; see ``ConnectivitySettings/maximumWait``.
     public var waiting: (@Sendable (ClientTask, OfflineReason) -> Void)?
-    /// Decides whether a failed attempt is retried. Receives the client's own decision.
+    /// Decides whether a failed attempt is retried. Receives the client's own decision. Called after an error other
+    /// than a cancel or the total timeout, and after a transient status that is not expected. Not called if part of the
+    /// response was delivered, or if the request was rejected before it reached the transport.
     public var retry: (@Sendable (ClientTask, FailedAttempt) -> RetryAction)?
     /// Decides whether a redirect is followed. Called after the redirect response has been received completely, or its
     /// body has failed.
@@ -122,7 +126,7 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
     public override var isFinished: Bool { hasFinished.load(ordering: .acquiring) }
 
     /// Whether the cached response passed to ``TaskHandlers/finished`` is revalidated in the background.
-    /// ``TaskHandlers/refreshed`` receives the result.
+    /// ``TaskHandlers/refreshed`` receives the result. The value stays true after the revalidation has ended.
     public internal(set) var isRefreshing: Bool {
         get { hasRefresh.load(ordering: .acquiring) }
         set { hasRefresh.store(newValue, ordering: .releasing) }

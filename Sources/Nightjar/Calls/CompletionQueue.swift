@@ -130,14 +130,15 @@ public final class CompletionQueue: @unchecked Sendable {
 
     // MARK: Called by the owner
 
-    /// Runs pending events on this thread, in the order in which they were posted. If no event is pending, waits for
-    /// the first event.
+    /// Runs pending events on this thread, in the order in which they were posted. If no event is pending and the queue
+    /// is open, waits for the first event.
     ///
     /// Starts no event after 1,024 events or about 10 ms. The other events stay pending: the descriptor stays readable,
     /// and the next `poll` returns without waiting.
     ///
     /// - Parameter timeout: The maximum wait for the first event. Zero does not wait; nil waits without limit.
-    /// - Returns: The number of events run. Always 0 inside an event of this queue and in a forked child.
+    /// - Returns: The number of events run, without those that an event's call of ``close()`` causes. Always 0 inside
+    ///   an event of this queue and in a forked child.
     @discardableResult
     public func poll(timeout: Duration?) -> Int {
         let (count, mustDrain) = runEvents(timeout: timeout)
@@ -294,7 +295,7 @@ public final class CompletionQueue: @unchecked Sendable {
     private static let largestSpare = 4096
 }
 
-/// An event to run on the polling thread.
+/// An event to run on the polling thread, or on the loop if there is no queue.
 enum QueueEvent: Sendable {
     // Large and rare payloads are indirect, because events are copied often.
     indirect case head(ClientTask, ResponseHead)

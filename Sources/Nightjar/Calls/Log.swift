@@ -40,7 +40,7 @@ extension LogSink {
         case off = 0
         case error = 1
         case warning = 2
-        /// Also one line for each call, and one line for each retry.
+        /// Also, for example, one line for each call and one line for each retry.
         case info = 3
         /// Also the start of each call, and rejected cookies.
         case debug = 4

@@ -19,7 +19,8 @@ extension TaskHandlers {
         /// Do what the client decided.
         case asDecided
         /// Retry, regardless of the policy's decision, unless the body cannot be sent again. The server may then
-        /// process the request twice.
+        /// process the request twice. In a sandboxed script, the call is retried only if the client has decided to
+        /// retry it, and not before the client's own wait.
         case again(after: Duration)
         /// Fail the call with this error.
         case stop

@@ -14,11 +14,13 @@ class Stage: @unchecked Sendable {
     /// has started again, or if a stage above has responded or failed the call.
     func outgoing(_ call: Call) -> Verdict { .proceed }
     /// Called with the final head of a response, before its body. A stage may add fields for the outer stages and the
-    /// caller.
+    /// caller. Not called for a response of ``Verdict/respond(_:)``, or if a stage below has returned a verdict other
+    /// than `proceed`.
     func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict { .proceed }
-    /// Called with a decoded body part that is streamed to the caller.
+    /// Called with a body part that is streamed to the caller, after decoding if the body is decoded.
     func streamed(_ content: ByteBuffer, _ call: Call) {}
-    /// Called with a failure from below.
+    /// Called with a failure from below. Not called if the call is cancelled, its total timeout expires or the client
+    /// is closed.
     func failed(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
     /// Called when the total timeout first expires, unless part of the response has been delivered. A stage may then
     /// still respond. All stages are called from the bottom up, even if the call waits for an outer stage.

@@ -13,7 +13,7 @@ struct TimeLimits {
     /// The idle timeout; nil: unlimited.
     var idle: TimeAmount?
     private(set) var lastProgress: NIODeadline
-    /// The bytes that the peer had not received at the last ``check(now:waitsForPeer:unsentBytes:)``.
+    /// The bytes that the peer had not received at the last check after the idle timeout.
     private var lastUnsentBytes = 0
 
     enum Finding: Equatable {
@@ -57,7 +57,8 @@ struct TimeLimits {
         return .running(next: next(waitsForPeer: waitsForPeer))
     }
 
-    /// Whether bytes have left for the peer since the last check.
+    /// Whether bytes have left for the peer since the last check after the idle timeout, or this is the first such
+    /// check and bytes are unsent.
     ///
     /// No event reports when bytes leave the socket. Therefore the first check after the idle timeout only records the
     /// number of unsent bytes. The next check follows after a quarter of the timeout.

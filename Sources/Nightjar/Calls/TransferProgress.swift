@@ -7,11 +7,13 @@ extension TaskHandlers {
         /// Request body bytes sent. While data is in flight, the number may be slightly too low: unsent bytes of the
         /// head and the framing are subtracted, too.
         public var sent = 0
-        /// The length of the request body; nil if the length is not known in advance.
+        /// The length of the request body; nil if the length is not known in advance. In the last event, the number of
+        /// bytes sent.
         public var sentTotal: Int?
         /// Response body bytes received, before decoding.
         public var received = 0
-        /// The response's Content-Length; nil if it is absent or the response has not started.
+        /// The response's Content-Length; nil if it is absent, the response has not started or the method is HEAD. In
+        /// the last event, the number of bytes received.
         public var receivedTotal: Int?
 
         public init() {}
@@ -53,7 +55,7 @@ final class ProgressWatch: @unchecked Sendable {
         call.loop.post(.progress(call.task, progress), to: call.task.queue)
     }
 
-    /// Posts the last progress event, when the response is complete.
+    /// Posts the last progress event when the response is complete, if the progress has changed.
     func finish() {
         var progress = progressSource.progress
         note(sent: progress.sent)

@@ -7,8 +7,8 @@ extension Client {
     /// Returns the cached response to `request` without a request to the server. Returns nil if no response is cached.
     ///
     /// The policy ``CachePolicy/cacheOnly`` applies: responses of any age are returned, except stale errors and
-    /// responses that a write of this client has invalidated. Blocks the thread while the disk is read and while a
-    /// token refresh is in progress.
+    /// responses that have been invalidated, for example by a write of this client. Blocks the thread while the disk is
+    /// read. If the login of the request has no token yet, first obtains a token as for a call.
     ///
     /// - Throws: Any error of a call, such as the error of an unexpected status if the request sets expected statuses;
     ///   `invalid_request` for a client without a cache, for a method other than GET and HEAD, and for a request with a
@@ -47,8 +47,9 @@ extension Client {
     ///   - request: A GET request.
     ///   - headers: The fields of the response. A Date field is not needed.
     /// - Throws: `invalid_argument` with the reason if RFC 9111 section 3 forbids storing the response, and for a
-    ///   method other than GET, a body of the request or an invalid status; `too_large` if `body` is too large for the
-    ///   cache; `invalid_request` for a client without a cache; other errors of a call, such as `closed`.
+    ///   method other than GET, a body of the request, an invalid status or a Content-Length that does not match
+    ///   `body`; `too_large` if `body` is too large for the cache; `invalid_request` for a client without a cache;
+    ///   other errors of a call, such as `closed`.
     public func insert(
         _ status: Int = 200, headers: Headers, body: ByteBuffer, for request: Request
     ) throws(NightjarError) {
@@ -93,9 +94,9 @@ extension Client {
 
     /// Whether ``TaskHandlers/refreshed`` should be set for a call with this request.
     ///
-    /// The callback reports the background revalidation of a cached response. A call with this callback shares no
-    /// exchange with other calls. Therefore the result is false for calls that may be coalesced, unless their policy is
-    /// `offlineFirst`.
+    /// The callback reports the background revalidation of a cached response. A call with this callback is not
+    /// coalesced with other calls. Therefore the result is false for calls that may be coalesced, unless their policy
+    /// is `offlineFirst`.
     public func mayRefresh(_ request: Request) -> Bool {
         guard cache != nil, request.usesCache else { return false }
         return Client.mayRefresh(request.cachePolicy ?? cachePolicy, coalesces: request.coalesces ?? coalesces)

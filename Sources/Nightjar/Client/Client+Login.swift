@@ -22,8 +22,8 @@ extension Client {
     }
 
     /// Logs out: removes the token, also from the store, and the cached responses of this login. Until a new login,
-    /// calls fail with `unauthorized`. If the login has a store, this also applies to other clients that use the store,
-    /// and after a restart.
+    /// calls that need the token fail with `unauthorized`. If the login has a store, this also applies to other clients
+    /// that use the store, and after a restart.
     ///
     /// The client is logged out when this function returns. `finished` is called when the store and the cache on disk
     /// have been changed. If a change fails, `finished` receives the error `storage`, and another client may still use
@@ -57,7 +57,8 @@ extension Client {
 
     /// Logs out as ``logOut(scheme:on:finished:)`` does, and blocks this thread until the logout is complete.
     ///
-    /// - Throws: Also `storage`; see ``logOut(scheme:on:finished:)``.
+    /// - Throws: Also the errors that `finished` receives, such as `storage`; `reentrant`. See
+    ///   ``logOut(scheme:on:finished:)``.
     public func logOutBlocking(scheme: String? = nil) throws(NightjarError) {
         try checkMayWait()
         let queue = CompletionQueue()

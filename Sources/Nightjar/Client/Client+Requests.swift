@@ -7,7 +7,7 @@ extension Client {
         return NightjarError(.invalidRequest, "the client has no limit group \(quoted(group))\(hint)")
     }
 
-    /// Returns the request to send and its options. A repeated request reuses the earlier result.
+    /// Returns the request to send and its options. A repeated request can reuse the earlier result.
     func preparedCall(of request: borrowing Request) throws(NightjarError) -> (PreparedRequest, CallOptions) {
         let fingerprint = request.fingerprint
         if let fingerprint, let known = repeated.find(request, fingerprint) { return (known.prepared, known.options) }
@@ -25,7 +25,7 @@ extension Client {
         return (try prepare(request, choice, idle: options.timeouts.idle), options)
     }
 
-    /// Returns the credentials of a request. Nil: the request uses the client's only credentials.
+    /// Returns the credentials of a request. Nil: the client's credentials have no scheme names.
     private func choice(for request: borrowing Request) throws(NightjarError) -> SchemeCredentials.Choice? {
         if let schemes { return try schemes.choice(for: request) }
         if let scheme = request.schemes.first, request.usesAuth {

@@ -18,7 +18,7 @@ public final class Client: Sendable {
     let anonymousTemplate: RequestTemplate
     /// The API key that is added to the query or the cookies of requests to the base URL's origin.
     let attachedKey: APIKey?
-    /// The client's credentials by security scheme. Nil: all requests use the same credentials.
+    /// The client's credentials by security scheme. Nil: the client's credentials have no scheme names.
     let schemes: SchemeCredentials?
     /// The logins whose credentials change during the client's lifetime.
     let logins: [Login]

@@ -5,8 +5,8 @@ import NightjarTransport
 extension Configuration {
     /// Creates the client's transport: the network or its replacement, and the layers above.
     ///
-    /// The layers from the bottom up: the network; a session recording, or the cassette that records or replays; the mock;
-    /// the network profile. Layers that are not configured are omitted.
+    /// The layers from the bottom up: the network; a session recording (only without a cassette and a mock), or the
+    /// cassette that records or replays; the mock; the network profile. Layers that are not configured are omitted.
     ///
     /// - Parameter replacement: Creates a transport that replaces the network. Nil: the network.
     /// - Returns: The transport, and the network below it; nil if the network was replaced.

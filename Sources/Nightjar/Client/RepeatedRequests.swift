@@ -3,9 +3,9 @@ import Synchronization
 
 /// Caches prepared requests, so that a repeated request is not validated and serialized each time.
 ///
-/// A request is stored at its second use and stays until another request replaces it. At most 64 requests of a few KiB
-/// are stored. A lookup compares the whole request. All entries are removed when a token is set, at logout and when the
-/// client is closed, because they may contain secrets.
+/// A request is stored at its second use and stays until another request with the same slot replaces it. At most 64
+/// requests of a few KiB are stored. A lookup compares the whole request. All entries are removed when a token is set,
+/// at logout and when the client is closed, because they may contain secrets.
 package final class RepeatedRequests: Sendable {
     /// A prepared request.
     package final class Call: Sendable {

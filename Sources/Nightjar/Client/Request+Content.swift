@@ -18,7 +18,8 @@ extension Request {
     /// that describe the content are set. Runs on the caller's thread. Opens files, but reads at most one byte of each.
     ///
     /// - Parameter idle: The idle timeout of the call.
-    /// - Throws: `invalid_request` with the path of a file that cannot be sent.
+    /// - Throws: `invalid_request` with the path of a file that cannot be sent, or if the Content-Type or
+    ///   Content-Encoding field contradicts the body; `no_memory`.
     func withContent(for template: RequestTemplate, idle: Duration?) throws(NightjarError) -> Request {
         var request = self
         if expectsContinue == nil, expectationIsUseless(idle) { request.expectsContinue = false }

@@ -4,7 +4,7 @@ import NightjarTransport
 
 /// The network as one client sees it: the status, and the calls that wait for a change. Used on the loop.
 ///
-/// Observes the network while calls wait, and permanently after a call was restricted to some networks.
+/// Observes the network while calls wait, and permanently after a call needed a status that was not known.
 final class ClientNetwork: LoopComponent, @unchecked Sendable {
     /// A call that waits for the network.
     final class Waiter: CallState, @unchecked Sendable {
@@ -37,7 +37,8 @@ final class ClientNetwork: LoopComponent, @unchecked Sendable {
         readers = []
     }
 
-    /// Calls `body` when the status is known, possibly at once. The network is observed from now on.
+    /// Calls `body` when the status is known, possibly at once. If the status is not known, the network is observed
+    /// from now on.
     func withStatus(_ loop: ClientLoop, _ body: @escaping (NetworkStatus) -> Void) {
         if let status { return body(status) }
         isPermanent = true
@@ -45,7 +46,7 @@ final class ClientNetwork: LoopComponent, @unchecked Sendable {
         observe(loop)
     }
 
-    /// Makes a call wait until a change or until `end`, in nanoseconds of the loop's clock.
+    /// Makes a call wait until a change or until `end`, in nanoseconds of the monotonic clock.
     func add(_ waiter: Waiter, until end: UInt64, on loop: ClientLoop) {
         waits += 1
         let number = waits

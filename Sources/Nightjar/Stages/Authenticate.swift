@@ -19,7 +19,7 @@ final class Authenticate: Stage, @unchecked Sendable {
             !call.credentialsAreDropped
         else { return .proceed }
         // A cached response may be sufficient even if no new token can be obtained. If the request is sent to the
-        // server, the server rejects the expired token.
+        // server, the server rejects the token if it has expired.
         if call.options.cache?.ignoresAge == true, !manager.concerns(call),
             let verdict = manager.attachCurrentToken(call)
         {

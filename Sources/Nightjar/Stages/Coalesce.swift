@@ -4,9 +4,10 @@ import NightjarHTTP
 /// Lets identical concurrent calls share one exchange and one body in memory. This stage is not a cache: completed
 /// responses are not kept.
 ///
-/// Calls are identical if they are safe, have no body, have byte-identical heads including credentials, and have
-/// equivalent options. The exchange is an internal call. A waiting call can leave at any time, and the last call that
-/// leaves ends the exchange.
+/// Only calls with the option `coalesces` and without callbacks for the response, redirects, retries and revalidations
+/// share an exchange. Calls are identical if they are safe, have no body, have byte-identical heads including
+/// credentials, use the same login, and have equivalent options. The exchange is an internal call. A waiting call can
+/// leave at any time, and the last call that leaves ends the exchange.
 ///
 /// No further calls join an exchange
 /// - after one of its calls has timed out, because the server may never respond;
@@ -53,7 +54,7 @@ final class Coalesce: Stage, @unchecked Sendable {
             options = key.options
         }
 
-        /// Whether the exchange reads from this origin, now or before a redirect.
+        /// Whether the exchange reads from this origin, now or before its first redirect.
         func reads(_ origin: Origin) -> Bool {
             key.request.origin == origin || exchange?.request.origin == origin
         }

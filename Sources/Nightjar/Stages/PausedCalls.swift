@@ -81,7 +81,8 @@ final class PausedCalls: @unchecked Sendable {
 
     /// Handles a response that may request a pause.
     ///
-    /// - Returns: The scope of the requested pause, or nil. A pause of the whole origin is stored by the origin's gate.
+    /// - Returns: The scope of the requested pause, or nil. A pause of the whole origin is stored by the gate of the
+    ///   origin or of the call's group.
     func received(_ head: ResponseHead, _ call: Call) -> PauseScope? {
         guard let wait = RetryAfter.duration(head.headers, now: WallClock.secondsSince1970()), wait > .zero,
             let scope = PauseScope(status: head.status, wait: wait, longestWait: longestWait)

@@ -4,8 +4,8 @@ import NightjarHTTP
 /// Follows redirects (RFC 9110 section 15.4). `RedirectPolicy` proposes the next request. If ``TaskHandlers/redirect``
 /// is set, the caller decides whether this request is sent.
 ///
-/// The body of a redirect response is read if the body is short, so that the connection can be reused. The body is also
-/// read if the caller decides about the redirect.
+/// The body of a redirect response is read if its Content-Length is at most 64 KiB, so that the connection can be
+/// reused. The body is also read if the caller decides about the redirect.
 final class Redirect: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.incoming, .responded, .failed] }
     private let states = CallStateKey<Progress>()
@@ -76,7 +76,8 @@ final class Redirect: Stage, @unchecked Sendable {
         return requestDecision(proposed, progress, response, call)
     }
 
-    /// Treats a redirect response as complete if its body failed, because the rest of the body is not needed.
+    /// Treats a redirect response as complete if its body failed with `connection_lost` or `protocol`, because the rest
+    /// of the body is not needed.
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict {
         guard let progress = call.states[states], error.kind == .connectionLost || error.kind == .protocol,
             let proposed = progress.proposed.take()

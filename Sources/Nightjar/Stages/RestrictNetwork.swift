@@ -1,6 +1,7 @@
 import NightjarHTTP
 
-/// Rejects calls on metered or constrained networks if the client or the call excludes them.
+/// Rejects calls on metered or constrained networks if the settings of the call, or else those of the client, exclude
+/// these networks. Calls to loopback addresses are not rejected.
 final class RestrictNetwork: Stage, @unchecked Sendable {
     override var hooks: StageHooks { .outgoing }
     private let settings: ConnectivitySettings

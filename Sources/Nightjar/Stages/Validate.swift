@@ -2,7 +2,7 @@ import NightjarAPI
 import NightjarHTTP
 
 /// Decides whether the status of a response is a success or an error. Validates the body against the caller's schema
-/// and the endpoint's description. Large bodies are validated on a worker thread.
+/// and the endpoint's description. Large bodies are validated on a worker thread if one can be started.
 final class Validate: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.incoming, .responded] }
     /// The setting for endpoints that do not have their own.
