@@ -39,7 +39,8 @@ struct CatalogBuilder {
     static let maximumNotes = 1000
     /// The maximum length of a path and of a server URL, in bytes. Most servers reject longer URLs.
     static let maximumPath = 8192
-    /// The maximum length of a name, in bytes. Parts with longer names are ignored.
+    /// The maximum length in bytes of the names of parameters, form encodings and media types of request bodies. Parts
+    /// with longer names are ignored.
     static let maximumName = 1024
     /// The maximum total size in bytes of the descriptions with an appended `externalDocs` link. Each of them is a
     /// copy.

@@ -69,7 +69,8 @@ struct DocumentSet: Sendable {
 
     /// Returns the place that a reference points to.
     ///
-    /// - Throws: `invalid_argument` or `invalid_url` if the reference is invalid or has no target.
+    /// - Throws: `invalid_argument` or `invalid_url` if the reference is invalid or has no target, or if the document
+    ///   of its target has not been loaded.
     func place(of reference: String, in document: Int) throws(NightjarError) -> DocumentPlace {
         let (location, fragment) = try target(of: reference, in: document)
         guard let number = byLocation[location.text] else {

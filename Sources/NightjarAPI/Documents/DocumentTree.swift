@@ -39,7 +39,7 @@ final class DocumentTree: Sendable {
     let bytes: [UInt8]
     /// The members of objects with YAML merge keys: own members first, then merged members.
     let merged: [UInt32: [Member]]
-    /// An index by name for each object with many members.
+    /// An index by name for each object with many members or with merge keys.
     let indices: [UInt32: MemberIndex]
     /// The nodes of the elements, for each array with many elements.
     let elements: [UInt32: [UInt32]]
@@ -105,8 +105,8 @@ final class DocumentTree: Sendable {
 }
 
 extension DocumentTree {
-    /// An index of an object's members by name: a hash table with open addressing. Entries are key nodes or positions in
-    /// ``DocumentTree/merged``.
+    /// An index of an object's members by name: a hash table with open addressing. Entries are key nodes or positions
+    /// in ``DocumentTree/merged``.
     struct MemberIndex {
         /// Each slot contains an entry plus one, or 0 if the slot is free. The size is a power of two, and at most half
         /// of the slots are used.

@@ -3,7 +3,8 @@
 
 extension JSONSchema {
     /// Returns `value` with strings converted to the number, boolean, array or object that the schema requires: `"42"`,
-    /// `"true"`, `"[1,2]"` and `"{...}"`. Other strings are unchanged, and validation reports them.
+    /// `"true"`, `"[1,2]"` and `"{...}"`. Other strings are unchanged. Strings that the schema allows are never
+    /// converted.
     ///
     /// Elements of an array and members of an object are converted too, but nothing deeper. A double without a fraction
     /// becomes an integer if the schema requires an integer, because many scripting languages do not distinguish 1.0

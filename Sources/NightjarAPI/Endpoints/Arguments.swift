@@ -12,7 +12,7 @@ public struct Arguments: Sendable, ExpressibleByDictionaryLiteral {
         /// Serialized as JSON or as a form, depending on the operation, and validated against its schema.
         case value(JSONValue)
         /// Sent as is. If `type` is nil and the request has no Content-Type, the first media type of the operation that
-        /// has no wildcard is used.
+        /// has no wildcard is used, except for a multipart form.
         case content(RequestBody, type: String?)
     }
 

@@ -38,8 +38,8 @@ enum BodyText {
         }
     }
 
-    /// Serializes a URL-encoded form. Arrays become one item per element and objects become JSON, unless a style is
-    /// set. Null members are omitted.
+    /// Serializes a URL-encoded form. Arrays become one item per element and objects become JSON, unless `style` or
+    /// `explode` is set. Null members are omitted.
     private static func form(
         _ members: [JSONValue.Member], _ encodings: ExactDictionary<RequestContent.PartEncoding>
     ) throws(NightjarError) -> ByteBuffer {

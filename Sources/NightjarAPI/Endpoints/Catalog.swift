@@ -9,7 +9,8 @@ public struct Catalog: Sendable {
     package var security: [SecurityScheme] = []
     /// The names and descriptions of the tags, in document order.
     public var tags: [(name: String, documentation: String?)] = []
-    /// Notes about parts of the description that were skipped: "paths./users.get: callbacks are not supported".
+    /// Notes about parts of the description that were skipped or need attention, such as "paths./users.get: callbacks
+    /// are not supported".
     public var notes: [String] = []
 
     package private(set) var operations: [Operation] = []
@@ -42,7 +43,7 @@ public struct Catalog: Sendable {
 
     /// Returns the operation of this name.
     ///
-    /// - Throws: `invalid_request` if there is none. The message suggests a similar name.
+    /// - Throws: `invalid_request` if there is none. The message suggests a similar name if there is one.
     package func operation(_ name: String) throws(NightjarError) -> Operation {
         if let operation = self[name] { return operation }
         let near = nearestName(to: name, among: operations.map(\.name)).map { "; did you mean \(quoted($0))?" }

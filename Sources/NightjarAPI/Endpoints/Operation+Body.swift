@@ -6,7 +6,7 @@ extension Operation {
     /// Sets the body of `request`. If `body` is nil, checks the existing body.
     ///
     /// - Throws: `invalid_request` if a body is missing or not accepted, has a media type that is not accepted, or does
-    ///   not match its schema.
+    ///   not match its schema; `no_memory` if the memory to validate the body cannot be allocated.
     func setBody(_ body: Arguments.Body?, of request: inout Request) throws(NightjarError) {
         switch body {
         case .value(let value): try setBody(value, of: &request)

@@ -1,6 +1,6 @@
 extension Operation {
     /// Returns the request for this operation with these arguments. The client that sends the request must have the
-    /// API's base URL.
+    /// API's base URL, unless the operation has its own ``server``.
     ///
     /// Parameters and body are validated against their schemas. A string is converted to the number, boolean, array or
     /// object that a schema requires if the string is a valid representation (`"42"`, `"true"`, `"[1,2]"`). A value in
@@ -16,9 +16,10 @@ extension Operation {
 
     /// Sets the method, target, body and header fields of `request` for this operation with these arguments.
     ///
-    /// Other settings of the request are kept: header fields, query, timeouts, expected statuses, use of credentials,
-    /// cache and retries, and its body if the arguments have none. An existing header field supplies the value of the
-    /// parameter of the same name, unless the arguments contain a value.
+    /// Other settings of the request are kept, such as header fields, query, expected statuses and retries, and its
+    /// body if the arguments have none. Timeouts and a cache policy that are not set are taken from the operation. If
+    /// the operation requires no credentials, the client's credentials are not sent. An existing header field supplies
+    /// the value of the parameter of the same name, unless the arguments contain a value.
     ///
     /// - Throws: the same errors as ``request(_:)``. If the function throws, `request` is unchanged.
     package func apply(_ arguments: Arguments, to request: inout Request) throws(NightjarError) {
@@ -37,7 +38,8 @@ extension Operation {
         request = made
     }
 
-    /// Returns the described parameters, and a parameter for each name in the path that is not described.
+    /// Returns the described parameters, except path parameters that the path does not contain, and a parameter for
+    /// each name in the path that is not described.
     private func parameters(of template: PathTemplate) -> [Parameter] {
         let names = template.names
         let inPath = ExactSet(names)
@@ -102,8 +104,9 @@ extension Operation {
         request.cookies += cookies
     }
 
-    /// The Accept value: the media types of successful responses, with JSON preferred. Nil if the responses describe no
-    /// type, or if one of the types is `*/*`.
+    /// The Accept value: the media types of the successful and default responses, with JSON preferred. Nil if these
+    /// responses describe no type, or if one of the types is `*/*` or contains a character that is not allowed in a
+    /// header field.
     var accept: String? {
         var types: [String] = []
         for response in responses where response.statuses.map({ 200...299 ~= $0.lowest }) ?? true {

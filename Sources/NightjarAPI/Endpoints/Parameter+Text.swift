@@ -37,8 +37,8 @@ extension Parameter {
         return String(buffer: try value.encoded())
     }
 
-    /// Returns true if callers must not set a header field of this name, because it determines routing or framing. RFC
-    /// 9110 sections 7.2 and 7.6.1.
+    /// Returns true if callers must not set a header field of this name: Host, or a field that ``ReservedField``
+    /// rejects.
     package static func isWrittenByClient(field name: String) -> Bool {
         var name = name
         return name.withUTF8 { bytes in

@@ -2,10 +2,10 @@ import NIOCore
 
 /// Serializes a parameter's value by its style. OpenAPI 3.1 section 4.8.12.3 and RFC 6570.
 ///
-/// These specifications leave some cases undefined. A nested array or object is written as JSON. A null inside an array
-/// or object is omitted. The number 1.0 is written as 1.
+/// These specifications leave some cases undefined. A nested array or object is written as JSON, except in style
+/// deepObject. A null inside an array or object is omitted. The number 1.0 is written as 1.
 struct ParameterText {
-    /// The escaping of characters. Escaped values do not contain delimiters.
+    /// The escaping of characters.
     enum Escaping {
         /// No escaping, for header fields.
         case none

@@ -31,7 +31,8 @@ package struct ResponseCheck: Sendable {
 
     /// Completes the check if it is short.
     ///
-    /// - Returns: nil if the check would take longer than about 50 µs.
+    /// - Returns: nil if the check could take longer than about 50 µs, or if the endpoint's schema has not been parsed
+    ///   yet.
     package mutating func short() -> Problems? {
         guard response.body.readableBytes <= ResponseCheck.shortLength, described?.schema.isRead ?? true else {
             return nil

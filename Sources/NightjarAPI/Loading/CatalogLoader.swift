@@ -23,8 +23,8 @@ package struct CatalogLoader: Sendable {
     /// The maximum total size of all documents in bytes. DigitalOcean's description has 11 MB.
     package static let maximumBytes = 256 << 20
 
-    /// Adds a document. An error in the first document is thrown. Errors in other documents become notes at the places
-    /// that refer to them.
+    /// Adds a document. An error in the first document is thrown. A syntax error in another document becomes a note at
+    /// each place that refers to the document.
     ///
     /// - Parameters:
     ///   - location: one of ``missing``.

@@ -13,7 +13,7 @@ struct ReferenceTraversal {
     private var waiting = ExactDictionary<[(fragment: String, role: DescriptionRole)]>()
 
     /// Visits the places of a new document that other documents refer to. In the first document, visits all places,
-    /// unless it refers to no other document.
+    /// unless it has no `$ref` to another document.
     ///
     /// - Parameter document: the number of the new document in `set`.
     /// - Returns: the documents that are referred to but not in `set`, each once.

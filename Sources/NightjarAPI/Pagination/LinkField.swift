@@ -31,8 +31,8 @@ package struct LinkField: Sendable, Equatable {
         links.first { $0.anchor == nil && $0.relations.contains("next") }
     }
 
-    /// Returns true if a link refers to another page: prev, first or last. The last page of a list often has such links
-    /// but no next link.
+    /// Returns true if a link without an anchor refers to another page: prev, previous, first or last. The last page of
+    /// a list often has such links but no next link.
     static func containsPageLinks(_ links: [LinkField]) -> Bool {
         links.contains { link in
             link.anchor == nil && link.relations.contains { ["prev", "previous", "first", "last"].contains($0) }

@@ -18,8 +18,8 @@ package struct LoadedPage: Sendable {
     ///
     /// A position within a page is a count of elements: the page is loaded again and that many elements are skipped. If
     /// the server's page has changed in the meantime, deleted items cause others to be missed, and inserted items cause
-    /// others to be repeated. A position at the end of a page has this limitation only in the styles page, offset and
-    /// custom.
+    /// others to be repeated. A position at the end of a page has this limitation in the styles page, offset and
+    /// custom. In the other styles, the limitation depends on the server.
     ///
     /// - Parameter consumed: the number of items of this page that the caller has processed. If it is not less than the
     ///   number of items, the position is after the page.
@@ -57,7 +57,7 @@ struct PagePlace: Sendable, Equatable {
     var position = PagePosition.first
     /// The number of the page, from 1.
     var number = 1
-    /// The number of elements on earlier pages.
+    /// The number of elements on earlier pages. Not counted in style custom.
     var seen = 0
     /// The number of elements at the beginning of the page that were already delivered.
     var skip = 0
@@ -72,7 +72,8 @@ struct SavedPlace: Sendable {
         get { place.skip }
         set { place.skip = newValue }
     }
-    /// The plan of the list. Nil before the first page and after a 304 response.
+    /// The plan of the list. Nil before the first page, after a 304 response and, in style custom, until a response has
+    /// content.
     var plan: PagePlan?
 
     init(place: PagePlace, skip: Int, plan: PagePlan?) {

@@ -13,7 +13,7 @@ final class MemberIndex {
     private let ranges: JSONRanges
     /// The objects by the offset at which they begin.
     private var objects: [Int: Members] = [:]
-    /// The number of objects scanned.
+    /// The number of objects indexed.
     var passes: Int { objects.count }
 
     /// The maximum number of members stored per object. An object that contains a list has about twelve members. Larger

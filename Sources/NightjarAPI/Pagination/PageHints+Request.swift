@@ -1,7 +1,7 @@
 /// Reads the page size and the position of the first item from the first request. Detects full pages and last pages.
 extension PageHints {
-    /// Returns the requested page size, from ``Pagination/size`` or a common query item. Returns nil if none was
-    /// requested.
+    /// Returns the requested page size: ``Pagination/size``, or else the smallest value of a common query item in the
+    /// first request. Returns nil if there is none.
     static func requestedSize(_ first: RequestURL, _ options: Pagination) -> Int? {
         if let size = options.size { return size }
         return sizeNames.lazy.compactMap { first.queryValue($0).flatMap(PageResponse.count) }.filter { $0 > 0 }.min()
@@ -55,7 +55,7 @@ extension PageHints {
     ]
 }
 
-/// A query parameter that an endpoint declares. Declared parameters take precedence over the common names.
+/// A query parameter that an endpoint declares. Used to guess query items.
 struct DeclaredParameter: Sendable, Equatable {
     var name: String
     /// The declared default, if it is an integer.
@@ -66,7 +66,8 @@ extension Pagination {
 
     func declares(_ name: String) -> Bool { declared.contains { $0.name == name } }
 
-    /// Returns the query item for the cursor: set by the caller, declared by the endpoint, or `usual`.
+    /// Returns the query item for the cursor: set by the caller, declared by the endpoint, `usual`, or `cursor` if
+    /// `usual` is nil.
     ///
     /// - Parameter usual: the query item that APIs with this kind of cursor use. If the endpoint declares this item, it
     ///   is preferred to other declared items.

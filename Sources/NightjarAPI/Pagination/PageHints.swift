@@ -40,8 +40,8 @@ struct PageHints {
                 + "set items to the location of the list")
     }
 
-    /// Calls `found` with the path of the first array with a common name. If there is none, calls `found` for every
-    /// array.
+    /// Searches the members of the object at `path`. Calls `found` with the path of the first array with a common name.
+    /// If there is none, calls `found` with the path of each member that is an array.
     private func search(_ path: [String], _ found: ([String]) -> Void) {
         guard let range = response.hinted(path) else { return }
         for name in PageHints.itemNames {
@@ -131,12 +131,14 @@ struct PageHints {
         return nil
     }
 
-    /// Returns the location of a member that is named like the URL of the next page but contains another text.
+    /// Returns the location of a member that is named like the URL of the next page and contains a text or a number.
+    /// Called only if ``url()`` has found no URL.
     func ambiguous() -> JSONPointer? {
         PageHints.urls.lazy.map { JSONPointer(tokens: $0) }.first { value($0) != nil }
     }
 
-    /// Returns the query item that usually sends back the cursor at `pointer`.
+    /// Returns the query item that usually sends back the cursor at `pointer`. Returns nil for a location that is not
+    /// in ``cursors``.
     static func parameter(for pointer: JSONPointer?) -> String? {
         cursors.first { $0.path == pointer?.tokens }?.parameter
     }
@@ -245,7 +247,8 @@ struct PageHints {
     }
 
     /// Returns two signs that the API omits the value at `pointer` at the end of a list. `hasParent`: the object that
-    /// would contain the link is present. `isKnown`: known APIs omit members of this name.
+    /// would contain the link is present, and its name is common for such objects. `isKnown`: known APIs omit members
+    /// of this name.
     func omission(_ pointer: JSONPointer) -> (hasParent: Bool, isKnown: Bool) {
         let tokens = pointer.tokens
         guard let name = tokens.last else { return (false, false) }

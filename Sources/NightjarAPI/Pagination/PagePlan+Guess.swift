@@ -70,8 +70,8 @@ extension PagePlan {
         }
     }
 
-    /// Adopts the response's flag for more items, if there is one. APIs such as Relay's connections send a cursor on
-    /// the last page too, so only the flag marks the end.
+    /// Adopts the response's flag for more items if there is one, unless the caller has set its location. APIs such as
+    /// Relay's connections send a cursor on the last page too, so only the flag marks the end.
     private mutating func applyMoreFlag(_ hints: PageHints, _ guessed: inout [String]) {
         guard more == nil, let flag = hints.moreFlag() else { return }
         more = flag
@@ -86,8 +86,8 @@ extension PagePlan {
         guessed.append("the query item \(quoted(parameter)) takes the cursor")
     }
 
-    /// Selects a style for a location that the caller has set without a style: cursor if its value does not look like a
-    /// URL, otherwise next.
+    /// Selects a style for a location that the caller has set without a style: cursor if the response has a value there
+    /// that does not look like a URL, otherwise next.
     private mutating func guessKind(
         of pointer: JSONPointer, _ options: Pagination, _ hints: PageHints, _ guessed: inout [String]
     ) throws(NightjarError) {
@@ -121,8 +121,11 @@ extension PagePlan {
         return true
     }
 
-    /// Selects style cursor if the response has a `has_more` flag and its items have IDs, as in Stripe's API. The ID of
-    /// the last item is the cursor. Returns false if the list does not have this form.
+    /// Selects style cursor if the response has a `has_more` flag and its last item has an ID, as in Stripe's API. The
+    /// ID is the cursor.
+    ///
+    /// Returns false if the list does not have this form, or if the response has a page number or an offset. Also
+    /// returns false if ``adoptNumber(_:_:)`` finds a query item and the endpoint declares none for a cursor.
     private mutating func guessLastItem(
         _ options: Pagination, _ hints: PageHints, _ first: RequestURL, _ guessed: inout [String]
     ) -> Bool {
@@ -214,7 +217,8 @@ extension PagePlan {
     }
 
     /// Selects the query item for the offset or the page number: set by the caller, present in the first request, or
-    /// declared by the endpoint. Sets ``style`` and ``parameter``. Returns false if there is none.
+    /// declared by the endpoint. Sets ``style`` and ``parameter``. Returns false if there is none, or if neither the
+    /// first request nor the endpoint confirms the number of the first page.
     private mutating func adoptNumber(_ options: Pagination, _ first: RequestURL) -> Bool {
         func isNumber(_ name: String) -> Bool { first.queryValue(name).flatMap(PageResponse.count) != nil }
         func startsAtFirst(_ name: String) -> Bool {

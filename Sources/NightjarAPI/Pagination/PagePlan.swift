@@ -91,15 +91,16 @@ struct PageResponse {
 
     func isArray(_ range: Range<Int>) -> Bool { ranges.first(range) == UInt8(ascii: "[") }
 
-    /// Returns the non-negative integer at `range`, which may be written as a string. Returns nil for other values.
+    /// Returns the integer at `range`, which may be written as a string. Returns nil for other values, and for integers
+    /// that are not between 0 and 2^52 - 1.
     func count(_ range: Range<Int>?) -> Int? {
         guard let range, range.count <= PageResponse.longestNumber else { return nil }
         let text = ranges.text(of: range) ?? String(decoding: ranges.bytes(of: range), as: UTF8.self)
         return PageResponse.count(text)
     }
 
-    /// Returns the integer in `text`, or nil if it is not between 0 and 2^52 - 1. A double represents the sum of two
-    /// such integers exactly.
+    /// Returns the integer in `text`, or nil if `text` is not an integer between 0 and 2^52 - 1. A double represents
+    /// the sum of two such integers exactly.
     static func count(_ text: String) -> Int? {
         guard let number = Int(text), number >= 0, number < 1 << 52 else { return nil }
         return number

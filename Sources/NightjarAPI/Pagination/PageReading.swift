@@ -46,7 +46,8 @@ struct PageReading {
         return response.ranges.first(list) == UInt8(ascii: "n")
     }
 
-    /// Returns the fingerprints of the items' keys, if there is a key, and of all items together.
+    /// Returns the fingerprint of each item's key, and one fingerprint of all keys together. Without a key, `keys` is
+    /// empty, and `whole` is the fingerprint of all items.
     func fingerprints(
         _ elements: [Range<Int>]
     ) throws(NightjarError) -> (keys: [FingerprintSet.Fingerprint], whole: FingerprintSet.Fingerprint) {
@@ -101,7 +102,7 @@ struct PageReading {
     private static let minimumDistinctive = 3
 
     /// Returns true if this page ends the list by repeating its own position as the next position, as in some feeds.
-    /// The page must have no items, and earlier pages must have had some.
+    /// The page must have no items and no true flag for more items, and earlier pages must have had items.
     func endsByRepeating(_ next: PagePosition, _ elements: [Range<Int>]) throws(NightjarError) -> Bool {
         guard elements.isEmpty, place.seen > 0, next == place.position else { return false }
         return try moreFollows() != true

@@ -4,8 +4,8 @@ import NIOCore
 /// (RFC 4648 section 5) of compact JSON.
 ///
 /// The text contains the position, the plan, and a fingerprint of the first request, which must be the same in the
-/// other run. The text contains no secrets: query items that carry credentials are omitted from URLs and restored from
-/// the first request of the other run.
+/// other run. Query items with the name of a secret are omitted. In URLs, they are restored from the first request of
+/// the other run.
 struct PageStateOrigin: Sendable {
     private let first: RequestURL
     private let fingerprint: String

@@ -71,7 +71,8 @@ extension PageTraversal {
 
     /// Determines the transition from the page of `reading` to the next one.
     ///
-    /// - Throws: `protocol` if the list repeats itself or its next page was loaded before.
+    /// - Throws: `protocol` if the list repeats itself, its next page was loaded before, or the URL of the next page is
+    ///   invalid; `decoding` if the response does not match the options.
     private mutating func step(
         from reading: PageReading, _ elements: [Range<Int>], _ overlap: PageHistory.PageOverlap, at url: RequestURL
     ) throws(NightjarError) -> Step {

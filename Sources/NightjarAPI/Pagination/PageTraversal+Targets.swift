@@ -1,7 +1,8 @@
 extension PageTraversal {
     /// Returns the request for the page at `position`.
     ///
-    /// - Throws: `protocol` if the page's origin is not allowed.
+    /// - Throws: `protocol` if the page's origin is not allowed, or if only the first page uses TLS; `invalid_url` if
+    ///   the URL becomes too long.
     func target(of position: PagePosition) throws(NightjarError) -> PageTarget {
         var items: [(name: String, value: String)] = []
         if let name = options.sizeParameter, let size = options.size { items.append((name, String(size))) }
@@ -64,7 +65,7 @@ extension PageTraversal {
         return safe.withQuery(safe.queryParts.filter { !isOwnSecret($0) })
     }
 
-    /// Returns true if a query item contains a secret of the first request.
+    /// Returns true if a query item contains a secret of the first request, or has the name of one.
     private func isOwnSecret(_ part: Substring) -> Bool {
         let name = PercentEncoding.decoded(RequestURL.nameOf(part))
         let value = PercentEncoding.decoded(RequestURL.valueOf(part))

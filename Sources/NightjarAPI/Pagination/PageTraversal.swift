@@ -51,8 +51,8 @@ import NIOCore
 /// repeated immediately is the end, because that page is the tail of a list that grows at the front while it is read.
 ///
 /// The position must change from page to page, regardless of the items: a next page that was loaded before is an error.
-/// One exception is the end of a list: an empty page, after pages with items, that repeats its own cursor. The rule
-/// does not apply to style custom, where the caller decides.
+/// One exception is the end of a list: an empty page without a true `more`, after pages with items, that repeats its
+/// own position. The rule does not apply to style custom, where the caller decides.
 ///
 /// Empty pages are delivered, because their response may matter, with two exceptions: an empty page after the first
 /// that ends a list of style page or offset, and a repeated tail. A server may send ``maximumEmptyPages`` consecutive
@@ -60,7 +60,8 @@ import NIOCore
 /// custom, ends the list.
 ///
 /// Errors: `decoding` if a response does not match the options, `protocol` if a server repeats itself, sends too many
-/// pages without new items or leads to another origin, `too_large` if the list has too many pages or items.
+/// pages without new items or names an invalid URL or a forbidden origin, `too_large` if the list has too many pages or
+/// items.
 package struct PageTraversal: Sendable {
     package enum Action: Sendable {
         /// Start to load this page. Report the result with ``PageTraversal/received(_:status:body:at:)`` or
@@ -114,7 +115,7 @@ package struct PageTraversal: Sendable {
     ///   - method: the method of all requests.
     ///   - state: the position to resume at, from ``state`` or ``LoadedPage/state(consumed:)`` of a paginator with the
     ///     same first request.
-    /// - Throws: `invalid_argument` if options are invalid, or if the state does not belong to this list.
+    /// - Throws: `invalid_argument` if options are invalid, or if the state is invalid or does not belong to this list.
     package init(
         _ options: Pagination, first: RequestURL, method: Method = .get, resuming state: String? = nil
     ) throws(NightjarError) {
@@ -203,8 +204,8 @@ package struct PageTraversal: Sendable {
 
     /// Sets the page after the last delivered page, in style custom.
     ///
-    /// - Throws: `invalid_argument` if the style is not custom or the next page is already set; `protocol` if the URL
-    ///   is invalid or its origin is not allowed.
+    /// - Throws: `invalid_argument` if the style is not custom, no page has been loaded or the next page is already
+    ///   set; `protocol` if the URL is invalid, its origin is not allowed, or only the first page uses TLS.
     package mutating func setNext(_ next: Pagination.NextPage) throws(NightjarError) -> [Action] {
         guard case .awaitingNext(let place, let responseURL) = frontier else {
             throw NightjarError(

@@ -19,8 +19,9 @@ struct CacheResources {
         router.on(.GET, "/cache/{name}/gone") { request throws(Problem) in try error(request, .gone) }
     }
 
-    /// Each read is counted for its name, even if the response is 304 or an error. With `fail=3`, the third and all
-    /// later reads fail. The value of `failure` is the status of the failure, 503 by default, or `drop`.
+    /// Each read with a valid query is counted for its name, even if the response is 304 or an error. With `fail=3`,
+    /// the third and all later reads fail. The value of `failure` is the status of the failure, 503 by default, or
+    /// `drop`.
     private func read(_ request: Request) throws(Problem) -> Response {
         let name = try name(request)
         let plan = try CacheHit(request, requester)

@@ -5,8 +5,8 @@ struct Requester {
     let tokens: Tokens
     let store: Store
 
-    /// Returns the user of a bearer token or of Basic credentials (with any password), or the value of the cookie
-    /// `user`. Nil if the request has none of these.
+    /// Returns the user (or client) of a bearer token, the user of Basic credentials (with any password), or the value
+    /// of the cookie `user`. Nil if the request has none of these. Throws 401 for other credentials.
     func name(_ request: Request) throws(Problem) -> String? {
         if let credentials = Credentials(request.head.headers) {
             if let basic = credentials.basic { return basic.name }
@@ -22,7 +22,8 @@ struct Requester {
         return nil
     }
 
-    /// Returns the name of the sender. Throws 401 or 403 if the sender may not read the response.
+    /// Returns the name of the sender. Throws 401 if the sender is not identified, and 403 if it may not read the
+    /// response.
     ///
     /// - Parameter allowed: `user` for any identified sender, or the name of the only allowed user.
     func require(_ allowed: String, _ request: Request) throws(Problem) -> String {

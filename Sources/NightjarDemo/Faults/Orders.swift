@@ -4,8 +4,9 @@ import NIOHTTP1
 /// `/v1/orders`: creates and counts orders, to test writes that must be neither lost nor duplicated. Used only on the
 /// server's event loop.
 ///
-/// With an Idempotency-Key, an order is created only once (draft-ietf-httpapi-idempotency-key-header). Another request
-/// with the same key receives the same response. It receives 422 if its body differs, and 409 while the first response
+/// With an Idempotency-Key, an order is created only once (draft-ietf-httpapi-idempotency-key-header), unless the key
+/// has been dropped because there were too many later keys. Another request with the same key receives the same
+/// response. It receives 422 if its body differs, and 409 while the first response
 /// is delayed by `delay`.
 ///
 /// `drop` is the probability that the connection is closed at one of the points of ``OrderDrop``. The result depends

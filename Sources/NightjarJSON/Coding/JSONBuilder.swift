@@ -256,7 +256,8 @@ extension JSONValue {
     /// Encodes `value`. A synthesized `encode(to:)` omits optionals that are nil. ``Null`` and ``JSONValue/null`` are
     /// encoded as null.
     ///
-    /// - Throws: `invalid_request` with the path and the reason.
+    /// - Throws: `invalid_request` with the path and the reason. A ``NightjarError`` that a type's `encode(to:)` throws
+    ///   is thrown unchanged.
     public init<Value: Encodable>(
         encoding value: Value, _ options: JSONEncodingOptions = .init()
     ) throws(NightjarError) {

@@ -1,7 +1,8 @@
 extension JSONValue {
     /// Decodes the part of this value at `pointer`. The empty pointer selects the whole value.
     ///
-    /// - Throws: `decoding` with the path, the expected and the found type.
+    /// - Throws: `decoding` with the path, the expected and the found type. A ``NightjarError`` that a type's
+    ///   `init(from:)` throws is thrown unchanged.
     public func decode<Value: Decodable>(
         _ type: Value.Type, at pointer: JSONPointer = JSONPointer(), _ options: JSONDecodingOptions = .init()
     ) throws(NightjarError) -> Value {

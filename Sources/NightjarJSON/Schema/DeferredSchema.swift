@@ -23,7 +23,8 @@ public final class DeferredSchema: Sendable {
 
     /// Returns the schema. Parses it on the first call.
     ///
-    /// - Throws: `invalid_argument` with the reason and location if the schema is invalid.
+    /// - Throws: the error of parsing, such as `invalid_argument` with the reason and location if the schema is
+    ///   invalid. Later calls throw the same error.
     public func get() throws(NightjarError) -> JSONSchema {
         if let cached = cached.load() { return try cached.result.get() }
         return try cached.storeIfNil(Loaded(Result { () throws(NightjarError) in try read() })).result.get()

@@ -1,17 +1,17 @@
 extension JSONSchema {
-    /// The dialect of a schema.
+    /// The dialect of a schema. `nullable` and boolean values of `exclusiveMinimum` and `exclusiveMaximum` are
+    /// supported in both dialects.
     public enum Dialect: Sendable {
-        /// `nullable` is supported, `exclusiveMinimum` and `exclusiveMaximum` are booleans, and members beside a `$ref`
-        /// are ignored. OpenAPI 3.0.3 section 4.7.24.
+        /// Members beside a `$ref` are ignored. OpenAPI 3.0.3 section 4.7.24.
         case openAPI30
-        /// JSON Schema 2020-12. OpenAPI 3.1 section 4.8.24.
+        /// JSON Schema 2020-12: members beside a `$ref` apply too. OpenAPI 3.1 section 4.8.24.
         case openAPI31
     }
 
-    /// Reads the schema at a place in a third-party document. Unknown keywords are ignored.
+    /// Reads the schema at a place in a third-party document. Unknown and invalid keywords are ignored.
     ///
     /// - Throws: `invalid_argument` with the place if the place has no schema, a reference has no target, or a limit is
-    ///   exceeded.
+    ///   exceeded; `invalid_url` if a reference has an invalid URL; `no_memory`.
     public init(at place: SchemaPlace, in source: any SchemaSource, dialect: Dialect) throws(NightjarError) {
         var work = JSONSchemaReader.maximumWork
         let schema = try source.schema(at: place, limit: &work)

@@ -21,7 +21,7 @@ public struct JSONSchema: Sendable {
 
     /// Reads a schema written by the caller.
     ///
-    /// - Throws: `invalid_argument` with the place in the schema and the reason.
+    /// - Throws: `invalid_argument` with the place in the schema and the reason; `no_memory`.
     public init(_ schema: JSONValue) throws(NightjarError) {
         let place = SchemaPlace(document: "", pointer: JSONPointer())
         var work = JSONSchemaReader.maximumWork
@@ -72,7 +72,7 @@ public struct JSONSchema: Sendable {
         }
     }
 
-    /// Thrown if a check exceeds its limit or is no longer wanted.
+    /// Thrown if a check with ``CheckBudget/maximumSteps`` exceeds this limit or is no longer needed.
     package struct Unfinished: Error {}
 
     package func mismatch(
@@ -139,7 +139,8 @@ private final class SelfContainedSchema: SchemaSource {
 }
 
 extension JSONPointer {
-    /// Finds the schema with this `$anchor`. Returns nil if there is none. The document may be nested to any depth.
+    /// Finds the schema with this `$anchor` or `$dynamicAnchor`. Returns nil if there is none. The document may be
+    /// nested to any depth.
     public init?(anchor: String, in document: JSONValue) {
         guard let pointer = JSONPointer.anchors(in: document)[anchor] else { return nil }
         self = pointer

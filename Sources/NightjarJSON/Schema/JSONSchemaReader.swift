@@ -226,7 +226,8 @@ struct JSONSchemaReader {
         }
     }
 
-    /// Returns the target of a schema of `anyOf` or `oneOf`, or nil if the schema is not a reference.
+    /// Returns the target of a schema of `anyOf` or `oneOf`, or nil if the schema is not a reference or the reference
+    /// cannot be resolved.
     mutating func destination(of schema: JSONValue) -> (reference: String, place: SchemaPlace)? {
         guard case .string(let reference) = schema["$ref"],
             let place = try? source.place(of: reference, in: place.document)
