@@ -48,8 +48,12 @@ extension Call {
         return nil
     }
 
-    /// Posts an event to the caller: the call waits for the network.
+    /// Posts an event to each caller: the call, or the exchange that several calls share, waits for the network.
     func reportWaiting(_ reason: OfflineReason) {
+        if let waiters {
+            for call in waiters() { call.reportWaiting(reason) }
+            return
+        }
         guard task.handlers.waiting != nil else { return }
         loop.post(.run { [task] in task.deliver(waiting: reason) }, to: task.queue)
     }

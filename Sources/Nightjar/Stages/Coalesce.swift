@@ -214,7 +214,7 @@ extension CallOptions {
             && retry == other.retry && isIdempotent == other.isIdempotent && cache == other.cache && insertion == nil
             && other.insertion == nil
             && timeouts.connect == other.timeouts.connect && timeouts.idle == other.timeouts.idle
-            && respectsRetryAfter == other.respectsRetryAfter
+            && respectsRetryAfter == other.respectsRetryAfter && connectivity == other.connectivity
             // One call may accept a status that another call retries.
             && expectedStatuses == other.expectedStatuses && confinement === other.confinement
     }

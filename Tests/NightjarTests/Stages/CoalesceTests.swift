@@ -152,6 +152,9 @@ import Testing
         other = Request(.get, "/a")
         other.maximumBody = 10
         requests.append(other)
+        other = Request(.get, "/a")
+        other.connectivity.maximumWait = .seconds(1)
+        requests.append(other)
         requests.append(Request(.post, "/a"))
         for (index, request) in requests.enumerated() { _ = try bench.start(request, index, results) }
         bench.settle(began: requests.count)
