@@ -57,7 +57,8 @@ public struct Request: Sendable {
     /// The idempotency key. A server recognizes a repeated request by its key, so that even a POST can be retried.
     public var idempotencyKey = IdempotencyKey.Choice.none
     /// True if a compressed response is accepted and decoded. Nil uses the client's setting. If false, the client's
-    /// Accept-Encoding is not sent and the body is delivered as received.
+    /// Accept-Encoding is not sent and the body is delivered as received. A request with a Range field never sends the
+    /// client's Accept-Encoding.
     public var decompresses: Bool?
     /// If false, the call sends none of the client's cookies and stores none.
     public var usesCookies = true
