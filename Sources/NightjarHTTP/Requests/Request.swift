@@ -83,8 +83,10 @@ public struct Request: Sendable {
     /// scheme rejects the call. If empty, ``security`` decides.
     public var schemes: [String] = []
     /// Alternative security requirements. A client whose credentials are configured by scheme sends the credentials of
-    /// the first alternative that it has all credentials for, and none if the requirements are nil. Any other client
-    /// ignores the requirements and sends its credentials.
+    /// the first alternative that has schemes and for which the client has all credentials, at most one of them in the
+    /// Authorization field. If there is no such alternative, the call fails, unless the list is empty, an alternative
+    /// has no schemes, or the request carries its own credentials. If the requirements are nil, the client sends no
+    /// credentials. Any other client ignores the requirements and sends its credentials.
     public var security: [SecurityRequirement]?
     /// The timeouts that differ from the client's.
     public var timeouts = Timeouts()
@@ -134,7 +136,7 @@ public struct Timeouts: Sendable, Equatable {
     /// only towards `total`.
     public var connect: Duration?
     /// The maximum time without a byte in either direction while the request is sent or the response is awaited or
-    /// received.
+    /// received. Does not run while the call waits for its caller.
     public var idle: Duration?
     /// The maximum time for the whole call, including all attempts.
     public var total: Duration?
