@@ -53,8 +53,8 @@ enum ByteRange: Equatable {
 
     /// Returns the requested bytes as positions in the complete representation. RFC 9111 section 3.3.
     ///
-    /// - Returns: nil if `stored` does not contain all requested bytes, or if the range depends on an unknown complete
-    ///   length.
+    /// - Returns: nil if the range selects no bytes, if `stored` does not contain all selected bytes, or if the range
+    ///   depends on an unknown complete length.
     func part(within stored: ContentRange) -> Range<Int>? {
         let wanted: Range<Int>?
         if let length = stored.completeLength {
@@ -77,7 +77,8 @@ struct ContentRange: Equatable {
     /// Nil if the complete length is unknown (`*`).
     let completeLength: Int?
 
-    /// - Returns: nil for another unit, an unsatisfied range, and a value that section 14.4 declares invalid.
+    /// - Returns: nil for another unit, an unsatisfied range, positions that do not fit in 64 bits, and a value that
+    ///   section 14.4 declares invalid.
     init?(_ value: UnsafeRawBufferPointer) {
         let text = EntityTag.trimmed(value)
         guard let space = text.firstIndex(of: 0x20), let dash = text.firstIndex(of: UInt8(ascii: "-")),
@@ -112,6 +113,7 @@ extension Headers {
 }
 
 extension StoredResponse {
-    /// The part of the representation that a stored 206 response contains. Nil for a complete response.
+    /// The part of the representation that a stored 206 response contains. Nil for other statuses, and for a 206
+    /// response without exactly one valid Content-Range.
     var part: ContentRange? { status == 206 ? headers.contentRange : nil }
 }

@@ -16,8 +16,9 @@ struct ResponseDirectives: Sendable, Equatable {
     }
 
     var flags: Flags = []
-    /// The value of max-age in seconds. Nil if there is none. Zero if it is invalid, or if a quoted string in the field is
-    /// not closed, because a response with invalid freshness information is stale. Section 4.2.1.
+    /// The value of max-age in seconds. Nil if there is none. Zero if the value is missing or invalid, or if a
+    /// Cache-Control line has an unclosed quoted string, because a response with invalid freshness information is
+    /// stale. Section 4.2.1.
     var maxAge: Int64?
     var staleWhileRevalidate: Int64?
     var staleIfError: Int64?
@@ -64,8 +65,8 @@ struct ResponseDirectives: Sendable, Equatable {
         if directives.isBroken { maxAge = 0 }
     }
 
-    /// Lowers `number` to the value of the directive, or to `unreadable` if the value is invalid. If a directive
-    /// repeats, its smallest value is used, which is at most the first value that section 4.2.1 recommends.
+    /// Lowers `number` to the value of the directive, or to `unreadable` if the value is missing or invalid. If a
+    /// directive repeats, its smallest value is used, which is at most the first value that section 4.2.1 recommends.
     static func lower(_ number: inout Int64?, _ directive: Directives.Directive, unreadable: Int64) {
         let read = directive.isWellFormed ? directive.value.flatMap(DeltaSeconds.read) : nil
         number = min(number ?? .max, read ?? unreadable)
@@ -81,7 +82,8 @@ struct RequestDirectives: Sendable, Equatable {
     var onlyIfCached = false
     var maxAge: Int64?
     var minFresh: Int64?
-    /// The accepted staleness in seconds. ``DeltaSeconds/largest`` or more accepts any staleness.
+    /// The accepted staleness in seconds. ``DeltaSeconds/largest`` or more accepts any staleness. `Int64.max`, for
+    /// max-stale without a value, also accepts a response whose age is unknown.
     var maxStale: Int64?
     var staleIfError: Int64?
     var isPresent = false

@@ -41,8 +41,8 @@ public struct CacheHit: Sendable, Equatable {
         case maxStale
         /// Stale, but within the response's stale-while-revalidate. RFC 5861 section 3.
         case staleWhileRevalidate
-        /// The server or the connection has failed, and stale-if-error of the response or the request still permits the
-        /// stored response. RFC 5861 section 4.
+        /// The server or the connection has failed, or the total timeout has expired, and stale-if-error of the
+        /// response or the request still permits the stored response. RFC 5861 section 4.
         case staleIfError
         /// The cache policy allows any age.
         case anyAge
@@ -65,7 +65,8 @@ public struct CacheHit: Sendable, Equatable {
     public var index: Int
     /// The age in seconds.
     public var age: Int64
-    /// The time until the response becomes stale, in seconds. Zero or less if it is stale. RFC 9211 section 2.4.
+    /// The time until the response becomes stale, in seconds. Zero or less if the lifetime has passed. RFC 9211 section
+    /// 2.4.
     public var timeToLive: Int64
     public var because: Reason
     public var form: Form
@@ -88,7 +89,8 @@ public struct CacheFetch: Sendable, Equatable {
     public var sets: [Field] = []
     /// The names of fields to remove. A background revalidation removes the caller's conditions and ranges.
     public var removes: [String] = []
-    /// The stored response to serve if the server or the connection fails.
+    /// The stored response to serve if the server or the connection fails. Nil if no stored response may replace a
+    /// failure.
     public var fallback: Fallback?
 
     /// True if the request sent to the server differs from the caller's.

@@ -26,8 +26,8 @@ public struct CacheKey: Hashable, Sendable {
 /// The owner of stored responses. A response to a request of one login is not served to a request of another login or
 /// to a request without credentials.
 public struct CachePartition: Hashable, Sendable {
-    /// The first half of the identifier: a hash that does not reveal the credential, the lineage of a login, or a
-    /// combination of both. `high` and `low` are zero without a credential.
+    /// The first half of the identifier: a one-way hash of the fields that carry credentials or route the request, the
+    /// lineage of a login, or a combination of both. `high` and `low` are zero if there is neither.
     public let high: UInt64
     public let low: UInt64
 
@@ -39,7 +39,7 @@ public struct CachePartition: Hashable, Sendable {
     /// Creates the partition of a login. It does not depend on the login's current token. See ``Token/lineage``.
     public init(lineage: UInt64) { self.init(high: lineage, low: 1) }
 
-    /// The partition of requests without credentials.
+    /// The partition of requests without credentials and routing fields.
     public static let common = CachePartition(high: 0, low: 0)
 }
 

@@ -14,8 +14,8 @@ extension CacheRequest {
         return fetch
     }
 
-    /// Returns a background request that revalidates a stored response. The caller's conditions do not apply, and the
-    /// complete representation is requested.
+    /// Returns a background request that revalidates a stored response, or fetches it again if it has no usable
+    /// validator. The caller's conditions do not apply, and the complete representation is requested.
     func refreshing(_ stored: StoredResponse, _ index: Int) -> CacheFetch {
         var fetch = CacheFetch(because: .stale)
         let validators = Validators(stored)
@@ -33,8 +33,10 @@ extension CacheRequest {
         return fetch
     }
 
-    /// Returns a request that validates a stored response. Adds no conditions if the stored response has no usable
-    /// validator. Section 4.3.1.
+    /// Returns a request that validates a stored response. Section 4.3.1.
+    ///
+    /// Adds no conditions if the stored response has no usable validator. If the caller set If-None-Match, also adds
+    /// none if that field contains `*` or the stored response has no usable entity tag.
     func forward(
         _ candidates: [StoredResponse], _ index: Int, _ freshness: Freshness, at now: Timestamp,
         because reason: CacheStatus.ForwardReason
@@ -85,8 +87,8 @@ extension CacheRequest {
     }
 
     /// Returns the stale response to serve if the server or the connection fails. RFC 5861 section 4. Returns nil if
-    /// the request, the policy or the response requires validation, if the age of the response is unknown, or if
-    /// neither the request nor the response contains stale-if-error.
+    /// the request, the policy or the response requires validation, if the age or the expiry of the response is
+    /// unknown, or if neither the request nor the response contains a stale-if-error of more than 0 s.
     private func fallback(_ index: Int, _ freshness: Freshness, at now: Timestamp) -> CacheFetch.Fallback? {
         guard !directives.noCache, directives.maxAge != 0, policy != .revalidate, !freshness.isInvalidated,
             !freshness.directives.forbidsStale, !freshness.isFromFuture(now.milliseconds),

@@ -1,7 +1,7 @@
 /// Determines the form in which a stored response is served.
 extension CacheRequest {
     /// Returns the hit for a stored response that can be served: a response that was just validated, or a stale
-    /// response after a failure of the server.
+    /// response after a failure or the expiry of the total timeout.
     public func hit(
         with stored: StoredResponse, index: Int, at now: Timestamp, because reason: CacheHit.Reason
     ) -> CacheHit {
@@ -38,7 +38,8 @@ extension CacheRequest {
         return range.part(of: stored.contentLength).map { .part($0) } ?? .unsatisfiable
     }
 
-    /// Returns true if a stored 206 response contains all bytes of the requested range. RFC 9111 section 3.3.
+    /// Returns true if a stored 206 response contains all bytes of the requested range, and the condition of If-Range,
+    /// if any, is met. Returns false if the request has no range. RFC 9111 section 3.3.
     func hasPart(_ stored: StoredResponse) -> Bool {
         guard let range, let part = stored.part else { return false }
         return range.part(within: part) != nil && rangeHolds(stored)

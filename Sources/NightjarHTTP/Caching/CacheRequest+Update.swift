@@ -4,7 +4,8 @@ public enum NotModifiedMeaning: Sendable, Equatable {
     case stored(Int)
     /// The caller's own condition matched a version that is not stored. The caller receives the 304.
     case callers
-    /// No stored response matches. The request must be sent again without the cache's conditions.
+    /// No stored response matches, or it is unknown which one does. The request must be sent again without the cache's
+    /// conditions.
     case none
 }
 
@@ -137,8 +138,8 @@ extension StoredResponse {
 
 extension Headers {
     /// Returns the fields after an update. Section 3.2. Fields of `newer` replace fields of the same name, except
-    /// fields that describe the stored body. A stored weak tag is kept if `newer` has its strong form, because the
-    /// stored body is only known to be equivalent.
+    /// fields that describe the stored body. Fields that may not be stored (``DroppedFields``) are removed. A stored
+    /// weak tag is kept if `newer` has its strong form, because the stored body is only known to be equivalent.
     fileprivate func updated(by newer: Headers, _ found: CacheFields, received: Timestamp) -> Headers {
         var result = Headers(reservingFields: count + newer.count, bytes: end + newer.end + 48)
         let dropped = DroppedFields(newer, found)
@@ -173,7 +174,7 @@ extension Headers {
         }
     }
 
-    /// True if the fields are within the limits for fields from the network.
+    /// True if the fields are within the decoder's default limits for fields from the network.
     fileprivate var fitsResponse: Bool {
         let limits = HTTP1ResponseDecoder.Limits()
         return count <= limits.maximumFields && end <= limits.maximumHead

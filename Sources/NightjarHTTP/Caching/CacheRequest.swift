@@ -5,7 +5,7 @@ public final class CacheRequest: Sendable {
 
     public let method: Method
     public let policy: CachePolicy
-    /// True if the caller requests the body without its content codings.
+    /// True if the caller accepts the body without its content codings.
     public let acceptsDecoded: Bool
     /// True if the request has an Authorization field.
     public let hasAuthorization: Bool

@@ -22,9 +22,10 @@ public struct CacheStatus: Sendable, Equatable {
     public var forwarded: ForwardReason?
     /// The status of the server's response if the caller receives a stored response instead. Otherwise nil.
     public var forwardedStatus: Int?
-    /// The time until the response becomes stale, in seconds. Zero or less if it is stale.
+    /// The time until the stored response becomes stale, in seconds. Zero or less if its lifetime has passed. Nil if no
+    /// stored response is served.
     public var timeToLive: Int64?
-    /// True if the cache stores the server's response or updates a stored response with it.
+    /// True if the server's response is to be stored when it is complete, or if a 304 has confirmed a stored response.
     public var isStored = false
     /// True if the request was coalesced with another request.
     public var isCollapsed = false

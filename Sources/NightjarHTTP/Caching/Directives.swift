@@ -4,7 +4,7 @@
 struct Directives {
     struct Directive {
         let name: UnsafeRawBufferPointer
-        /// The value without quotes. Nil if there is none.
+        /// The value without its quotes but with its escapes. Nil if no `=` follows the name.
         let value: UnsafeRawBufferPointer?
         /// False if the syntax is invalid. The permissions of such a directive must be ignored.
         let isWellFormed: Bool
@@ -53,7 +53,8 @@ struct Directives {
         return nil
     }
 
-    /// Advances to the next comma. Returns false if characters other than blanks precede the comma.
+    /// Advances to the next comma outside quotes, or to the end of the line. Returns false if characters other than
+    /// blanks precede it.
     private mutating func endElement() -> Bool {
         var isClean = true
         while at < bytes.count, bytes[at] != UInt8(ascii: ",") {

@@ -10,7 +10,8 @@ public struct Freshness: Sendable, Equatable {
     let initialAge: Int64
     /// The time at which the response arrived, in milliseconds since 1970.
     let received: Int64
-    /// The time at which the response was generated, in seconds since 1970. Used to find the most recent response.
+    /// The time at which the response was generated, in seconds since 1970: its Date, or its arrival if the Date is
+    /// missing or invalid. Used to find the most recent response.
     let date: Int64
 
     /// The heuristic lifetime is the time since the last change divided by this number.
@@ -98,8 +99,8 @@ public struct Freshness: Sendable, Equatable {
     /// Returns true if the response appears to have arrived in the future. Its age is then unknown.
     func isFromFuture(_ now: Int64) -> Bool { received > now + Freshness.clockTolerance }
 
-    /// Returns true if the lifetime has not passed. Ignores invalidation, and all other directives of the response and
-    /// the request.
+    /// Returns true if the lifetime has not passed and the age is known. Ignores invalidation, and all other directives
+    /// of the response and the request.
     public func isFresh(at now: Timestamp) -> Bool {
         let now = now.milliseconds
         return lifetime * 1000 > age(atMilliseconds: now) && !isFromFuture(now)

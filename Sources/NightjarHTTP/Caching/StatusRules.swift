@@ -31,8 +31,8 @@ enum StatusRules {
 
     /// Returns true if a response with this status describes the current state of the resource.
     ///
-    /// Such a response supersedes a stored response even if it is not stored itself. Other statuses describe the
-    /// request, its credentials, a proxy, a captive portal or a failure.
+    /// Such a response supersedes a stored response even if it is not stored itself. Other statuses describe, for
+    /// example, a part of the resource, the request, its credentials, a proxy, a captive portal or a failure.
     static func supersedesStored(_ status: Int) -> Bool {
         switch status {
         case 200...205, 207..<300, 300, 301, 308, 403, 404, 405, 410, 414, 451: true

@@ -105,7 +105,8 @@ extension CacheRequest {
         return head.headers.contentRange != nil
     }
 
-    /// Returns true if the response can be used for some time without validation, or after a failure of the server.
+    /// Returns true if the response has a positive lifetime and no no-cache, or a positive stale-while-revalidate or
+    /// stale-if-error. It may then be used without a successful validation.
     private func mayBeUsed(_ found: CacheFields, _ head: ResponseHead, _ received: Timestamp) -> Bool {
         let said = found.directives
         if said.staleWhileRevalidate ?? 0 > 0 || said.staleIfError ?? 0 > 0 { return true }
@@ -121,8 +122,9 @@ extension CacheRequest {
     /// Decides whether a storable response may replace the stored responses to this request.
     ///
     /// A response whose status does not describe the resource does not replace a stored part or a response whose status
-    /// does. There are two exceptions: a redirect or client error with explicit freshness, and a 206 response whose
-    /// validator differs from those of the stored responses, if these are stored without decoding.
+    /// does. There are three exceptions: a redirect or client error with explicit freshness, a 206 response in place
+    /// of stored parts, and a 206 response whose validator differs from those of the stored complete responses, if
+    /// these are not stored decoded.
     public func mayReplace(_ candidates: [StoredResponse], with head: ResponseHead, received: Timestamp) -> Bool {
         guard !StatusRules.supersedesStored(head.status) else { return true }
         let isPart = head.status == 206

@@ -25,7 +25,7 @@ extension Headers {
 }
 
 /// The fields that are not stored: connection and proxy fields, and fields that Connection or a no-cache directive
-/// names. Field names in a private directive apply only to shared caches.
+/// names, except essential fields such as Content-Type. Field names in a private directive apply only to shared caches.
 struct DroppedFields {
     private var named: [[UInt8]] = []
     /// The maximum number of names per response. Further names are ignored.
@@ -39,7 +39,7 @@ struct DroppedFields {
             }
         }
         if found.connection != nil { headers.forEach("connection", add) }
-        // Keep essential fields even if Connection names them, because they determine the meaning of the response.
+        // Keep essential fields even if they are named, because they determine the meaning of the response.
         names.removeAll { DroppedFields.isEssential($0) }
         if found.directives.flags.contains(.noCacheOfFields) {
             headers.forEach("cache-control") { line in

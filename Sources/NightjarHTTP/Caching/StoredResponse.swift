@@ -34,7 +34,7 @@ public struct StoredResponse: Sendable, Equatable {
     public struct VariantField: Sendable, Hashable {
         /// The name in lower case.
         public let name: String
-        /// The normalized value. Nil if the request did not have the field.
+        /// The normalized value, or the fingerprint of a credential. Nil if the request did not have the field.
         public let value: String?
 
         public init(_ name: String, _ value: String?) {

@@ -7,9 +7,10 @@ public final class ConnectionRecord: Sendable, Equatable {
     public let peerPort: Int?
     /// The duration of the DNS lookup. Nil if there was no lookup, for example because the name was cached.
     public let dns: Duration?
-    /// The time to open the connection, without DNS lookup and TLS.
+    /// The time to open the connection, without the DNS lookup and ``tls``. Includes all handshakes with a proxy that
+    /// opens a tunnel.
     public let connect: Duration?
-    /// The duration of the TLS handshake. Nil without TLS.
+    /// The duration of the TLS handshake with the origin, or with the proxy that forwards requests. Nil without TLS.
     public let tls: Duration?
     /// The TLS connection with the origin. Nil without TLS, and for a connection to a proxy that forwards requests.
     public let tlsDetails: TLSDetails?

@@ -24,12 +24,14 @@ public struct Method: Hashable, Sendable, CustomStringConvertible {
     /// Creates a tunnel (RFC 9110 section 9.3.6). Only the transport uses this method.
     static let connect = Method(known: "CONNECT")
 
-    /// True if the method requests no change on the server. RFC 9110 section 9.2.1.
+    /// True for GET, HEAD, OPTIONS and TRACE, which request no change on the server (RFC 9110 section 9.2.1). False for
+    /// other registered safe methods, such as PROPFIND.
     public var isSafe: Bool {
         self == .get || self == .head || self == .options || self == .trace
     }
 
-    /// True if repeating a request has no further effect. Such a request may be retried. RFC 9110 section 9.2.2.
+    /// True for the safe methods of ``isSafe``, PUT and DELETE: repeating such a request has no further effect, so that
+    /// it may be retried. RFC 9110 section 9.2.2.
     public var isIdempotent: Bool {
         isSafe || self == .put || self == .delete
     }

@@ -6,8 +6,8 @@ public struct ResponseHead: Sendable, Equatable {
     /// The minor HTTP version, 0 or 1.
     public var minorVersion: Int
     public var headers: Headers
-    /// The length of the body in bytes. Nil if the length is not known in advance, or if the response cannot have a
-    /// body.
+    /// The length of the body in bytes. Nil if the length is not known in advance, or if a response from the network
+    /// cannot have a body.
     public var contentLength: Int?
 
     public init(

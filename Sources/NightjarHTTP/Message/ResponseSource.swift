@@ -1,7 +1,7 @@
 /// The source of a response.
 public enum ResponseSource: Int32, Sendable {
     case network = 0
-    /// The exchange of another, equal call.
+    /// The exchange of another call, which this call shared or waited for.
     case coalesced = 1
     /// A fresh cache entry.
     case cache = 2

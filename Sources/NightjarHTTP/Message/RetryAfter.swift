@@ -20,7 +20,7 @@ public enum RetryAfter {
     }
 
     /// Parses an HTTP-date (RFC 9110 section 5.6.7). The cookie date parser accepts every HTTP-date except a leap
-    /// second.
+    /// second and years before 1601.
     private static func date(_ text: String) -> Int64? {
         var text = text
         return text.withUTF8 { CookieDate.parse(UnsafeRawBufferPointer($0)) }

@@ -1,9 +1,9 @@
 /// Derives the network's status, and the changes to report, from the events of the system. The constrained flag is not
 /// part of it, because the program sets this flag.
 ///
-///     unknown ──started──▶ settled ──notified, resumed──▶ settling ──quiet for 250 ms, or after 1 s──▶ reading
-///                             ▲                                                                           │
-///                             └─────────────────────── read: at most one change ──────────────────────────┘
+///     unknown ──started──▶ settled ──event of the system──▶ settling ──quiet for 250 ms, or after 1 s──▶ reading
+///                             ▲                                                                             │
+///                             └──────────────────────── read: at most one change ───────────────────────────┘
 ///
 /// A notification only shows that something has changed. The tables are read again after each burst, because the kernel
 /// does not notify about all consequences of a change: it removes the IPv4 routes of an interface silently.
@@ -119,6 +119,6 @@ package struct Connectivity: Sendable {
 
     /// An interface that comes up causes several notifications: carrier, addresses, routes.
     package static let quietTime: UInt64 = 250_000_000
-    /// Reports are not delayed for longer, even if an interface changes permanently.
+    /// Reports are not delayed for longer, even if an interface changes continuously.
     package static let longestBurst: UInt64 = 1_000_000_000
 }

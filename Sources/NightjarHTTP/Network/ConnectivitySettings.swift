@@ -33,8 +33,7 @@ public struct ConnectivityChanges: Sendable, Equatable {
 
     package var isEmpty: Bool { maximumWait == nil && allowsMetered == nil && allowsConstrained == nil }
 
-    /// - Parameter bounded: Whether the settings can only be tightened: networks that `settings` excludes stay
-    ///   excluded.
+    /// - Parameter bounded: Whether networks that `settings` excludes stay excluded. ``maximumWait`` is not bounded.
     package func applied(to settings: ConnectivitySettings, bounded: Bool) -> ConnectivitySettings {
         var changed = settings
         changed.maximumWait = maximumWait ?? settings.maximumWait

@@ -20,7 +20,8 @@ package struct ConnectivityWait: Sendable {
 
     private let settings: ConnectivitySettings
     private var phase = Phase.running
-    /// The latest status. A report of the same status is not a change: each wait begins with a report.
+    /// The status that was reported last during a wait. Another report of this status ends the wait only if the path
+    /// has changed, because the observation of the network begins with a report of its current status.
     private var status: NetworkStatus?
     /// The time that the call has waited, in nanoseconds.
     private var waited: UInt64 = 0
@@ -46,7 +47,8 @@ package struct ConnectivityWait: Sendable {
 
     /// Handles a change of the network.
     ///
-    /// The request is sent again even if the machine appears to be offline: the status is only a hint.
+    /// If the path has changed, the request is sent again even if the machine appears to be offline: the status is only
+    /// a hint.
     ///
     /// - Returns: Whether the request is sent again now.
     package mutating func changed(_ change: NetworkChange, now: UInt64) -> Bool {

@@ -1,9 +1,10 @@
 /// The state of the machine's network, as the system reports it.
 ///
 /// A hint, never a verdict: a server can be reachable although the status is offline, and the reverse. Loopback
-/// addresses and Unix sockets are always reachable.
+/// addresses and Unix sockets need no network.
 public struct NetworkStatus: Sendable, Equatable {
-    /// True if an interface is running, has an address and has a default route. Also true if the state is unknown.
+    /// True if a running interface has a default route and the machine has an address of the route's IP version. Also
+    /// true if the state is unknown.
     public var isOnline: Bool
     /// Whether data over the network is charged or limited. Nil if unknown, for example without NetworkManager.
     public var isMetered: Bool?
@@ -37,8 +38,8 @@ public struct NetworkStatus: Sendable, Equatable {
 /// A change of the network.
 package struct NetworkChange: Sendable, Equatable {
     package var status: NetworkStatus
-    /// Whether routes, addresses or interfaces have changed, or the machine has resumed from sleep. Open connections
-    /// and known addresses may then be useless.
+    /// Whether routes, addresses or interfaces have changed or may have changed, or the machine has resumed from sleep.
+    /// Open connections and known addresses may then be useless.
     package var pathChanged: Bool
 
     package init(_ status: NetworkStatus, pathChanged: Bool) {

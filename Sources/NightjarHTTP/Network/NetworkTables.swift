@@ -1,6 +1,6 @@
 /// The interfaces, addresses and default routes of the machine.
 ///
-/// The tables are bounded. Entries beyond the bounds are ignored: a machine with so many is online.
+/// The tables are bounded. Entries beyond the bounds are ignored.
 package struct NetworkTables: Sendable, Equatable {
     package enum Family: UInt8, Sendable { case ipv4 = 4, ipv6 = 6 }
 
@@ -19,7 +19,8 @@ package struct NetworkTables: Sendable, Equatable {
     package struct Address: Sendable, Hashable {
         package var family: Family
         package var interface: Int32
-        /// The bytes of an IPv6 address, or the address of an IPv4 interface in ``low``.
+        /// The first 8 bytes of an IPv6 address, whose last 8 bytes are in ``low``. Zero for IPv4: ``low`` contains the
+        /// address.
         package var high: UInt64
         package var low: UInt64
 
@@ -68,8 +69,8 @@ package struct NetworkTables: Sendable, Equatable {
 
     package init() {}
 
-    /// Applies a change. Returns false if it changes nothing: the system repeats what is known, for example when the
-    /// lifetime of an address is extended.
+    /// Applies a change. Returns false if it changes nothing, because the table is full or the system repeats what is
+    /// known, for example when the lifetime of an address is extended.
     @discardableResult
     package mutating func apply(_ change: Change) -> Bool {
         switch change {
@@ -106,8 +107,8 @@ package struct NetworkTables: Sendable, Equatable {
     /// The interface of the preferred default route.
     package var interface: String? { usableRoutes.first.flatMap { links[$0.interface]?.name } }
 
-    /// The routes and addresses that connections to other networks use. Connections and names may be useless if the
-    /// path differs.
+    /// The routes and addresses that connections to other networks use. Connections and resolved names may be useless
+    /// if the path differs.
     package var path: Path {
         let routes = usableRoutes
         let used = Set(routes.map(\.interface))

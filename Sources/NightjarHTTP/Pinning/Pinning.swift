@@ -54,7 +54,8 @@ extension Pinning {
         case off
         /// Mismatches are reported, and the connections are used.
         case report
-        /// Mismatches are reported, and the connections fail with `pin_mismatch`.
+        /// Mismatches are reported, and the connections fail with `pin_mismatch` unless ``Pins/reportOnlyAfter`` has
+        /// passed.
         case enforce
 
         /// Throws `invalid_argument` for an unknown name.

@@ -3,8 +3,8 @@ import DequeModule
 /// Assigns the connections of one origin to calls. Each connection carries one exchange at a time.
 ///
 ///     acquire ──▶ use       an idle connection, most recently used first, so that surplus connections age and expire
-///             ──▶ connect   no connection is idle and the limit allows one more; the caller also waits, and gets the
-///                           first connection that is available: the new one or a released one
+///             ──▶ connect   no idle connection can be used and the limit allows one more; the caller also waits, and
+///                           gets the first connection that is available: the new one or a released one
 ///             ──▶ wait      the limit is reached; first come, first served
 ///
 /// The pool does no I/O and reads no clock. It receives events and returns actions. `Moment` is the time type of a
@@ -94,7 +94,8 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
         return .connect(ticket)
     }
 
-    /// Removes the oldest idle connection if the limit is reached, so that a new connection can be opened.
+    /// Removes an idle connection if the limit is reached, so that a new connection can be opened. Removes the oldest
+    /// connection that is not confirmed or, if there is none, the oldest idle connection.
     ///
     /// - Returns: the removed connection, which the caller must close, and the attempt to start, if any. Nil if the
     ///   limit is not reached or no connection is idle.

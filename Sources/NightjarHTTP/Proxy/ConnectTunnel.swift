@@ -3,7 +3,7 @@ import NIOCore
 /// Requests a tunnel to an origin from an HTTP proxy. RFC 9110 section 9.3.6.
 ///
 ///     idle ──start──▶ waiting ──2xx──▶ open
-///                        └──any other response, end of stream──▶ failed (permanent)
+///                        └──other final response, invalid data, end of stream──▶ failed (permanent)
 public struct ConnectTunnel: Sendable {
     private enum State {
         case idle

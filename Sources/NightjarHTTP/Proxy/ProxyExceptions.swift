@@ -5,8 +5,8 @@
 /// - An IP address matches a URL whose host is this address. Names are not resolved to compare addresses.
 /// - A network, such as `10.0.0.0/8` or `fe80::/10`, matches a URL whose host is an address of the network.
 ///
-/// There are three extensions to curl 8: spaces and tabs separate entries too (as in curl before 8.9), an IPv6 address
-/// may have brackets, and `/0` matches all addresses of the same IP version.
+/// Extensions to curl 8 include: spaces and tabs separate entries too (as in curl before 8.9), an IPv6 address may have
+/// brackets, and `/0` matches all addresses of the same IP version.
 public struct ProxyExceptions: Sendable, Equatable {
     private enum Entry: Sendable, Equatable {
         /// A name in lower case, without leading and trailing dots.

@@ -109,7 +109,7 @@ extension Location.Subject {
     private func origin(
         _ authority: UnsafeRawBufferPointer, isTLS: Bool, base: Origin
     ) throws(NightjarError) -> Origin {
-        // A server on a Unix domain socket refers to itself with the host of the request's Host field.
+        // A server on a Unix domain socket refers to itself with the host of the default Host field, `localhost`.
         if base.socket != nil, !isTLS, authority.elementsEqual(base.hostField.utf8) { return base }
         guard !authority.contains(UInt8(ascii: "@")) else {
             throw unfollowable("contains a user name or password, which a server must not choose for the client")

@@ -2,7 +2,8 @@
 public struct RedirectSettings: Sendable, Equatable {
     /// True if redirects are followed. If false, a redirect is returned like any other response.
     public var follows = true
-    /// The maximum number of redirects in one call. A call with more redirects fails.
+    /// The maximum number of redirects in one call. A call with more redirects fails. Redirects that the caller
+    /// declined do not count.
     public var maximum = 10
     /// True if a redirect from https to http is followed. If false, the call fails.
     public var allowsDowngrade = false
@@ -11,7 +12,8 @@ public struct RedirectSettings: Sendable, Equatable {
     public var keepsCookies = false
     /// True if a redirect with Retry-After is followed only after the requested wait (RFC 9110 section 10.2.3).
     public var respectsRetryAfter = true
-    /// The longest wait before a redirect is followed. If a redirect requests a longer wait, the call fails.
+    /// The longest wait before a redirect is followed. If a redirect requests a longer wait, the call fails, unless
+    /// ``respectsRetryAfter`` is false.
     public var longestWait = Duration.seconds(60)
 
     public init() {}
@@ -39,7 +41,7 @@ public struct RedirectPolicy: Sendable {
 
     /// The redirects so far, first to last, except those that the caller declined.
     public private(set) var history: [VisitedURL] = []
-    /// The fragment of the current URL, encoded. A redirect inherits it if its Location has no fragment. RFC 9110
+    /// The fragment of the latest target, encoded. A redirect whose Location has no fragment inherits it. RFC 9110
     /// section 10.2.2.
     public private(set) var fragment: String?
     private let settings: RedirectSettings
@@ -55,7 +57,7 @@ public struct RedirectPolicy: Sendable {
     ///
     /// - Parameters:
     ///   - bodyIsReplayable: true if the body can be sent again, or if no part of the body was consumed.
-    ///   - wallClock: seconds since 1970. Used if Retry-After is a date and the response has no Date field.
+    ///   - wallClock: seconds since 1970. Used if Retry-After is a date and the response has no valid Date field.
     public mutating func received(
         _ head: ResponseHead, to method: Method, at url: RequestURL, bodyIsReplayable: Bool,
         wallClock: @autoclosure () -> Double = 0
@@ -207,7 +209,7 @@ public struct ProposedRedirect: Sendable {
     public var keepsBody: Bool { method == originalMethod }
 
     /// True if the origin of the target differs from the origin of ``from``. Credentials are then not sent, except in
-    /// fields that ``ForwardedFields/names`` contains.
+    /// fields that ``ForwardedFields/names`` contains and that the caller does not declare as credentials.
     public var dropsCredentials: Bool { url.origin != from.origin }
 
     /// Returns the fields of the previous request that are forwarded. If a later redirect returns to the original

@@ -2,8 +2,8 @@ import NIOCore
 
 /// Changed copies of a request, for stages such as cookies and redirects.
 ///
-/// Each change parses the head again, which takes about a microsecond. Storing the fields separately would slow down
-/// every call.
+/// A change of the fields parses the head again, which takes about a microsecond. Storing the fields separately would
+/// slow down every call.
 extension PreparedRequest {
     /// The fields of the head, including Host and the framing fields.
     public var fields: Headers {
@@ -54,7 +54,7 @@ extension PreparedRequest {
     }
 
     /// Returns a copy with an additional cookie of the call. The Cookie field of the copy contains only the cookies of
-    /// the call. The cookie is masked whenever the request is shown.
+    /// the call. The cookie is masked when the request is shown without secrets.
     ///
     /// - Parameter cookie: `name=value`.
     /// - Throws: `invalid_request` if the cookie is not a valid field value.
@@ -69,7 +69,7 @@ extension PreparedRequest {
         return PreparedRequest(values, wireHead: wireHead)
     }
 
-    /// Returns a copy with an additional field whose value is masked whenever the request is shown.
+    /// Returns a copy with an additional field whose value is masked when the request is shown without secrets.
     ///
     /// - Throws: `invalid_request` if the name or value is invalid.
     public func addingSecret(field name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
@@ -80,7 +80,7 @@ extension PreparedRequest {
         return PreparedRequest(values, fields: fields)
     }
 
-    /// Returns a copy with an additional query item whose value is masked whenever the request is shown.
+    /// Returns a copy with an additional query item whose value is masked when the request is shown without secrets.
     ///
     /// - Throws: `invalid_url` if the target becomes too long.
     public func addingSecret(query name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
@@ -146,7 +146,7 @@ extension PreparedRequest {
         self.init(values, wireHead: head)
     }
 
-    /// - Parameter fields: all fields, including Host and the fields that frame the body.
+    /// - Parameter fields: all fields, including Host, Expect and the fields that frame the body.
     private convenience init(_ values: Values, fields: Headers) {
         var head = PreparedRequest.startLine(values)
         PreparedRequest.write(fields, into: &head)

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Writes the field lines of a head, except for the fields that frame the body.
+/// Writes the field lines of a head, except for Expect and the fields that frame the body.
 extension PreparedRequest {
     /// Writes the field lines.
     ///
@@ -8,7 +8,8 @@ extension PreparedRequest {
     ///   - foreign: the request's origin if it differs from the origin of the template's base URL, or if there is no
     ///     base URL. Nil otherwise.
     ///   - userInfo: the user info of the target. Sent as Basic credentials if the request has no Authorization field.
-    /// - Returns: true if the written Cookie field combines the request's cookies with a Cookie field of the caller.
+    /// - Returns: true if the written Cookie field combines the request's cookies with a Cookie field of the request's
+    ///   headers or of the default fields.
     static func writeFields(
         _ request: Request, _ template: RequestTemplate, foreign: Origin?, _ userInfo: UserInfo?,
         into head: inout ByteBuffer
@@ -23,7 +24,7 @@ extension PreparedRequest {
             head.writeImmutableBuffer(template.hostLine)
         }
 
-        // The values of the caller's Cookie fields. One field combines them with the request's own cookies.
+        // The values of the Cookie fields to combine with the request's own cookies in one field.
         var cookies: [String] = []
         let isElsewhere = foreign != nil && template.base != nil
         if !isElsewhere, !rules.replacesDefault {

@@ -6,7 +6,8 @@ public final class PreparedRequest: Sendable {
     public let method: Method
     public let url: RequestURL
     public let body: RequestBody
-    /// True if the body is compressed while it is sent. False for a body in memory, which is compressed in advance.
+    /// True if the body is compressed while it is sent. False for a body in memory, which would be compressed in
+    /// advance.
     public let isCompressed: Bool
     /// True if the head has `Expect: 100-continue`. ``ExpectContinue`` then decides when the body is sent.
     public let expectsContinue: Bool
@@ -69,7 +70,7 @@ public final class PreparedRequest: Sendable {
         head.writeStaticString(" HTTP/1.1\r\n")
 
         let isForeign = url.origin != template.base?.origin
-        // The user info of the base URL is already among the template's fields.
+        // The template's fields already take the user info of the base URL into account.
         let userInfo = resolution.userInfo === template.base?.userInfo ? nil : resolution.userInfo
         let hasCookieField = try PreparedRequest.writeFields(
             request, template, foreign: isForeign ? url.origin : nil, userInfo, into: &head)

@@ -1,5 +1,6 @@
 extension Request {
-    /// True if the request contains a cookie, or a header field or query item whose name suggests a credential.
+    /// True if the request contains a cookie, a header field whose name or value suggests a credential, or a query item
+    /// whose name does.
     package var carriesCredentials: Bool {
         if headers.firstSecret != nil || !cookies.isEmpty { return true }
         if query.contains(where: { SecretNames.isSecret(item: $0.name[...].utf8) }) { return true }

@@ -57,7 +57,8 @@ public struct Request: Sendable {
     /// The idempotency key. A server recognizes a repeated request by its key, so that even a POST can be retried.
     public var idempotencyKey = IdempotencyKey.Choice.none
     /// True if a compressed response is accepted and decoded. Nil uses the client's setting. If false, the client's
-    /// Accept-Encoding is not sent and the body is delivered as received.
+    /// Accept-Encoding is not sent and the body is delivered as received. A request with a Range field never sends the
+    /// client's Accept-Encoding.
     public var decompresses: Bool?
     /// If false, the call sends none of the client's cookies and stores none.
     public var usesCookies = true
@@ -82,8 +83,10 @@ public struct Request: Sendable {
     /// scheme rejects the call. If empty, ``security`` decides.
     public var schemes: [String] = []
     /// Alternative security requirements. A client whose credentials are configured by scheme sends the credentials of
-    /// the first alternative that it has all credentials for, and none if the requirements are nil. Any other client
-    /// ignores the requirements and sends its credentials.
+    /// the first alternative that has schemes and for which the client has all credentials, at most one of them in the
+    /// Authorization field. If there is no such alternative, the call fails, unless the list is empty, an alternative
+    /// has no schemes, or the request carries its own credentials. If the requirements are nil, the client sends no
+    /// credentials. Any other client ignores the requirements and sends its credentials.
     public var security: [SecurityRequirement]?
     /// The timeouts that differ from the client's.
     public var timeouts = Timeouts()
@@ -133,7 +136,7 @@ public struct Timeouts: Sendable, Equatable {
     /// only towards `total`.
     public var connect: Duration?
     /// The maximum time without a byte in either direction while the request is sent or the response is awaited or
-    /// received.
+    /// received. Does not run while the call waits for its caller.
     public var idle: Duration?
     /// The maximum time for the whole call, including all attempts.
     public var total: Duration?

@@ -1,7 +1,8 @@
 /// Quotes bytes as one word of a POSIX shell. Supports every byte except NUL, which an argument cannot contain.
 enum ShellWord {
-    /// Returns the quoted word. Printable text is put in single quotes. Other characters and bytes are written as a
-    /// printf command, because not every shell supports `$'...'`.
+    /// Returns the quoted word. Printable text and line breaks are put in single quotes, and a single quote is escaped
+    /// with a backslash. Other characters and bytes are written as a printf command, because not every shell supports
+    /// `$'...'`.
     static func quote(_ bytes: some Collection<UInt8>) -> String {
         var word = ""
         var plain = ""

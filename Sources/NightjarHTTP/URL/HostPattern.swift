@@ -3,11 +3,12 @@
 /// `*.example.com` matches `api.example.com`, but not `example.com` or `a.b.example.com`. This is the rule for wildcards
 /// in certificates (RFC 9525 section 6.3).
 public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
-    /// The name, or the domain after `*.`, in the form of ``Origin/host``.
+    /// The name, or the domain after `*.`, in the form of ``Origin/host`` without a final dot.
     private let name: String
     private let isWildcard: Bool
 
-    /// Throws `invalid_argument` if `text` is not a host name, an IP address or a wildcard with a domain.
+    /// Throws `invalid_argument` if `text` is not a host name, an IP address, or a wildcard with a domain of at least
+    /// two labels.
     public init(_ text: String) throws(NightjarError) {
         isWildcard = text.hasPrefix("*.")
         let name = isWildcard ? String(text.dropFirst(2)) : text
@@ -38,7 +39,7 @@ public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
         return host[host.index(after: dot)...].elementsEqual(name.utf8)
     }
 
-    /// Returns the most specific pattern of a host: its name, otherwise a wildcard.
+    /// Returns the most specific pattern of a host: its name, otherwise a wildcard. Nil if no pattern matches.
     public static func best<Patterns: Collection<HostPattern>>(_ patterns: Patterns, for host: String) -> HostPattern? {
         let matching = patterns.filter { $0.matches(host) }
         return matching.first { !$0.isWildcard } ?? matching.first

@@ -1,6 +1,7 @@
 import NIOCore
 
-/// A scheme, host and port. Connections, credentials and cache entries belong to an origin. RFC 6454 section 4.
+/// A scheme, host and port, or a Unix domain socket. Connections, credentials and cache entries belong to an origin.
+/// RFC 6454 section 4.
 ///
 /// An origin has the size of one pointer and is cheap to compare, because it is the key of many tables.
 public struct Origin: Hashable, Sendable, CustomStringConvertible {
@@ -44,9 +45,9 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     /// True for https.
     public var isTLS: Bool { storage.isTLS }
-    /// The host in lower case. IPv6 addresses have no brackets.
+    /// The host in lower case. IPv6 addresses have no brackets. `localhost` for a socket.
     public var host: String { storage.host }
-    /// The port, 1 to 65535.
+    /// The port, 1 to 65535. 80 for a socket.
     public var port: Int { storage.port }
     /// The value of the Host field. IPv6 addresses are in brackets, and the scheme's default port is omitted. RFC 9110
     /// section 7.2.

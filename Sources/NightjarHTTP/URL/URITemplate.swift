@@ -20,7 +20,8 @@ public struct URITemplate: Sendable {
 
     /// Parses a template.
     ///
-    /// - Throws: `invalid_url` with the position of the error in characters, counted from 1.
+    /// - Throws: `invalid_url` if the template exceeds the maximum length of a URL, or for a syntax error, with its
+    ///   position in characters, counted from 1.
     public init(_ text: String) throws(NightjarError) {
         try RequestTarget.checkLength(text.utf8.count)
         var reader = URITemplateReader(text)
