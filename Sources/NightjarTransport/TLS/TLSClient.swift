@@ -9,7 +9,7 @@ final class TLSClient {
     private let context: SharedTLSContext
     private let identities: ClientIdentities
     private var sessions = TLSSessionCache()
-    /// The peers to which only handshakes without the hybrid key exchange succeeded.
+    /// The peers to which a handshake with the hybrid key exchange was reset and one without it succeeded.
     private var classicalPeers: Set<String> = []
     let pins: PinCheck
 
