@@ -183,7 +183,7 @@ package final class DiskCache: Sendable {
         return use(nil) { (index, state) throws(DatabaseError) in
             guard response.contentLength <= limit else { return nil }
             let entry = try index.put(key, response, shown: displayURL, body, since: moment)
-            // The disk has space again, so the next lack of space is reported again.
+            // The disk probably has space again, so the next lack of space is reported again.
             state.reportedCauses.remove(.full)
             return entry
         }
@@ -263,6 +263,7 @@ package final class DiskCache: Sendable {
 
     /// Returns the events for the log since the last call, such as the reason why the cache is off or was recreated.
     /// Each cause is reported only once, with two exceptions: damage, and lack of space after another entry was stored.
+    /// An index that another process holds is not reported.
     package func takeNotes() -> [String] {
         state.withLock { state in
             defer { state.notes = [] }

@@ -49,7 +49,7 @@ final class TLSClient {
     /// - Parameters:
     ///   - socket: The system socket, if the handler is directly above it.
     ///   - isClassical: Whether the hybrid key exchange is not offered.
-    ///   - completion: Called once with the result of the handshake.
+    ///   - completion: Called once with the result of the handshake, unless this side closes the channel before.
     func handler(
         for peer: Peer, socket: SocketHandle?, isClassical: Bool,
         completion: @escaping (TLSHandler, Result<Void, NightjarError>) -> Void
