@@ -7,8 +7,8 @@ import Synchronization
 
 /// `nightjar --har`: writes the exchanges of a script or subcommand as an HTTP archive.
 ///
-/// Each entry overwrites the end of the archive and is followed by a new end in the same write, so that the file is a
-/// complete archive whenever the process ends.
+/// Each entry overwrites the end of the archive and is followed by a new end, usually in the same system call, so that
+/// the file is a complete archive even if the process is killed.
 final class ArchiveFile: Sendable {
     private struct State {
         var writer: HARWriter
@@ -23,7 +23,7 @@ final class ArchiveFile: Sendable {
 
     /// Creates the file with an empty archive.
     ///
-    /// - Throws: `storage` if the file cannot be created.
+    /// - Throws: `storage` if the file cannot be created or written.
     init(path: [UInt8], showsSecrets: Bool) throws(NightjarError) {
         name = String(decoding: path, as: UTF8.self)
         // Only the owner may read the archive, because even a masked archive contains requests and responses.

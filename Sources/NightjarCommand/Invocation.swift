@@ -3,7 +3,7 @@ struct Invocation {
     /// An action that runs before the script. Steps run in the order of the options. Texts are bytes, because they need
     /// not be UTF-8.
     enum Step: Equatable {
-        /// `-e`
+        /// `-e`, and `-W`, which runs code that turns on warnings
         case code([UInt8])
         /// `-l`
         case module([UInt8])

@@ -85,7 +85,8 @@ public func njl_cookie_list_release(_ list: OpaquePointer?) {
 
 // MARK: Changing
 
-/// Runs `body` with the client's cookie storage. If `body` throws, stores the error in `error` and returns false.
+/// Runs `body` with the client's cookie storage. If the client has no cookie storage or `body` throws, stores the error
+/// in `error` and returns false.
 private func with(
     _ cookies: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?,
     _ body: (CookieStorage) throws(NightjarError) -> Void

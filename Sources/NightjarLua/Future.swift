@@ -18,7 +18,8 @@ final class Future: @unchecked Sendable {
     var task: ClientTask?
     /// The login, logout or document load in progress.
     var operation: ClientOperation?
-    /// The response or error. Nil while the call is in flight or, for a streamed response, until its head arrives.
+    /// The response or error. Nil while the call is in flight or, for a streamed response, until its head arrives. Also
+    /// nil after the success of work without a response, such as a login.
     var result: Result<Response, NightjarError>?
     /// Whether the outcome belongs to work in progress that has no task or operation, such as a revalidation.
     var isPending = false

@@ -2,7 +2,8 @@ import CLua
 import Nightjar
 import NightjarHandles
 
-/// The changes of the network that a script has not read. Belongs to the thread that runs the Lua state.
+/// The changes of the network that a script has not read, at most the last 16. Belongs to the thread that runs the Lua
+/// state.
 final class NetworkChanges: @unchecked Sendable {
     private var observer: NetworkObserver?
     private var statuses: [NetworkStatus] = []

@@ -95,7 +95,8 @@ final class Pages: @unchecked Sendable {
         }
     }
 
-    /// Returns an outcome that ends when ``take(keepsError:)`` has a page, an error or the end of the list.
+    /// Returns an outcome that ends when ``take(keepsError:)`` has a page, an error or the end of the list, or when the
+    /// list is restarted or closed.
     func await(by wait: OpaquePointer) -> Future {
         let future = engine.pending(for: wait)
         waiting.append(future)
@@ -135,10 +136,11 @@ final class Pages: @unchecked Sendable {
         restart()
     }
 
-    /// Returns the state after `consumed` items of the page taken last.
+    /// Returns the state after `consumed` items of the page taken last. Before the first page is taken, returns the
+    /// state at which the list started.
     ///
-    /// The paginator's own state is used only at the end of the list. Before the end, the paginator may already have
-    /// loaded a page that the script has not taken.
+    /// The paginator's own state is used only at the end of a list without pages. Before the end, the paginator may
+    /// already have loaded a page that the script has not taken.
     func state(consumed: Int) -> String { current?.state(consumed: consumed) ?? (hasEnded ? paginator.state : start) }
 }
 

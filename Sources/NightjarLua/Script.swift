@@ -140,8 +140,8 @@ public final class Script: @unchecked Sendable {
         return status
     }
 
-    /// Ends the run in progress with an error that the script cannot catch. Callable from any thread. Does nothing if
-    /// the script is not running.
+    /// Ends the run in progress with an error that the script cannot catch. See ``ScriptLimits/isInterruptible`` for
+    /// computations. Callable from any thread. Does nothing if the script is not running.
     public func interrupt() {
         njl_script_interrupt(state)
     }
@@ -163,7 +163,8 @@ public struct ScriptLimits: Sendable {
     public var burst: UInt64? = 1_000_000_000
     /// Wall-clock time of one run; an hour by default.
     public var time: Duration? = .seconds(3600)
-    /// Whether ``Script/interrupt()`` also ends a computation. Costs some speed.
+    /// Whether ``Script/interrupt()`` also ends a computation. Costs some speed. Ignored if instructions or time are
+    /// limited: computations can then always be interrupted.
     public var isInterruptible = true
     /// Whether `warn("@on")` enables warnings on standard error, which belongs to the host.
     var warns = false

@@ -4,8 +4,8 @@ import Synchronization
 
 /// The folder of a ``DiskCache``: its index, and the bodies that are too large for the index.
 ///
-/// Each body is a file named by its SHA-256, in one of 256 subfolders named by the first byte of the hash. Another
-/// subfolder contains files that are still being written.
+/// Each body is a file named by its SHA-256: the first byte names one of 256 subfolders, and the other bytes name the
+/// file in it. Another subfolder contains files that are still being written.
 struct BodyFolder: Sendable {
     let path: String
 

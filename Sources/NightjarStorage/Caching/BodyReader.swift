@@ -77,7 +77,7 @@ package final class BodyReader: @unchecked Sendable {
         return (bytes, 0)
     }
 
-    /// Returns the SHA-256 of the first `count` bytes, or nil if the file is shorter.
+    /// Returns the SHA-256 of the first `count` bytes, or nil if the file is shorter or cannot be read.
     static func digest(_ descriptor: Int32, count: Int) -> [UInt8]? {
         let digest = RunningDigest()
         return withUnsafeTemporaryAllocation(byteCount: min(count, 128 << 10), alignment: 16) { buffer in

@@ -23,7 +23,7 @@ package enum StoreVerdict: Int, Sendable, Comparable {
     case asIs
     /// Stored, but must be revalidated before use: the resource was invalidated after the request was sent.
     case invalidated
-    /// Not stored: entries of its key were removed after the request was sent, or the changes are unknown.
+    /// Not stored: a removal after the request was sent may concern its key, or the changes are unknown.
     case refused
 
     package static func < (a: StoreVerdict, b: StoreVerdict) -> Bool { a.rawValue < b.rawValue }
@@ -70,7 +70,7 @@ package struct ChangeLog: Sendable, Equatable {
         self.horizon = horizon
     }
 
-    /// Returns whether all changes since `moment` are still in the log.
+    /// Returns whether the log covers all changes since `moment`.
     package func reaches(_ moment: CacheMoment) -> Bool {
         moment.index == index && moment.shared >= horizon && moment.shared <= latest
     }

@@ -9,12 +9,12 @@ import Synchronization
 ///
 /// The index is an SQLite database used by one thread at a time. A body that is too large for the index is a file,
 /// which threads read and write without the lock of the index. Except for ``settle(within:)``, operations do not report
-/// errors: a failed operation does nothing or finds nothing. ``takeNotes()`` returns the reasons, unless another
-/// process held the index.
+/// errors: a failed operation does nothing or finds nothing. ``takeNotes()`` returns messages about errors of the index
+/// and of writing bodies, unless another process held the index.
 ///
 ///     unopened ──first use──▶ open ──damaged──▶ recreated
 ///         └──failure──▶ off for 30 s, or for 1 s if another process holds the index;
-///                       permanently off if the index is of a later release or foreign
+///                       permanently off if the index is of a later release, or index or folder are foreign
 ///
 /// An invalidation or removal that cannot be written stays pending, for example while another process holds the index
 /// or the disk is full. Lookups then find nothing. ``settle(within:)`` waits until all changes are in the index, and
@@ -28,7 +28,7 @@ package final class DiskCache: Sendable {
         package var bytes = 0
         /// The number of entries that ``DiskCache/evict(now:)`` of this cache object evicted.
         package var evictions = 0
-        /// The number of damaged entries that this cache object found.
+        /// The number of damaged entries and damaged bodies that this cache object found.
         package var damaged = 0
         /// The number of operations that failed because another process held the index for too long.
         package var skipped = 0
@@ -183,7 +183,7 @@ package final class DiskCache: Sendable {
         return use(nil) { (index, state) throws(DatabaseError) in
             guard response.contentLength <= limit else { return nil }
             let entry = try index.put(key, response, shown: displayURL, body, since: moment)
-            // The disk has space again, so the next lack of space is reported again.
+            // The disk probably has space again, so the next lack of space is reported again.
             state.reportedCauses.remove(.full)
             return entry
         }
@@ -263,6 +263,7 @@ package final class DiskCache: Sendable {
 
     /// Returns the events for the log since the last call, such as the reason why the cache is off or was recreated.
     /// Each cause is reported only once, with two exceptions: damage, and lack of space after another entry was stored.
+    /// An index that another process holds is not reported.
     package func takeNotes() -> [String] {
         state.withLock { state in
             defer { state.notes = [] }
@@ -391,7 +392,8 @@ package final class DiskCache: Sendable {
     /// The number of entries with unwritten hits at which the hits are written.
     private static let maximumUncounted = 64
     static let maximumPending = 256
-    /// The maximum number of transactions of one call of ``evict(now:)`` or ``shrink()``.
+    /// The maximum number of transactions in which one call of ``evict(now:)`` evicts entries, and of one call of
+    /// ``shrink()``.
     private static let maximumBatches = 10_000
     /// The time before the next attempt to use a folder that could not be used.
     private static let folderRetryDelay = Duration.seconds(30)

@@ -49,8 +49,8 @@ package struct CacheKeyName: Sendable, Equatable {
 
 /// The log of changes of a ``DiskIndex``. It covers at least the last 1024 changes of all processes.
 ///
-/// Each change is logged in the last transaction that applies it. Transactions that store a response read the log, and
-/// so do memory caches.
+/// A change is logged in the last transaction that applies it. The log is read to decide whether a response may be
+/// stored, and to apply changes of other cache objects to memory caches.
 struct DiskChanges {
     private let extent: Statement
     private let advance: Statement
@@ -104,8 +104,8 @@ struct DiskChanges {
         guard let (kind, name) = DiskChanges.encode(change) else { return }
         var ticket = ticket
         if let url = change.url {
-            // Only the last of several equal changes is kept. Threads may log changes in another order than their
-            // tickets.
+            // Only the last of several equal changes of a writer is kept. Threads may log changes in another order
+            // than their tickets.
             try replace.each([.blob(url), .integer(writer), .integer(kind.rawValue), .blob(name)]) { row in
                 ticket = max(ticket, row.integer(0).map { UInt64(bitPattern: $0) } ?? ticket)
                 return true

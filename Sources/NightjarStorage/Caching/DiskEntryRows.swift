@@ -195,7 +195,7 @@ struct DiskEntryRows {
 
     /// Removes a row of the table `content`.
     ///
-    /// - Returns: whether the content was in a file.
+    /// - Returns: false if the row contained the body; true if the body was in a file or the row did not exist.
     func removeContent(_ hash: [UInt8]) throws(DatabaseError) -> Bool {
         try deleteContent.first([.blob(hash)]) { $0.flag(0) ?? true } ?? true
     }

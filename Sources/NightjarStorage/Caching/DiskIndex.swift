@@ -118,7 +118,7 @@ final class DiskIndex {
             switch try verdict(names, since: moment) {
             case .asIs: break
             case .invalidated:
-                // The request of a valid previous entry was sent after the invalidation, so the entry is kept.
+                // A valid previous entry is kept, because its request was usually sent after the invalidation.
                 if previous?.isValid ?? false { return nil }
                 response.isInvalidated = true
             case .refused: return nil
@@ -135,7 +135,7 @@ final class DiskIndex {
                 let code = bodies.place(file, as: body.hash)
                 guard code == 0 else {
                     // A sweep removed the temporary file: nothing was written for an hour, or the clock of the process
-                    // that swept is ahead.
+                    // that swept differs by more than an hour.
                     guard code != ENOENT else { throw DatabaseError(.busy, file, "was removed", code: code) }
                     throw DatabaseError(errno: code, bodies.file(body.hash), doing: "written")
                 }
@@ -204,7 +204,7 @@ final class DiskIndex {
 
     // MARK: Removal
 
-    /// Applies a change and logs it.
+    /// Applies a change, and logs it unless it removes a single entry.
     ///
     /// - Parameter ticket: the position of the change among the changes of the cache object that makes it.
     /// - Returns: the number of removed entries, which is 0 for an invalidation.
@@ -344,7 +344,8 @@ final class DiskIndex {
         overhead + head.count + shown.utf8.count * 2 + response.contentLength
     }
 
-    /// The maximum size of an entry's headers in bytes: the limit for a body, but at least 4096.
+    /// The maximum size of an entry's headers in bytes: the limit for a body, but at least 4096. ``StoredRecord`` also
+    /// limits the size.
     private var largestHead: Int { max(maximumBytes / DiskCache.largestShare, DiskIndex.smallestLargestHead) }
     private static let smallestLargestHead = 4096
     /// The maximum number of entries that one transaction of an eviction, or of a change other than

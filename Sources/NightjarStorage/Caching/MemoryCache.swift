@@ -4,8 +4,8 @@ import Synchronization
 
 /// A cache of responses in memory, bounded in bytes and shared by clients. Thread-safe.
 ///
-/// A hit costs one lock, one lookup and one retain and allocates nothing. ``EvictionQueue`` selects the entries to
-/// evict.
+/// A hit on a key with a single variant costs one lock, one lookup and one retain and allocates nothing.
+/// ``EvictionQueue`` selects the entries to evict.
 package final class MemoryCache: Sendable {
     /// One variant of a response. Immutable: an update or invalidation replaces the entry with a new entry. Holders of
     /// the old entry may continue to read it.
@@ -54,7 +54,7 @@ package final class MemoryCache: Sendable {
         state = Mutex(State(queue: EvictionQueue(capacity: max(maximumBytes, 0))))
     }
 
-    /// The largest body in bytes that is stored in memory.
+    /// The size in bytes above which a body is not stored in memory. A slightly smaller body may not be stored either.
     package var maximumBody: Int { min(MemoryCache.largestBody, maximumBytes / MemoryCache.largestShare) }
 
     // MARK: Lookup
@@ -205,7 +205,7 @@ package final class MemoryCache: Sendable {
 
     /// The maximum size of a body in bytes: enough for a large page of an API, but not for most downloads.
     package static let largestBody = 1 << 20
-    /// An entry may use at most one eighth of ``maximumBytes``, so that a few entries cannot fill the cache.
+    /// A new entry may use at most one eighth of ``maximumBytes``, so that a few entries cannot fill the cache.
     private static let largestShare = 8
     /// The maximum number of variants of one key. If `Vary` names a header with many values, almost every request adds
     /// a variant.

@@ -53,7 +53,7 @@ struct CookieRows {
 
     /// Returns the content. Ignores rows that no jar could have written.
     ///
-    /// - Throws: `damaged` if there are more rows of cookies and deletions than a jar can write.
+    /// - Throws: `damaged` if there are more than ``maximumCount`` rows of cookies and deletions.
     func read() throws(DatabaseError) -> CookieJar.Snapshot {
         var content = CookieJar.Snapshot()
         var count = 0

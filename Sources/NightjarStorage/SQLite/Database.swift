@@ -137,7 +137,8 @@ package final class Database {
 
     // MARK: Structure
 
-    /// The SQL texts that create the tables and indexes.
+    /// The type, the name and the SQL text of each table, index, view and trigger, sorted. Without the indexes that
+    /// SQLite creates for constraints.
     var objects: [String] {
         get throws(DatabaseError) {
             var objects: [String] = []
@@ -185,7 +186,7 @@ struct FileIdentity: Equatable {
 
     init() {}
 
-    /// Identifies the file at a path. Returns nil if the file does not exist.
+    /// Identifies the file at a path. Returns nil if the file does not exist or cannot be accessed.
     init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

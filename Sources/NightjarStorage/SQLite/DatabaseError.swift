@@ -5,14 +5,15 @@ import NightjarHTTP
 /// An error of a database. ``failure`` is the error for callers of the library.
 package struct DatabaseError: Error, Sendable, CustomStringConvertible {
     package enum Cause: Sendable {
-        /// The file is not a database, its pages are inconsistent, or SQLite cannot use its tables.
+        /// The file is not a database, its pages are inconsistent, or its tables or rows are not those of the library.
         case damaged
         /// A later version of this library wrote the file.
         case newer
-        /// The file belongs to another program or user, is accessible to other users, or is another kind of database of
-        /// this library. It is not changed.
+        /// The file must not be used and is not changed: for example, the file belongs to another program or user, is
+        /// accessible to other users, or is another kind of database of this library.
         case foreign
-        /// Another connection, of this or another process, kept the file locked for longer than the lock timeout.
+        /// Another connection, of this or another process, kept the file locked for longer than the lock timeout. Also
+        /// the cause if a sweep of the disk cache removed a temporary file in use.
         case busy
         /// The disk has no space left, or a disk quota or the file size limit of the process is exceeded.
         case full
@@ -68,7 +69,7 @@ extension DatabaseError.Cause {
             case SQLITE_BUSY, SQLITE_LOCKED: .busy
             case SQLITE_FULL: .full
             case SQLITE_READONLY, SQLITE_PERM: .readOnly
-            // SQLITE_IOERR_WRITE and SQLITE_IOERR_SHMSIZE: the disk had space for only a part of the data.
+            // SQLITE_IOERR_WRITE and SQLITE_IOERR_SHMSIZE: usually a lack of space, such as an exceeded quota.
             case SQLITE_IOERR where code == SQLITE_IOERR | (3 << 8) || code == SQLITE_IOERR | (19 << 8): .full
             default: .other
             }

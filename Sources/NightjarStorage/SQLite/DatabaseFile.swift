@@ -258,7 +258,7 @@ package enum DatabaseFile {
 
     // MARK: Moving aside
 
-    /// Renames the file and SQLite's files beside it. The file must not be open in this process.
+    /// Renames the file, its write-ahead log and the index of the log. The file must not be open in this process.
     ///
     /// If several processes find the file damaged, a lock on the file ensures that only one of them moves it.
     ///

@@ -95,6 +95,7 @@ package final class Statement {
 /// A row of a ``Statement``. Columns are numbered from 0. Must not be stored.
 ///
 /// The file is not trusted. A value of another type is read as nil, and so is text that is not valid UTF-8.
+/// ``real(_:)`` also accepts integers.
 package struct Row {
     private let handle: OpaquePointer
 

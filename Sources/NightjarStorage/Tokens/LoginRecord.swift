@@ -73,7 +73,7 @@ enum LoginRecord {
     /// Encodes a login.
     ///
     /// - Parameter place: the associated data of an encrypted record.
-    /// - Returns: nil if the record would be longer than ``largestSize``.
+    /// - Returns: nil if the record would be longer than ``largestSize`` or cannot be encrypted.
     static func encode(_ login: StoredLogin, key: EncryptionKey?, place: String) -> [UInt8]? {
         var body = fields(login)
         let size = paddedSize(headerSize + overhead + body.count)

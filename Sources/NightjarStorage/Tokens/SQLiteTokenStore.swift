@@ -6,7 +6,7 @@ import NightjarHTTP
 /// file, with one byte for each account.
 ///
 /// The file is open only during an operation. A forked child may use the store, unless the parent forked during an
-/// operation.
+/// operation of any SQLite token store.
 public struct SQLiteTokenStore: TokenStore {
     public let path: String
     public let account: String

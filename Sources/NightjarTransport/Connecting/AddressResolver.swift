@@ -60,7 +60,8 @@ final class AddressResolver: Resolver, @unchecked Sendable {
 
     /// Returns all addresses in the system's order of preference.
     ///
-    /// Concurrent lookups of the same host, including the A and AAAA queries of one connection, share one system call.
+    /// Concurrent lookups of the same host and port, including the A and AAAA queries of one connection, share one
+    /// system call.
     func addresses(_ host: String, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
         let key = "\(host):\(port)"
         if let entry = cache[key], entry.until > .now() { return loop.makeSucceededFuture(entry.addresses) }

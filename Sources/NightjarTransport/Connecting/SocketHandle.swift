@@ -18,7 +18,7 @@ struct SocketHandle {
     /// After a failure, all bytes remain, and the channel encounters the same failure.
     ///
     /// Used for requests, because the channel's write queue takes 8 % of the instructions of a request. Must not be
-    /// called after data was written through the channel, because the data may still be in the channel's queue.
+    /// called while data that was written through the channel may still be in the channel's queue.
     func write(_ bytes: inout ByteBuffer) {
         let written = bytes.withUnsafeReadableBytes { write($0) }
         bytes.moveReaderIndex(forwardBy: written)

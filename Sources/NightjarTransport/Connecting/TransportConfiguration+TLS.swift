@@ -25,13 +25,14 @@ extension TransportConfiguration {
         /// takes precedence over a wildcard. Pins are compared after the chain was verified, so they require
         /// ``verifiesCertificates``. They also apply to https proxies.
         public var pins: [HostPattern: Pinning.Pins] = [:]
-        /// Called for each certificate chain without a pinned key. Runs on the client's loop thread and must not block.
+        /// Called for each certificate chain of a pinned host without a pinned key, unless pinning is off. Runs on the
+        /// client's loop thread and must not block.
         public var onPinMismatch: (@Sendable (Pinning.Report) -> Void)?
 
         /// The certificate for the origin of the client's base URL. A server receives it only if the server requests a
         /// certificate. Other origins never receive it.
         public var clientCertificate: ClientCertificate?
-        /// The certificates for hosts other than that of the base URL.
+        /// The certificates by host pattern. For the origin of the base URL, ``clientCertificate`` takes precedence.
         public var clientCertificatesByHost: [HostPattern: ClientCertificate] = [:]
         /// The origin that may receive ``clientCertificate``.
         package var baseOrigin: Origin?

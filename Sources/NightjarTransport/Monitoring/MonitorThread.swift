@@ -112,7 +112,7 @@ final class MonitorThread: @unchecked Sendable {
             case .lost: connectivity.overflowed(now: now)
             case .nothing: return
             case .failed, nil:
-                // The status stays as it is. Without the socket, the thread would never sleep.
+                // Polling would report the failed socket again at once, so the thread would never sleep.
                 socket.take()?.close()
                 return
             }

@@ -2,7 +2,8 @@ import NightjarHTTP
 
 /// Reads the messages in a datagram of a netlink socket (netlink(7), rtnetlink(7)).
 ///
-/// The lengths in the datagram are not trusted: a message or attribute that exceeds its container ends the parsing.
+/// The lengths in the datagram are not trusted: a message that exceeds the datagram ends the parsing of the datagram,
+/// and an attribute that exceeds its message ends the parsing of the attributes.
 package enum NetlinkParser {
     package enum Message: Equatable {
         case change(NetworkTables.Change)
@@ -12,9 +13,10 @@ package enum NetlinkParser {
         case failed(Int32)
     }
 
-    /// Calls `body` for each message that concerns links, addresses or default routes.
+    /// Calls `body` for each message that concerns links, addresses or default routes, or that ends a table or reports
+    /// an error.
     ///
-    /// - Returns: False if the datagram is truncated or malformed. The messages before the error have been passed.
+    /// - Returns: False if the length of a message is invalid. The messages before it have been passed.
     @discardableResult
     package static func parse(_ datagram: UnsafeRawBufferPointer, _ body: (Message) -> Void) -> Bool {
         var rest = datagram[...]

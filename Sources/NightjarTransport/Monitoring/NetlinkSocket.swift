@@ -53,10 +53,10 @@ struct NetlinkSocket {
         return tables
     }
 
-    /// Returns false if the table could not be read completely.
+    /// Returns false if reading the table failed. Reads only the first part of a very large table.
     private func readTable(into tables: inout NetworkTables) -> Bool {
         var isDone = false
-        // Tables of routers can be very large. The limit bounds the time.
+        // Tables of routers can be very large. The limit bounds the time. The rest of the table is ignored.
         for _ in 0..<NetlinkSocket.mostDatagrams {
             var hasFailed = false
             let received = receive { message in

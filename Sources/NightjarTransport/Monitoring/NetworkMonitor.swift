@@ -8,7 +8,8 @@ import NightjarHTTP
 /// notifications of a netlink socket, and libdbus blocks. The thread and its descriptors exist only while the monitor
 /// has observers, and for a few seconds after the status was read.
 package final class NetworkMonitor: @unchecked Sendable {
-    /// Called on the monitor's thread, or inside ``observe(_:)`` or ``setConstrained(_:)``. Must not block and must not call the monitor.
+    /// Called on the monitor's thread, or inside ``observe(_:)`` or ``setConstrained(_:)``. Must not block and must not
+    /// call the monitor.
     package typealias Handler = @Sendable (NetworkChange) -> Void
 
     package static let shared = NetworkMonitor()

@@ -16,7 +16,8 @@ package final class NetworkWatch: @unchecked Sendable {
         guard observer == nil else { return }
         generation += 1
         let target = Target(handler, generation)
-        // The monitor calls no handler after `stop`, so the loop still runs. It retains this object until then.
+        // The monitor calls no handler after `stop`, so the loop still runs. The monitor retains this object
+        // until then.
         observer = NetworkMonitor.shared.observe { [self] change in
             loop.execute { [self] in
                 if observer != nil, generation == target.generation { target.handler(change) }

@@ -3,8 +3,8 @@ import NightjarHTTP
 
 /// Recognizes failures to connect that have no other cause than the missing network.
 enum OfflineCheck {
-    /// Returns `offline` in place of an error that a machine without network causes, if the machine has none: a name
-    /// that cannot be looked up now, an unreachable host, or a timeout of the connection.
+    /// Returns `offline` in place of `error` if the machine has no network and `error` can be a consequence: a failed
+    /// lookup of a name, an unreachable host, an unavailable address or a connect timeout. Otherwise returns `error`.
     static func explained(_ error: NightjarError) -> NightjarError {
         guard isSuspect(error), NetlinkSocket.readTables()?.isOnline == false else { return error }
         return NightjarError(

@@ -20,20 +20,21 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     private let proxies: ProxyRules
     private var hosts: [Origin: Host] = [:]
     private var latestHost: Host?
-    /// Connections that are open or being opened, for shutting down.
+    /// Connections that are open or being opened.
     private var connections: [ObjectIdentifier: HTTP1Connection] = [:]
     private var dueAttempts = Deque<(Host, Pool.Attempt)>()
     private var isConnecting = false
     private var expiry: Scheduled<Void>?
     private var hostsBeforeSweep = 64
     private var isShutDown = false
-    /// Reports changes of the network while connections to other machines are idle.
+    /// Reports changes of the network. Started and stopped by ``armExpiry()``.
     private let watch: NetworkWatch
     /// Ends the probing of connections after a change of the network.
     private var probeEnd: Scheduled<Void>?
     private var sleep = SleepDetector()
 
-    /// - Throws: `tls` if the file of certificate authorities cannot be read as PEM.
+    /// - Throws: `tls` if the file of certificate authorities, a client certificate or its key cannot be read;
+    ///   `invalid_argument` if keys are pinned but certificates are not verified.
     public convenience init(
         loop: any EventLoop, clock: LoopClock = LoopClock(), configuration: TransportConfiguration
     ) throws(NightjarError) {
@@ -101,8 +102,8 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         return host
     }
 
-    /// Removes the unused hosts if the number of hosts has doubled since the last removal. Programs such as crawlers
-    /// contact many hosts only once.
+    /// Removes the unused hosts if there are at least 64 hosts, and twice as many as after the last removal. Programs
+    /// such as crawlers contact many hosts only once.
     private func forgetUnusedHosts() {
         guard hosts.count >= hostsBeforeSweep else { return }
         hosts = hosts.filter { !$0.value.pool.isUnused }
@@ -245,7 +246,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
 // MARK: Changes of the network
 
 extension NetworkTransport {
-    /// Forgets the addresses of names, and probes the connections to other machines. Idle connections are not used
+    /// Forgets the addresses of names, and probes the connections to other machines. Those that are idle are not used
     /// until their peer has responded: a request on a dead connection would wait for the idle timeout.
     private func networkChanged() {
         connector.resolver.forgetAll()

@@ -22,7 +22,8 @@ final class TransportHost {
         }
     }
 
-    /// Whether the connected peer runs on this machine, so that changes of the network do not concern it.
+    /// Whether the connected peer has a loopback host or a Unix socket, so that changes of the network do not concern
+    /// it.
     var isLocal: Bool {
         switch route {
         case .direct: origin.isLoopback

@@ -29,7 +29,7 @@ final class ClientIdentities {
     private struct Loaded {
         var identity: ClientIdentity
         var versions: [FileVersion?]
-        /// Incremented when the content changes.
+        /// Incremented when changed files have been read.
         var generation = 0
     }
 

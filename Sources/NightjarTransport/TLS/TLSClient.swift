@@ -9,7 +9,7 @@ final class TLSClient {
     private let context: SharedTLSContext
     private let identities: ClientIdentities
     private var sessions = TLSSessionCache()
-    /// The peers to which only handshakes without the hybrid key exchange succeeded.
+    /// The peers to which a handshake with the hybrid key exchange was reset and one without it succeeded.
     private var classicalPeers: Set<String> = []
     let pins: PinCheck
 
@@ -49,7 +49,7 @@ final class TLSClient {
     /// - Parameters:
     ///   - socket: The system socket, if the handler is directly above it.
     ///   - isClassical: Whether the hybrid key exchange is not offered.
-    ///   - completion: Called once with the result of the handshake.
+    ///   - completion: Called once with the result of the handshake, unless this side closes the channel before.
     func handler(
         for peer: Peer, socket: SocketHandle?, isClassical: Bool,
         completion: @escaping (TLSHandler, Result<Void, NightjarError>) -> Void

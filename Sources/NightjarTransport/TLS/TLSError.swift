@@ -34,7 +34,7 @@ enum TLSError {
         return NightjarError(.connectionLost, "the connection was lost: \(text)", phase: .receive)
     }
 
-    /// Returns the error of a connection that the system has ended during the handshake.
+    /// Returns the error of a handshake that failed with a system error.
     static func describe(_ error: IOError, _ peer: Peer) -> NightjarError {
         NightjarError(
             .connect, "the TLS handshake with \(peer.place) failed: \(String(cString: strerror(error.errnoCode)))",

@@ -23,7 +23,8 @@ final class TLSHandler: ChannelDuplexHandler {
     private let client: TLSClient
     /// The key of the sessions that the server issues.
     private let sessionKey: String
-    /// Called once with the result of the handshake. On success, adds the next handlers.
+    /// Called once with the result of the handshake, unless this side closes the channel before. On success, adds the
+    /// next handlers.
     private var completion: ((TLSHandler, Result<Void, NightjarError>) -> Void)?
     private var phase = Phase.handshaking
     private var context: ChannelHandlerContext?
