@@ -38,7 +38,7 @@ void *njl_allocate(void *script, void *block, size_t old_size, size_t size); /* 
 
 /* stopping.c */
 void njl_watch(njl_script *script, lua_State *L); /* checks limits while `L` runs, if the script is interruptible */
-/* If the script is sandboxed, interruptible and running, counts `steps` and makes the next instruction check the limits.
+/* Counts `steps` and makes the next instruction check the limits, if a sandboxed and interruptible script is running.
  * Never raises, so that the allocator can call it. */
 void njl_poll_soon(njl_script *script, uint64_t steps);
 

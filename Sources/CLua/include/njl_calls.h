@@ -17,14 +17,14 @@ void njl_call_await(njl_engine *engine, njl_future *call, njl_wait *wait);
 bool njl_call_needs_body(const njl_future *call);
 void njl_call_provide(njl_future *call, njl_bytes part);
 void njl_call_end_body(njl_future *call);
-/* Returns the status of the redirect that awaits a decision, or 0 if there is none. Respond with njl_call_redirect.
- * A poll reports the wait when a decision is needed. */
+/* Returns the status of the redirect that awaits a decision, or 0 if there is none. Respond with njl_call_redirect. A
+ * poll reports the wait when a decision is needed. */
 int njl_call_redirect_status(const njl_future *call);
 /* Continues at `url` unless it is empty. Otherwise `follows` decides whether the call follows the redirect to its own
  * target or ends with the redirect response. */
 void njl_call_redirect(njl_future *call, bool follows, njl_bytes url);
-/* Returns true once for each attempt: produce the body from its start. Parts that belong to an earlier attempt are
- * discarded. Only for requests with `restarts_body`. */
+/* Returns true at the first call during each attempt: produce the body from its start. Parts that belong to an earlier
+ * attempt are discarded. Only for requests with `restarts_body`. */
 bool njl_call_restarts_body(njl_future *call);
 
 /* A failed attempt and the client's decision about it. */
@@ -46,8 +46,8 @@ typedef struct njl_progress {
  * function. A poll reports the wait when the progress has changed. */
 bool njl_call_progress(njl_future *call, njl_progress *progress);
 /* Returns the reason for which the call waits for the network: "none", "metered" or "constrained". The text is static.
- * Returns NULL if the call has not begun to wait since the last call of this function. A poll reports the wait when the
- * call begins to wait. */
+ * Returns NULL if the call has started no further wait since the last call of this function. A poll reports the wait
+ * when the call begins to wait. */
 const char *njl_call_waits(njl_future *call);
 typedef enum njl_retry {
   NJL_RETRY_DEFAULT,
