@@ -1364,8 +1364,8 @@ typedef void (*nj_network_fn)(void *context, const nj_network *network);
  *
  * @param queue   the queue on which `changed` is delivered
  * @param changed called from nj_queue_poll with the current status, and then after each change of the status, the
- *                routes or the addresses, and after the machine has resumed from sleep. Changes within 0.25 seconds are
- *                reported once.
+ *                routes or the addresses, and after the machine has resumed from sleep. Changes of the system are
+ *                reported when none has followed for 0.25 seconds, or after 1 second.
  * @return an observer, owned by the caller. NULL on failure: NJ_INVALID_ARGUMENT; NJ_FORKED
  */
 NJ_API nj_network_observer *nj_network_observer_new(nj_queue *queue, nj_network_fn changed, void *context,

@@ -46,8 +46,8 @@ typedef struct njl_progress {
  * function. A poll reports the wait when the progress has changed. */
 bool njl_call_progress(njl_future *call, njl_progress *progress);
 /* Returns the reason for which the call waits for the network: "none", "metered" or "constrained". The text is static.
- * Returns NULL if the call has started no further wait since the last call of this function. A poll reports the wait
- * when the call begins to wait. */
+ * Returns NULL if the call has not waited for the network again since the last call of this function. A poll reports
+ * the wait when the call begins to wait. */
 const char *njl_call_waits(njl_future *call);
 typedef enum njl_retry {
   NJL_RETRY_DEFAULT,
