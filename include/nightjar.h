@@ -2318,8 +2318,11 @@ NJ_API const char *nj_response_peer_address(const nj_response *response);
  *   chain     the certificates that the server has sent, its own first, as objects: subject, issuer, names, not_before,
  *             not_after (seconds since 1970), key (such as "RSA 2048") and pin ("sha256/...")
  *
- * @return a text that lives as long as the response; NULL without TLS, for a response from the cache or a mock, and if
- *         `response` is NULL
+ * For a response from the cache, this is the connection of the last request that the call sent, for example to revalidate
+ * the response.
+ *
+ * @return a text that lives as long as the response; NULL without TLS, for a response from a mock, for a response from
+ *         the cache if the call has sent no request, and if `response` is NULL
  */
 NJ_API const char *nj_response_tls_json(const nj_response *response);
 
