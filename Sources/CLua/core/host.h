@@ -6,8 +6,8 @@
  *   modules/   the table nightjar and the standard modules; their Lua parts are in modules/lua/
  *   scripts/   Lua states that Swift runs, the sandbox and the session
  *
- * A binding usually works in this order: check the arguments (may raise, nothing is owned yet), create the userdata that
- * will own the result, call Swift (never raises), then push, yield or raise. */
+ * A binding usually works in this order: check the arguments (may raise, nothing is owned yet), create the userdata
+ * that will own the result, call Swift (never raises), then push, yield or raise. */
 #ifndef NJL_HOST_STATE_H
 #define NJL_HOST_STATE_H
 

@@ -9,7 +9,7 @@
 typedef struct njl_script njl_script;
 
 typedef struct njl_script_options {
-  bool is_sandboxed;     /* has no functions such as io, os, debug, package, print (sandbox.c); text chunks only */
+  bool is_sandboxed;     /* without io, os, debug, package, print and others (sandbox.c); text chunks only */
   bool is_interruptible; /* can be stopped while it computes; costs some speed; implied by a limit on instructions or
                           * time */
   bool warns;            /* prints warnings on standard error after the script calls warn("@on") */
