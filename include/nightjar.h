@@ -727,7 +727,10 @@ NJ_API bool nj_pin_report_is_enforced(const nj_pin_report *report);
 /** Returns the number of pins that are configured for the host. 0 if `report` is NULL. */
 NJ_API size_t nj_pin_report_expected_count(const nj_pin_report *report);
 
-/** Returns a configured pin, such as "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=". NULL beyond the last one. */
+/**
+ * Returns a pin that is configured for the host, such as "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=". NULL
+ * beyond the last one, or if `report` is NULL.
+ */
 NJ_API const char *nj_pin_report_expected_at(const nj_pin_report *report, size_t index);
 
 /** Returns the number of certificates in the verified chain. 0 if `report` is NULL. */
@@ -735,7 +738,7 @@ NJ_API size_t nj_pin_report_served_count(const nj_pin_report *report);
 
 /**
  * Returns the pin of a certificate in the verified chain. The first certificate is the server's, the last one is the
- * trusted authority's. NULL beyond the last one.
+ * trusted authority's. NULL beyond the last one, or if `report` is NULL.
  */
 NJ_API const char *nj_pin_report_served_at(const nj_pin_report *report, size_t index);
 
@@ -1312,7 +1315,7 @@ typedef enum nj_tristate {
 } nj_tristate;
 
 /**
- * Returns the current status of the network. Waits up to half a second if the network is not observed yet. Never NULL.
+ * Returns the current status of the network. Waits up to half a second if the status is not known yet. Never NULL.
  */
 NJ_API nj_network *nj_network_status(void);
 
@@ -1320,22 +1323,22 @@ NJ_API nj_network *nj_network_status(void);
 NJ_API void nj_network_free(nj_network *network);
 
 /**
- * Reports whether an interface is running, has an address and has a default route. True if this is not known, or if
- * `network` is NULL.
+ * Reports whether the machine has an address and a default route through a running interface. True if this is not
+ * known, or if `network` is NULL.
  */
 NJ_API bool nj_network_is_online(const nj_network *network);
 
-/** Returns whether data over the network is charged or limited. NJ_UNKNOWN without NetworkManager, or if `network` is
- * NULL. */
+/** Returns whether data over the network is charged or limited. NJ_UNKNOWN if this is not known, for example without
+ * NetworkManager, or if `network` is NULL. */
 NJ_API nj_tristate nj_network_metered(const nj_network *network);
 
 /**
- * Returns whether a captive portal intercepts requests, such as the login page of a hotel. NJ_UNKNOWN without
- * NetworkManager, or if `network` is NULL.
+ * Returns whether a captive portal intercepts requests, such as the login page of a hotel. NJ_UNKNOWN if this
+ * is not known, for example without NetworkManager, or if `network` is NULL.
  */
 NJ_API nj_tristate nj_network_captive(const nj_network *network);
 
-/** Reports whether the program has called nj_network_set_constrained. False if `network` is NULL. */
+/** Reports whether the network is constrained (nj_network_set_constrained). False if `network` is NULL. */
 NJ_API bool nj_network_is_constrained(const nj_network *network);
 
 /** Returns the interface of the preferred default route: "wlan0". NULL if there is none, or if `network` is NULL. */
@@ -1361,15 +1364,14 @@ typedef void (*nj_network_fn)(void *context, const nj_network *network);
  *
  * @param queue   the queue on which `changed` is delivered
  * @param changed called from nj_queue_poll with the current status, and then after each change of the status, the
- *                routes or the addresses, and after the machine has resumed from sleep. Changes within 0.25 seconds are
- *                reported once.
+ *                routes or the addresses, and after the machine has resumed from sleep. Changes of the system are
+ *                reported when none has followed for 0.25 seconds, or after 1 second.
  * @return an observer, owned by the caller. NULL on failure: NJ_INVALID_ARGUMENT; NJ_FORKED
  */
 NJ_API nj_network_observer *nj_network_observer_new(nj_queue *queue, nj_network_fn changed, void *context,
                                                     nj_error **out_error);
 
-/** Stops to observe the network. The callback is not called any more, also for events that are queued. NULL is
- * ignored. */
+/** Stops observing the network. The callback is not called again, not even for queued events. NULL is ignored. */
 NJ_API void nj_network_observer_free(nj_network_observer *observer);
 
 /**
@@ -2316,8 +2318,11 @@ NJ_API const char *nj_response_peer_address(const nj_response *response);
  *   chain     the certificates that the server has sent, its own first, as objects: subject, issuer, names, not_before,
  *             not_after (seconds since 1970), key (such as "RSA 2048") and pin ("sha256/...")
  *
- * @return a text that lives as long as the response; NULL without TLS, for a response from the cache or a mock, and if
- *         `response` is NULL
+ * For a response from the cache, this is the connection of the last request that the call sent, for example to revalidate
+ * the response.
+ *
+ * @return a text that lives as long as the response; NULL without TLS, for a response from a mock, for a response from
+ *         the cache if the call has sent no request, and if `response` is NULL
  */
 NJ_API const char *nj_response_tls_json(const nj_response *response);
 

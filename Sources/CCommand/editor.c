@@ -268,7 +268,7 @@ static void bind_keys(EditLine *line_editor) {
   }
 }
 
-/* Uses the locale of the environment, or UTF-8 if none is set. */
+/* Uses the locale of the environment, or UTF-8 if that locale is not available or is C or POSIX. */
 static void set_locale(void) {
   const char *locale = setlocale(LC_CTYPE, "");
   if (locale == NULL || strcmp(locale, "C") == 0 || strcmp(locale, "POSIX") == 0) setlocale(LC_CTYPE, "C.UTF-8");

@@ -18,8 +18,8 @@ static int64_t nanoseconds(clockid_t clock) {
 
 int64_t cns_clock_difference(void) { return nanoseconds(CLOCK_BOOTTIME) - nanoseconds(CLOCK_MONOTONIC); }
 
-/* Sets the timer to the year 2255, because the kernel's times end in 2262. Setting it again fails with ECANCELED after a change of the clock, but
- * takes effect (timerfd_create(2)). */
+/* Sets the timer to the year 2255, because the kernel's times end in 2262. After a change of the clock, setting the
+ * timer fails with ECANCELED but takes effect (timerfd_create(2)). */
 static void arm(int descriptor) {
   struct itimerspec end = {.it_value = {.tv_sec = 9000000000}};
   timerfd_settime(descriptor, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &end, NULL);

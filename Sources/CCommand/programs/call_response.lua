@@ -46,7 +46,8 @@ local function write_picked(res, options)
   return is_whole
 end
 
--- Writes the body: unchanged to a pipe, formatted to a terminal.
+-- Writes the body, or the parts of it that the options select. Without an output format, the body is formatted on a
+-- terminal and otherwise unchanged.
 local function write_body(res, options)
   if #options.pick > 0 then return write_picked(res, options) end
   if options.output and options.output ~= "raw" then

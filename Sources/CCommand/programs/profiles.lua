@@ -106,7 +106,7 @@ end
 -- Returns whether values with this name are secrets.
 function profiles.is_secret(name) return is_secret(name, nil) end
 
--- Replaces references by the values of environment variables.
+-- Replaces references by the values of environment variables. Raises an error for a literal secret.
 -- @param place "auth", "headers" or nil
 -- @param is_guarded whether the name of an enclosing value denotes a secret
 local function resolve(name, where, value, place, is_guarded)

@@ -45,8 +45,8 @@ local function show_cell(value)
   return text.safe(kind == "string" and value:sub(1, 400) or tostring(value))
 end
 
--- Formats records as a table with one line per record. The last line has the omitted columns and the number of omitted
--- records.
+-- Formats records as a table with one line per record. If columns or records are omitted, the last line has the names
+-- of these columns and the number of these records.
 function records.show(list, paint, width)
   local names, seen, count = {}, {}, math.min(rawlen(list), limits.lines)
   for index = 1, count do

@@ -67,7 +67,7 @@ function text.painter(has_colors)
   return function(role, line) return line ~= "" and "\27[" .. codes[role] .. "m" .. line .. "\27[0m" or line end
 end
 
--- Returns whether the stream is a terminal that supports colors, and NO_COLOR (https://no-color.org) is not set.
+-- Returns whether the stream is a terminal that supports colors, and NO_COLOR (https://no-color.org) is unset or empty.
 function text.has_colors(descriptor)
   local no_color, kind = os.getenv "NO_COLOR", os.getenv "TERM"
   return (no_color == nil or no_color == "") and kind ~= nil and kind ~= "dumb" and terminal.is_terminal(descriptor)

@@ -39,8 +39,8 @@ local function copy(options)
   return copied
 end
 
--- Sends a GET request without credentials, and reads no body. Returns the TLS connection, if a response arrived, and the
--- error, if any.
+-- Sends a GET request with only these options, without retries and redirects, and reads no body. Returns the TLS
+-- connection, if a response arrived, and the error, if any.
 local function connect(url, options, tls_options, mode)
   local client_options = copy(options)
   client_options.tls, client_options.retry, client_options.redirect = tls_options, false, false
@@ -54,8 +54,8 @@ end
 -- Returns whether the error is the reason why the client refuses the connection.
 local function is_refusal(err) return type(err) == "userdata" and (err.kind == "tls" or err.kind == "pin_mismatch") end
 
--- Returns the connection of a client with the options of the user: the TLS connection, the pins of the verified chain, and
--- the error of a refused connection.
+-- Connects a client with the options of the user. Returns the TLS connection; the pins of the verified chain, unless the
+-- options contain pins or turn off verification; the error of a refused connection; and any other error.
 local function inspect(url, options)
   local strict = copy(options.tls)
   local verified
@@ -71,14 +71,15 @@ local function inspect(url, options)
   return nil, nil, err
 end
 
--- Returns the connection of a client that accepts every certificate and all algorithms.
+-- Returns the connection of a client that accepts every certificate and all weak algorithms.
 local function connect_anyway(url, options)
   local loose = copy(options.tls)
   loose.pins, loose.verify, loose.allow_weak = nil, false, weak_algorithms
   return connect(url, options, loose)
 end
 
--- Returns the smallest list of weak algorithms with which the client accepts the connection; nil if there is none.
+-- Returns a list of weak algorithms with which the client accepts the connection and all of which are needed. Returns nil
+-- if the client refuses the connection even with all weak algorithms, or accepts it without any.
 local function needed_algorithms(url, options)
   local function accepts(names)
     local weaker = copy(options.tls)
@@ -115,7 +116,7 @@ local function write_certificate(number, certificate, paint)
   line("pin", certificate.pin)
 end
 
--- Returns the pins of the verified chain that the server has not sent: those of the trusted authority.
+-- Returns the pins of the verified chain whose certificates the server has not sent, such as the trusted authority's.
 local function unsent(connection, verified)
   local sent, rest = {}, {}
   for _, certificate in ipairs(connection.chain) do sent[certificate.pin] = true end

@@ -38,8 +38,9 @@ int njl_client_open(lua_State *L) NJL_YIELDS;
 void njl_open_client(lua_State *L) NJL_RAISES;
 
 /* client_options.c */
-/* Pushes the options at index 1 (nil: none) as JSON text. Leaves out the functions and writes infinite timeouts as 0,
- * because JSON has neither. Replaces the options at index 1 by a copy. */
+/* Pushes the options at index 1 (nil: none) as JSON text. Leaves out the options log, before, after and mock, and
+ * writes infinite timeouts as 0, because JSON has neither functions nor infinity. Replaces the options at index 1 by a
+ * copy. */
 void njl_encode_client_options(lua_State *L) NJL_YIELDS;
 
 /* login.c, login_options.c */
@@ -131,8 +132,8 @@ void njl_open_list(lua_State *L) NJL_RAISES;
 
 /* request.c */
 /* Reads the option table at `options` (0: none) into `request`. The pointers in `request` refer to strings and
- * buffers on this stack: use it before anything is popped. Raises an error that names `function` if an option is
- * invalid, and also if a file is to be sent and `reads_files` is false. */
+ * buffers on this stack: use it before anything is popped. Raises an error if an option is invalid, and also if a
+ * file is to be sent and `reads_files` is false. Swift checks the options in `rare`. */
 void njl_read_options(lua_State *L, int options, const char *function, bool reads_files,
                       njl_request *request) NJL_YIELDS;
 

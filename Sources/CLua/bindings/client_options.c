@@ -6,7 +6,7 @@
 #include "json/json.h"
 #include "bindings/bindings.h"
 
-/* Pushes a copy of the options at `index` without those that contain functions. */
+/* Pushes a copy of the options at `index` without log, before, after and mock, which may contain functions. */
 static void push_without_functions(lua_State *L, int index) {
   static const char *const functions[] = {"log", "before", "after", "mock", NULL};
   lua_newtable(L);

@@ -1,5 +1,5 @@
-/* hooks.c - hooks of the script: before and after each call of a client, on redirects, on failed attempts and on
- * progress. Hooks run in the coroutine of the call and may wait. */
+/* hooks.c - hooks of the script: before and after each call of a client, on redirects, on failed attempts, on
+ * progress, and when a call waits for the network. Hooks run in the coroutine of the call and may wait. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 
@@ -63,7 +63,7 @@ static int over(lua_State *L, int status, lua_KContext succeeded) {
 static int responded(lua_State *L, int status, lua_KContext context) {
   (void)context;
   lua_KContext succeeded = status == LUA_OK || status == LUA_YIELD;
-  /* The after hook is not called for argument errors. */
+  /* The after hook is called only for responses and error objects, not for other errors, such as a wrong option. */
   bool is_future = njl_test(L, OUTCOME, succeeded ? NJL_RESPONSE : NJL_ERROR) != NULL;
   if (!is_future || lua_getiuservalue(L, 1, NJL_CLIENT_AFTER) == LUA_TNIL) return over(L, LUA_OK, succeeded);
   lua_pushvalue(L, OUTCOME);

@@ -142,7 +142,7 @@ void njl_list_end_deciding(lua_State *L, list *self) {
   lua_pop(L, 1);
 }
 
-/* Releases the page immediately, because the collector does not count the memory of pages. */
+/* Releases the page immediately unless it is being read, because the collector does not count the memory of pages. */
 static void drop_page(lua_State *L, list *self) {
   page_box *box = self->page;
   self->page = NULL;

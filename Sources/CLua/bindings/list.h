@@ -69,7 +69,7 @@ int njl_list_page_loaded(lua_State *L, int status, lua_KContext context) NJL_YIE
 /* list_decision.c */
 /* Waits until another task's call of the `next` function has ended. */
 int njl_list_await_decision(lua_State *L, list *self, taking taking) NJL_YIELDS;
-/* Calls the `next` function for the current page, once per page. */
+/* Calls the `next` function for the current page: once per page, unless the call raises an error. */
 void njl_list_decide(lua_State *L, list *self, taking taking) NJL_YIELDS;
 
 #endif

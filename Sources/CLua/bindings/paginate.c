@@ -17,7 +17,7 @@ static const char *const list_options[] = {"style",  "items",  "next",          
                                            "total_timeout", NULL};
 enum { NEXT = 2, RESUME = 16, TOTAL_TIMEOUT };
 
-/* The options of a call that a list supports. They apply to each of its requests. */
+/* The options of a call that a list supports. */
 static const char *const call_options[] = {
     "query", "headers", "params", "method", "json", "form", "timeout", "expect", "redirect", "cookies", "auth", "retry",
     "idempotency_key", "decompress", "max_body", "compress", "schema", "coalesce", "allow_body_on_get", "cache",

@@ -67,7 +67,8 @@ static int whole_body(lua_State *L) {
   return 1;
 }
 
-/* res:chunks() -> an iterator of the parts of the body as they arrive; a body that was not streamed is one part */
+/* res:chunks() -> an iterator of the parts of the body as they arrive; a body that was not streamed is one part, unless
+ * it is empty */
 int njl_chunks(lua_State *L) {
   njl_reply *reply = check_response(L, 1);
   njl_response response;
@@ -95,8 +96,8 @@ int njl_close_response(lua_State *L) {
 
 /* --- Requests --- */
 
-/* The stack of the calling function. `PARTS` is called for each part. `SOURCE`, unless nil, is called before each
- * attempt and returns the function for `PARTS`. */
+/* The stack of the calling function. `PARTS` is called for each part. `SOURCE`, unless nil, is called when an
+ * attempt needs its first part, and returns the function for `PARTS`. */
 enum { REPLY = 2, GUARD, SOURCE, PARTS };
 
 /* Cancels the call if the calling function ends before the response has arrived, so that the server does not wait for

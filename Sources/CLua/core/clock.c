@@ -2,9 +2,9 @@
  *
  * While a clock exists, all waits with a deadline use it: sleep, timeout, debounce, throttle, after, every and the
  * timeouts of gates. The clock advances only when all tasks wait and no call is in flight. It then moves to the next
- * deadline, and the tasks that are due run. The order of events is therefore the same as in real time, and the same in
- * each run. Calls to servers, files and processes take real time, during which the clock stands still. Delays inside a
- * client, such as the delay before a retry, and the time limit of a script's run also use real time. */
+ * deadline, and the tasks that are due run. Timers therefore expire in the same order in each run. Calls to servers,
+ * files and processes take real time, during which the clock stands still. Delays inside a client, such as the delay
+ * before a retry, and the time limit of a script's run also use real time. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 

@@ -7,9 +7,9 @@
 #include "core/annotations.h"
 #include "core/host.h"
 
-/* Closes the coroutine with lua_resetthread and returns its status. Does nothing if the coroutine was abandoned. Waits
- * of the closers block. Lua 5.4.4 does not count C levels here: if closers can close further coroutines, the caller
- * must check the depth of the C stack first. */
+/* Closes the coroutine with lua_resetthread and returns its status. If the coroutine was abandoned, does nothing and
+ * returns LUA_OK. Waits of the closers block. Lua 5.4.4 does not count C levels here: if closers can close further
+ * coroutines, the caller must check the depth of the C stack first. */
 int njl_close_coroutine(njl_host *host, lua_State *co);
 void njl_open_coroutine(lua_State *L) NJL_RAISES;
 

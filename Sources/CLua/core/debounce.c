@@ -3,8 +3,8 @@
  *   debounce   runs when no call has arrived for the given time, with the arguments of the last call
  *   throttle   runs immediately, then at most once per period; a call in between runs at the end of the period
  *
- * Each run is a task, a child of the task that called last. A task therefore does not end before the runs that it
- * requested. */
+ * Each run is a task, a child of the task that made the last call or called flush. That task does not end before the
+ * run has ended. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 

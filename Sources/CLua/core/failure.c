@@ -28,7 +28,7 @@ int njl_reply_gc(lua_State *L) {
   return 0;
 }
 
-/* The memory in bytes that an unread streamed response holds: its unread parts and a connection. */
+/* An estimate of the memory in bytes that an unread streamed response holds: its unread parts and a connection. */
 enum { STREAM_COST = 256 * 1024 };
 
 void njl_account(lua_State *L, size_t bytes) {

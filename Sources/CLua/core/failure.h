@@ -16,7 +16,7 @@ typedef struct njl_reply {
 } njl_reply;
 /* User values of a reply. The first three belong to the response or error that it becomes. The others are the client
  * (kept while a streamed response may still arrive) and the functions for redirects, failed attempts, revalidated
- * responses and progress. */
+ * responses, progress and waits for the network. */
 enum {
   NJL_REPLY_CLIENT = 4,
   NJL_REPLY_REDIRECT,

@@ -68,7 +68,7 @@ static void cancel_children(group *g) {
   }
 }
 
-/* Cancels the children if an error, such as out of memory, ended the loop. */
+/* Cancels the children that have not ended: an error, or the end of the calling task, has ended the loop early. */
 static int close_group(lua_State *L) {
   group *g = lua_touserdata(L, 1);
   if (g->ended < g->started) cancel_children(g);

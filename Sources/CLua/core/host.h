@@ -6,8 +6,8 @@
  *   modules/   the table nightjar and the standard modules; their Lua parts are in modules/lua/
  *   scripts/   Lua states that Swift runs, the sandbox and the session
  *
- * Each binding works in this order: check the arguments (may raise, nothing is owned yet), create the userdata that
- * will own the result, call Swift (never raises), then push, yield or raise. */
+ * A binding usually works in this order: check the arguments (may raise, nothing is owned yet), create the userdata
+ * that will own the result, call Swift (never raises), then push, yield or raise. */
 #ifndef NJL_HOST_STATE_H
 #define NJL_HOST_STATE_H
 
@@ -45,7 +45,7 @@ struct njl_host {
   size_t calls;        /* in flight */
   size_t listeners;    /* the last number that njl_number returned */
   size_t subrequests;  /* number of tasks that make calls for subrequest.c */
-  /* Functions that each turn of the loop calls. The named file sets its function on first use; NULL: not set yet. */
+  /* Functions that the turns of the loop call. The named file sets its function on first use; NULL: not set yet. */
   void (*ask_logins)(lua_State *L, njl_host *host); /* login.c; set with the first listener */
   void (*write_log)(lua_State *L, njl_host *host); /* log.c; set with the first listener */
   void (*run_subrequests)(lua_State *L, njl_host *host); /* subrequest.c */

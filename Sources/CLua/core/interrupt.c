@@ -14,7 +14,7 @@ static bool is_below(const njl_task *task, const njl_task *root) {
   return false;
 }
 
-/* Returns whether the task or an ancestor was interrupted, unless the task is closing variables. */
+/* Returns whether the task or an ancestor was interrupted; false while the task closes variables. */
 static bool is_interrupted(const njl_task *task) {
   if (task->is_closing) return false;
   for (; task != NULL; task = task->parent) {

@@ -61,7 +61,8 @@ static bool expire_timers(njl_host *host) {
   return is_due;
 }
 
-/* Collects the calls that have ended. If `is_idle`, waits until one has ended or a deadline passes. */
+/* Collects the calls that have ended or have another event. If `is_idle`, waits for the first event, until a deadline
+ * passes or njl_engine_wake is called. */
 static void poll(njl_host *host, bool is_idle) {
   enum { BATCH = 64 };
   njl_wait *ended[BATCH];

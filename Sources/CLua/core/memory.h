@@ -12,7 +12,8 @@ bool njl_limits_memory(lua_State *L);
 bool njl_charge_memory(lua_State *L, size_t bytes);
 void njl_discharge_memory(lua_State *L, size_t bytes);
 size_t njl_memory_left(lua_State *L); /* SIZE_MAX: no limit */
-/* Runs a full collection if much memory is in use outside of Lua, which the collector does not count. */
+/* Runs a full collection if little memory is left under the limit and much is in use outside of Lua. The collector does
+ * not count the memory outside of Lua. */
 void njl_make_room(lua_State *L);
 
 #endif

@@ -16,13 +16,13 @@ struct njl_script {
   lua_State *L;
   njl_host *host;
   njl_script_options options;
-  size_t memory;        /* in use */
-  njl_budget *budget;   /* memory in use outside of Lua; NULL: no limit */
+  size_t memory;        /* in use by Lua, or counted by njl_charge_memory */
+  njl_budget *budget;   /* the memory limit and the memory counted against it; NULL: no limit */
   size_t large;         /* bytes of `memory` in blocks of LARGE_BLOCK bytes and more */
   size_t unseen;        /* allocated since the last check that the allocator requested */
-  uint64_t allocations; /* number of allocations made */
+  uint64_t allocations; /* number of allocations requested */
   bool has_arguments;   /* the table `arg` was set */
-  int exit_status;      /* returned by the program that ran last */
+  int exit_status;      /* returned by the last program that ran without an error */
   njl_warnings warnings;
 };
 
@@ -37,8 +37,9 @@ bool njl_open_budget(njl_script *script); /* false: out of memory */
 void *njl_allocate(void *script, void *block, size_t old_size, size_t size); /* a lua_Alloc */
 
 /* stopping.c */
-void njl_watch(njl_script *script, lua_State *L); /* calls the hook every HOOK_STEP instructions */
-/* Counts `steps` and makes the next instruction check the limits. Never raises, so that the allocator can call it. */
+void njl_watch(njl_script *script, lua_State *L); /* checks limits while `L` runs, if the script is interruptible */
+/* Counts `steps` and makes the next instruction check the limits, if a sandboxed and interruptible script is running.
+ * Never raises, so that the allocator can call it. */
 void njl_poll_soon(njl_script *script, uint64_t steps);
 
 #endif

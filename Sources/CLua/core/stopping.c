@@ -5,7 +5,7 @@
  * raises an error. Lua then keeps hooks off in that coroutine until a pcall has caught the error. Therefore message
  * handlers of the script are not called (bounded.c), and a coroutine that failed with the error is never closed.
  *
- * Each C function of a sandbox that can take more than a few microseconds calls njl_spend. */
+ * C functions of a sandbox whose work grows with their input count the work with njl_spend. */
 #include <limits.h>
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>

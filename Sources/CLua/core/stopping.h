@@ -12,8 +12,8 @@
 void njl_stop(njl_host *host, const char *reason);
 /* Counts instructions. Stops the host if they exceed a limit, or if the run has exceeded its time limit. */
 void njl_charge(njl_host *host, uint64_t instructions);
-/* Instructions charged for starting a coroutine. The hook is called only every 1000 instructions, so the instructions
- * of short coroutines would otherwise not be counted. */
+/* Instructions charged for starting a coroutine. The hook is usually called every 1000 instructions, so the
+ * instructions of short coroutines would otherwise not be counted. */
 #define NJL_START_CHARGE 100
 
 /* Ends the code that runs in `L` with a yield or an error, because the host is stopped or the task was interrupted. If

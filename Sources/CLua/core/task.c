@@ -2,7 +2,8 @@
  *
  * Concurrency is structured: a task is a child of the task that spawned it and ends before its parent. A task has
  * ended when its function has returned and its children have ended. When a task fails or is cancelled, its children
- * are cancelled. */
+ * are cancelled. Exceptions: tasks that handle requests of the client are children of the root task (njl_task_begin),
+ * and session.release gives the children of a task to the session. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 

@@ -27,7 +27,7 @@ static bool push_ended(lua_State *L, njl_task *task) {
   return true;
 }
 
-/* Passes the first unobserved error of a child to the parent, unless the parent failed itself. */
+/* Passes an unobserved error of a child, usually the first one, to the parent, unless the parent failed itself. */
 static void adopt_failure(lua_State *L, njl_task *parent) {
   njl_task *child = parent->failed;
   if (parent->status != LUA_OK) return;

@@ -53,9 +53,9 @@ static void take_results(lua_State *L, njl_task *task, int count) {
 
 /* --- Running --- */
 
-/* Returns whether the thread of a new or suspended task is in the state in which the loop left it. Only a script that
- * saved coroutine.resume or coroutine.close before nightjar was loaded can change that state; the thread may even be
- * running. */
+/* Returns whether the thread of a new or suspended task is in the state in which the loop left it. A script can change
+ * that state with a coroutine.resume or coroutine.close that it saved before nightjar was loaded; the thread may even
+ * be running. */
 static bool is_intact(const njl_task *task) {
   lua_State *thread = task->thread;
   lua_Debug frame;

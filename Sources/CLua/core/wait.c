@@ -94,8 +94,8 @@ static int refuse_resumed(lua_State *L, njl_wait *wait) {
   return luaL_error(L, "this coroutine waits for nightjar and cannot be resumed");
 }
 
-/* Continues the waiting C function. Lua calls this function too early, or in another task, only if the script saved
- * coroutine.resume before nightjar was loaded. */
+/* Continues the waiting C function. Lua calls this function too early, or in another task, if code other than the loop
+ * resumes the coroutine, such as a coroutine.resume that the script saved before nightjar was loaded. */
 static int set_next(lua_State *L, int status, lua_KContext context) {
   njl_wait *wait = (njl_wait *)context;
   if (wait->host->current->number != wait->waiter) return refuse_resumed(L, wait);

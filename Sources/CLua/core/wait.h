@@ -13,7 +13,7 @@ typedef enum njl_state_of_wait {
   NJL_PENDING,
   NJL_DONE,      /* the awaited event has occurred */
   NJL_EXPIRED,   /* the deadline passed first */
-  NJL_CANCELLED, /* the task was cancelled, or the host is stopping */
+  NJL_CANCELLED, /* the wait was given up: for example, the task was cancelled, or the host is stopping */
   NJL_STUCK,     /* the wait could never end, see cycle.c */
 } njl_state_of_wait;
 

@@ -5,10 +5,10 @@
 #include "njl_request.h"
 #include "njl_types.h"
 
-/* Starts a call. A poll reports `wait` when the call has ended. A poll also reports `wait` when a part of the request's
- * body is needed and when the head of a streamed response has arrived. After each such report, njl_call_await makes a
- * later poll report `wait` again, immediately if an event has arrived in the meantime. Returns NULL and sets `*error`
- * if the call could not start. */
+/* Starts a call. A poll reports `wait` when the call has ended or has another event: for example, when a part of the
+ * request's body is needed or when the head of a streamed response has arrived. After each such report, njl_call_await
+ * makes a later poll report `wait` again, immediately if an event has arrived in the meantime. Returns NULL and sets
+ * `*error` if the call could not start. */
 njl_future *njl_call_start(njl_engine *engine, njl_client *client, const njl_request *request, njl_wait *wait,
                             njl_future **error);
 void njl_call_await(njl_engine *engine, njl_future *call, njl_wait *wait);
@@ -17,12 +17,14 @@ void njl_call_await(njl_engine *engine, njl_future *call, njl_wait *wait);
 bool njl_call_needs_body(const njl_future *call);
 void njl_call_provide(njl_future *call, njl_bytes part);
 void njl_call_end_body(njl_future *call);
-/* Returns the status of the redirect that awaits a decision, or 0 if there is none. Respond with njl_call_redirect; an
- * empty `url` follows the redirect to its own target. A poll reports the wait when a decision is needed. */
+/* Returns the status of the redirect that awaits a decision, or 0 if there is none. Respond with njl_call_redirect. A
+ * poll reports the wait when a decision is needed. */
 int njl_call_redirect_status(const njl_future *call);
+/* Continues at `url` unless it is empty. Otherwise `follows` decides whether the call follows the redirect to its own
+ * target or ends with the redirect response. */
 void njl_call_redirect(njl_future *call, bool follows, njl_bytes url);
-/* Returns true once for each attempt: produce the body from its start. Parts that belong to an earlier attempt are
- * discarded. Only for requests with `restarts_body`. */
+/* Returns true at the first call during each attempt: produce the body from its start. Parts that belong to an earlier
+ * attempt are discarded. Only for requests with `restarts_body`. */
 bool njl_call_restarts_body(njl_future *call);
 
 /* A failed attempt and the client's decision about it. */
@@ -44,15 +46,15 @@ typedef struct njl_progress {
  * function. A poll reports the wait when the progress has changed. */
 bool njl_call_progress(njl_future *call, njl_progress *progress);
 /* Returns the reason for which the call waits for the network: "none", "metered" or "constrained". The text is static.
- * Returns NULL if the reason has not changed since the last call of this function. A poll reports the wait when the
- * call begins to wait. */
+ * Returns NULL if the call has not waited for the network again since the last call of this function. A poll reports
+ * the wait when the call begins to wait. */
 const char *njl_call_waits(njl_future *call);
 typedef enum njl_retry {
   NJL_RETRY_DEFAULT,
   NJL_RETRY_AGAIN,
   NJL_RETRY_STOP,
 } njl_retry;
-/* Decides about the failed attempt. `after` is the delay in seconds before the next attempt. */
+/* Decides about the failed attempt. For NJL_RETRY_AGAIN, `after` is the delay in seconds before the next attempt. */
 void njl_call_retry(njl_future *call, njl_retry retry, double after);
 /* Returns the background revalidation of the stale response that this call returned: a new outcome, owned by the
  * caller. Use njl_call_await to wait for it. The outcome may end with neither response nor error. Returns NULL if

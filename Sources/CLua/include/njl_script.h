@@ -9,8 +9,9 @@
 typedef struct njl_script njl_script;
 
 typedef struct njl_script_options {
-  bool is_sandboxed;     /* no io, os, debug, package, print; text chunks only */
-  bool is_interruptible; /* can be stopped from any thread, even while it computes; costs some speed */
+  bool is_sandboxed;     /* without io, os, debug, package, print and others (sandbox.c); text chunks only */
+  bool is_interruptible; /* can be stopped while it computes; costs some speed; implied by a limit on instructions or
+                          * time */
   bool warns;            /* prints warnings on standard error after the script calls warn("@on") */
   size_t memory;         /* bytes that Lua may allocate; 0: no limit */
   uint64_t instructions; /* limit for one run; 0: no limit */
@@ -41,7 +42,7 @@ typedef enum njl_run_status {
 /* Runs a chunk until the chunk and its tasks have ended. On NJL_FAILED, `*message` is a text to free with
  * njl_script_free_text; NULL: out of memory. */
 njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes text, const char *name, char **message);
-/* Returns the integer that the program of the last run returned; 0 if it returned none. */
+/* Returns the integer that the last NJL_FROM_PROGRAM run without an error returned; 0 if it returned none. */
 int njl_script_exit_status(const njl_script *script);
 void njl_script_free_text(char *text);
 /* Returns the number of allocations requested so far. */

@@ -6,8 +6,8 @@
  *   objects   tables; the last member of a repeated name wins
  *
  * When a table is encoded, it becomes an array if it has the metatable of nightjar.array or if its keys are 1 to n with
- * n > 0. All keys of any other table must be strings. An integral float with a magnitude below 2^53 is written without
- * a fraction: 10/2 is a float in Lua, but servers expect 5. */
+ * n > 0. All keys of any other table must be strings. An integral float with a magnitude below 2^53, except -0.0, is
+ * written without a fraction: 10/2 is a float in Lua, but servers expect 5. */
 #ifndef NJL_JSON_H
 #define NJL_JSON_H
 

@@ -23,7 +23,7 @@ bool njl_child_reap(njl_child *self);
 int njl_child_signal(const njl_child *self, int number);
 /* Sets `handle`. Returns 0 or an errno value. */
 int njl_child_open_handle(njl_child *self);
-/* Kills the child unless it has ended. Does not wait for its end. */
+/* Kills the child unless it has ended. Waits for its end only if no thread can be started that waits. */
 void njl_child_end(njl_child *self);
 
 #endif

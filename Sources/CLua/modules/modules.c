@@ -138,8 +138,8 @@ static void load_text(lua_State *L, const module *wanted) {
   lua_call(L, 2, 1);
 }
 
-/* Pushes the module. A module that failed to load, because the script was stopped or ran out of memory, is loaded
- * again on the next use. */
+/* Pushes the module. A module that failed to load, for example because memory ran out, is loaded again on the next
+ * use. */
 static void push(lua_State *L, const module *wanted) {
   luaL_checkstack(L, 8, wanted->name);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &loaded_key);

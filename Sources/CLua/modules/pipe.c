@@ -5,7 +5,8 @@
  *   pipe:close()         also called by <close> and by the collector; waits in progress end with an error
  *
  * The pipes of child processes are set to non-blocking mode. Standard input is shared with other processes, so its mode
- * is not changed. Instead, it is polled before each read, and read with RWF_NOWAIT if the system supports this flag. */
+ * is not changed. Instead, unless it is a regular file, it is polled before each read, and read with RWF_NOWAIT if the
+ * system supports this flag. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* preadv2 */
 #endif

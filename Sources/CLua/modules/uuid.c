@@ -11,8 +11,9 @@
 
 enum { TEXT_LENGTH = 36 };
 
-/* The time-ordered UUIDs of one state are in the order of creation: section 6.2, method 1, with the 12 bits after the
- * time as a counter. In each new millisecond, the counter starts at a random value in the lower half of its range. */
+/* The UUIDs that v7 creates for the current time are in the order of creation: section 6.2, method 1, with the 12 bits
+ * after the time as a counter. In each new millisecond, the counter starts at a random value in the lower half of its
+ * range. */
 typedef struct sequence {
   uint64_t milliseconds;
   uint32_t counter;

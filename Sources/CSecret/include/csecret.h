@@ -9,10 +9,10 @@
 typedef enum csecret_result {
   CSECRET_OK = 0,
   CSECRET_NONE = 1,          /* the text does not exist */
-  CSECRET_LOCKED = 2,        /* the text or its keyring is locked */
+  CSECRET_LOCKED = 2,        /* the text, its keyring or the default keyring is locked */
   CSECRET_NO_KEYRING = 3,    /* no default keyring exists in which the text could be stored */
   CSECRET_FAILED = 4,        /* `message` contains the reason */
-  CSECRET_NO_LIBRARY = 5,    /* `message` names the missing part of the library */
+  CSECRET_NO_LIBRARY = 5,    /* `message` contains the reason, such as a missing function */
 } csecret_result;
 
 /* These functions set `*message` and `*text` to NULL or to texts that the caller frees with csecret_free. */

@@ -30,7 +30,7 @@ typedef enum njs_status {
   NJS_OK = 0,
   NJS_INVALID = 1, /* not JSON as defined by RFC 8259, or a number out of the range of a double; the position is set */
   NJS_TOO_DEEP = 2,  /* nested more than NJS_MAX_DEPTH levels deep; the position is set */
-  NJS_TOO_LARGE = 3, /* 4 GiB or larger */
+  NJS_TOO_LARGE = 3, /* 2^32 - 1 bytes or more */
   NJS_NO_MEMORY = 4,
 } njs_status;
 

@@ -28,7 +28,7 @@ local function row_reader(next_piece, options)
   local most, lenient = options.max_row or LONGEST_ROW, options.lenient
   local text, at, line = "", 1, 1
   local is_first, skips_newline = true, false
-  local expected = 0 -- number of fields per row
+  local expected = 0 -- number of fields of the last row read by the C function
 
   -- Reads further pieces until there is a byte at the position. Returns false at the end.
   local function fill()

@@ -1,7 +1,7 @@
 -- nightjar.fs: file operations on other threads, while other coroutines of the script run.
 --
--- An operation that has started completes even if its task is cancelled. fs.write and fs.copy replace a file atomically:
--- the new file is created under another name in the same folder and then renamed.
+-- An operation that has started completes even if its task is cancelled. fs.copy and, by default, fs.write replace a
+-- file atomically: the new file is created under another name in the same folder and then renamed.
 --
 -- Named pipes and devices are not read or written on these threads, so a wait for another process does not delay other
 -- operations. Cancelling the task ends the wait.

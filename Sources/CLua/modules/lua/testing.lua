@@ -197,13 +197,13 @@ function testing.test(name, options, f)
   insert(current.tests, { name = name, f = f, timeout = options.timeout, skip = options.skip })
 end
 
--- before(f): f is called before each test, in the order of registration.
+-- before(f): f is called before each test that is not skipped by its option, in the order of registration.
 function testing.before(f)
   if type(f) ~= "function" then misuse(format("before: a function expected, got %s", type(f))) end
   insert(current.before, f)
 end
 
--- after(f): f is called after each test and its cleanups, in reverse order.
+-- after(f): f is called after each test and its cleanups, in reverse order, unless a before function has failed.
 function testing.after(f)
   if type(f) ~= "function" then misuse(format("after: a function expected, got %s", type(f))) end
   insert(current.after, f)

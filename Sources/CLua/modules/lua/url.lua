@@ -118,7 +118,7 @@ end
 
 -- --- Parts ---
 
--- Splits a reference into its five components, undecoded; missing components are nil. RFC 3986 appendix B.
+-- Splits a reference into its five components, undecoded; missing components are nil, except the path. RFC 3986 appendix B.
 local function split(text)
   local parts, rest = {}, text
   rest = gsub(rest, "#(.*)$", function(fragment) parts.fragment = fragment return "" end, 1)
