@@ -791,7 +791,7 @@ function client:close() end
 ---@field timing nightjar.timing Durations of the phases.
 ---@field redirects { status: integer, url: string }[] The redirects that were followed, in order.
 ---@field peer string? The address of the server.
----@field tls nightjar.tls? The TLS connection on which the response arrived. nil without TLS, and for a response from the cache or a mock.
+---@field tls nightjar.tls? The TLS connection on which the response arrived. nil without TLS, for a mock, and for a response from the cache if the call sent no request.
 ---@field idempotency_key string? The Idempotency-Key that was sent.
 local response = {}
 

@@ -944,7 +944,7 @@ return {
       { "timing", "nightjar.timing", "Durations of the phases." },
       { "redirects", "{ status: integer, url: string }[]", "The redirects that were followed, in order." },
       { "peer", "string?", "The address of the server." },
-      { "tls", "nightjar.tls?", "The TLS connection on which the response arrived. nil without TLS, and for a response from the cache or a mock." },
+      { "tls", "nightjar.tls?", "The TLS connection on which the response arrived. nil without TLS, for a mock, and for a response from the cache if the call sent no request." },
       { "idempotency_key", "string?", "The Idempotency-Key that was sent." },
       { "chunks", "(self: nightjar.response): fun(): string?",
         "Returns an iterator over the parts of a streamed body, as they arrive." },

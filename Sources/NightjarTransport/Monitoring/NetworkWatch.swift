@@ -10,6 +10,9 @@ package final class NetworkWatch: @unchecked Sendable {
 
     package init(_ loop: any EventLoop) { self.loop = loop }
 
+    /// Whether the watch has started and has not been stopped.
+    package var isActive: Bool { observer != nil }
+
     /// Calls `handler` on the loop with the status as soon as it is known, and then for each change, until ``stop()`` is
     /// called. Has no effect if the watch has started.
     package func start(_ handler: @escaping (NetworkChange) -> Void) {

@@ -27,7 +27,8 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     private var expiry: Scheduled<Void>?
     private var hostsBeforeSweep = 64
     private var isShutDown = false
-    /// Reports changes of the network. Started and stopped by ``armExpiry()``.
+    /// Reports changes of the network. Active from the first idle connection to a remote host until no connection is
+    /// idle.
     private let watch: NetworkWatch
     /// Ends the probing of connections after a change of the network.
     private var probeEnd: Scheduled<Void>?
@@ -183,6 +184,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         case .assign(let exchange): exchange.start(on: connection, reused: reused)
         case .park:
             connection.host.pool.park(connection, now: clock.now)
+            if !connection.host.isLocal, !watch.isActive { watchNetwork() }
             armExpiry()
         }
     }
@@ -222,12 +224,14 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     private func armExpiry() {
         guard expiry == nil, !isShutDown else { return }
         guard let oldest = hosts.values.compactMap(\.pool.oldestIdle).min() else { return watch.stop() }
-        if hosts.values.contains(where: { $0.pool.oldestIdle != nil && !$0.isLocal }) {
-            watch.start { [self] change in
-                if change.pathChanged { networkChanged() }
-            }
-        }
         expiry = loop.scheduleTask(deadline: oldest + lifetime) { self.expire() }
+    }
+
+    /// Starts to observe the network. After a change, idle connections are probed before they are reused.
+    private func watchNetwork() {
+        watch.start { [self] change in
+            if change.pathChanged { networkChanged() }
+        }
     }
 
     private func expire() {

@@ -10,6 +10,12 @@ final class TransportHost {
     init(_ origin: Origin, _ route: Route, limit: Int) {
         self.origin = origin
         self.route = route
+        isLocal =
+            switch route {
+            case .direct: origin.isLoopback
+            case .socket: true
+            case .forwarded(let proxy), .tunnelled(let proxy): Origin.isLoopback(proxy.host)
+            }
         pool = NetworkTransport.Pool(limit: limit)
     }
 
@@ -24,13 +30,7 @@ final class TransportHost {
 
     /// Whether the connected peer has a loopback host or a Unix socket, so that changes of the network do not concern
     /// it.
-    var isLocal: Bool {
-        switch route {
-        case .direct: origin.isLoopback
-        case .socket: true
-        case .forwarded(let proxy), .tunnelled(let proxy): Origin.isLoopback(proxy.host)
-        }
-    }
+    let isLocal: Bool
 
     /// Returns the request head for this route.
     func wireHead(of request: PreparedRequest) -> ByteBuffer {
