@@ -3144,8 +3144,9 @@ NJ_API nj_next_status nj_paginator_next_page(nj_paginator *paginator, nj_page **
 typedef void (*nj_next_page_fn)(void *context, nj_paginator *paginator, nj_page *page, const nj_error *error);
 
 /**
- * Requests the next page without blocking. `done` is called from nj_queue_poll. The function may be called again
- * before that: the calls receive the following pages in order. One page is loaded at a time.
+ * Requests the next page without blocking. `done` is called from nj_queue_poll. nj_paginator_start_next_page may be
+ * called again before `done` has been called: the calls receive the following pages in order. One page is loaded at a
+ * time.
  *
  * @param context passed to `done` unchanged; must stay valid until `done` has returned
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_CLOSED for the queue; NJ_FORKED. `done` is called only after NJ_OK.

@@ -1,5 +1,5 @@
--- Formats values for the prompt. The depth, width and length of the output are limited, and omissions are marked. Control
--- characters are escaped. Tables are read without metamethods except __tostring.
+-- Formats values for the prompt. Most output is limited in depth, width and length. Tables are read without metamethods
+-- except __tostring.
 local bodies = require "nightjar.command.show_bodies"
 local limits = require "nightjar.command.show_limits"
 local records = require "nightjar.command.show_records"

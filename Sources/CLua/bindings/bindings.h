@@ -30,7 +30,8 @@ bool njl_push_numbered(lua_State *L, lua_Integer number);
  * the response or raises the error. */
 int njl_responded(lua_State *L, int status, lua_KContext context) NJL_YIELDS;
 /* Starts the request with the client at index 1, replaces index 2 by the reply, waits, and then continues in `then`.
- * The rest of the stack belongs to the request. The options are at index `options`. */
+ * The options are at index `options`. Removes the values above index 2 before the wait, unless the body is streamed from
+ * the script. If the call cannot start, finishes with its error and does not run `then`. */
 int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunction then) NJL_YIELDS;
 int njl_send_request(lua_State *L) NJL_YIELDS; /* sends the request at index 2 with the client at index 1 */
 bool njl_client_has_hooks(lua_State *L) NJL_RAISES; /* for the client at index 1 */

@@ -9,8 +9,8 @@ public enum KnownLogin: Sendable, Equatable {
 /// A token that a client uses and could not save.
 public struct UnsavedLogin: Sendable, Equatable {
     enum Origin: Sendable, Equatable {
-        /// A login. `before` is the last known record of the store at that time. `mayBeStored` is true if a save was
-        /// reported as failed but may have succeeded.
+        /// A login. `before` is what the client knew about the store's record before it tried to save this login.
+        /// `mayBeStored` is true if a save was reported as failed but may have succeeded.
         case login(before: KnownLogin, mayBeStored: Bool)
         /// A refresh of the stored login. `key` is the idempotency key of the intent. `base` is the version that the
         /// token replaces.
