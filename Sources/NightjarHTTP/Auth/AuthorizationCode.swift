@@ -133,7 +133,7 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
         return BrowserResult(reply: BrowserReply(200, text), outcome: .failed(reason))
     }
 
-    /// Compares two strings in a time that does not depend on their content.
+    /// Compares two strings. The time depends on their lengths, but not on their content.
     private static func isSame(_ given: String, _ own: String) -> Bool {
         guard given.utf8.count == own.utf8.count else { return false }
         return zip(given.utf8, own.utf8).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
@@ -153,7 +153,7 @@ extension AuthorizationCode.Reason {
     }
 }
 
-/// The items of the redirect's query. Each name may occur only once. RFC 6749 section 3.1.
+/// The first 64 items of the redirect's query. A name that occurs more than once has no value. RFC 6749 section 3.1.
 private struct RedirectQuery {
     private var items: [String: String?] = [:]
 
@@ -161,7 +161,6 @@ private struct RedirectQuery {
         for item in text.split(separator: UInt8(ascii: "&")).prefix(64) {
             let name = item.prefix { $0 != UInt8(ascii: "=") }
             let key = RedirectQuery.decoded(name)
-            // A name that occurs more than once has no value.
             let isFirst = items[key] == nil
             items[key] = .some(isFirst ? RedirectQuery.decoded(item[name.endIndex...].dropFirst()) : nil)
         }

@@ -25,7 +25,7 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
         case notSupported
         /// The server requires the body in the digest (auth-int), but the body is read only while it is sent.
         case bodyIsNotInMemory
-        /// The server rejected the user name or the password.
+        /// The server rejected the user name or the password, or reported a stale nonce twice in one call.
         case refused
     }
 
@@ -81,8 +81,8 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
         guard let best = strongest.first(where: { $0.admits(body) }) else {
             return .stop(known.isEmpty ? .notSupported : .bodyIsNotInMemory)
         }
-        // `stale=true` means that the password was correct. The client accepts it once in each call, to prevent an
-        // endless loop.
+        // `stale=true` means that the password was correct. The client accepts `stale=true` once in each call,
+        // to prevent an endless loop.
         guard best.isStale ? !repetitions.hadStaleNonce : !repetitions.hasRepetition else {
             session = nil
             return .stop(.refused)
@@ -98,7 +98,7 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
     /// Returns the Authorization value for a request that was challenged, and increments the nonce count.
     ///
     /// - Parameter random: ``randomByteCount`` unpredictable bytes.
-    /// - Returns: nil if there is no challenge for this origin, if its nonce count is exhausted, or if the challenge
+    /// - Returns: nil if there is no challenge for this origin, if the nonce count is exhausted, or if the challenge
     ///   cannot be used with this body or in a field value.
     public mutating func authorization(
         _ method: Method, _ url: RequestURL, body: RequestBody, random: [UInt8]
@@ -181,7 +181,8 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
         "the server did not prove that it has the password: rspauth in Authentication-Info is invalid",
         requestMayHaveBeenProcessed: true)
 
-    /// Converts the URLs of a domain parameter to target prefixes. Ignores URLs of other origins. Section 3.3.
+    /// Converts the URLs of a domain parameter to target prefixes. Ignores invalid URLs and URLs of other
+    /// origins. Section 3.3.
     private static func space(_ domain: [Substring], _ origin: Origin) -> [String]? {
         guard !domain.isEmpty else { return nil }
         return domain.compactMap { entry in

@@ -7,7 +7,7 @@ public struct Token: Sendable, Equatable, CustomStringConvertible, CustomDebugSt
     /// The expiry by the local clock. Nil if unknown.
     public var expiry: Timestamp?
     public var scope: String?
-    /// A random number that identifies the login. Each refresh keeps it. Nil if unknown.
+    /// A random number that identifies the login. Not changed by a refresh. Nil if unknown.
     public var lineage: UInt64?
 
     public init(

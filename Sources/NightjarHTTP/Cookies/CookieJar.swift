@@ -222,7 +222,7 @@ public struct CookieJar: Sendable {
         return try keep(cookie, at: Cookie.moment(now))
     }
 
-    /// Deletes the cookies that match all given values. Cookies of subdomains do not match.
+    /// Deletes the cookies that match all given values. A subdomain does not match `domain`.
     ///
     /// - Returns: the number of deleted cookies.
     @discardableResult

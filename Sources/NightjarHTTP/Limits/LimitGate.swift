@@ -5,8 +5,8 @@
 ///        ├─────▶ wait ──▶ enter, in order of arrival
 ///        └─────▶ refuse  └──▶ refuse
 ///
-/// Each ID that arrives enters or is refused exactly once, unless ``removeWaiter(_:now:)`` removes it first. Later
-/// events return releases of waiters, which the caller must carry out. Times are nanoseconds of a monotonic clock.
+/// Each ID that arrives enters or is refused exactly once, unless ``removeWaiter(_:now:)`` removes it first. All
+/// other events return releases of waiters, which the caller must carry out. Times are nanoseconds of a monotonic clock.
 public struct LimitGate: Sendable {
     public typealias ID = UInt64
 
@@ -136,7 +136,7 @@ public struct LimitGate: Sendable {
         return admit(now)
     }
 
-    /// Handles a response head. The limits that the response reports apply to later exchanges and to all waiters.
+    /// Handles a response head. The limits that the response reports apply to later exchanges and to the waiters.
     ///
     /// - Parameters:
     ///   - permit: the permit of the exchange. Nil if this gate did not admit the exchange.

@@ -86,7 +86,7 @@ public struct ResourcePauses: Sendable {
         return now.wait(until: end)
     }
 
-    /// Reports that a call for `resource` has succeeded, which ends its pause.
+    /// Reports that a call for `resource` has succeeded. Ends the pause of the resource.
     ///
     /// - Returns: true if there was a pause.
     public mutating func succeeded(_ resource: Resource) -> Bool {

@@ -1,8 +1,9 @@
 import NIOCore
 
 extension ErrorBody {
-    /// Reads the error that a response reports. The values come from the body (JSON, XML or plain text). Missing values
-    /// come from `WWW-Authenticate` (RFC 6750 section 3) and AWS's `X-Amzn-ErrorType`.
+    /// Reads the error that a response reports. The values come from the body (JSON, XML or plain text). A missing
+    /// code or detail comes from `WWW-Authenticate` (RFC 6750 section 3), a missing code also from AWS's
+    /// `X-Amzn-ErrorType`.
     ///
     /// Credentials of the request that appear in the values are masked. Returns nil if the response contains no
     /// recognized error description.
@@ -51,7 +52,7 @@ extension ErrorBody {
         }
     }
 
-    /// Summarizes the response's authentication challenges for an error message: `Bearer (realm "example")`.
+    /// Summarizes up to three authentication challenges of a response for an error message: `Bearer (realm "example")`.
     ///
     /// Returns nil if no `WWW-Authenticate` field contains a valid challenge, or if the status is not 401 and no
     /// challenge contains an error.
@@ -73,7 +74,7 @@ extension ErrorBody {
     }
 
     /// Challenge parameters that describe the required credentials. `error` and `error_description` are not listed,
-    /// because ``readChallenges(of:)`` copies them into the error body.
+    /// because ``readChallenges(of:)`` reads them.
     private static let shownParameters = ["realm", "scope", "service", "resource_metadata", "authorization_uri"]
     private static let schemeNames = [
         "basic": "Basic", "bearer": "Bearer", "digest": "Digest", "negotiate": "Negotiate", "ntlm": "NTLM",

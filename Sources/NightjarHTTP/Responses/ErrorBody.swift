@@ -30,7 +30,7 @@ public struct ErrorBody: Sendable, Equatable {
     public internal(set) var message: String?
     /// The details of this occurrence.
     public internal(set) var detail: String?
-    /// A machine-readable error code. Numeric codes are converted to decimal digits.
+    /// A machine-readable error code. Integers are converted to decimal digits.
     public internal(set) var code: String?
     /// The validation messages for individual fields of the request.
     public internal(set) var fields: [Field] = []
@@ -64,8 +64,8 @@ public struct ErrorBody: Sendable, Equatable {
 
     init() {}
 
-    /// Returns the title, message, details, code and up to three field messages as one text. Omits a title that only
-    /// repeats `reason`, the reason phrase of the status line. Returns the type if there is nothing else.
+    /// Returns the title, message, details, code and up to three field messages as one text. Omits repeated texts and
+    /// a title that equals `reason`, the reason phrase of the status line. Returns the type if there is nothing else.
     ///
     /// The text comes from the server and is not escaped. Escape it before printing.
     public func summary(excluding reason: String) -> String {

@@ -1,7 +1,7 @@
 /// Reads an XML error document: S3's and Azure's `<Error><Code>..</Code><Message>..</Message></Error>`, AWS query APIs,
 /// SOAP faults, RFC 7807's `<problem>`, `<error code="..">..</error>`.
 ///
-/// This is a scanner, not an XML parser. It collects the name and text of each element without child elements. It
+/// This is a scanner, not an XML parser. It collects up to ``maximumLeaves`` elements without child elements. It
 /// expands only character references and the five predefined entities.
 struct ErrorMarkup {
     /// An element without child elements.
@@ -13,7 +13,7 @@ struct ErrorMarkup {
         var attributes: [String: String] = [:]
     }
 
-    /// The name of the root element in lower case. Empty if the document has no element.
+    /// The name of the root element, in the form of ``Leaf/name``. Empty if the document has no element.
     private(set) var root = ""
     private(set) var leaves: [Leaf] = []
 

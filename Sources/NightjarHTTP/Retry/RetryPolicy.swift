@@ -126,8 +126,8 @@ public struct RetryPolicy: Sendable {
         return .again(after: wait)
     }
 
-    /// Returns a random wait between zero and the ceiling ("full jitter"). Calls that failed together are therefore not
-    /// retried together.
+    /// Returns a random wait between zero and the ceiling ("full jitter"). Calls that failed together are therefore
+    /// rarely retried together.
     private func backoff(using random: inout some RandomNumberGenerator) -> Duration {
         let base = UInt64(max(settings.base.nanosecondsClamped, 0))
         let cap = UInt64(max(settings.cap.nanosecondsClamped, 0))

@@ -54,8 +54,8 @@ extension SecretContent {
         return [UInt8(ascii: "\"")] + other.utf8 + [UInt8(ascii: "\"")]
     }
 
-    /// Replaces all strings in a secret object or array, except names and the values of members that only describe the
-    /// secret.
+    /// Replaces the non-empty strings in a secret object or array, except names and the values of members that only
+    /// describe the secret.
     private static func inSecret(_ bytes: [UInt8], with secrets: inout some SecretReplacing) -> [UInt8] {
         var result: [UInt8] = []
         var at = 0

@@ -4,7 +4,7 @@ package protocol SecretReplacing {
     func isSecret(name: [UInt8]) -> Bool
     /// Returns the replacement for a secret. If nil, the secret is kept.
     mutating func replacement(for secret: String) -> String?
-    /// True if a secret object or array is replaced as a whole. False if each string in it is replaced.
+    /// True if a secret object or array is replaced as a whole. False if its strings are replaced.
     var replacesWhole: Bool { get }
     /// Returns true if a member of a secret object only describes the secret, such as `expires_in`.
     func describesSecret(name: [UInt8]) -> Bool
