@@ -1,7 +1,7 @@
 /// Orders the uses of the credential store by one client.
 ///
 /// Entries that save a new token or a logout run in order. They do not wait for refreshes, because a refresh may take a
-/// minute. A refresh waits for the earlier entries, because it depends on their results.
+/// minute. All other entries, such as refreshes, wait for the earlier entries and depend on the results.
 public struct LoginUpdateQueue: Sendable {
     public typealias ID = UInt64
 

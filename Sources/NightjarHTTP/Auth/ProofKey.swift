@@ -1,4 +1,4 @@
-/// A PKCE proof key with the S256 method. Proves that the client that redeems the code has requested the code. RFC 7636.
+/// A PKCE proof key with the S256 method. Proves that the same client requests and redeems a code. RFC 7636.
 public struct ProofKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// The secret verifier, kept until the code is redeemed.
     public let verifier: String

@@ -1,10 +1,10 @@
-/// Netscape's cookies.txt format, which curl, wget and browser extensions read and write. Each line is a cookie with
-/// seven tab-separated fields. The format has no fields for SameSite and the creation time.
+/// Netscape's cookies.txt format, which curl, wget and browser extensions read and write. A cookie is a line of seven
+/// tab-separated fields. The format has no fields for SameSite and the creation time.
 ///
 ///     #HttpOnly_.example.com  TRUE        /     TRUE    1767225600  name  value
 ///     domain                  subdomains  path  secure  expires     name  value
 public enum CookiesText {
-    /// A line that is not a valid cookie, and the reason.
+    /// A line that is invalid or whose cookie was rejected, and the reason.
     public struct Problem: Equatable, Sendable, CustomStringConvertible {
         /// The line number, from 1.
         public let line: Int
@@ -70,8 +70,8 @@ public enum CookiesText {
 
     // MARK: Reading
 
-    /// Adds the cookies of a file to `jar`. If two lines have the same identity, the later line is used unless it has
-    /// expired.
+    /// Adds the cookies of a file to `jar`. If two lines have the same identity, the later line is used unless its
+    /// cookie has expired or is rejected.
     public static func read(_ file: UnsafeRawBufferPointer, into jar: inout CookieJar, at now: Double) -> Report {
         var report = Report()
         var number = 0

@@ -6,7 +6,8 @@
 ///        └─────▶ refuse  └──▶ refuse
 ///
 /// Each ID that arrives enters or is refused exactly once, unless ``removeWaiter(_:now:)`` removes it first. All
-/// other events return releases of waiters, which the caller must carry out. Times are nanoseconds of a monotonic clock.
+/// other events return releases of waiters. The caller must carry out the releases. Times are nanoseconds of a
+/// monotonic clock.
 public struct LimitGate: Sendable {
     public typealias ID = UInt64
 

@@ -1,5 +1,5 @@
-/// Decides when the next request may be sent to an origin, by a configured rate and by the rate limit that the origin's
-/// responses report.
+/// Decides when the next request to an origin or limit group may be sent, by a configured rate and by the rate limit
+/// that responses report.
 ///
 /// If a request must wait, it is not counted, and the caller calls ``take(now:ignoresPause:)`` again after the wait.
 /// The caller reports each sent request once with ``settled(isCounted:)``. The server may not have counted the requests

@@ -2,7 +2,7 @@ import NIOCore
 
 extension ErrorBody {
     /// Reads the error that a response reports. The values come from the body (JSON, XML or plain text). A missing
-    /// code or detail comes from `WWW-Authenticate` (RFC 6750 section 3), a missing code also from AWS's
+    /// code or detail may come from `WWW-Authenticate` (RFC 6750 section 3), and a missing code from AWS's
     /// `X-Amzn-ErrorType`.
     ///
     /// Credentials of the request that appear in the values are masked. Returns nil if the response contains no

@@ -161,7 +161,7 @@ public final class Response: Sendable {
     /// The decisions made during the call, first to last. Usually empty.
     public var decisions: [Decision] { record.decisions }
     public var headers: Headers { head.headers }
-    /// The URL of the last request, without user info and with masked query credentials.
+    /// The URL of the last request, without user info and with masked credentials.
     public var url: String { location.redacted }
 
     /// The last request of the call, with the fields that the client added (Host, Cookie, ...). Nil if the response

@@ -1,8 +1,8 @@
 /// Limits the retries of all calls of a client. Prevents retries from overloading a failing server.
 ///
-/// Each retry is charged to the budget. A successful call returns the cost of its retries and a small additional
-/// amount. A retry that does not begin is refunded. A retry that the caller requests against the policy's decision does
-/// not affect the budget.
+/// Each retry that the policy allows is charged to the budget. A successful call returns the cost of its retries and a
+/// small additional amount. A retry that does not begin is refunded. A retry that the caller requests against the
+/// policy's decision does not affect the budget.
 ///
 /// Calls to an unreliable server, where retried calls succeed, can therefore be retried indefinitely. While no call of
 /// the client succeeds, the budget allows at most ``Settings/reserve`` retries.

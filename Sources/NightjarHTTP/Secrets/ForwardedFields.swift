@@ -42,7 +42,7 @@ public struct ForwardedFields: Sendable, Equatable {
         return (ForwardedFields.isSafe(name) || isAmong(names)) && !isAmong(sensitive)
     }
 
-    /// Returns true if the built-in list contains the field. The list has fields without credentials.
+    /// Returns true if the built-in list contains the field. Listed fields carry no credentials.
     static func isSafe(_ name: UnsafeRawBufferPointer) -> Bool {
         func matches(_ text: StaticString) -> Bool { ASCII.isCaseless(name, text) }
         switch name.count {

@@ -2,8 +2,8 @@
 package enum Masking {
     package static let mask = "***"
 
-    /// Masks the value of a field, or the secret parts of the value. For example, the scheme of Authorization and the
-    /// names of cookies are kept.
+    /// Returns the value of a field with its secrets masked. For example, the scheme of Authorization and the names of
+    /// cookies are kept.
     ///
     /// - Parameter sensitive: additional names of credentials, whose values are masked completely.
     package static func value(_ value: String, ofField name: String, sensitive: [String]) -> String {
