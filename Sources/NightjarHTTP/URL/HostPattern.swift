@@ -1,4 +1,4 @@
-/// A host name, or `*.` and a domain, which matches all names with exactly one more label.
+/// A host name, an IP address, or `*.` and a domain, which matches all names with exactly one more label.
 ///
 /// `*.example.com` matches `api.example.com`, but not `example.com` or `a.b.example.com`. This is the rule for wildcards
 /// in certificates (RFC 9525 section 6.3).
