@@ -21,8 +21,8 @@ package struct Connectivity: Sendable {
     }
 
     private var phase = Phase.unknown
-    /// The tables with all notifications applied, to recognize notifications that change nothing. Nil if the system does
-    /// not report them.
+    /// The tables with all notifications applied, to recognize notifications that change nothing. Nil if the system
+    /// does not report tables.
     private var tables: NetworkTables?
     /// Whether an event of the current burst concerns connections, even if its effect was undone.
     private var pathChanged = false
