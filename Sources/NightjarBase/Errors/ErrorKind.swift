@@ -26,7 +26,7 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
     /// No address of the host accepted a connection, a proxy refused, or the system has no thread or descriptor left.
     case connect = 16
     case tls = 17
-    /// Reserved.
+    /// The verified certificate chain of the server contains no pinned key.
     case pinMismatch = 18
     /// The connection closed before the response was complete, or the request for a token failed.
     case connectionLost = 19

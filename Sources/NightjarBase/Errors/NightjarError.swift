@@ -1,6 +1,6 @@
 /// The failure of a call. Immutable. Has the size of one pointer.
 ///
-/// The message and the URL contain no secrets: the URL has no user info, and credentials in its query are masked.
+/// The URL has no user info. Known credentials are masked in the message and in the query of the URL.
 public struct NightjarError: Error, Sendable, CustomStringConvertible {
     /// The kind of a failure.
     public typealias Kind = ErrorKind

@@ -1,8 +1,8 @@
 /// Decides by name which header fields, query items, form items, JSON members, XML elements and log fields contain
 /// credentials.
 ///
-/// All code that masks or replaces credentials uses these rules. A name is split into lower-case words at separators
-/// and capitals: `X-JWT` becomes `jwt`; `api_key`, `apiKey` and `APIKey2` all become `api key`.
+/// A name is split into lower-case words at separators and capitals: `X-JWT` becomes `jwt`;
+/// `api_key`, `apiKey` and `APIKey2` all become `api key`.
 @usableFromInline
 package enum SecretNames {
     /// The kind of data that a name labels.

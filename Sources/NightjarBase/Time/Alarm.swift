@@ -1,7 +1,7 @@
 /// Multiplexes any number of deadlines on one timer, which fires at the earliest deadline.
 ///
-/// Times are nanoseconds of a monotonic clock. Only the earliest deadline is stored, and it cannot be removed. After
-/// the timer has fired, the owner calls ``arm(at:)`` for its next deadline.
+/// Times are nanoseconds of a monotonic clock. Only the earliest deadline is stored. A deadline cannot be removed.
+/// After the timer has fired, the owner calls ``arm(at:)`` for its next deadline.
 public struct Alarm: Sendable {
     private var next: UInt64?
 

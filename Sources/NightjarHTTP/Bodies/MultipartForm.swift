@@ -3,8 +3,8 @@ import NIOCore
 /// A form in the format `multipart/form-data`. RFC 7578. Names and file names are escaped as in browsers (WHATWG HTML,
 /// section 4.10.21.8).
 ///
-/// Files are referenced, not read, so a form of many gigabytes takes a few kilobytes. Sending it again produces the
-/// same bytes if the files have not changed.
+/// Files are referenced, not read, so a large file takes little memory. Sending the form again produces the same
+/// bytes if the files have not changed.
 public struct MultipartForm: Sendable {
     /// The content of a part.
     public enum Content: Sendable {

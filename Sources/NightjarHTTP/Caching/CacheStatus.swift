@@ -79,8 +79,8 @@ extension Headers {
 }
 
 extension StoredResponse {
-    /// Returns the head of a response from the cache, with Age, Cache-Status and, for a part or a 416, Content-Range.
-    /// RFC 9111 section 5.1.
+    /// Returns the head of a response from the cache, with Age and Cache-Status. The head for a part or a 416 also
+    /// has Content-Range and Content-Length. RFC 9111 section 5.1.
     public func head(for hit: CacheHit, _ cacheStatus: CacheStatus) -> ResponseHead {
         var result = Headers(reservingFields: headers.count + 3, bytes: headers.end + 128)
         for index in 0..<headers.count {

@@ -119,8 +119,8 @@ enum ChunkSizeLine {
 }
 
 extension Headers {
-    /// A copy without fields that a trailer section must not contain: fields that frame or route the message, describe
-    /// its body or belong to the connection. RFC 9110 section 6.5.1.
+    /// A copy without the fields of ``forbiddenTrailers``, which frame or route the message, describe its body or
+    /// belong to the connection. RFC 9110 section 6.5.1.
     fileprivate var withoutForbiddenTrailers: Headers {
         if isEmpty { return self }
         var kept = self

@@ -1,5 +1,5 @@
-/// Request fields that a caller cannot set, because they frame the message, control the connection or are meant for the
-/// proxy. Contradictory framing enables request smuggling. RFC 9110 section 7.6.1, RFC 9112 section 6.
+/// Request fields that a caller cannot set, such as fields that frame the message, control the connection or are meant
+/// for the proxy. Contradictory framing enables request smuggling. RFC 9110 section 7.6.1, RFC 9112 section 6.
 package enum ReservedField {
     /// Returns the reason why a caller cannot set the field, or nil if the caller can.
     package static func reason(_ name: UnsafeRawBufferPointer) -> StaticString? {

@@ -36,7 +36,7 @@ public final class TLSDetails: Sendable {
     /// The key exchange, such as `X25519MLKEM768`. Empty for a key exchange with the server's RSA key.
     public let group: String
     /// Whether the client did not offer the hybrid key exchange X25519MLKEM768, because the server or a middlebox had
-    /// reset a connection with it.
+    /// reset a connection with this key exchange.
     public let isClassical: Bool
     /// Whether the connection has resumed an earlier session. The server then sends no certificates.
     public let isResumed: Bool
@@ -59,8 +59,8 @@ public final class TLSDetails: Sendable {
         self.readChain = readChain
     }
 
-    /// The certificates that the server has sent, its own first. A resumed connection has those of the first
-    /// connection. They are decoded at each access.
+    /// The certificates that the server has sent, its own first. A resumed connection has the certificates of
+    /// the first connection. The certificates are decoded at each access.
     public var chain: [Certificate] { readChain() }
 }
 

@@ -6,13 +6,14 @@ package struct ClockJump: Sendable {
     /// - Parameter difference: CLOCK_BOOTTIME minus CLOCK_MONOTONIC in nanoseconds.
     package init(difference: Int64) { self.difference = difference }
 
-    /// Returns whether the machine was asleep since the last call, for longer than the clocks' readings can differ.
+    /// Returns whether the machine was asleep since the last call for about ``shortest`` or longer.
     package mutating func hasSlept(difference: Int64) -> Bool {
         let (growth, overflow) = difference.subtractingReportingOverflow(self.difference)
         self.difference = difference
         return overflow || growth >= ClockJump.shortest
     }
 
-    /// One second. The clocks are read one after the other, and the thread may be interrupted between them.
+    /// The shortest sleep that is recognized, in nanoseconds: one second. The clocks are read one after
+    /// the other, and the thread may be interrupted between the readings.
     package static let shortest: Int64 = 1_000_000_000
 }

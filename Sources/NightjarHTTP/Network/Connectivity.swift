@@ -1,5 +1,5 @@
-/// Derives the network's status, and the changes to report, from the events of the system. The constrained flag is not
-/// part of it, because the program sets this flag.
+/// Derives the network's status, and the changes to report, from the events of the system. Ignores the constrained
+/// flag, because the program sets this flag.
 ///
 ///     unknown ──started──▶ settled ──event of the system──▶ settling ──quiet for 250 ms, or after 1 s──▶ reading
 ///                             ▲                                                                             │
@@ -21,8 +21,8 @@ package struct Connectivity: Sendable {
     }
 
     private var phase = Phase.unknown
-    /// The tables with all notifications applied, to recognize notifications that change nothing. Nil if the system does
-    /// not report them.
+    /// The tables with all notifications applied, to recognize notifications that change nothing. Nil if the system
+    /// does not report tables.
     private var tables: NetworkTables?
     /// Whether an event of the current burst concerns connections, even if its effect was undone.
     private var pathChanged = false
@@ -87,7 +87,8 @@ package struct Connectivity: Sendable {
 
     /// Ends a burst of events.
     ///
-    /// - Parameter tables: The state of the system. Nil if it cannot be read; the notifications then count.
+    /// - Parameter tables: The state of the system. Nil if it cannot be read. The status is then derived from
+    ///   the notifications.
     /// - Returns: The change to report, or nil if nothing has changed.
     package mutating func read(_ tables: NetworkTables?) -> NetworkChange? {
         if let tables {
@@ -117,8 +118,9 @@ package struct Connectivity: Sendable {
         }
     }
 
-    /// An interface that comes up causes several notifications: carrier, addresses, routes.
+    /// The time without events after which a burst ends, in nanoseconds. An interface that comes up causes several
+    /// notifications: carrier, addresses, routes.
     package static let quietTime: UInt64 = 250_000_000
-    /// Reports are not delayed for longer, even if an interface changes continuously.
+    /// The maximum duration of a burst, in nanoseconds. Limits the delay if an interface changes continuously.
     package static let longestBurst: UInt64 = 1_000_000_000
 }

@@ -1,7 +1,7 @@
 /// The state of the machine's network, as the system reports it.
 ///
-/// A hint, never a verdict: a server can be reachable although the status is offline, and the reverse. Loopback
-/// addresses and Unix sockets need no network.
+/// The state is only a hint: a server can be reachable although the status is offline, or unreachable although the
+/// status is online. Loopback addresses and Unix sockets need no network.
 public struct NetworkStatus: Sendable, Equatable {
     /// True if a running interface has a default route and the machine has an address of the route's IP version. Also
     /// true if the state is unknown.

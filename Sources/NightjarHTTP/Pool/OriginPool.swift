@@ -196,7 +196,7 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
     @inlinable
     public var hasUnconfirmed: Bool { !unconfirmed.isEmpty }
 
-    /// Reports that the network has changed. Idle connections are not used before ``confirm(_:)``.
+    /// Reports that the network has changed. The current idle connections are not used before ``confirm(_:)``.
     public mutating func distrustIdle() {
         unconfirmed = Deque((unconfirmed + idle).sorted { $0.since < $1.since })
         idle.removeAll()

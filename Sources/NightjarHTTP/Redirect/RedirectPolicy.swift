@@ -208,8 +208,8 @@ public struct ProposedRedirect: Sendable {
     /// True if the method is unchanged. The body is then sent again.
     public var keepsBody: Bool { method == originalMethod }
 
-    /// True if the origin of the target differs from the origin of ``from``. Credentials are then not sent, except in
-    /// fields that ``ForwardedFields/names`` contains and that the caller does not declare as credentials.
+    /// True if the origin of the target differs from the origin of ``from``. Credentials are then not forwarded, except
+    /// in fields that ``ForwardedFields/names`` contains and that the caller does not declare as credentials.
     public var dropsCredentials: Bool { url.origin != from.origin }
 
     /// Returns the fields of the previous request that are forwarded. If a later redirect returns to the original

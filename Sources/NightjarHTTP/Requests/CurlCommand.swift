@@ -1,6 +1,6 @@
 import NIOCore
 
-/// A curl command line, for a POSIX shell, that sends the same request.
+/// A curl command line, for a POSIX shell, that sends the same request, apart from masked credentials.
 ///
 /// The command disables the fields that curl adds by default (Accept, User-Agent, Content-Type, Expect) if the request
 /// does not have them. It omits Content-Length and the default Host field, which curl generates.

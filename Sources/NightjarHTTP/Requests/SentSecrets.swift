@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The credentials of a request. They are masked in text from the server, because some servers repeat parts of the
+/// The credentials of a request that are masked in text from the server, because some servers repeat parts of the
 /// request.
 struct SentSecrets {
     /// The credentials, longest first, because a credential may contain another.
