@@ -33,7 +33,7 @@ public enum Authentication: Sendable, CustomStringConvertible, CustomReflectable
 }
 
 /// A login whose token is refreshed before it expires and after a 401 response. One refresh serves all calls of the
-/// client, and all clients and processes that share the store.
+/// client and, except with a token provider, all clients and processes that share the store.
 public struct TokenLogin: Sendable, CustomStringConvertible, CustomReflectable {
     /// The settings for token refreshes.
     public typealias RefreshSettings = TokenRefresh.Settings
@@ -41,16 +41,16 @@ public struct TokenLogin: Sendable, CustomStringConvertible, CustomReflectable {
     /// The source of new tokens.
     public enum Source: Sendable {
         case oauth2(OAuth2)
-        /// One call sends the user's credentials; the other sends the refresh token. If `refresh` is nil, each refresh
-        /// repeats the login call.
+        /// Endpoints of the API: the login call sends the user's credentials, and `refresh` sends the refresh token. If
+        /// `refresh` is nil, each refresh repeats the login call.
         case call(LoginCall, refresh: RefreshCall?)
         /// A callback of the program.
         case provider(TokenProvider)
     }
 
     public var source: Source
-    /// The initial token, used if the store has no token, unless a client has stored it before or the user has logged
-    /// out. If its expiry is unknown, the first 401 response starts a refresh.
+    /// The initial token, used if the store has no token. Not used after a logout, or if a client has stored this token
+    /// before. If its expiry is unknown, the first 401 response starts a refresh.
     public var token: Token?
     /// The credential store. Nil keeps the token in the memory of this client.
     public var store: (any TokenStore)?
@@ -111,8 +111,8 @@ public final class TokenProvider: Sendable {
 
     /// - Parameters:
     ///   - runsOnLoop: If true, the callback runs on the client's loop thread and must not block. If false, it runs on
-    ///     the queue of a call that waits for the token: the first of these queues that is polled. If a waiting call
-    ///     has no queue, it runs on the loop thread.
+    ///     the first polled queue of the calls that wait for the token. If a waiting call
+    ///     has no queue, the callback runs on the loop thread.
     ///   - provide: Responds to the request, at once or later.
     public init(runsOnLoop: Bool = true, _ provide: @escaping @Sendable (Request) -> Void) {
         self.runsOnLoop = runsOnLoop

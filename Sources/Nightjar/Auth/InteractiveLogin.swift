@@ -173,7 +173,7 @@ final class InteractiveLogin: ClientOperation, @unchecked Sendable {
 
     // MARK: Steps
 
-    /// Sends a request of the login. A failure ends the login.
+    /// Sends a request of the login. A failure ends this operation.
     private func send(
         _ request: OAuthRequest, to target: String?, _ issuer: TokenIssuer,
         then next: @escaping (Response) throws(NightjarError) -> Void
@@ -206,7 +206,7 @@ final class InteractiveLogin: ClientOperation, @unchecked Sendable {
         loop.post(.run { [self] in if !isCancelled { self.prompt(prompt) } }, to: queue)
     }
 
-    /// Replaces the client's token. Ends the login when the token has been saved, or when saving has failed.
+    /// Replaces the client's token. Ends this operation when the token has been saved, or when saving has failed.
     private func setToken(_ token: Token) {
         guard token.authorization != nil else {
             return end(

@@ -5,8 +5,7 @@ struct TokenField {
     private var value = ""
     /// The field as it is sent. Nil if there is no token that can be sent.
     private var line: FieldLine?
-    /// The last request to which the field was added, without and with the field. Nil if that request has a body. Most
-    /// calls repeat the same request.
+    /// The last request to which the field was added, without and with the field. Nil if that request has a body.
     private var last: (plain: PreparedRequest, request: PreparedRequest)?
 
     var isPresent: Bool { line != nil }

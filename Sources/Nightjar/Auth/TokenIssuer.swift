@@ -2,7 +2,7 @@ import NIOCore
 import NightjarHTTP
 import NightjarTransport
 
-/// Creates token requests. The requests carry no other credentials of the client.
+/// Creates token requests. They do not carry the credentials of the client's calls.
 struct TokenIssuer: Sendable {
     /// Indirect, because each refresh copies the value and its payload is large.
     indirect enum Source: Sendable {

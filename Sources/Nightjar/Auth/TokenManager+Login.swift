@@ -27,7 +27,7 @@ extension TokenManager {
     }
 
     /// Obtains a token as for a call, but also after a logout. If the store has a valid token other than the current
-    /// token, uses that token.
+    /// token, the client uses the stored token. Fails for a login with a token provider.
     func refreshNow(then completion: @escaping (Result<Void, NightjarError>) -> Void) {
         guard let issuer else {
             return completion(

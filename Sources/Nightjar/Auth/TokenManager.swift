@@ -130,7 +130,7 @@ final class TokenManager: @unchecked Sendable {
         return verdict
     }
 
-    /// Handles a 401 response to a call that cannot be repeated. Refreshes the token for later calls.
+    /// Handles a 401 response to a call that cannot be repeated. May refresh the token for later calls.
     func refusedPermanently(_ call: Call) {
         guard let progress = call.states[states], let version = progress.version else { return }
         perform(refusal(of: progress, version, call))

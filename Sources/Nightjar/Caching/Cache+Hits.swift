@@ -114,7 +114,7 @@ extension CacheHit {
 }
 
 extension Call {
-    /// Whether an identical request would get the identical response.
+    /// Whether the response to this call can also be the response to later identical calls.
     fileprivate var isPlain: Bool {
         attempts == 0 && redirects.isEmpty && request.method == .get && task.handlers.isForCompleteResponses
             && options.acceptsAnyResponse

@@ -1,8 +1,8 @@
 import NightjarHTTP
 import NightjarStorage
 
-// Responses to unsafe requests invalidate stored responses, unless they are errors. The response to a POST may also be
-// stored.
+// Responses to unsafe requests, except error responses, invalidate stored responses. The response to a POST may also
+// be stored.
 
 extension Cache {
     /// A POST request in flight.

@@ -2,7 +2,7 @@ import NIOCore
 import NightjarHTTP
 
 extension Call {
-    /// Starts a background call that repeats the rest of this call, beginning with the current stage.
+    /// Starts a background call that passes the current stage and the stages below it.
     ///
     /// - Parameters:
     ///   - isReported: Whether the caller's `refreshed` callback is called. The callback is called at most once per

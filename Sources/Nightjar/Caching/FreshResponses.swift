@@ -108,7 +108,7 @@ final class FreshResponses: Sendable {
     /// Makes ``find(_:_:)`` return nil for calls with a login until ``loginChangeEnded()``. Any thread.
     func loginChangeBegan() { pendingLoginChanges.add(1, ordering: .sequentiallyConsistent) }
 
-    /// Called after the loop has made the change.
+    /// Called after the loop has made the login change.
     func loginChangeEnded() { pendingLoginChanges.subtract(1, ordering: .sequentiallyConsistent) }
 
     /// Discards all responses when the client closes, because calls of a closed client fail.

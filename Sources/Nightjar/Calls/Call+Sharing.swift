@@ -8,9 +8,8 @@ extension Call {
     /// The queues of all calls that wait for this shared exchange. For another call, only the queue of this call.
     var eventQueues: [CompletionQueue?] { waiters.map { $0().map(\.task.queue) } ?? [task.queue] }
 
-    /// Creates an internal call that performs the rest of this call, beginning below the current stage. The internal
-    /// call has no total timeout; the calls that wait for its response end it. Start the internal call with
-    /// ``begin()``.
+    /// Creates an internal call that passes the stages below the current stage of this call. The internal call has no
+    /// total timeout; the calls that wait for its response end it. Start the internal call with ``begin()``.
     func branch(completion: @escaping (Result<Response, NightjarError>) -> Void) -> Call {
         let task = ClientTask(
             request, options.ofSharedExchange, handlers: TaskHandlers { _, _ in }, queue: nil, client: loop,

@@ -11,7 +11,7 @@ public final class CallHooks: Sendable {
 
     /// - Parameter runOnLoop: If true, the hooks run on the client's loop thread and must not block. If false, they run
     ///   where the call's callbacks run, for example in `CompletionQueue.poll` or inside the blocking call, and the
-    ///   call waits for the hook before it.
+    ///   call waits for the hook that runs before the call.
     public init(
         runOnLoop: Bool = true, before: (@Sendable (inout Request) throws(NightjarError) -> Void)? = nil,
         after: (@Sendable (Result<Response, NightjarError>) -> Void)? = nil

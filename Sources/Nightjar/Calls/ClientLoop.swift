@@ -98,7 +98,7 @@ final class ClientLoop: @unchecked Sendable {
 
     var isOnLoop: Bool { thread.loop.inEventLoop }
     var eventLoop: any EventLoop { thread.loop }
-    /// Passes the results of threads whose work may end after the client.
+    /// Passes results from other threads to the loop, unless the client has closed.
     let gate: LoopGate
     /// Used on the loop.
     let clock: LoopClock

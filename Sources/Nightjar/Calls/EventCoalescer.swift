@@ -6,7 +6,7 @@
 /// one wake-up.
 ///
 /// Events that are already received never wait. A response that arrives during the delay waits at most three
-/// microseconds per call in flight. A server needs more time for one call. Delays during which fewer than two responses
+/// microseconds per call in flight, less than a server needs for one call. Delays during which fewer than two responses
 /// arrive become exponentially rarer.
 struct EventCoalescer {
     /// Calls that were sent and have no response head yet.

@@ -4,7 +4,8 @@ import NightjarHTTP
 /// Manual access to the cache. Requests get the client's base URL, headers and credentials, so that they match the
 /// entries of the client's calls.
 extension Client {
-    /// Returns the cached response to `request` without a request to the server. Returns nil if no response is cached.
+    /// Returns the cached response to `request` without a request to the server. Returns nil if the cache has no usable
+    /// response.
     ///
     /// The policy ``CachePolicy/cacheOnly`` applies: responses of any age are returned, except stale errors and
     /// responses that have been invalidated, for example by a write of this client. Blocks the thread while the disk is

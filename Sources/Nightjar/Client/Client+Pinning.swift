@@ -39,7 +39,7 @@ extension ClientLoop {
 }
 
 extension Configuration {
-    /// Sets the callback for certificate chains without a pinned key. It runs in `CompletionQueue.poll`. While 64
+    /// Sets the callback for certificate chains without a pinned key. The callback runs on `queue`. While 64
     /// reports wait in the queue, further reports are discarded.
     public mutating func reportPinMismatches(
         on queue: CompletionQueue, to body: @escaping @Sendable (TransportConfiguration.TLS.Pinning.Report) -> Void

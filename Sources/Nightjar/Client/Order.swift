@@ -18,7 +18,8 @@ enum StageKind: CaseIterable {
     case coalesce
     /// Retries failed attempts by the retry policy.
     case retry
-    /// Attaches the token. After a 401 response, refreshes the token once for all calls and repeats each call once.
+    /// Attaches the token. After a 401 response, refreshes the token once for all calls and repeats the call once if
+    /// possible.
     case authenticate
     /// Responds to Digest challenges.
     case challenge

@@ -46,7 +46,7 @@ package final class RepeatedRequests: Sendable {
         return places.withLock { $0[place].fingerprint == fingerprint ? $0[place].call : nil }
     }
 
-    /// Stores a prepared request if it was seen before.
+    /// Stores a prepared request if the previous request for its slot was the same.
     func made(
         _ prepared: PreparedRequest, _ options: CallOptions, of request: borrowing Request, _ fingerprint: UInt64
     ) {

@@ -14,8 +14,9 @@ extension Request {
         return ExpectContinue.isWorthwhile(for: body)
     }
 
-    /// Returns the request with its final content: files are measured, content in memory is compressed, and the fields
-    /// that describe the content are set. Runs on the caller's thread. Opens files, but reads at most one byte of each.
+    /// Returns the request with its final content: files are measured, content in memory is compressed if
+    /// ``compresses`` is set, and the fields that describe the content are set. Runs on the caller's thread. Opens
+    /// files, but reads at most one byte of each.
     ///
     /// - Parameter idle: The idle timeout of the call.
     /// - Throws: `invalid_request` with the path of a file that cannot be sent, or if the Content-Type or

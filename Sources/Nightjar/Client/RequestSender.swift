@@ -26,7 +26,7 @@ package struct SentRequest: Sendable {
 }
 
 extension Client {
-    /// Removes all credentials from a request that goes to another origin.
+    /// Removes the credentials, and all header fields that are not forwarded, from a request to another origin.
     package func removeCredentials(from request: inout Request) {
         request.usesAuth = false
         request.usesCookies = false

@@ -1,7 +1,7 @@
 import NightjarHTTP
 
 /// Attaches the token of the call's login for the login's origin. After a 401 response, waits for a refreshed token and
-/// repeats the call once.
+/// repeats the call once, unless the call cannot be repeated.
 ///
 /// A call with its own Authorization field, or with authentication disabled, is not changed.
 final class Authenticate: Stage, @unchecked Sendable {
@@ -42,7 +42,7 @@ final class Authenticate: Stage, @unchecked Sendable {
         return verdict
     }
 
-    /// Treats a 401 response as complete if its body failed, because the rest of the body is not needed.
+    /// Handles a 401 response whose body failed. The body is not needed to repeat the call.
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict { refused(call) ?? .proceed }
 
     private func refused(_ call: Call) -> Verdict? {

@@ -2,8 +2,8 @@ import NIOCore
 import NightjarCoding
 import NightjarHTTP
 
-/// Decodes the content codings of a response body (RFC 9110 section 8.4) as it arrives. The header fields are not
-/// changed.
+/// Decodes a response body with content codings (RFC 9110 section 8.4) as it arrives, except for status 206. The header
+/// fields are not changed.
 final class Decode: Stage, @unchecked Sendable {
     override var hooks: StageHooks { .incoming }
 

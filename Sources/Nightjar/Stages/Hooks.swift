@@ -1,6 +1,7 @@
 import NightjarHTTP
 
-/// Runs the program's hooks before and after each call. The hook before the call may change or reject the request.
+/// Runs the program's hook before each call and, if the hooks run on the loop, the hook after each call. The hook
+/// before the call may change or reject the request.
 final class Hooks: Stage, @unchecked Sendable {
     override var hooks: StageHooks {
         var hooks: StageHooks = []

@@ -200,7 +200,7 @@ final class Limit: Stage, @unchecked Sendable {
         call.options.limitGroup.map { .group(ExactText($0)) } ?? .origin(call.request.origin)
     }
 
-    /// Returns the gate of a call. Nil if the call has no limits and its origin is not paused.
+    /// Returns the gate of a call. Nil if the call has no limits and its origin or group is not paused.
     private func gate(for call: Call) -> Gate? {
         if let last, call.options.limitGroup == nil, last.origin == call.request.origin { return last }
         let scope = scope(of: call)
@@ -225,7 +225,7 @@ final class Limit: Stage, @unchecked Sendable {
         }
     }
 
-    /// Removes idle gates, which have the same state as new gates.
+    /// Removes idle gates, which have the same state as new gates. Removes other gates only if too many remain.
     private func sweep() {
         let now = NIODeadline.now().uptimeNanoseconds
         for gate in gates.values where gate.machine.isIdle(now: now) { forget(gate) }

@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// Logs the start and the result of each call. Secrets in URLs are masked.
+/// Logs the start and the result of each call, depending on the log level. Secrets in URLs are masked.
 final class Observe: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .ended] }
     private let sink: LogSink

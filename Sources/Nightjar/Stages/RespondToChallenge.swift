@@ -76,7 +76,7 @@ final class RespondToChallenge: Stage, @unchecked Sendable {
         }
     }
 
-    /// Treats a 401 response as complete if its body failed, because the rest of the body is not needed.
+    /// Handles a 401 response whose body failed. The body is not needed to repeat the call.
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict { refused(call) ?? .proceed }
 
     private func refused(_ call: Call) -> Verdict? {
