@@ -982,7 +982,7 @@ NJ_API nj_status nj_config_set_token_provider(nj_config *config, const char *sch
                                               void *context);
 
 /**
- * Runs once each time that a login has ended and a new login is needed, but not after nj_client_log_out. Runs where the
+ * Runs once each time a login has ended and a new login is needed, but not after nj_client_log_out. Runs where the
  * callbacks of the call that last needed a token run: inside nj_queue_poll or the blocking function. Not called if the
  * queue of that call has been freed. The callback may start calls and log in.
  */
@@ -1328,8 +1328,10 @@ NJ_API void nj_network_free(nj_network *network);
  */
 NJ_API bool nj_network_is_online(const nj_network *network);
 
-/** Returns whether data over the network is charged or limited. NJ_UNKNOWN if this is not known, for example without
- * NetworkManager, or if `network` is NULL. */
+/**
+ * Returns whether data over the network is charged or limited. NJ_UNKNOWN if this is not known, for example without
+ * NetworkManager, or if `network` is NULL.
+ */
 NJ_API nj_tristate nj_network_metered(const nj_network *network);
 
 /**
@@ -1417,7 +1419,7 @@ NJ_API nj_offline_reason nj_error_offline_reason(const nj_error *error);
 typedef void (*nj_waiting_fn)(void *context, nj_task *task, nj_offline_reason reason);
 
 /**
- * Sets the callback that is called each time when a call begins to wait for the network. NULL, the default: none.
+ * Sets the callback that is called each time a call begins to wait for the network. NULL, the default: none.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -3162,8 +3164,8 @@ NJ_API nj_status nj_paginator_start_next_page(nj_paginator *paginator, nj_queue 
  * (nj_paginator_set_next_query). NULL ends the list.
  *
  * The next request for a page fails with NJ_INVALID_ARGUMENT if the next page was not set after the last page, was set
- * twice, or was set before the first page. It fails with NJ_PROTOCOL for an invalid URL and for an origin that is not
- * allowed.
+ * twice or before the first page, or was set for a list of another style. It fails with NJ_PROTOCOL for an invalid URL
+ * and for an origin that is not allowed.
  *
  * @param url   absolute, or relative to the URL of the last page
  * @param items name, value, name, value, ..., NULL
