@@ -22,7 +22,7 @@
  *
  * Handles and ownership
  * ---------------------
- * All types are opaque. The caller owns each handle that a function in the second column returns, and releases it
+ * All handle types are opaque. The caller owns each handle that a function in the second column returns, and releases it
  * once with the function in the last column. The release functions ignore NULL.
  *
  *   type              obtained from                                            threads        released with
@@ -404,8 +404,8 @@ NJ_API nj_queue *nj_queue_new(void);
 
 /**
  * Cancels the tasks, batches and page requests that deliver to the queue, runs their remaining callbacks on this
- * thread, frees the queue, and returns when no callback is left. If a callback of the same queue calls this function,
- * nj_queue_poll does this before it returns. NULL is ignored.
+ * thread, frees the queue, and returns when no callback is left. If a callback of the same queue calls nj_queue_free,
+ * the running nj_queue_poll cancels the work and runs the remaining callbacks before it returns. NULL is ignored.
  */
 NJ_API void nj_queue_free(nj_queue *queue);
 
@@ -422,7 +422,7 @@ NJ_API int nj_queue_fd(nj_queue *queue);
  * Calls the callbacks that are due, on this thread and in the order of their events. Only one thread at a time calls
  * the callbacks of a queue.
  *
- * The function starts no further callback after 1,024 events or 10 ms. The remaining events stay due: nj_queue_fd stays
+ * nj_queue_poll starts no further callback after 1,024 events or 10 ms. The remaining events stay due: nj_queue_fd stays
  * readable, and the next nj_queue_poll returns without waiting.
  *
  * @param timeout seconds to wait for the first event. 0 and NaN: does not wait. Negative, or more than 3153600000:
@@ -796,8 +796,8 @@ typedef nj_status (*nj_request_hook_fn)(void *context, nj_prepared_request *requ
 NJ_API nj_status nj_config_on_request(nj_config *config, nj_request_hook_fn before, void *context);
 
 /**
- * Runs after each call, immediately before nj_done_fn or the return of the blocking call, on the same thread. Exactly
- * one of `response` and `error` is not NULL. Both are borrowed until the hook returns.
+ * Runs after each call, on the thread that receives the call's result and before the result is delivered. Exactly one of
+ * `response` and `error` is not NULL. Both are borrowed until the hook returns.
  */
 typedef void (*nj_response_hook_fn)(void *context, const nj_response *response, const nj_error *error);
 
@@ -982,7 +982,7 @@ NJ_API nj_status nj_config_set_token_provider(nj_config *config, const char *sch
                                               void *context);
 
 /**
- * Runs once each time that a login has ended and a new login is needed, but not after nj_client_log_out. Runs where the
+ * Runs once each time a login has ended and a new login is needed, but not after nj_client_log_out. Runs where the
  * callbacks of the call that last needed a token run: inside nj_queue_poll or the blocking function. Not called if the
  * queue of that call has been freed. The callback may start calls and log in.
  */
@@ -1307,7 +1307,7 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
  *   Threads      any; a status is immutable
  * ================================================================================================================== */
 
-/** Whether something is the case, if this is known. */
+/** An answer that may be unknown. */
 typedef enum nj_tristate {
   NJ_UNKNOWN = -1,
   NJ_NO = 0,
@@ -1328,8 +1328,10 @@ NJ_API void nj_network_free(nj_network *network);
  */
 NJ_API bool nj_network_is_online(const nj_network *network);
 
-/** Returns whether data over the network is charged or limited. NJ_UNKNOWN if this is not known, for example without
- * NetworkManager, or if `network` is NULL. */
+/**
+ * Returns whether data over the network is charged or limited. NJ_UNKNOWN if this is not known, for example without
+ * NetworkManager, or if `network` is NULL.
+ */
 NJ_API nj_tristate nj_network_metered(const nj_network *network);
 
 /**
@@ -1417,7 +1419,7 @@ NJ_API nj_offline_reason nj_error_offline_reason(const nj_error *error);
 typedef void (*nj_waiting_fn)(void *context, nj_task *task, nj_offline_reason reason);
 
 /**
- * Sets the callback that is called each time when a call begins to wait for the network. NULL, the default: none.
+ * Sets the callback that is called each time a call begins to wait for the network. NULL, the default: none.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1613,9 +1615,9 @@ typedef void (*nj_done_fn)(void *context, nj_task *task, const nj_response *resp
  *
  * @param request copied; it can be sent any number of times
  * @param queue   the queue on which `done` and all other events of this task are delivered
- * @param done    called exactly once, from nj_queue_poll or, if it is still due then, from nj_queue_free. It is never
- *                called from inside this function, but another thread that polls the queue may call it before this
- *                function returns
+ * @param done    called exactly once, from nj_queue_poll, or from nj_queue_free if the queue is freed first. `done` is
+ *                never called from inside nj_client_start, but another thread that polls the queue may call `done`
+ *                before nj_client_start returns
  * @param context passed to `done` unchanged; must stay valid until `done` has returned
  * @return a task that the caller releases with nj_task_release (releasing does not cancel), or NULL:
  *         NJ_INVALID_ARGUMENT, NJ_INVALID_URL or NJ_INVALID_REQUEST for the request, NJ_CLOSED, NJ_FORKED. Network
@@ -1664,7 +1666,7 @@ typedef void (*nj_login_prompt_fn)(void *context, const nj_login_prompt *prompt)
  *
  * @param seconds how long the login may take, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit, except that the
  *                server's code may expire
- * @param prompt  called on this thread
+ * @param prompt  called on the thread that called nj_client_log_in
  * @param context passed to `prompt` unchanged
  * @return NJ_OK; NJ_UNAUTHORIZED if the server or the person denied access; NJ_TIMEOUT; NJ_CANCELLED, for example if
  *         another login or a logout replaces this login; NJ_STORAGE if the store failed (if the client has already
@@ -2188,7 +2190,7 @@ NJ_API int nj_response_http_version(const nj_response *response);
 
 /**
  * Returns the value of the first header of a name. Names are compared case-insensitively. Header and trailer values are
- * the server's bytes. They contain no control characters but are not always UTF-8.
+ * the server's bytes. They contain no control characters except tab, and are not always UTF-8.
  *
  * @return NULL if there is no such header, or if `response` is NULL
  */
@@ -2256,8 +2258,9 @@ NJ_API const char *nj_response_redirect_url_at(const nj_response *response, size
 NJ_API int nj_response_attempts(const nj_response *response);
 
 /**
- * Returns an explanation of the call for a person: each retry and its reason, or why there was none, waits for limits
- * and tokens, shared exchanges and redirects. Each line has one sentence. The text contains no secret.
+ * Returns an explanation of the call for a person: the client's decisions, such as retries and their reasons, waits for
+ * limits and tokens, shared exchanges, redirects and uses of the cache. Each decision has one line. The text contains
+ * no secret.
  *
  * @return text that is valid until the response is released; NULL if `response` is NULL
  */
@@ -2414,13 +2417,14 @@ NJ_API nj_status nj_response_json_text(const nj_response *response, const char *
  *
  * If `collect_errors` is true, each request has its own result: either `out_responses[i]` or `out_errors[i]` is set,
  * and the other is NULL. If it is false, the first failure ends the batch: calls in flight are cancelled, no further
- * call is started, `out_error` receives the failure (see nj_error_batch_index), and all of `out_responses` is NULL.
+ * call is started, `out_error` receives the failure (see nj_error_batch_index), and every element of
+ * `out_responses` is NULL.
  *
  * @param requests      `count` requests, which must not change before this function returns
  * @param concurrency   1 or more, such as NJ_BATCH_CONCURRENCY
  * @param out_responses an array of `count` elements, in the order of the requests; the caller releases each response
- * @param out_errors    an array of `count` elements; the caller frees each error. Required if `collect_errors` is
- *                      true.
+ * @param out_errors    an array of `count` elements; the caller releases each error. Required if `collect_errors`
+ *                      is true.
  * @return NJ_OK if all calls have succeeded or `collect_errors` is true; otherwise the kind of the first failure.
  *         NJ_INVALID_ARGUMENT and NJ_FORKED, after which every element of both arrays is NULL
  */
@@ -3159,8 +3163,9 @@ NJ_API nj_status nj_paginator_start_next_page(nj_paginator *paginator, nj_queue 
  * (nj_paginator_set_next_url), or by query parameters that replace those of the same names
  * (nj_paginator_set_next_query). NULL ends the list.
  *
- * The next request for a page fails with NJ_INVALID_ARGUMENT if neither function was called after the last page, or if
- * one was called at another time. It fails with NJ_PROTOCOL for an invalid URL and for an origin that is not allowed.
+ * The next request for a page fails with NJ_INVALID_ARGUMENT if the next page was not set after the last page, was set
+ * twice or before the first page, or was set for a list of another style. It fails with NJ_PROTOCOL for an invalid URL
+ * and for an origin that is not allowed.
  *
  * @param url   absolute, or relative to the URL of the last page
  * @param items name, value, name, value, ..., NULL
@@ -3183,7 +3188,8 @@ NJ_API void nj_paginator_refresh(nj_paginator *paginator);
 NJ_API void nj_paginator_cancel(nj_paginator *paginator);
 
 /**
- * Returns the position after the last returned item or page, for nj_paginator_new. The text has no secrets.
+ * Returns the position after the last returned item or page, for nj_paginator_new. The text omits query parameters
+ * whose names denote secrets.
  *
  * @return text that the caller frees with nj_text_free; NULL if `paginator` is NULL, and after fork
  */
@@ -3229,7 +3235,8 @@ NJ_API const char *nj_page_item(const nj_page *page, size_t index, size_t *out_l
 NJ_API const nj_response *nj_page_response(const nj_page *page);
 
 /**
- * Returns the position after the first `consumed` items of the page, for nj_paginator_new. The text has no secrets.
+ * Returns the position after the first `consumed` items of the page, for nj_paginator_new. The text omits query
+ * parameters whose names denote secrets.
  *
  * @param consumed a number above nj_page_count means all items
  * @return text that the caller frees with nj_text_free; NULL if `page` is NULL
@@ -3306,8 +3313,8 @@ NJ_API void nj_script_free(nj_script *script);
  * - Log: a script may log 10,000 lines or 4 MiB at once, and on average 100 lines or 64 KiB a second. A script that
  *   exceeds this limit is stopped.
  *
- * A sandboxed script ends within about a second after a limit was reached or nj_script_interrupt was called, also
- * inside message handlers and closers of `<close>` variables. After a stop, each coroutine has 1000 instructions for
+ * A sandboxed script ends within about a second after it reached a limit or nj_script_interrupt was called, also inside
+ * message handlers and closers of `<close>` variables. After a stop, each coroutine has 1000 instructions for
  * its closers, or none if a C function was interrupted. The host must bound the run time of the functions that it
  * registers.
  *
