@@ -2,9 +2,9 @@
 --
 --   2026-11-21T20:31:07.123Z info  copied bytes=1048576 from="a file"
 --
--- Values of fields whose names denote credentials are written as ***. Secrets in texts are masked as well: tokens such
--- as JSON Web Tokens, and secrets in URLs, in JSON, in assignments (password=x), and after Bearer and Basic. Each
--- message is written as exactly one line.
+-- Values of fields whose names denote credentials are written as *** (for exceptions, see is_hidden). Secrets in texts
+-- are masked as well: tokens such as JSON Web Tokens, and secrets in URLs, in JSON, in assignments (password=x), and
+-- after Bearer and Basic. Each message is written as exactly one line.
 local nightjar, native = ...
 local misuse, got, write, is_secret, redact = native.misuse, native.got, native.write, native.is_secret, native.redact
 local time = nightjar.time
