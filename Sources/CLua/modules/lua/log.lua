@@ -45,7 +45,7 @@ local function escaped(text) return (gsub(text, "[%c\"\\]", escape)) end
 -- Escapes the control characters of a message, which could start another line or control the terminal.
 local function on_one_line(text) return (gsub(text, "%c", escape)) end
 
--- Returns the first LONGEST_VALUE bytes of a text, with secrets masked.
+-- Masks the secrets in a text, and shortens a text of more than LONGEST_VALUE bytes.
 local function shown_text(text)
   local head = redact(sub(text, 1, LONGEST_VALUE))
   return #text > LONGEST_VALUE and head .. format("... (%d bytes)", #text) or head
