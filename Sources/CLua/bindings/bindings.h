@@ -180,7 +180,7 @@ int njl_read_log(lua_State *L, int options) NJL_RAISES;
 void njl_write_log(lua_State *L, njl_host *host) NJL_RAISES;
 
 /* hooks.c */
-/* User values of a client: functions, and the objects for its cookies, cache and endpoints. */
+/* User values of a client: functions, and the objects for its cookies, cache, endpoints and mock. */
 enum {
   NJL_CLIENT_LOG = 1,
   NJL_CLIENT_COOKIES,

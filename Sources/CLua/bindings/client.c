@@ -94,7 +94,8 @@ static void take_mock(lua_State *L, njl_host *host, njl_listener *listener) {
   lua_settop(L, 2);
 }
 
-/* nightjar.client(options). Without options it returns the client of the host program, if there is one. */
+/* nightjar.client(options) creates a client. Without options, returns the client of the host program if there is
+ * one. */
 int njl_client_open(lua_State *L) {
   if (!lua_isnoneornil(L, 1)) luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);

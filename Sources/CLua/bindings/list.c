@@ -1,9 +1,9 @@
 /* list.c - paginated lists, created by api:paginate: iteration over items or pages.
  *
  * A list is an object that can be called for the next item, so that a loop can use it directly. All functions that take
- * from a list call njl_list_take, which returns items of the current page. After the last item, njl_list_take takes the
- * next page, or waits until that page is loaded. Any number of tasks may take from one list. Each item goes to one of
- * these tasks. */
+ * from a list call njl_list_take, which returns items of the current page, or the page itself. After the last item,
+ * njl_list_take takes the next page, or waits until that page is loaded. Any number of tasks may take from one list.
+ * Each item goes to one of these tasks. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <string.h>

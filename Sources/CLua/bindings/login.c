@@ -1,8 +1,8 @@
 /* login.c - a client's tokens: token functions and on_login_required functions of the script, set_token, log_out and
  * log_in. Also runs the functions of mocks and on_pin_mismatch functions.
  *
- * Each function call runs in a child of the root task. All waiting calls share the token: cancelling one of the calls
- * must not cancel the function for the others. */
+ * Each of these functions runs in a child of the root task. Several calls may wait for the same token: cancelling one
+ * of these calls must not cancel the token function for the others. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

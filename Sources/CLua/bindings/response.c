@@ -247,7 +247,8 @@ static int headers_next(lua_State *L) {
   return 2;
 }
 
-/* pairs(res.headers): each field line in the order received, names in lower case */
+/* pairs(res.headers): each field line in the order received, names in lower case; in a sandbox, without the fields that
+ * carry credentials */
 static int headers_pairs(lua_State *L) {
   njl_check(L, 1, NJL_HEADERS);
   lua_pushinteger(L, 0);

@@ -1,8 +1,8 @@
 /* clock.c - nightjar.testing.clock: a virtual clock for tests.
  *
  * While a clock exists, all waits with a deadline use it: sleep, timeout, debounce, throttle, after, every and the
- * timeouts of gates. The clock advances only when all tasks wait and no call is in flight. It then moves to the next
- * deadline, and the tasks that are due run. Timers therefore expire in the same order in each run. Calls to servers,
+ * timeouts of gates. The clock advances only when all tasks wait and no call is in flight, and at most to the next
+ * deadline. The tasks that are due then run. Timers therefore expire in the same order in each run. Calls to servers,
  * files and processes take real time, during which the clock stands still. Delays inside a client, such as the delay
  * before a retry, and the time limit of a script's run also use real time. */
 #include <lua5.4/lauxlib.h>

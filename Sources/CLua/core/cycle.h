@@ -10,6 +10,6 @@
 /* Ends one wait that could never end otherwise and makes its task ready. Returns false if there is no such wait. Called
  * while the loop is idle and calls for subrequests are in progress. */
 bool njl_break_cycle(njl_host *host);
-int njl_raise_cycle(lua_State *L, const njl_host *host) NJL_RAISES; /* raises the error of that wait */
+int njl_raise_cycle(lua_State *L, const njl_host *host) NJL_RAISES; /* raises the ended wait's error */
 
 #endif

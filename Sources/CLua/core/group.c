@@ -142,7 +142,8 @@ static void push_error(lua_State *L, group *g, njl_task *task) {
   if (g->numbers_errors) njl_number_error(L, task->place);
 }
 
-/* Takes the results of the children that have ended and releases the children, except for the decisive one. */
+/* Takes the results of the children that have ended. Releases these children, except for the decisive one and the child
+ * of a timeout. */
 static void collect(lua_State *L, group *g) {
   while (g->finished != NULL) {
     njl_task *task = g->finished;

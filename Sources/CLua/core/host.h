@@ -90,12 +90,12 @@ void njl_enter(njl_host *host);
 void njl_leave(njl_host *host);
 bool njl_is_deeper(const njl_host *host, size_t bytes); /* whether the stack is more than `bytes` below the base */
 
-/* User values of the host's userdata: the tasks that have not ended, by address; the objects created by finalizers;
+/* User values of the host's userdata: the anchored tasks, by address; the objects created by finalizers;
  * and the error last passed to another task, with its traceback (traceback.c). */
 enum { NJL_HOST_ANCHORS = 1, NJL_HOST_LATE, NJL_HOST_REPORTED, NJL_HOST_VALUES = NJL_HOST_REPORTED };
 void njl_push_host_value(lua_State *L, int place);
 
-void njl_anchor(lua_State *L, njl_task *task, int index) NJL_RAISES; /* keeps the task alive until it has ended */
+void njl_anchor(lua_State *L, njl_task *task, int index) NJL_RAISES; /* keeps the task alive until njl_release_anchor */
 void njl_release_anchor(lua_State *L, njl_task *task) NJL_RAISES;
 /* pushes the userdata; returns false and pushes nothing if the task is not anchored */
 bool njl_push_anchored(lua_State *L, njl_task *task);

@@ -89,7 +89,7 @@ static void note(njl_script *script, size_t bytes, bool failed) {
 
 void *njl_allocate(void *context, void *block, size_t old_size, size_t size) {
   njl_script *script = context;
-  if (block == NULL) old_size = 0; /* Otherwise `old_size` is the kind of the new object. */
+  if (block == NULL) old_size = 0; /* For a new block, Lua passes the object's kind. */
   if (size > old_size) { /* Lua requires that shrinking succeeds. */
     script->allocations++;
     bool fits = has_room(script, size - old_size) || has_reserve(script, size - old_size);

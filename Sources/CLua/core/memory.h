@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* These functions count memory outside of Lua that is held for a script. njl_charge_memory returns false if the limit
- * would be exceeded. */
+/* Memory outside of Lua that is held for a script counts against the script's limit. njl_charge_memory returns false if
+ * the limit would be exceeded. */
 bool njl_limits_memory(lua_State *L);
 bool njl_charge_memory(lua_State *L, size_t bytes);
 void njl_discharge_memory(lua_State *L, size_t bytes);

@@ -64,7 +64,7 @@ static void hook(lua_State *L, lua_Debug *record) {
   if (njl_is_stopped(host)) {
     njl_raise_stopped(L, host);
   } else if (was_taken && host->was_interrupted && !host->attends) {
-    host->was_interrupted = false; /* The program computes and does not wait: this error notifies it. */
+    host->was_interrupted = false; /* The program computes and does not wait: the error below notifies it. */
     lua_sethook(L, NULL, 0, 0);
     luaL_error(L, "interrupted");
   } else if (lua_gethookcount(L) != step) {

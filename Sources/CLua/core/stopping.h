@@ -21,7 +21,7 @@ void njl_charge(njl_host *host, uint64_t instructions);
 int njl_raise_stopped(lua_State *L, njl_host *host) NJL_YIELDS;
 /* Limits the instructions of the closers that `L` has yet to run. */
 void njl_arm_stopped(njl_host *host, lua_State *L);
-void njl_disarm(lua_State *L); /* removes that limit */
+void njl_disarm(lua_State *L); /* removes the limit set by njl_arm_stopped */
 /* Marks a coroutine that failed while the host was stopped. Its closers never run: Lua may have turned off its hooks,
  * so no limit would apply to them. */
 void njl_abandon(lua_State *L);

@@ -18,7 +18,7 @@ typedef enum njl_state_of_task {
 } njl_state_of_task;
 
 /* A coroutine that the loop resumes, or the main chunk of a stock interpreter (then `thread` is NULL). It is a
- * userdata with the user values NJL_TASK_THREAD and so on. The host anchors it until it has ended. */
+ * userdata with the user values NJL_TASK_THREAD and so on. The host anchors it at least until it has ended. */
 struct njl_task {
   njl_host *host;
   lua_State *thread;

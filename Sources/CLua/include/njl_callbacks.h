@@ -16,7 +16,7 @@ typedef enum njl_callback_kind {
 } njl_callback_kind;
 
 /* Returns the oldest decision request that has arrived, owned by the caller, and sets `*client` to the number of its
- * listener. A request that is released without a response fails. Returns NULL if no request has arrived. */
+ * listener. A decision request that is released without a response fails. Returns NULL if no request has arrived. */
 njl_callback *njl_engine_next_callback(njl_engine *engine, int64_t *client, njl_callback_kind *kind);
 /* Responds with a token that is valid for `lifetime` seconds; negative: unknown. The request fails if the token is
  * invalid. */

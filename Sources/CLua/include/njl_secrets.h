@@ -6,7 +6,7 @@
 
 /* Returns whether a header, parameter or variable of that name most likely holds a credential. */
 bool njl_is_secret_name(njl_bytes name);
-/* Returns the text with its secrets masked; the caller releases it. */
+/* Returns the text with the recognized secrets masked; the caller releases the returned text. */
 njl_text *njl_redacted(njl_bytes text);
 /* Returns an http or https URL as it is sent, or with secrets masked for display. Owned by the caller. Returns NULL
  * and sets `*error` if the URL is invalid. */

@@ -1,5 +1,5 @@
 /* script_log.c - the C part of nightjar.log: writes its lines to the log of the host program's client. If there is no
- * client, or the client has no log, lines go to standard error. The lines of a sandboxed script are then discarded. */
+ * such log, the lines of a sandboxed script are discarded and the lines of other scripts go to standard error. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <stdio.h>

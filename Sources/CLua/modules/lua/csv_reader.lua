@@ -1,5 +1,5 @@
 -- Splits CSV text into rows, for nightjar.csv. The C function `row` reads complete and valid rows. This code reads all
--- other rows: invalid rows, and rows that are divided between two pieces of the text.
+-- other rows, such as invalid rows and rows that are divided between two pieces of the text.
 local native = ...
 local misuse, fail, read_row = native.misuse, native.fail, native.row
 local byte, find, format, gsub, sub = string.byte, string.find, string.format, string.gsub, string.sub

@@ -2,9 +2,9 @@
 --
 --   2026-11-21T20:31:07.123Z info  copied bytes=1048576 from="a file"
 --
--- Values of fields whose names denote credentials are written as ***. Secrets in texts are masked as well: tokens such
--- as JSON Web Tokens, and secrets in URLs, in JSON, in assignments (password=x), and after Bearer and Basic. Each
--- message is written as exactly one line.
+-- Values of fields whose names denote credentials are written as *** (for exceptions, see is_hidden). Secrets in texts
+-- are masked as well: tokens such as JSON Web Tokens, and secrets in URLs, in JSON, in assignments (password=x), and
+-- after Bearer and Basic. Each message is written as exactly one line.
 local nightjar, native = ...
 local misuse, got, write, is_secret, redact = native.misuse, native.got, native.write, native.is_secret, native.redact
 local time = nightjar.time
@@ -45,7 +45,7 @@ local function escaped(text) return (gsub(text, "[%c\"\\]", escape)) end
 -- Escapes the control characters of a message, which could start another line or control the terminal.
 local function on_one_line(text) return (gsub(text, "%c", escape)) end
 
--- Returns the first LONGEST_VALUE bytes of a text, with secrets masked.
+-- Masks the secrets in a text, and shortens a text of more than LONGEST_VALUE bytes.
 local function shown_text(text)
   local head = redact(sub(text, 1, LONGEST_VALUE))
   return #text > LONGEST_VALUE and head .. format("... (%d bytes)", #text) or head

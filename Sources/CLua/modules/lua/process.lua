@@ -102,7 +102,8 @@ end
 
 local Process = {}
 
--- process:wait() -> {status = 0, ok = true}, or {signal = "KILL", ok = false} if a signal ended the process
+-- process:wait() -> {status = 0, ok = true}; {signal = "KILL", ok = false} if a signal ended the process; {ok = false}
+-- if the status is unknown
 function Process:wait()
   local status, number = self.child:wait()
   return { status = status, signal = number and (names[number] or tostring(number)), ok = status == 0 }

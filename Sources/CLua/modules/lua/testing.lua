@@ -74,7 +74,7 @@ end
 
 local run_body
 
--- t:test(name, f): a nested test. If it fails, this test fails.
+-- t:test(name, f) runs a nested test. If the nested test fails, `t` fails, too.
 function Test.test(t, name, f)
   if type(name) ~= "string" then misuse(format("test: a name expected, got %s", type(name))) end
   if type(f) ~= "function" then misuse(format("test: a function expected, got %s", type(f))) end
@@ -197,13 +197,15 @@ function testing.test(name, options, f)
   insert(current.tests, { name = name, f = f, timeout = options.timeout, skip = options.skip })
 end
 
--- before(f): f is called before each test that is not skipped by its option, in the order of registration.
+-- before(f): f is called before each test, except nested tests and tests skipped by their option, in the order of
+-- registration.
 function testing.before(f)
   if type(f) ~= "function" then misuse(format("before: a function expected, got %s", type(f))) end
   insert(current.before, f)
 end
 
--- after(f): f is called after each test and its cleanups, in reverse order, unless a before function has failed.
+-- after(f): f is called after each test, except nested and skipped tests, and after the test's cleanups, in reverse
+-- order. f is not called if a before function has failed.
 function testing.after(f)
   if type(f) ~= "function" then misuse(format("after: a function expected, got %s", type(f))) end
   insert(current.after, f)

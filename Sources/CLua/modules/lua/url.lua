@@ -169,9 +169,9 @@ local function user_of(authority)
   return url.decode(user), url.decode(password), host
 end
 
--- url.parse(text) -> {scheme, user, password, host, port, path, query, fragment}. Path, query and fragment are not
--- decoded, because their separators are significant. The other parts are decoded. Missing parts are nil, except that
--- the path is always present.
+-- url.parse(text) -> {scheme, user, password, host, port, path, query, fragment}. User, password and host are
+-- decoded. Path, query and fragment are not decoded, because their separators are significant. Missing parts are nil,
+-- except that the path is always present.
 function url.parse(text)
   local parts = split(check_url(text, "url.parse"))
   local result = { path = parts.path, query = parts.query, fragment = parts.fragment }
