@@ -40,7 +40,8 @@ final class Upload: @unchecked Sendable {
         return nil
     }
 
-    /// Compresses a part from the caller. The result is often empty, because the encoder buffers.
+    /// Compresses a part from the caller, if the body is compressed. The result is often empty, because the encoder
+    /// buffers its input.
     func encode(_ part: ByteBuffer) throws(NightjarError) -> ByteBuffer { try encoder?.encode(part) ?? part }
 
     /// Returns the encoder's remaining output after the caller's last part.

@@ -97,7 +97,7 @@ extension Endpoint {
             else { return }
             parameters.append(Parameter(name, in: .query))
         }
-        // Bytes, files and forms define their own content type.
+        // The range accepts bodies of other media types, such as files and forms.
         if arguments.body != nil { operation.content = RequestContent([.init("application/json"), .init("*/*")]) }
         return Endpoint(operation, arguments, at: pointer, decoding: decoding)
     }

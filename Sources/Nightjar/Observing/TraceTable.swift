@@ -1,7 +1,7 @@
 import NightjarHTTP
 
-/// Formats exchanges as lines of a table: method, status, durations in milliseconds, received bytes, connection, and
-/// URL. Secrets are masked.
+/// Formats exchanges as lines of a table: method, status or error, durations in milliseconds, received bytes,
+/// connection, and URL. Secrets are masked.
 package struct TraceTable: Sendable {
     private let hasColors: Bool
 

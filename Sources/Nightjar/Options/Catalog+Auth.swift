@@ -176,8 +176,8 @@ extension SecurityScheme {
         return requested.isEmpty ? nil : requested.joined(separator: " ")
     }
 
-    /// Checks the URL of an endpoint that receives secrets. RFC 6749 (sections 3.1 and 3.2) requires TLS. A description
-    /// that was loaded without TLS may have been modified in transit. URLs set by the caller are not checked.
+    /// Checks the URL of an endpoint that receives secrets. RFC 6749 (sections 3.1 and 3.2) requires TLS. A loopback
+    /// address does not need TLS. URLs set by the caller are not checked.
     ///
     /// - Parameter api: The only origin that may receive secrets without the caller's permission; nil: any origin.
     private func guarded(_ url: String?, api: Origin? = nil) throws(NightjarError) -> String? {

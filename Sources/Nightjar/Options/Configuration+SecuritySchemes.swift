@@ -11,7 +11,7 @@ extension Configuration {
         self = try changed.resolvingSchemeAuth()
     }
 
-    /// Reads the option `auth`. A value without a type is stored in ``schemeAuth`` until the catalog determines the
+    /// Reads the option `auth`. A table without a type is stored in ``schemeAuth`` until the catalog determines the
     /// type.
     mutating func readAuth(_ value: JSONValue, _ path: String) throws(NightjarError) {
         schemeAuth = nil
@@ -39,8 +39,8 @@ extension Configuration {
         return configuration
     }
 
-    /// Returns the configuration with the catalog of its OpenAPI document. If the base URL or the type of
-    /// authentication is not set, the catalog determines it.
+    /// Returns the configuration with the catalog of its OpenAPI document. A base URL or a type of authentication that
+    /// is not set is taken from the catalog.
     func loadingOpenAPI() throws(NightjarError) -> Configuration {
         var configuration = self
         if let openAPI {

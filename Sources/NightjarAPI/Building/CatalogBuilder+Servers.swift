@@ -2,7 +2,8 @@ import NightjarHTTP
 
 extension CatalogBuilder {
     /// Returns the absolute URLs of a `servers` list. Variables are replaced with their defaults, or with the first
-    /// value of `enum` if there is no default. Invalid URLs are omitted. OpenAPI 3.1 sections 4.8.5 and 4.8.6.
+    /// value of `enum` if there is no default. Invalid URLs are omitted, as are relative URLs in a file. OpenAPI 3.1
+    /// sections 4.8.5 and 4.8.6.
     ///
     /// - Parameter context: the place of the object that has the list, for notes. Nil for the list of the document.
     /// - Returns: nil if there is no list.

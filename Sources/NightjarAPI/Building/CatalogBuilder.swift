@@ -284,7 +284,7 @@ struct CatalogBuilder {
         }
     }
 
-    /// Returns the description, followed by the link of `externalDocs`.
+    /// Returns the description, followed by the link of `externalDocs` unless ``maximumCopies`` is exceeded.
     mutating func documentation(of place: DocumentPlace, _ context: String) -> String? {
         let description = text("description", of: place, context)
         guard let more = place["externalDocs"], let url = texts.text(more["url"]) else { return description }

@@ -20,7 +20,7 @@ enum YAMLScalar {
         }
     }
 
-    /// Returns true for `null`, `Null` and `NULL`, but no other spelling.
+    /// Returns true if `text` is `word` in lower case, in upper case, or with an uppercase first letter.
     private static func isWord(_ text: UnsafeRawBufferPointer, _ word: StaticString) -> Bool {
         let word = UnsafeRawBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
         guard ASCII.equalIgnoringCase(text, word) else { return false }
@@ -58,8 +58,8 @@ enum YAMLScalar {
         return .number
     }
 
-    /// Returns the value of a text of the kind `integer`. A number that does not fit 64 bits becomes the nearest
-    /// double, as in JSON.
+    /// Returns the value of a text of the kind `integer`. A number that does not fit 64 bits becomes a double, or a
+    /// string if the number is too large for a double.
     static func integer(_ text: ArraySlice<UInt8>) -> JSONValue {
         var digits = text
         let isNegative = digits.first == UInt8(ascii: "-")
@@ -91,7 +91,6 @@ enum YAMLScalar {
         } else {
             magnitude = digits.reduce(0) { $0 * Double(radix) + Double(ASCII.hexValue($1) ?? 0) }
         }
-        // A number that is too large for a double becomes a string.
         guard magnitude.isFinite else {
             return .string((isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self))
         }

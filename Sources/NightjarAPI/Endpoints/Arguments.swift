@@ -9,7 +9,7 @@ public struct Arguments: Sendable, ExpressibleByDictionaryLiteral {
 
     /// The body, before it is serialized for the operation.
     public enum Body: Sendable {
-        /// Serialized as JSON or as a form, depending on the operation, and validated against its schema.
+        /// Validated against the operation's schema, if there is one, and serialized as JSON, as a form or as text.
         case value(JSONValue)
         /// Sent as is. If `type` is nil and the request has no Content-Type, the first media type of the operation that
         /// has no wildcard is used, except for a multipart form.

@@ -17,9 +17,9 @@ extension Operation {
     /// Sets the method, target, body and header fields of `request` for this operation with these arguments.
     ///
     /// Other settings of the request are kept, such as header fields, query, expected statuses and retries, and its
-    /// body if the arguments have none. Timeouts and a cache policy that are not set are taken from the operation. If
-    /// the operation requires no credentials, the client's credentials are not sent. An existing header field supplies
-    /// the value of the parameter of the same name, unless the arguments contain a value.
+    /// body if the arguments have none. Timeouts, security requirements and a cache policy that are not set are taken
+    /// from the operation. If the operation requires no credentials, the client's credentials are not sent. An existing
+    /// header field supplies the value of the header parameter of the same name, unless the arguments contain a value.
     ///
     /// - Throws: the same errors as ``request(_:)``. If the function throws, `request` is unchanged.
     package func apply(_ arguments: Arguments, to request: inout Request) throws(NightjarError) {

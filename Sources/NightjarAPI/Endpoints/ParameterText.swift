@@ -82,7 +82,7 @@ struct ParameterText {
 
     // MARK: Path or header field
 
-    /// Returns the serialized value. Returns an empty string for an empty list.
+    /// Returns the serialized value. Returns an empty string for an empty list or object.
     func segment(_ value: JSONValue) throws(NightjarError) -> String {
         let shape = try ParameterText.shape(value)
         switch style {
@@ -124,7 +124,7 @@ struct ParameterText {
 
     // MARK: Query, form or cookie
 
-    /// Returns one `name=value` per item. Returns an empty array for an empty list.
+    /// Returns one `name=value` per item. Returns an empty array for an empty list or object.
     func items(_ value: JSONValue) throws(NightjarError) -> [String] {
         if style == .deepObject, case .object(let members) = value { return try deepItems(members, name, depth: 0) }
         let shape = try ParameterText.shape(value)

@@ -134,7 +134,8 @@ private struct YAMLReader {
         if let anchor = scalar.anchor { anchors[text(anchor)] = index }
     }
 
-    /// Returns the kind of a scalar. Tags of the core schema determine the kind; other tags are ignored.
+    /// Returns the kind of a scalar. A tag of the core schema, `!`, `!!binary` or `!!timestamp` determines the kind.
+    /// Other tags are ignored.
     private func meaning(
         of value: UnsafeRawBufferPointer, _ scalar: Scalar, isPlain: Bool, _ line: Int, _ column: Int
     ) throws(NightjarError) -> (DocumentTree.Kind, flag: Bool) {

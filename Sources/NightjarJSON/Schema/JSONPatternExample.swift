@@ -1,4 +1,5 @@
-/// Generates a text for a simple pattern from the first alternatives and the fewest repetitions.
+/// Generates a text for a simple pattern from the first alternatives and the fewest repetitions. Unbounded parts are
+/// repeated ``extra`` more times.
 ///
 /// Lookaheads are ignored, so the caller must check the result. Lookbehinds and backreferences are not supported.
 struct JSONPatternExample {

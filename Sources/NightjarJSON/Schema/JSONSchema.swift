@@ -3,8 +3,9 @@ import Synchronization
 /// A JSON Schema 2020-12, with OpenAPI's `nullable` and `discriminator`.
 ///
 /// `$dynamicRef` is not supported, and `$id` does not change the base of references. Only the formats date-time, date,
-/// uuid, uri and email are checked. An unknown keyword is an error, because ignoring a rule would accept invalid
-/// documents. ``init(at:in:dialect:)`` reads the schemas of OpenAPI documents and ignores unknown keywords.
+/// uuid, uri and email are checked. An unknown keyword without the prefix `x-` is an error, because ignoring a rule
+/// would accept invalid documents. ``init(at:in:dialect:)`` reads the schemas of OpenAPI documents and ignores unknown
+/// keywords.
 ///
 /// Copying is cheap, because copies share their subschemas.
 public struct JSONSchema: Sendable {

@@ -17,7 +17,7 @@ struct JSONSchemaReader {
     /// The maximum number of notes in one arena. Further notes are dropped.
     private static let maximumNotes = 10_000
 
-    /// Nil for a schema written by the caller, in which unknown keywords are errors.
+    /// Nil for a schema written by the caller.
     let dialect: JSONSchema.Dialect?
     private let source: any SchemaSource
     private let arena: JSONSchema.Arena

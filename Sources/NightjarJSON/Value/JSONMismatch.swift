@@ -3,8 +3,8 @@ public struct JSONMismatch: Error, Sendable, Equatable, CustomStringConvertible 
     public let path: JSONPointer
     /// For example "a string".
     public let expected: String
-    /// For example "an integer". Contains the type instead of the value, because the value may be a secret. A scalar
-    /// that `enum`, `const` or a discriminator rejects is shown, truncated, unless a member name on the path suggests a
+    /// For example "an integer". Usually the type, not the value, because the value may be a secret. A scalar that
+    /// `enum`, `const` or a discriminator rejects is shown, truncated, unless a member name on the path suggests a
     /// secret.
     public let found: String
 
