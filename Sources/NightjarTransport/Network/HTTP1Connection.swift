@@ -317,7 +317,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     /// Begins to probe the peer, because the network has changed. Returns false if the connection cannot probe.
     func startProbing() -> Bool { probe.start(on: context?.channel) }
 
-    /// Returns whether the peer has responded to the probe, and then ends the probing.
+    /// Returns true and ends the probing if the peer has responded to a probe.
     func peerHasResponded() -> Bool { probe.hasResponse(on: context?.channel) }
 
     // MARK: Ending
