@@ -387,8 +387,8 @@ final class HTTP1Connection: ChannelInboundHandler {
         transport.lostIdle(self)
     }
 
-    /// Ensures that no further exchange uses the connection. If it is still being opened, the exchange that waits for
-    /// it acquires another connection.
+    /// Ensures that no further exchange uses the connection. An exchange that waits for the connection to open acquires
+    /// another connection.
     func retire() {
         isRetired = true
         if phase == .idle { close() } else if endOpening() { transport.reopen(self) }

@@ -95,7 +95,7 @@ final class TLSHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Returns whether the connection is open.
+    /// Continues the handshake if it is not complete. Returns whether the connection is open.
     private func continueHandshake(
         _ input: inout UnsafeRawBufferPointer, _ context: ChannelHandlerContext
     ) throws(TLSFailure) -> Bool {
