@@ -17,7 +17,7 @@ final class PaginationBox {
 /// A paginated list as C sees it. Used by one thread at a time, except that any thread may cancel `paginator`.
 final class PaginatorBox: @unchecked Sendable {
     let paginator: Paginator
-    /// The queue of blocking calls. It runs the callbacks of a page that is being loaded or prefetched.
+    /// The queue of blocking calls.
     private let queue = CompletionQueue()
     /// The queue on which callbacks currently run.
     private weak var serving: CompletionQueue?

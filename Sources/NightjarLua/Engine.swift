@@ -11,7 +11,7 @@ import NightjarTransport
 /// for ``wake()``.
 final class Engine: @unchecked Sendable {
     let queue = CompletionQueue()
-    /// Decision requests of the clients about their logins and mocks.
+    /// Decision requests and notifications about logins, mocks and pins.
     let callbacks: ScriptCallbacks
     /// Calls that the script must make for its lists and document loads.
     let subrequests: Subrequests

@@ -202,7 +202,7 @@ struct FilePath: Sendable {
         }
     }
 
-    /// The path of the file after links have been followed; the path itself if the file does not exist.
+    /// The path of the file after links have been followed; the path itself if it cannot be resolved.
     private var resolved: FilePath {
         withC { path in
             guard let real = realpath(path, nil) else { return self }

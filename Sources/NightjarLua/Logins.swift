@@ -7,14 +7,14 @@ import Synchronization
 // The logins of clients whose tokens come from the script, and the notifications about required logins and pin
 // mismatches.
 
-/// Passes decision requests of the clients from their loops to the thread of one Lua state.
+/// Passes decision requests and notifications from the clients' loops to the thread of one Lua state.
 final class ScriptCallbacks: Sendable {
     private let pending = Mutex<[ScriptCallback]>([])
     private let queue: CompletionQueue
 
     init(_ queue: CompletionQueue) { self.queue = queue }
 
-    /// Adds a decision request for the script to handle. Any thread may call it.
+    /// Adds a decision request or a notification for the script. Any thread may call it.
     func add(_ callback: ScriptCallback) {
         pending.withLock { $0.append(callback) }
         queue.wake()

@@ -59,7 +59,7 @@ final class Pages: @unchecked Sendable {
 
     deinit { paginator.cancel() }
 
-    /// Takes the next page, if it has been loaded.
+    /// Takes the next page if it has been loaded. Otherwise starts to load it.
     ///
     /// - Parameter keepsError: whether the next call reports a failure again.
     func take(keepsError: Bool) -> Step {

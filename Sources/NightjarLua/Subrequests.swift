@@ -119,7 +119,7 @@ final class Subrequest: @unchecked Sendable {
         finished(result)
     }
 
-    /// Marks the subrequest as complete. Returns false if it already was.
+    /// Marks the subrequest as complete. Returns false if it was already complete.
     fileprivate func abandon() -> Bool { !hasResponse.exchange(true, ordering: .relaxed) }
 
     /// Reports the result of the call.

@@ -130,7 +130,7 @@ package final class TLSConnection {
     }
 
     /// Provides the client certificate that the server has requested. Returns false if that failed. Without a
-    /// certificate, the handshake continues: the server decides whether it accepts that.
+    /// certificate, the handshake continues: the server may then reject the connection.
     func provideCertificate() -> Bool {
         certificateWasRequested = true
         do {

@@ -153,8 +153,8 @@ package struct MemoryTier: Sendable, Equatable {
     package static let outdatedAfter: Int64 = 500_000_000
 }
 
-/// The changes that one cache object has made or read, by name. They decide whether responses that are still in flight
-/// may be stored.
+/// The changes that one cache object has made or read, by name. The changes decide whether responses that are still in
+/// flight may be stored.
 ///
 /// Bounded: if a change would exceed `capacity` names, all names are dropped. Responses requested before that change
 /// are then not stored.

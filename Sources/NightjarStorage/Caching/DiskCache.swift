@@ -207,8 +207,8 @@ package final class DiskCache: Sendable {
 
     // MARK: Bounding the size
 
-    /// Evicts entries beyond the limit. Once a day, also removes unreferenced files. Called on a worker thread after
-    /// writing.
+    /// Evicts entries beyond the limit and shrinks the index. Once a day, also removes unreferenced files and repairs
+    /// the index. Called on a worker thread after writing.
     ///
     /// - Returns: the number of evicted entries.
     @discardableResult

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Prevents a forked child from using resources of its parent.
+/// Prevents a forked child from using the locks and the open token databases of its parent.
 ///
 /// The child closes descriptors with locks. Otherwise it would keep the locks after the parent has ended. If the parent
 /// was using a token database when it forked, the child uses no token databases, because SQLite's records of open files

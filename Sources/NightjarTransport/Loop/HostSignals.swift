@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Preserves the signal handling of the host process.
+/// Preserves the SIGPIPE disposition of the host process.
 public enum HostSignals {
     private static let isKept = Mutex(false)
 

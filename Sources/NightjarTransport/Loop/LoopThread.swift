@@ -27,8 +27,8 @@ public final class LoopThread: Sendable {
     /// Parks the loop. Returns when the loop has run all work that was submitted before, even if another thread calls
     /// this method concurrently. On the loop, returns immediately.
     ///
-    /// Before the call, the caller must close the client's channels and cancel its timers. It must not submit work
-    /// afterwards.
+    /// Before the call, the caller must close the client's channels and cancel its timers. The caller must not
+    /// submit work afterwards.
     public func stop() {
         if !isStopping.exchange(true, ordering: .relaxed) {
             loop.execute { [self] in

@@ -27,8 +27,8 @@ package final class ThreadPool: @unchecked Sendable {
 
     /// Queues `work`. Work begins in the order of submission.
     ///
-    /// - Parameter mustRun: True to keep the work in the queue if no thread can be started now. It runs when a later
-    ///   call starts a thread. At most 10,000 items are kept.
+    /// - Parameter mustRun: True to keep the work in the queue if no thread can be started now. The work runs when
+    ///   a later call starts a thread. Work is not kept if the queue already has 10,000 items.
     /// - Throws: The system's error number if the pool has no thread and cannot start one, or `ECANCELED` if the pool
     ///   is closed. `work` then does not run, unless it is kept in the queue.
     package func submit(mustRun: Bool = false, _ work: @escaping Work) throws(ThreadFailure) {

@@ -40,7 +40,7 @@ package final class NetworkMonitor: @unchecked Sendable {
     }()
 
     /// Calls `handler` with the status as soon as it is known, and then for each change, until ``remove(_:)`` is called
-    /// with the returned number. If the network cannot be observed, the status is online and unknown otherwise.
+    /// with the returned number. If the network cannot be observed, the handler is called with an online status.
     package func observe(_ handler: @escaping Handler) -> Int {
         _ = NetworkMonitor.watchForks
         return monitor.withLock {

@@ -5,7 +5,7 @@ import NightjarHTTP
 package final class NetworkWatch: @unchecked Sendable {
     private let loop: any EventLoop
     private var observer: Int?
-    /// The number of calls of ``start(_:)``, so that a change that was posted before ``stop()`` is ignored.
+    /// The number of times that the watch was started, so that a change that was posted before ``stop()`` is ignored.
     private var generation = 0
 
     package init(_ loop: any EventLoop) { self.loop = loop }

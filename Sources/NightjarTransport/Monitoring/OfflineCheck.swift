@@ -1,10 +1,10 @@
 import Glibc
 import NightjarHTTP
 
-/// Recognizes failures to connect that have no other cause than the missing network.
+/// Recognizes failures to connect on a machine without a network.
 enum OfflineCheck {
-    /// Returns `offline` in place of `error` if the machine has no network and `error` can be a consequence: a failed
-    /// lookup of a name, an unreachable host, an unavailable address or a connect timeout. Otherwise returns `error`.
+    /// Returns `offline` in place of `error` if the machine has no network and `error` can be a consequence, such as a
+    /// temporary failure of a lookup or a connect timeout. Otherwise returns `error`.
     static func explained(_ error: NightjarError) -> NightjarError {
         guard isSuspect(error), NetlinkSocket.readTables()?.isOnline == false else { return error }
         return NightjarError(

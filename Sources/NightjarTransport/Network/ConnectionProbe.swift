@@ -12,7 +12,7 @@ struct ConnectionProbe {
         return true
     }
 
-    /// Returns whether the peer has responded since the probing began, and then ends the probing.
+    /// Returns true and ends the probing if the peer has responded since the probing began.
     mutating func hasResponse(on channel: (any Channel)?) -> Bool {
         guard let since, let channel, let socket = SocketHandle(channel), let silence = socket.silence,
             silence < NIODeadline.now() - since

@@ -317,7 +317,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     /// Begins to probe the peer, because the network has changed. Returns false if the connection cannot probe.
     func startProbing() -> Bool { probe.start(on: context?.channel) }
 
-    /// Returns whether the peer has responded to the probe, and then ends the probing.
+    /// Returns true and ends the probing if the peer has responded to a probe.
     func peerHasResponded() -> Bool { probe.hasResponse(on: context?.channel) }
 
     // MARK: Ending
@@ -387,8 +387,8 @@ final class HTTP1Connection: ChannelInboundHandler {
         transport.lostIdle(self)
     }
 
-    /// Ensures that no further exchange uses the connection. If it is still being opened, the exchange that waits for
-    /// it acquires another connection.
+    /// Ensures that no further exchange uses the connection. An exchange that waits for the connection to open acquires
+    /// another connection.
     func retire() {
         isRetired = true
         if phase == .idle { close() } else if endOpening() { transport.reopen(self) }

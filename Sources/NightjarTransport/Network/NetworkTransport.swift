@@ -3,7 +3,7 @@ import Glibc
 import NIOCore
 import NightjarHTTP
 
-/// Sends requests over TCP and TLS, with a connection pool per origin.
+/// Sends requests over TCP or Unix sockets, with or without TLS. Each origin has its own connection pool.
 ///
 /// Used on the loop after its creation. `Sendable` only because a timer retains the transport.
 public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
@@ -227,7 +227,8 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         expiry = loop.scheduleTask(deadline: oldest + lifetime) { self.expire() }
     }
 
-    /// Starts to observe the network. After a change, idle connections are probed before they are reused.
+    /// Starts to observe the network. After a change, idle connections to other machines are probed before
+    /// they are reused.
     private func watchNetwork() {
         watch.start { [self] change in
             if change.pathChanged { networkChanged() }
@@ -250,8 +251,8 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
 // MARK: Changes of the network
 
 extension NetworkTransport {
-    /// Forgets the addresses of names, and probes the connections to other machines. Those that are idle are not used
-    /// until their peer has responded: a request on a dead connection would wait for the idle timeout.
+    /// Forgets the addresses of names, and probes the connections to other machines. An idle connection is not used
+    /// until its peer has responded: a request on a dead connection would wait for the idle timeout.
     private func networkChanged() {
         connector.resolver.forgetAll()
         var isProbing = false

@@ -2,8 +2,8 @@ import NightjarHTTP
 
 /// The hosts for which a certificate is valid. RFC 9110 section 4.3.4, RFC 9525 section 6.
 ///
-/// They are compared with the host of the URL, never with the IP address of the socket. Otherwise, a proxy or an attacker
-/// with control of DNS could use a certificate for its own address.
+/// The names and addresses are compared with the URL's host, not with the IP address of the socket. Otherwise, a proxy
+/// or an attacker with control of DNS could use a certificate for its own address.
 struct ServerIdentity {
     /// The DNS names as written in the certificate.
     var names: [[UInt8]] = []

@@ -35,7 +35,7 @@ final class SharedTLSContext: Sendable {
 
     /// Returns the context for connections. The first call reads the trust store and may block for some milliseconds.
     ///
-    /// - Throws: `invalidSettings` if the trust store cannot be read.
+    /// - Throws: the errors of ``TLSContext/init(_:)``.
     func loaded() throws(TLSFailure) -> TLSContext {
         try context.withLock { context throws(TLSFailure) in
             if let context { return context }

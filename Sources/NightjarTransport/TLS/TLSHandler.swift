@@ -95,7 +95,7 @@ final class TLSHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Returns whether the connection is open.
+    /// Continues the handshake if it is not complete. Returns whether the connection is open.
     private func continueHandshake(
         _ input: inout UnsafeRawBufferPointer, _ context: ChannelHandlerContext
     ) throws(TLSFailure) -> Bool {
@@ -131,7 +131,7 @@ final class TLSHandler: ChannelDuplexHandler {
                 }
                 plaintext.moveWriterIndex(forwardBy: count)
                 // If the output has space left, the connection holds no further decrypted data. A further call would
-                // return `needsInput`. It takes about a tenth of the instructions of TLS for a small response.
+                // return `needsInput`. Such a call takes about a tenth of the instructions of TLS for a small response.
                 if input.isEmpty, plaintext.writableBytes > 0 { return plaintext }
             }
         } catch {
