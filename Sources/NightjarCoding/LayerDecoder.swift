@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// Removes one coding. A decoder buffers only its window and writes its output directly to the given buffer.
+/// Removes one coding. A decoder writes its output directly to the given buffer.
 ///
 /// Conforming types are classes, because they own C memory that must be freed exactly once.
 protocol LayerDecoder: AnyObject {
