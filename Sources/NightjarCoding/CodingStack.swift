@@ -7,8 +7,8 @@ import NightjarHTTP
 /// decodes only when ``next()`` is called, so a small body that expands to gigabytes is not decoded completely at once.
 ///
 /// The coding that was applied last is removed first. Apart from input that has not been decoded yet, memory use does
-/// not depend on the size of the body: each layer uses 64 KiB and its window (gzip and deflate 32 KiB, br up to 16 MiB,
-/// zstd up to 8 MiB).
+/// not depend on the size of the body: each layer uses about 64 KiB and its window (gzip and deflate 32 KiB, br up to
+/// 16 MiB, zstd up to 8 MiB).
 ///
 ///     open ──add, next──▶ open ──finish──▶ finished
 ///       └──────fault──────▶ failed (each call throws the same error)

@@ -2,8 +2,7 @@ import CZlib
 import NIOCore
 import NightjarHTTP
 
-/// Applies the gzip coding (RFC 1952) to a request body. Equal input produces equal output: the header contains neither
-/// a time nor a name.
+/// Applies the gzip coding (RFC 1952) to a request body. The header contains neither a time nor a name.
 package struct GzipEncoder: ~Copyable {
     /// zlib's default. Higher levels take about twice the time and reduce the size by about one percent.
     package static let defaultLevel = 6

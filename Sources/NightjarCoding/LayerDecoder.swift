@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// Removes one coding. A decoder buffers only its window and writes its output directly to the given buffer.
+/// Removes one coding. A decoder writes its output directly to the given buffer.
 ///
 /// Conforming types are classes, because they own C memory that must be freed exactly once.
 protocol LayerDecoder: AnyObject {
@@ -8,8 +8,8 @@ protocol LayerDecoder: AnyObject {
     /// consume or write bytes: ``CodingStack`` treats no progress as invalid data. If `input` is empty and no bytes are
     /// written, the decoder needs more input.
     ///
-    /// - Throws: ``ErrorKind/decoding`` for invalid data, ``ErrorKind/tooLarge`` if the data requires more memory than is
-    ///   allowed, ``ErrorKind/noMemory``. The method is not called again after an error.
+    /// - Throws: ``ErrorKind/decoding`` for invalid data, ``ErrorKind/tooLarge`` if the data requires more memory than
+    ///   is allowed, ``ErrorKind/noMemory``. The method is not called again after an error.
     func step(
         _ input: UnsafeRawBufferPointer, _ output: UnsafeMutableRawBufferPointer
     ) throws(NightjarError) -> LayerProgress

@@ -21,7 +21,7 @@ final class ArchiveFile: Sendable {
     private let descriptor: Int32
     private let state: Mutex<State>
 
-    /// Creates the file with an empty archive.
+    /// Creates or overwrites the file with an empty archive.
     ///
     /// - Throws: `storage` if the file cannot be created or written.
     init(path: [UInt8], showsSecrets: Bool) throws(NightjarError) {

@@ -95,7 +95,7 @@ struct Invocation {
     }
 
     /// Returns the words of a program: `--profile` if it was given before the program's name, then the words after the
-    /// name. Omits the options for an archive, which the command handles itself.
+    /// name. Omits `--har` and `--har-secrets` unless they follow `--`, because the command handles them itself.
     private mutating func programWords(_ arguments: [[UInt8]], behind name: Int) throws(UsageError) -> [[UInt8]] {
         var words: [[UInt8]] = []
         if let profile { words += [Array("--profile".utf8), profile] }

@@ -77,7 +77,7 @@ local function parts_of(verb, options)
   return false, output.is_terminal(), true
 end
 
--- Returns the response with the secrets of a JSON body masked.
+-- Returns the response. The secret strings of a JSON body are masked.
 local function masked(res)
   if not json_of(res) then return res end
   local body = json_text.mask(res.text, profiles.is_secret)

@@ -113,7 +113,7 @@ local function distance(a, b, most)
   return former[#b]
 end
 
--- Returns the most similar name, or nil if none is similar.
+-- Returns the most similar name other than `name`, or nil if none is similar.
 function hints.nearest(name, names)
   local least, nearest = #name // 3 + 2, nil
   for _, known in ipairs(names) do

@@ -21,7 +21,8 @@ local function decode(line)
   return (line:gsub("\\(.)", function(letter) return letter == "n" and "\n" or letter == "\\" and "\\" or nil end))
 end
 
--- Returns the entries of the file, oldest first. Rewrites the file if it has more entries than the editor keeps.
+-- Returns the newest entries of the file, at most editor.history_size, oldest first. Rewrites the file if it has more
+-- entries.
 function history.load()
   local path = history.path()
   local file = path and terminal.open_private(path)

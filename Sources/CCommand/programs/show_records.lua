@@ -13,8 +13,8 @@ local function column_before(a, b)
   return a < b
 end
 
--- Returns whether the value is a list of two or more tables with only string keys, of whose values at least half are
--- scalar. Checks only the tables that records.show shows.
+-- Returns whether the value is a list of two or more non-empty tables that have only string keys and in which at least
+-- half of all values are scalar. Checks only the tables that records.show shows.
 function records.is(value)
   if type(value) ~= "table" then return false end
   local length = rawlen(value)

@@ -49,7 +49,7 @@ function statements.names_of(text)
 end
 
 -- Returns whether the result of the statement may depend on the time or on random values. `names` is the set of names
--- with such values; the function adds or removes the names that the statement sets.
+-- with such values. Adds the names that the statement sets to `names`, or removes them.
 function statements.depends_on_chance(text, names)
   local given, read = statements.names_of(text)
   local depends, is_client = false, false

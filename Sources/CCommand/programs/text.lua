@@ -22,9 +22,9 @@ local function escape_invalid(bytes)
   return table.concat(pieces)
 end
 
--- Escapes everything in untrusted text that could control a terminal: control characters, C1 controls in UTF-8 (U+0080
--- to U+009F), characters that change the text direction (U+202A to U+202E, U+2066 to U+2069), and invalid UTF-8.
--- `keeps` is a set of bytes that are not escaped.
+-- Makes untrusted text safe for a terminal: escapes control characters, C1 controls in UTF-8 (U+0080 to U+009F),
+-- characters that change the text direction (U+202A to U+202E, U+2066 to U+2069), and invalid UTF-8.
+-- `keeps` is a set of control characters that are not escaped.
 function text.safe(bytes, keeps)
   if not utf8.len(bytes) then bytes = escape_invalid(bytes) end
   if not bytes:find "[%c\xc2\xe2]" then return bytes end
@@ -39,7 +39,7 @@ end
 -- text.columns(line) -> the number of columns of an escaped text
 text.columns = terminal.columns
 
--- Truncates a text to the number of columns and marks the truncation.
+-- Truncates a text that has more than `width` columns, and ends it with an ellipsis unless `width` is 0.
 function text.cut(line, width)
   if text.columns(line) <= width then return line end
   local kept, used = {}, 0

@@ -19,8 +19,8 @@ typedef enum cns_table { CNS_LINKS = 0, CNS_ADDRESSES = 1, CNS_ROUTES = 2 } cns_
 /* Requests all entries of a table. Returns 0 or an errno value. */
 int cns_netlink_request(int descriptor, cns_table table, uint32_t sequence);
 
-/* Receives one datagram of the kernel. Discards the datagrams of other senders. Returns its length, at most `capacity`;
- * 0 if none has arrived; a negative errno value on failure: -ENOBUFS if datagrams were lost. */
+/* Receives one datagram of the kernel, and discards the datagrams of other senders. Returns the number of bytes written
+ * to `buffer`; 0 if no datagram has arrived; a negative errno value on failure: -ENOBUFS if datagrams were lost. */
 ssize_t cns_netlink_receive(int descriptor, void *buffer, size_t capacity);
 
 /* --- Clocks --- */

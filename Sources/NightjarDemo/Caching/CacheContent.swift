@@ -2,9 +2,9 @@ import NIOCore
 
 /// A body of `/cache/{name}` with a given length.
 ///
-/// It consists of a line that describes it, bytes of ``DemoContent``, and a last line with the checksum of everything
-/// before. The description determines the offset of the bytes. A client can therefore detect bytes of another version
-/// or variant, and missing or duplicate pieces.
+/// The body consists of a description line, bytes of ``DemoContent``, and a last line with the checksum of all
+/// preceding bytes. The description determines the offset of the bytes. A client can therefore detect bytes of another
+/// version or variant, and missing or duplicate pieces.
 struct CacheContent: RangedContent {
     let length: Int
     private let head: ByteBuffer

@@ -5,9 +5,9 @@ import NIOHTTP1
 /// server's event loop.
 ///
 /// With an Idempotency-Key, an order is created only once (draft-ietf-httpapi-idempotency-key-header), unless the key
-/// has been dropped because there were too many later keys. Another request with the same key receives the same
-/// response. It receives 422 if its body differs, and 409 while the first response
-/// is delayed by `delay`.
+/// has been dropped because there were too many later keys. Another request with the same key and body receives
+/// the same response, or 409 while the first response is delayed by `delay`. A request with the same key and another
+/// body receives 422.
 ///
 /// `drop` is the probability that the connection is closed at one of the points of ``OrderDrop``. The result depends
 /// only on `drop`, `seed` and the number of the request.

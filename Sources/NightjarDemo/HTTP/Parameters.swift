@@ -63,7 +63,7 @@ struct Parameters {
 }
 
 extension JSON {
-    /// Writes whole numbers of seconds without a decimal point.
+    /// Returns a number of seconds. Whole numbers up to 64 bits have no decimal point.
     static func seconds(_ seconds: Double) -> JSON {
         Int64(exactly: seconds).map(JSON.integer) ?? .number(seconds)
     }

@@ -68,7 +68,7 @@ struct Representation {
         try checkChange(request.head.headers, isSafe: false)
     }
 
-    /// Returns a 201 with the validators of the new representation at `location`.
+    /// Returns a 201 with the new representation, its validators and its location.
     func created(at location: String) -> Response {
         var response = Response(.created, headers: described, body: content.body(in: 0..<content.length))
         response.headers.remove(name: "Cache-Control")

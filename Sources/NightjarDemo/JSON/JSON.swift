@@ -37,7 +37,7 @@ enum JSON: Equatable, Sendable {
         }
     }
 
-    /// Applies a JSON Merge Patch (RFC 7396). Members that the patch does not contain are kept. Null removes a member.
+    /// Applies a JSON Merge Patch (RFC 7396).
     func merging(_ patch: JSON) -> JSON {
         guard case .object(let changes) = patch else { return patch }
         var members: [Member] = if case .object(let own) = self { own } else { [] }
@@ -72,7 +72,7 @@ extension JSON: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral, Expre
 // MARK: Formatting
 
 extension JSON {
-    /// The document as compact UTF-8.
+    /// The document as compact JSON in UTF-8.
     func formatted() -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(256)

@@ -15,7 +15,7 @@ struct ListCursor: Equatable {
         self.page = page
     }
 
-    /// Parses a cursor. Nil if the text was not produced by ``text``.
+    /// Parses a cursor. Nil if the text is invalid.
     init?(_ text: String) {
         guard let bytes = Base64.decode(text), let plain = String(validating: bytes, as: UTF8.self) else {
             return nil
@@ -31,7 +31,7 @@ struct ListCursor: Equatable {
         self.page = page
     }
 
-    /// The cursor in Base64, with padding and often a `+`, so that a client that does not escape it in a query fails.
+    /// The cursor in Base64, with `=` or `+` in many cases, to detect clients that do not escape it in a query.
     var text: String { Base64.encode(Array("\(last.map(String.init) ?? "")>\(page)".utf8)) }
 
     /// A limit for the numbers of a cursor, far larger than any identifier.

@@ -198,7 +198,8 @@ final class Connection: ChannelDuplexHandler {
         }
     }
 
-    /// Sends 100 to a client that waits before it sends the body (RFC 9110 section 10.1.1).
+    /// Sends or schedules a 100 response if the client waits for it and `continueResponse` allows it (RFC 9110 section
+    /// 10.1.1).
     private func writeContinue(
         _ head: HTTPRequestHead, _ continueResponse: ContinueResponse, _ context: ChannelHandlerContext
     ) {
@@ -220,8 +221,7 @@ final class Connection: ChannelDuplexHandler {
         context.writeAndFlush(wrapOutboundOut(.head(interim)), promise: nil)
     }
 
-    /// Responds without using the body. A short body is received first. If the body is long or may never arrive, the
-    /// response is sent immediately.
+    /// Responds to a request whose body is not used. Discards a short body first, so that the connection can stay open.
     private func refuse(_ head: HTTPRequestHead, with response: Response, _ context: ChannelHandlerContext) {
         if head.expectsContinue || response.isDropped || head.contentLength ?? 0 > Connection.dropLimit {
             respondEarly(head, response, context)

@@ -147,7 +147,7 @@ final class Ledger: Sendable {
         }
     }
 
-    /// Resets everything except open connections and requests in flight.
+    /// Resets the statistics except the numbers of open connections and of requests in flight.
     func reset() {
         state.withLock { state in
             let open = state.statistics.connectionsOpen

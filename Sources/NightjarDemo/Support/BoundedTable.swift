@@ -2,7 +2,7 @@ import NIOCore
 
 /// A dictionary with a limited number of entries. When it is full, a new entry replaces the oldest entry.
 ///
-/// Data that clients can create is stored in these tables, so that no client can exhaust the memory.
+/// Limits the memory that clients can use.
 struct BoundedTable<Key: Hashable, Value> {
     let capacity: Int
     private var values: [Key: Value] = [:]

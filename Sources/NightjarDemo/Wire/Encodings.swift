@@ -40,8 +40,8 @@ struct Encodings {
         return response
     }
 
-    /// Sends a body with `coding`, with the second half overwritten with 0xFF. This damages the end marker too, because
-    /// not all codings have a checksum.
+    /// Sends a body with `coding`, with the second half overwritten with 0xFF. The damage includes the end marker,
+    /// because not all codings have a checksum.
     private func broken(_ request: Request) throws(Problem) -> Response {
         try corrupted(request) { bytes in
             for index in (bytes.count / 2)..<bytes.count { bytes[index] = 0xFF }

@@ -10,7 +10,8 @@ public struct MockResponse: Sendable {
     public var delay: Duration
     /// Bytes of the body per second. Nil for no limit.
     public var rate: Int?
-    /// The size of each piece of the body in bytes. Nil: ten pieces per second if ``rate`` is set, otherwise one piece.
+    /// The size of the pieces of the body in bytes. Larger if there would be more than about 100,000 pieces. Nil: ten
+    /// pieces per second if ``rate`` is set, otherwise one piece.
     public var pieces: Int?
     public var fault: MockFault?
 

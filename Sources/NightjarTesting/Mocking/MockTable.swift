@@ -140,8 +140,8 @@ package struct MockTable: Sendable {
 
     // MARK: Verification
 
-    /// Returns the number of uses of the routes with this name or pattern (`GET /articles`). Returns nil if no route
-    /// has it.
+    /// Returns the number of uses of the routes with this name or pattern (`GET /articles`). Returns nil if there
+    /// is no such route.
     package func uses(of name: String) -> Int? {
         var sum: Int?
         for (index, route) in routes.enumerated() where route.name == name || route.pattern.summary == name {

@@ -87,7 +87,7 @@ public struct CassetteComparison: Sendable {
         return text.split(separator: boundary, omittingEmptySubsequences: false).joined(separator: "boundary")
     }
 
-    /// Returns a text that is equal for equal JSON.
+    /// Returns the JSON text that is compared: members sorted by name, whole numbers as integers.
     private static func canonical(_ value: JSONValue) -> String {
         (try? value.sorted().encoded()).map { String(buffer: $0) } ?? ""
     }
@@ -129,7 +129,7 @@ public struct CassetteComparison: Sendable {
 }
 
 extension JSONValue {
-    /// Returns the value without the value at a pointer.
+    /// Returns a copy of this value without the value at a pointer. Returns null if the pointer is empty.
     fileprivate func removing(_ tokens: ArraySlice<String>) -> JSONValue {
         guard let token = tokens.first else { return .null }
         let isLast = tokens.count == 1

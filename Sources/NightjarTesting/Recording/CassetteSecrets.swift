@@ -4,7 +4,7 @@ import NightjarHTTP
 public struct CassetteSecrets: Sendable {
     /// Additional names of headers, query items, form items and JSON members. Case and separators are ignored.
     public var additionalNames: [String]
-    /// Additional secrets. Their text is replaced everywhere except in binary bodies.
+    /// Additional secrets to replace in URLs, header values, bodies that are not binary, and error messages.
     public var values: [String]
 
     public init(additionalNames: [String] = [], values: [String] = []) {
