@@ -1307,7 +1307,7 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
  *   Threads      any; a status is immutable
  * ================================================================================================================== */
 
-/** An answer that may be unknown. */
+/** A yes or no that may be unknown. */
 typedef enum nj_tristate {
   NJ_UNKNOWN = -1,
   NJ_NO = 0,
