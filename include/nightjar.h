@@ -2972,7 +2972,7 @@ NJ_API nj_status nj_request_set_argument(nj_request *request, const char *name, 
 /**
  * Sets the argument of a parameter to a JSON value, in place of an earlier argument.
  *
- * @param json   need not end with NUL; null removes the argument
+ * @param json   need not end with NUL; the JSON value null (not a NULL pointer) removes the argument
  * @param length bytes of `json`
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a request without an endpoint; NJ_DECODING if `json` is not JSON
  */

@@ -15,7 +15,7 @@ package struct Parameter: Sendable {
     package var style: ParameterStyle
     /// Whether each array element and each object member becomes a separate parameter.
     package var explodes: Bool
-    /// True if reserved characters are not encoded. Applies only to query parameters.
+    /// True if reserved characters except `#`, `&`, `+` and brackets are not encoded. Applies only to query parameters.
     package var allowsReserved = false
     /// The media type in which the value is serialized, such as `application/json`, instead of ``style``.
     package var mediaType: String?
