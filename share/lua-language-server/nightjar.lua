@@ -267,6 +267,17 @@ function digest:update(bytes) end
 ---@return string
 function digest:finish(form) end
 
+---The changes of the network, for a loop: for status in nightjar.network.changes() do. May be stored in a <close> variable.
+---@class nightjar.network_changes
+local network_changes = {}
+
+---Waits for the next status. The first call returns the current status. Returns nil after close.
+---@return nightjar.network_status?
+function network_changes:next() end
+
+---Stops the observation.
+function network_changes:close() end
+
 ---The status of the network. A hint: a server can be reachable although the status is offline, and the reverse.
 ---@alias nightjar.network_status
 ---| "online" # Whether an interface is running, has an address and has a default route; true if this is not known.

@@ -381,10 +381,19 @@ return {
     members = {
       { "status", "(): nightjar.network_status",
         "Returns the current status. Waits up to half a second if the network is not observed yet." },
-      { "changes", "(): fun(): nightjar.network_status",
+      { "changes", "(): nightjar.network_changes",
         "Returns an iterator: first the current status, then the status after each change, without end." },
       { "set_constrained", "(constrained: boolean)",
         "Sets whether low data usage is requested from all clients of the process." },
+    },
+  },
+  {
+    name = "nightjar.network_changes", kind = "object",
+    text = "The changes of the network, for a loop: for status in nightjar.network.changes() do. May be stored in a <close> variable.",
+    members = {
+      { "next", "(self: nightjar.network_changes): nightjar.network_status?",
+        "Waits for the next status. The first call returns the current status. Returns nil after close." },
+      { "close", "(self: nightjar.network_changes)", "Stops the observation." },
     },
   },
   {

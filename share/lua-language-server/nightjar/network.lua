@@ -10,7 +10,7 @@ local network = {}
 function network.status() end
 
 ---Returns an iterator: first the current status, then the status after each change, without end.
----@return fun(): nightjar.network_status
+---@return nightjar.network_changes
 function network.changes() end
 
 ---Sets whether low data usage is requested from all clients of the process.
