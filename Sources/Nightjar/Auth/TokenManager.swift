@@ -80,8 +80,7 @@ final class TokenManager: @unchecked Sendable {
 
     // MARK: Calls
 
-    /// Attaches a usable token to a call that is about to be sent, or lets the call wait for one. Fails the call if no
-    /// token can be obtained.
+    /// Attaches a usable token to a call that is about to be sent, lets the call wait for one, or fails the call.
     func requestToken(_ call: Call) -> Verdict {
         if let version = machine.usableVersion(at: WallClock.now()) {
             return attach(version, call)

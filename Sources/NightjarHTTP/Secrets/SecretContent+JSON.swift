@@ -111,8 +111,8 @@ extension SecretContent {
         return unescaped(isClosed ? inner.dropLast() : inner)
     }
 
-    /// Approximately decodes the escapes of text that a parser would reject: `\uXXXX` becomes its character, surrogates
-    /// are removed, and any other escape becomes the character after the backslash.
+    /// Approximately decodes the escapes of text that a parser would reject. An escape with a code point becomes its
+    /// character, surrogates are removed, and any other escape becomes the character after the backslash.
     private static func unescaped(_ text: ArraySlice<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         var rest = text
