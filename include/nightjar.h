@@ -32,7 +32,8 @@
  *   nj_request        nj_request_new, _copy, _from_endpoint                    one at a time  nj_request_free
  *   nj_form           nj_form_new                                              one at a time  nj_form_free
  *   nj_queue          nj_queue_new                                             any            nj_queue_free
- *   nj_task           nj_client_start, _start_log_in, _start_log_out, _retain  any            nj_task_release
+ *   nj_task           nj_client_start, _start_log_in, _start_log_out,          any            nj_task_release
+ *                     _start_events, nj_task_retain
  *   nj_batch          nj_client_start_batch, nj_batch_retain                   any            nj_batch_release
  *   nj_response       nj_client_send, _cache_get, _send_batch, _retain         any            nj_response_release
  *   nj_error          an `out_error` parameter, nj_error_retain                any            nj_error_release
@@ -44,6 +45,7 @@
  *   nj_pagination     nj_pagination_new                                        one at a time  nj_pagination_free
  *   nj_paginator      nj_paginator_new                                         one at a time  nj_paginator_free
  *   nj_page           nj_paginator_next_page, nj_page_retain                   any            nj_page_release
+ *   nj_events         nj_events_new                                            one at a time  nj_events_free
  *   nj_token_request  nj_token_request_retain                                  any            nj_token_request_release
  *   nj_script         nj_script_new                                            one at a time  nj_script_free
  *   nj_network        nj_network_status                                        any            nj_network_free
@@ -52,7 +54,7 @@
  *   char *            nj_paginator_state, nj_client_limits_json and others     any            nj_text_free
  *
  * A callback borrows its nj_prepared_request, nj_proposed_redirect, nj_failed_attempt, nj_login_prompt, nj_pin_report,
- * nj_script_call or nj_progress. These are valid until the callback returns and are never released.
+ * nj_event, nj_script_call or nj_progress. These are valid until the callback returns and are never released.
  *
  * A pointer that a getter returns is borrowed: it is valid until the handle is released, unless the function's
  * comment gives another lifetime. A handle that a callback receives is borrowed until the callback returns. Arguments
@@ -230,7 +232,7 @@ typedef struct nj_client nj_client;                         /* connections, poli
 typedef struct nj_request nj_request;                       /* a request, and the callbacks of its calls */
 typedef struct nj_form nj_form;                             /* the parts of a multipart/form-data body */
 typedef struct nj_response nj_response;                     /* a status, headers and a body; immutable */
-typedef struct nj_task nj_task;                             /* one call, login or logout, in progress or finished */
+typedef struct nj_task nj_task;                             /* a call, login, logout or event stream */
 typedef struct nj_batch nj_batch;                           /* many calls, a few at a time */
 typedef struct nj_queue nj_queue;                           /* events for the thread that calls nj_queue_poll */
 typedef struct nj_cookies nj_cookies;                       /* a cookie jar, which clients can share */
@@ -240,6 +242,7 @@ typedef struct nj_catalog nj_catalog;                       /* the endpoints of 
 typedef struct nj_pagination nj_pagination;                 /* the rules for the next page of a list */
 typedef struct nj_paginator nj_paginator;                   /* reads a list page by page */
 typedef struct nj_page nj_page;                             /* one page of a list; immutable */
+typedef struct nj_events nj_events;                         /* an event stream that the program reads on its own thread */
 typedef struct nj_script nj_script;                         /* a Lua interpreter */
 typedef struct nj_network nj_network;                       /* the status of the network; immutable */
 typedef struct nj_network_observer nj_network_observer;     /* reports changes of the network */
@@ -248,6 +251,7 @@ typedef struct nj_proposed_redirect nj_proposed_redirect;   /* borrowed: a redir
 typedef struct nj_failed_attempt nj_failed_attempt;         /* borrowed: an attempt that has failed */
 typedef struct nj_login_prompt nj_login_prompt;             /* borrowed: the prompt of an interactive login */
 typedef struct nj_pin_report nj_pin_report;                 /* borrowed: a certificate chain without a pinned key */
+typedef struct nj_event nj_event;                           /* borrowed: an event of an event stream */
 typedef struct nj_script_call nj_script_call;               /* borrowed: a script's call of a host function */
 typedef struct nj_token_request nj_token_request;           /* a decision request for a token */
 
@@ -372,6 +376,12 @@ NJ_API const char *nj_error_explain_json(const nj_error *error, size_t *out_leng
  * a request with the same key once, even if another process repeats it.
  */
 NJ_API const char *nj_error_idempotency_key(const nj_error *error);
+
+/**
+ * Returns how many lines or JSON values were delivered before the call failed (nj_request_on_line, nj_request_on_json).
+ * -1 for other errors, and if `error` is NULL.
+ */
+NJ_API int64_t nj_error_delivered(const nj_error *error);
 
 /**
  * Returns the error code of the operating system, of a library (TLS, SQLite, zlib) or of a proxy. 0 if there is none,
@@ -1734,7 +1744,7 @@ NJ_API const char *nj_login_prompt_user_code(const nj_login_prompt *prompt);
 NJ_API const char *nj_login_prompt_complete_url(const nj_login_prompt *prompt);
 
 /* ==================================================================================================================
- * nj_task: one call, login or logout, in progress or finished
+ * nj_task: a call, login, logout or event stream, in progress or finished
  *
  *   Created by   nj_client_start, nj_client_start_log_in, nj_client_start_log_out; nj_task_retain adds a reference
  *   Released by  nj_task_release
@@ -2045,6 +2055,63 @@ typedef void (*nj_body_fn)(void *context, nj_task *task, const void *bytes, size
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_on_body(nj_request *request, nj_body_fn body, void *context);
+
+/**
+ * Receives a line of the response body without its line end. `line` is UTF-8 without a NUL at its end, and is borrowed
+ * until the callback returns.
+ */
+typedef void (*nj_line_fn)(void *context, nj_task *task, const char *line, size_t length);
+
+/**
+ * Sets the callback for the lines of the response body, and removes that of nj_request_on_body or nj_request_on_json. A
+ * line ends with LF, CR or CRLF. The last line may have no line end. In all other ways, the callback is like that of
+ * nj_request_on_body. After nj_task_cancel, no further line is delivered.
+ *
+ * The call fails with NJ_DECODING for a line that is not UTF-8 and with NJ_TOO_LARGE for a line that is too long
+ * (nj_request_set_max_line). If it fails after the head of the response, nj_error_delivered returns the number of lines.
+ *
+ * @code
+ * static void line(void *context, nj_task *task, const char *line, size_t length) {
+ *   (void)context, (void)task;
+ *   printf("%.*s\n", (int)length, line);
+ * }
+ *
+ * static void read_lines(nj_client *client) {
+ *   nj_request *req = nj_request_new("GET", "/lines/3");
+ *   nj_request_on_line(req, line, NULL);
+ *   nj_response_release(nj_client_send(client, req, NULL));
+ *   nj_request_free(req);
+ * }
+ * @endcode
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_request_on_line(nj_request *request, nj_line_fn line, void *context);
+
+/**
+ * Receives a JSON value of the response body. `value` is the response with this value as its body: read it with
+ * nj_response_json_* or nj_response_body. Borrowed until the callback returns.
+ */
+typedef void (*nj_json_fn)(void *context, nj_task *task, const nj_response *value);
+
+/**
+ * Sets the callback for the JSON values of the response body, and removes that of nj_request_on_body or
+ * nj_request_on_line. The body has one value on each line (application/x-ndjson and similar types), or is a JSON
+ * sequence (application/json-seq, RFC 7464). Lines without a value are ignored. The call fails with NJ_DECODING for
+ * a value that is not JSON and for an invalid sequence, and with NJ_TOO_LARGE for a value that is too long
+ * (nj_request_set_max_line).
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_request_on_json(nj_request *request, nj_json_fn value, void *context);
+
+/**
+ * Limits the length of a line or of a JSON value of the response.
+ *
+ * @param bytes 1 to 2147483647; 1048576 by default
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_request_set_max_line(nj_request *request, size_t bytes);
 
 /** The progress of the current attempt, in bytes of content. */
 typedef struct nj_progress {
@@ -3242,6 +3309,132 @@ NJ_API const nj_response *nj_page_response(const nj_page *page);
  * @return text that the caller frees with nj_text_free; NULL if `page` is NULL
  */
 NJ_API char *nj_page_state(const nj_page *page, size_t consumed);
+
+/* ==================================================================================================================
+ * nj_events: event streams (server-sent events, WHATWG HTML section 9.2)
+ *
+ *   Constructor  nj_events_new
+ *   Destructor   nj_events_free
+ *   Threads      one at a time
+ *
+ * A stream connects again when its connection ends or fails, and asks the server for the events after the last one
+ * (Last-Event-ID). Each connection is a call with the client's credentials, limits and proxies. The first connection
+ * fails like any other call. Later ones are repeated while their failures are temporary: network failures, timeouts, and
+ * the statuses 429, 502, 503 and 504. The waits begin at the reconnection time and double up to 60 seconds while
+ * connections deliver no event; they are random between half and all of that time. The stream ends if the server
+ * responds with 204.
+ *
+ * Events that the server sends again are not delivered twice, if they have an id. A request whose method is not
+ * idempotent is sent again only if it has an idempotency key or the server has not received it.
+ *
+ * Options, a JSON object:
+ *
+ *   last_event_id      the id of the last event of an earlier stream; "" by default
+ *   idle_timeout       the connection has failed after this number of seconds without a byte; 60 by default, 0: none
+ *   reconnect          true: after an end and after a failure. "after_failure": the end of the response is the end of
+ *                      the stream. false: never. By default, true for safe methods such as GET, "after_failure" for
+ *                      other requests with an idempotency key, and false otherwise.
+ *   reconnection_time  seconds before the first reconnection, 0.1 to 300, until the server sends another; 1 by default
+ *   max_event          the maximum size of the data of an event in bytes, 1 to 1073741824; 1048576 by default
+ * ================================================================================================================== */
+
+/** The state of an event stream. */
+typedef enum nj_events_state {
+  NJ_EVENTS_CONNECTING = 0,
+  NJ_EVENTS_OPEN = 1,
+  NJ_EVENTS_WAITING = 2, /* for the next connection */
+  NJ_EVENTS_CLOSED = 3
+} nj_events_state;
+
+/**
+ * Creates an event stream. Nothing is sent before the first nj_events_next.
+ *
+ * @code
+ * static void print_events(nj_client *client) {
+ *   nj_request *req = nj_request_new("GET", "/events?count=3");
+ *   nj_events *events = nj_events_new(client, req, NULL, 0, NULL);
+ *   const nj_event *event;
+ *   while (nj_events_next(events, NJ_NO_LIMIT, &event, NULL) == NJ_OK && event) {
+ *     printf("%s %s\n", nj_event_id(event), nj_event_data(event, NULL));
+ *   }
+ *   nj_events_free(events);
+ *   nj_request_free(req);
+ * }
+ * @endcode
+ *
+ * @param request copied
+ * @param options a JSON object as described above; need not end with NUL. NULL: none
+ * @param length  bytes of `options`
+ * @return the stream, or NULL: NJ_INVALID_ARGUMENT; NJ_DECODING if `options` is not JSON; NJ_INVALID_REQUEST for invalid
+ *         arguments of an endpoint
+ */
+NJ_API nj_events *nj_events_new(nj_client *client, const nj_request *request, const char *options, size_t length,
+                                nj_error **out_error);
+
+/** Closes the stream and its connection. NULL is ignored. */
+NJ_API void nj_events_free(nj_events *events);
+
+/**
+ * Blocks until the next event has arrived. Callbacks of the client run on this thread meanwhile. While the program does
+ * not read, at most 256 KiB are buffered, and the client stops reading from the network.
+ *
+ * @param seconds   how long to wait, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit
+ * @param out_event set to the event, borrowed until the next call for this stream; NULL after the last event and on
+ *                  failure
+ * @return NJ_OK; NJ_TIMEOUT if no event arrived in time (the stream stays open); NJ_DECODING if the response is not an
+ *         event stream; NJ_TOO_LARGE for an event that is too large; the errors of calls, see above; NJ_CLOSED;
+ *         NJ_FORKED; NJ_INVALID_ARGUMENT. After a failure, nj_error_delivered returns the number of events.
+ */
+NJ_API nj_status nj_events_next(nj_events *events, double seconds, const nj_event **out_event, nj_error **out_error);
+
+/**
+ * Returns the id of the last event that nj_events_next has returned, for the option last_event_id of a later stream.
+ * "" if there is none, NULL if `events` is NULL. Valid until the next call for this stream.
+ */
+NJ_API const char *nj_events_last_event_id(const nj_events *events);
+
+/** Returns the state of the connection. NJ_EVENTS_CLOSED if `events` is NULL. */
+NJ_API nj_events_state nj_events_get_state(const nj_events *events);
+
+/**
+ * Returns the changes of the state and their reasons, one per line, at most the last 100. Contains no secret. Valid
+ * until the next call for this stream. NULL if `events` is NULL.
+ */
+NJ_API const char *nj_events_explain(nj_events *events);
+
+/** Returns the type of the event: "message" unless the server has sent another one. NULL if `event` is NULL. */
+NJ_API const char *nj_event_type(const nj_event *event);
+
+/** Returns the last id that the server has sent, with this event or before. "" if there is none. NULL for NULL. */
+NJ_API const char *nj_event_id(const nj_event *event);
+
+/**
+ * Returns the data of the event. Lines are separated by LF.
+ *
+ * @param out_length set to the number of bytes without the NUL at the end; may be NULL
+ */
+NJ_API const char *nj_event_data(const nj_event *event, size_t *out_length);
+
+/** Receives an event, which is borrowed until the callback returns. */
+typedef void (*nj_event_fn)(void *context, const nj_event *event);
+
+/**
+ * Receives the end of an event stream. Called exactly once. `error` is NULL if the server has no more events, and
+ * borrowed until the callback returns.
+ */
+typedef void (*nj_events_done_fn)(void *context, const nj_error *error);
+
+/**
+ * Starts to read an event stream without blocking. The callbacks are called from nj_queue_poll.
+ *
+ * @param options as for nj_events_new
+ * @param context passed to both callbacks unchanged; must stay valid until `done` has returned
+ * @return a task that the caller releases with nj_task_release (nj_task_cancel closes the stream, and `done` receives
+ *         NJ_CANCELLED), or NULL: the errors of nj_events_new; NJ_CLOSED; NJ_FORKED
+ */
+NJ_API nj_task *nj_client_start_events(nj_client *client, const nj_request *request, const char *options, size_t length,
+                                       nj_queue *queue, nj_event_fn event, nj_events_done_fn done, void *context,
+                                       nj_error **out_error);
 
 /* ==================================================================================================================
  * nj_script: a Lua 5.4 interpreter

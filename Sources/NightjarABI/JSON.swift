@@ -30,7 +30,10 @@ final class ResponseJSON: Sendable {
         }
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+
+    /// - Parameter document: The value, if it has already been parsed.
+    init(_ document: JSONValue? = nil) { state = Mutex(State(document: document.map(Result.success))) }
 
     /// Returns the value that `pointer` refers to; nil if there is none or the response is not JSON.
     func value(at pointer: UnsafePointer<CChar>?, of response: Response) -> JSONValue? {

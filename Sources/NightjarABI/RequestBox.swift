@@ -14,6 +14,10 @@ final class RequestBox {
     private var hasFormFields = false
     /// The callbacks of each call, except for its completion.
     private var handlers = TaskHandlers { _, _ in }
+    /// The callback for lines or JSON values; nil: none.
+    private var records: RecordCallback?
+    /// The maximum length of a line or JSON value in bytes.
+    var maximumLine = RecordFormat.defaultMaximumLength
     /// The context of the callbacks of a streamed body.
     private var bodyContext = CallbackContext(pointer: nil)
 
@@ -27,6 +31,8 @@ final class RequestBox {
         hasFormFields = other.hasFormFields
         handlers = other.handlers
         bodyContext = other.bodyContext
+        records = other.records
+        maximumLine = other.maximumLine
     }
 
     var reportsRefresh: Bool { handlers.refreshed != nil }
@@ -67,6 +73,7 @@ final class RequestBox {
     ) -> TaskHandlers {
         var handlers = handlers
         handlers.finished = finished
+        records?.add(to: &handlers, maximumLine)
         return handlers
     }
 
@@ -108,7 +115,18 @@ final class RequestBox {
         }
     }
 
+    func onLine(_ callback: nj_line_fn?, _ context: CallbackContext) {
+        handlers.body = nil
+        records = callback.map { .lines($0, context) }
+    }
+
+    func onJSON(_ callback: nj_json_fn?, _ context: CallbackContext) {
+        handlers.body = nil
+        records = callback.map { .values($0, context) }
+    }
+
     func onBody(_ callback: nj_body_fn?, _ context: CallbackContext) {
+        records = nil
         guard let callback else { return handlers.body = nil }
         handlers.body = { (task: ClientTask, bytes: ByteBuffer) in
             bytes.withUnsafeReadableBytes { callback(context.pointer, Handle.lend(task), $0.baseAddress, $0.count) }

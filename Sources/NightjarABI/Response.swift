@@ -16,6 +16,12 @@ final class ResponseBox: Sendable {
         self.isBeingRefreshed = isBeingRefreshed
     }
 
+    /// - Parameter json: The value of the body, which has already been parsed.
+    convenience init(_ response: Response, json: JSONValue) {
+        self.init(response)
+        _ = lazyTexts.storeIfNil(ResponseStrings(response, json: json))
+    }
+
     /// The texts that C borrows, created on first use.
     var texts: ResponseStrings { lazyTexts.load() ?? lazyTexts.storeIfNil(ResponseStrings(response)) }
 }
@@ -23,7 +29,7 @@ final class ResponseBox: Sendable {
 /// Texts and values of a response that C borrows, kept as long as the response.
 final class ResponseStrings: Sendable {
     private let response: Response
-    let json = ResponseJSON()
+    let json: ResponseJSON
     let explanation = ExplanationStrings()
     private let curlLines = CurlLines()
     private let texts = Mutex(Texts())
@@ -37,8 +43,9 @@ final class ResponseStrings: Sendable {
         var tls: CString?
     }
 
-    init(_ response: Response) {
+    init(_ response: Response, json: JSONValue? = nil) {
         self.response = response
+        self.json = ResponseJSON(json)
     }
 
     var url: UnsafePointer<CChar> {

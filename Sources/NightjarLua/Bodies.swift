@@ -20,6 +20,14 @@ final class IncomingBody: @unchecked Sendable {
     private var failure: NightjarError?
     private(set) var isEnded = false
 
+    init() {}
+
+    /// Creates the body of a response that is complete.
+    init(complete body: ByteBuffer) {
+        if body.readableBytes > 0 { parts = [body] }
+        isEnded = true
+    }
+
     func append(_ part: ByteBuffer) { parts.append(part) }
 
     /// Ends the body. A non-nil `error` means that the response was interrupted.

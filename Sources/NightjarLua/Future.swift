@@ -343,7 +343,8 @@ public func njl_future_failure(_ future: OpaquePointer?, _ view: UnsafeMutablePo
     guard let error = Handle<Future>.borrow(future)?.error else { return false }
     view?.pointee = njl_failure(
         status: Int32(clamping: error.status ?? 0), attempts: Int32(clamping: error.attempts),
-        code: error.code, retry_after: error.retryAfter?.inSeconds ?? -1, is_retryable: error.isRetryable,
+        code: error.code, delivered: Int64(error.delivered ?? -1),
+        retry_after: error.retryAfter?.inSeconds ?? -1, is_retryable: error.isRetryable,
         may_have_been_processed: error.requestMayHaveBeenProcessed, has_response: error.response != nil)
     return true
 }

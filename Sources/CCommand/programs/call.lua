@@ -88,9 +88,9 @@ local function send(verb, options)
   end
   if options.download and options.download ~= "-" then return call_response.download(res, options.download) and 0 or 1 end
   if request.stream then
-    local streamed, failure = pcall(call_response.write_stream, res, verb, options)
-    if not streamed then call_response.complain(failure) end
-    return streamed and 0 or 1
+    local streamed, result = pcall(call_response.write_stream, res, verb, options)
+    if not streamed then call_response.complain(result) end
+    return streamed and result ~= false and 0 or 1
   end
   return call_response.write(res, nil, verb, options) and 0 or 1
 end

@@ -104,7 +104,7 @@ local own_headers = {
   ["accept-encoding"] = function(client) client.decompress = false end,
 }
 
-local function add_headers(read, client, request, types)
+local function add_headers(read, client, request, types, accepted)
   local headers, given, removed = {}, {}, {}
   for _, header in ipairs(read.headers) do
     local lower = header[1]:lower()
@@ -124,7 +124,7 @@ local function add_headers(read, client, request, types)
     if lower == "authorization" then request.auth = false end
   end
   if types.content and not given["content-type"] then headers[#headers + 1] = { "Content-Type", types.content } end
-  if not given.accept then headers[#headers + 1] = { "Accept", "application/json, */*;q=0.5" } end
+  if not given.accept then headers[#headers + 1] = { "Accept", accepted or "application/json, */*;q=0.5" } end
   if #headers > 0 then request.headers = headers end
 end
 
@@ -156,7 +156,8 @@ end
 
 -- Checks the options that select parts of the response and pages.
 local function check_selection(verb, options)
-  for _, pointer in ipairs(options.pick) do check_pointer("-f", pointer) end
+  for _, pointer in ipairs(options.pick or {}) do check_pointer("-f", pointer) end
+  if options.lines and (options.download or options.paginate) then items.refuse "--lines cannot be combined with --download or --paginate" end
   if options.at then check_pointer("--at", options.at) end
   if options.paginate and verb ~= "get" then items.refuse("--paginate can only be used with get, not with %s", verb) end
   for _, name in ipairs { "max_items", "at", "style" } do
@@ -197,7 +198,7 @@ local function add_tls(client, request, options)
   if next(tls) then client.tls = tls end
 end
 
--- Returns the options of the client and of the request.
+-- Returns the options of the client and of the request. `options.accept` is the default of the header Accept.
 function call_request.build(verb, options)
   local client = profile_options(options)
   if options.download then check_download(options.download) end
@@ -205,7 +206,7 @@ function call_request.build(verb, options)
   local request, types = { method = verb:upper(), path = url_of(options.url, client.base_url) }, {}
   if #read.query > 0 then request.query = read.query end
   add_body(verb, options, read, request, types)
-  add_headers(read, client, request, types)
+  add_headers(read, client, request, types, options.accept)
   if options.timeout then client.timeout = seconds_of(options.timeout) end
   if options.retry then
     if options.retry < 0 or options.retry > 99 then items.refuse("--retry %d: must be between 0 and 99", options.retry) end

@@ -102,15 +102,41 @@ end
 
 -- Returns whether the body can be written as it arrives.
 function call_response.is_streamed(options)
-  if options.download or options.stream then return true end
+  if options.download or options.stream or options.lines then return true end
   return not (options.verbose or options.headers or #options.pick > 0 or options.output and options.output ~= "raw")
     and not output.is_terminal()
+end
+
+-- Writes each line of the body, or each JSON value that the options select. Returns whether all picked parts exist.
+local function write_lines(res, options)
+  if not options.output and #options.pick == 0 then
+    for line in res:lines() do
+      io.stdout:write(output.is_terminal() and text.safe(line, { ["\t"] = true }) or line, "\n")
+      io.stdout:flush()
+    end
+    return true
+  end
+  local is_whole, write, finish = true, output.stream(options.output or "ndjson")
+  for value in res:ndjson() do
+    local item = nightjar.json.encode(value)
+    if #options.pick == 0 then write(item) end
+    for _, pointer in ipairs(options.pick) do
+      local part = json_text.pick(item, pointer)
+      is_whole = is_whole and part ~= nil
+      if part and not options.output then output.json(part, "raw") elseif part then write(part) end
+    end
+    io.stdout:flush()
+  end
+  finish()
+  if not is_whole then io.stderr:write "nightjar: not every line has a value at each JSON Pointer of -f\n" end
+  return is_whole
 end
 
 function call_response.write_stream(res, verb, options)
   local _, has_head, has_body = parts_of(verb, options)
   if has_head then io.stdout:write(output.head(res), "\n") end
   if not has_body then return res:close() end
+  if options.lines then return write_lines(res, options) end
   local is_terminal = output.is_terminal()
   for part in res:chunks() do
     io.stdout:write(is_terminal and text.safe(part, { ["\n"] = true, ["\t"] = true, ["\r"] = true }) or part)

@@ -42,6 +42,7 @@ local function call_items()
     { "-b", "--body", help = "write only the body" },
     { "-v", "--verbose", help = "also write the request; secrets are masked" },
     { "-S", "--stream", help = "write the body as it arrives" },
+    { "--lines", help = "write each line of the body as it arrives; with -f or -o, each line is a JSON value" },
     { "--timeout", "SECONDS", help = "timeout of the whole call: 5, or 1m30s; 0: no limit" },
     { "--retry", "N", type = "integer", help = "number of retries if a retry is safe; 0: none" },
     { "--follow", help = "follow redirects (the default)" },
@@ -77,6 +78,29 @@ local function add(name, summary, items, epilog)
 end
 
 for _, verb in ipairs(commands.verbs) do add(verb, summaries[verb], call_items(), items_help) end
+
+-- The options of a call that determine its request.
+local request_options = {
+  ["--profile"] = true, ["--json"] = true, ["--form"] = true, ["--multipart"] = true, ["--raw"] = true, ["--ignore-stdin"] = true,
+  ["--retry"] = true, ["--follow"] = true, ["--no-follow"] = true, ["--ca-file"] = true, ["--cert"] = true,
+  ["--cert-key"] = true, ["--trace"] = true, ["--har"] = true, ["--har-secrets"] = true,
+}
+
+local event_items = { { "url" }, { "item", many = true, optional = true } }
+for _, item in ipairs(call_items()) do
+  if request_options[item[2]] or request_options[item[1]] then event_items[#event_items + 1] = item end
+end
+for _, item in ipairs {
+  { "-X", "--method", "METHOD", choices = { "get", "post", "put", "patch" }, help = "method of the request; default: get, or post with fields" },
+  { "--last-event-id", "ID", help = "begin after the event with this id" },
+  { "-n", "--max-events", "N", type = "integer", help = "write at most N events" },
+  { "--once", help = "do not connect again" },
+  { "-o", "--output", "FORMAT", choices = { "pretty", "ndjson", "data" }, help = "output format: pretty (the default on a terminal), ndjson, or only the data" },
+  { "-v", "--verbose", help = "write the changes of the connection to standard error at the end" },
+} do event_items[#event_items + 1] = item end
+
+add("events", "Writes the events of an event stream (server-sent events) as they arrive, and connects again when the connection ends.",
+  event_items, items_help)
 
 add("login", "Logs in as configured in the profile, for example with a device code or in the browser, and stores the login.", {
   { "-p", "--profile", "PROFILE", help = "the profile; default: the default profile" },

@@ -148,6 +148,11 @@ double njl_check_limit(lua_State *L, int index, const char *function, const char
 /* Raises an error for the first name in the option table at `options` that is not an option of a call. */
 void njl_check_option_names(lua_State *L, int options, const char *function) NJL_RAISES;
 
+/* request_headers.c */
+/* Sets a field in the headers of the request table at `request`. If `replaces` is false, keeps a field that is there. A
+ * list of pairs keeps its field in any case. */
+void njl_set_header(lua_State *L, int request, const char *name, njl_bytes value, bool replaces) NJL_RAISES;
+
 /* error.c */
 void njl_open_error(lua_State *L) NJL_RAISES;
 
@@ -171,6 +176,17 @@ int njl_close_response(lua_State *L) NJL_RAISES;
 void njl_guard_body(lua_State *L, njl_wait *wait, int body) NJL_RAISES;
 /* Calls the body's function for the next part, sends the part, and then waits for the call again. */
 int njl_pull_body(lua_State *L, njl_wait *wait) NJL_YIELDS;
+
+/* events.c */
+int njl_client_events(lua_State *L) NJL_YIELDS;
+void njl_open_events(lua_State *L) NJL_RAISES;
+
+/* records.c */
+int njl_client_lines(lua_State *L) NJL_YIELDS;
+int njl_client_ndjson(lua_State *L) NJL_YIELDS;
+int njl_response_lines(lua_State *L) NJL_RAISES;
+int njl_response_ndjson(lua_State *L) NJL_RAISES;
+void njl_open_records(lua_State *L) NJL_RAISES;
 
 /* log.c */
 /* Reads the log option of the table at `options`. Pushes its function and returns its level. Returns 0 if the

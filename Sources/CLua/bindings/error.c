@@ -56,7 +56,7 @@ static int push_earlier(lua_State *L, njl_future *future) {
 static const char *const field_names[] = {"kind",      "phase", "message",  "user_message", "status",
                                           "retryable", "url",   "attempts", "response",     "retry_after",
                                           "code",      "curl",  "may_have_been_processed", "details",
-                                          "explain",   "earlier", "idempotency_key", "index", "reason", NULL};
+                                          "explain",   "earlier", "idempotency_key", "index", "reason", "delivered", NULL};
 enum {
   KIND,
   PHASE,
@@ -77,6 +77,7 @@ enum {
   IDEMPOTENCY_KEY,
   INDEX,
   REASON,
+  DELIVERED,
 };
 
 /* Looks up a field of an error. Unknown fields are nil, so that error handlers can read any field of any caught
@@ -108,6 +109,10 @@ static int error_index(lua_State *L) {
   case INDEX:
     if (reply->place == 0) lua_pushnil(L);
     else lua_pushinteger(L, reply->place);
+    return 1;
+  case DELIVERED:
+    if (failure.delivered < 0) lua_pushnil(L);
+    else lua_pushinteger(L, (lua_Integer)failure.delivered);
     return 1;
   case CODE:
     if (failure.code == 0) lua_pushnil(L);

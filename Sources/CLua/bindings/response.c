@@ -133,10 +133,10 @@ static int push_redirects(lua_State *L, njl_future *future) {
 
 static const char *const field_names[] = {"status", "headers",  "body",   "json", "text",   "url",       "source",
                                           "attempts", "timing", "ok", "chunks", "close", "redirects", "curl",
-                                          "peer", "explain", "idempotency_key", "refreshed", "tls", NULL};
+                                          "peer", "explain", "idempotency_key", "refreshed", "tls", "lines", "ndjson", NULL};
 enum {
   STATUS, HEADERS, BODY, JSON, TEXT, URL, SOURCE, ATTEMPTS, TIMING, OK, CHUNKS, CLOSE, REDIRECTS, CURL, PEER, EXPLAIN,
-  IDEMPOTENCY_KEY, REFRESHED, TLS
+  IDEMPOTENCY_KEY, REFRESHED, TLS, LINES, NDJSON
 };
 
 static int response_index(lua_State *L) {
@@ -149,7 +149,7 @@ static int response_index(lua_State *L) {
   }
   int field = (int)lua_tointeger(L, -1);
   if (response.is_streamed && (field == BODY || field == JSON || field == TEXT)) {
-    return luaL_error(L, "the body of a streamed response must be read with res:chunks()");
+    return luaL_error(L, "the body of a streamed response must be read with res:chunks(), res:lines() or res:ndjson()");
   }
   switch (field) {
   case STATUS: lua_pushinteger(L, response.status); return 1;
@@ -162,6 +162,8 @@ static int response_index(lua_State *L) {
   case ATTEMPTS: lua_pushinteger(L, response.attempts); return 1;
   case TIMING: return push_timing(L, future);
   case CHUNKS: lua_pushcfunction(L, njl_chunks); return 1;
+  case LINES: lua_pushcfunction(L, njl_response_lines); return 1;
+  case NDJSON: lua_pushcfunction(L, njl_response_ndjson); return 1;
   case CLOSE: lua_pushcfunction(L, njl_close_response); return 1;
   case CURL: lua_pushcfunction(L, njl_curl); return 1;
   case PEER: return njl_push_field(L, future, NJL_PEER);

@@ -32,6 +32,9 @@ const char NJL_CLOCK[] = "nightjar.clock";
 const char NJL_PIPE[] = "nightjar.pipe";
 const char NJL_PROCESS[] = "nightjar.child";
 const char NJL_RESOURCE[] = "nightjar.resource";
+const char NJL_EVENTS[] = "nightjar.events";
+const char NJL_EVENT[] = "nightjar.event";
+const char NJL_RECORDS[] = "nightjar.records";
 const char NJL_CHANGES[] = "nightjar.network_changes";
 
 /* Each metatable is in the registry twice. The host looks it up by the address of its name, which takes a third of the

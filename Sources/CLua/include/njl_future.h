@@ -51,6 +51,7 @@ typedef struct njl_failure {
   int status; /* 0: there was no response */
   int attempts;
   int code;           /* for example, of the operating system or of TLS; 0: none */
+  int64_t delivered;  /* lines, values or events before a stream failed; negative: not a stream */
   double retry_after; /* seconds until the call may be repeated; negative: unknown */
   bool is_retryable;
   bool may_have_been_processed;

@@ -23,6 +23,8 @@
 #include "njl_mocks.h"
 #include "njl_network.h"
 #include "njl_pages.h"
+#include "njl_records.h"
+#include "njl_events.h"
 #include "njl_request.h"
 #include "njl_secrets.h"
 #include "njl_sessions.h"

@@ -31,6 +31,10 @@ int njl_json_array(lua_State *L) NJL_RAISES;
  * is read. */
 void njl_json_decode(lua_State *L, const char *what, const char *bytes, size_t length) NJL_RAISES;
 
+/* Like njl_json_decode, but if the text is invalid, pushes the problem, such as "expected ',' or '}' at line 3 column 3",
+ * and returns false. */
+bool njl_json_try_decode(lua_State *L, const char *bytes, size_t length) NJL_RAISES;
+
 /* Pushes the JSON text of the value at `index`. Names are sorted, so equal values produce equal texts. Raises
  * `invalid_argument` with the path of the value for anything that JSON cannot represent (NaN, functions, cycles and
  * so on): "`what`.items[3]: ...". */

@@ -212,7 +212,7 @@ static void build_in_one_go(lua_State *L, const njs_document *document, size_t l
   if (status != LUA_OK) lua_error(L);
 }
 
-void njl_json_decode(lua_State *L, const char *what, const char *bytes, size_t length) {
+bool njl_json_try_decode(lua_State *L, const char *bytes, size_t length) {
   enum { LARGE = 32 << 10 };
   luaL_checkstack(L, 8, "JSON");
   owner *self = take_parser(L);
@@ -224,8 +224,10 @@ void njl_json_decode(lua_State *L, const char *what, const char *bytes, size_t l
   if (status != NJS_OK) {
     return_parser(L, index, self);
     if (status == NJS_NO_MEMORY) luaL_error(L, "not enough memory");
-    njl_raise(L, NJL_KIND_DECODING, 0, "%s is not JSON: %s at line %I column %I", what, failure.problem,
-              (LUAI_UACINT)failure.line, (LUAI_UACINT)failure.column);
+    lua_settop(L, index - 1);
+    lua_pushfstring(L, "%s at line %I column %I", failure.problem, (LUAI_UACINT)failure.line,
+                    (LUAI_UACINT)failure.column);
+    return false;
   }
   njl_json_push_null(L);
   njl_json_push_array_mark(L);
@@ -234,4 +236,10 @@ void njl_json_decode(lua_State *L, const char *what, const char *bytes, size_t l
   return_parser(L, index, self);
   lua_replace(L, index);
   lua_settop(L, index);
+  return true;
+}
+
+void njl_json_decode(lua_State *L, const char *what, const char *bytes, size_t length) {
+  if (njl_json_try_decode(L, bytes, length)) return;
+  njl_raise(L, NJL_KIND_DECODING, 0, "%s is not JSON: %s", what, lua_tostring(L, -1));
 }

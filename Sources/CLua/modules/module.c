@@ -67,6 +67,8 @@ int luaopen_nightjar(lua_State *L) {
   njl_open_mock(L);
   njl_open_cache(L);
   njl_open_list(L);
+  njl_open_records(L);
+  njl_open_events(L);
   njl_open_endpoints(L);
   njl_open_explain(L);
   njl_open_debounce(L);

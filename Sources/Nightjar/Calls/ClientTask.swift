@@ -112,8 +112,11 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
     public var url: RequestURL { request.url }
 
     /// Converts the head passed to ``TaskHandlers/head`` to a response without a body.
-    public func response(_ head: ResponseHead) -> Response {
-        Response(head, ByteBuffer(), trailers: Headers(), CallRecord(), sent: request, reservation: reservation)
+    public func response(_ head: ResponseHead) -> Response { response(head, body: ByteBuffer()) }
+
+    /// Creates a response whose body is a part of the body, such as one value of a stream of JSON values.
+    package func response(_ head: ResponseHead, body: ByteBuffer) -> Response {
+        Response(head, body, trailers: Headers(), CallRecord(), sent: request, reservation: reservation)
     }
 
     /// Ends the call with `cancelled`. Has no effect if the call has ended or was cancelled before.

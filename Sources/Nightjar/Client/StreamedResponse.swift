@@ -39,6 +39,8 @@ public struct StreamedResponse: Sendable {
 
             deinit { reading.cancel() }
 
+            func cancel() { reading.cancel() }
+
             /// Returns the next part, or nil after the last part.
             ///
             /// - Throws: The failure of the call; `cancelled`; `reentrant` while another task waits for a part of the

@@ -20,6 +20,7 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         package var retryAfter: Duration?
         package var earlier: [NightjarError] = []
         package var batchIndex: Int?
+        package var delivered: Int?
         package var offlineReason: OfflineReason?
         package var context: (any ErrorContext)?
 
@@ -78,6 +79,10 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
     /// The index of the failed request in its batch, from 0. Nil if the error does not belong to one request.
     public var batchIndex: Int? { facts.batchIndex }
 
+    /// The number of lines, values or events that were delivered before a stream failed. Nil if the error does not
+    /// belong to a stream.
+    public var delivered: Int? { facts.delivered }
+
     /// Why the call was not sent. Nil unless the kind is `offline`.
     public var offlineReason: OfflineReason? { kind == .offline ? facts.offlineReason ?? .noNetwork : nil }
 
@@ -85,6 +90,16 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
     public func inBatch(at index: Int) -> NightjarError {
         var facts = facts
         facts.batchIndex = index
+        return NightjarError(facts)
+    }
+
+    /// Returns a copy of this error for a stream that failed after `count` elements were delivered.
+    ///
+    /// - Parameter noun: The name of an element, such as `line`.
+    package func afterDelivery(of count: Int, _ noun: String) -> NightjarError {
+        var facts = facts
+        facts.delivered = count
+        facts.message += count == 1 ? "; 1 \(noun) was delivered" : "; \(count) \(noun)s were delivered"
         return NightjarError(facts)
     }
 

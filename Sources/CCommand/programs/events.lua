@@ -1,0 +1,86 @@
+-- nightjar events: writes the events of an event stream as they arrive.
+local nightjar = require "nightjar"
+local call_request = require "nightjar.command.call_request"
+local call_response = require "nightjar.command.call_response"
+local commands = require "nightjar.command.commands"
+local items = require "nightjar.command.items"
+local output = require "nightjar.command.output"
+local terminal = require "nightjar.command.terminal"
+local text = require "nightjar.command.text"
+
+local events = {}
+
+-- Writes an event for a person: its type and id, and its data.
+local function write_pretty(event)
+  local paint = output.painter()
+  local id = event.id ~= "" and " " .. paint("dim", text.safe(event.id)) or ""
+  io.stdout:write(paint("head", text.safe(event.type)), id, "\n")
+  local is_json = pcall(nightjar.json.decode, event.data)
+  if is_json then output.json(event.data, "json") else io.stdout:write(text.safe(event.data, { ["\n"] = true, ["\t"] = true }), "\n") end
+end
+
+-- Writes an event as one line of JSON.
+local function write_line(event)
+  local ok, value = pcall(nightjar.json.decode, event.data)
+  local shown = { type = event.type, id = event.id ~= "" and event.id or nil, data = event.data }
+  if ok then shown.json = value end
+  io.stdout:write(nightjar.json.encode(shown), "\n")
+end
+
+local writers = {
+  pretty = write_pretty, ndjson = write_line, data = function(event) io.stdout:write(event.data, "\n") end,
+}
+
+local function read(words)
+  local has_body = words.raw or #items.read(words.item).fields > 0
+  words.accept = "text/event-stream"
+  local client_options, request = call_request.build(words.method or has_body and "post" or "get", words)
+  local ok, api = pcall(nightjar.client, client_options)
+  if not ok then
+    io.stderr:write("nightjar: ", tostring(api), "\n")
+    return 1
+  end
+  if words.trace then terminal.trace(true) end
+  local options = { last_event_id = words.last_event_id }
+  if words.once then options.reconnect = false end
+  for name, value in pairs(request) do
+    if name ~= "path" then options[name] = value end
+  end
+  local write = writers[words.output or output.is_terminal() and "pretty" or "ndjson"]
+  local left = words.max_events or math.huge
+  local stream <close> = api:events(request.path, options)
+  local done, err = pcall(function()
+    while left > 0 do
+      local event = stream()
+      if not event then return end
+      left = left - 1
+      write(event)
+      io.stdout:flush()
+    end
+  end)
+  if words.verbose then io.stderr:write(text.safe(stream:explain(), { ["\n"] = true }), "\n") end
+  if done then return 0 end
+  call_response.complain(err)
+  return 1
+end
+
+-- @return the exit status
+function events.run(words)
+  local options = nightjar.args.parse(commands.events, words)
+  output.show_all()
+  local ok, status = pcall(read, options)
+  io.stdout:flush()
+  if ok then return status end
+  if items.is_usage(status) then
+    io.stderr:write(("nightjar events: %s\nTry 'nightjar events --help'.\n"):format(status.message))
+    return 2
+  end
+  if type(status) == "userdata" then
+    call_response.complain(status)
+  else
+    io.stderr:write("nightjar: ", tostring(status), "\n")
+  end
+  return 1
+end
+
+return events

@@ -1,0 +1,137 @@
+import NIOCore
+import NightjarHTTP
+import Synchronization
+
+/// Reads an event stream and passes each event to a callback.
+///
+/// The callbacks of the calls, and therefore the state machine, run where the operation's callbacks run: on the queue,
+/// or on the loop if there is none. Only waits run on the loop.
+package final class EventsOperation: ClientOperation, @unchecked Sendable {
+    /// Receives an event. Does not run after a cancel.
+    package typealias Handler = @Sendable (ServerEvent) -> Void
+
+    private let client: Client
+    private let request: Request
+    private let settings: EventStreamSettings
+    private let handler: Handler
+    private let call = Pending<ClientTask>()
+    private let snapshot = Mutex(StreamHistory())
+    private let start = ContinuousClock.now
+
+    // Used where the callbacks run, one at a time:
+    private var stream: EventStream
+    /// The action that follows the end of a call that this object has cancelled.
+    private var next: EventStream.Action?
+    private var random = SystemRandomNumberGenerator()
+
+    /// - Parameters:
+    ///   - queue: Nil: the callbacks run on the client's loop thread and must not block.
+    ///   - finished: Called once. Success means that the server has no more events.
+    init(
+        _ client: Client, _ request: Request, _ settings: EventStreamSettings, on queue: CompletionQueue?,
+        event handler: @escaping Handler, finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
+    ) throws(NightjarError) {
+        self.client = client
+        self.request = request.withFixedIdempotencyKey
+        self.settings = settings
+        self.handler = handler
+        stream = try request.eventStream(settings)
+        super.init("the event stream", on: client.loop, queue: queue, timeout: nil, finished: finished)
+    }
+
+    package var state: EventStreamState { snapshot.withLock { $0.state } }
+    package var explanation: String { snapshot.withLock { $0.explanation } }
+
+    // MARK: On the loop
+
+    override func begin() { post { $0.perform($0.stream.begin()) } }
+
+    override func released() { call.cancel() }
+
+    private func post(_ body: @escaping @Sendable (EventsOperation) -> Void) {
+        loop.post(.run { [self] in if !isCancelled { body(self) } }, to: queue)
+    }
+
+    // MARK: Where the callbacks run
+
+    private func perform(_ action: EventStream.Action) {
+        note()
+        switch action {
+        case .connect(let lastEventID):
+            do throws(NightjarError) { try connect(lastEventID) } catch { finish(.failure(error)) }
+        case .wait(let time):
+            loop.submit(
+                .run { [self] in
+                    loop.after(time) { [self] in
+                        guard !hasEnded else { return }
+                        post { $0.perform($0.stream.waited()) }
+                    }
+                })
+        case .end: finish(.success(()))
+        case .fail(let error): finish(.failure(error))
+        }
+    }
+
+    private func finish(_ result: Result<Void, NightjarError>) {
+        stream.close()
+        note()
+        loop.submit(.run { [self] in end(result) })
+    }
+
+    private func note() {
+        let (stream, time) = (stream, start.duration(to: .now))
+        snapshot.withLock { $0.note(stream, at: time) }
+    }
+
+    private func connect(_ lastEventID: String?) throws(NightjarError) {
+        next = nil
+        var handlers = TaskHandlers { [self] _, result in ended(result) }
+        handlers.head = { [self] task, head in
+            next = stream.opened(head)
+            note()
+            if next != nil { task.cancel() }
+        }
+        handlers.body = { [self] task, part in received(part, task) }
+        call.set(try client.start(try request.forEvents(settings, lastEventID: lastEventID), on: queue, handlers))
+    }
+
+    private func received(_ part: ByteBuffer, _ task: ClientTask) {
+        guard next == nil, !isCancelled else { return }
+        stream.append(part)
+        do throws(NightjarError) {
+            while !isCancelled, let event = try stream.next() { handler(event) }
+        } catch {
+            next = .fail(error)
+            task.cancel()
+        }
+    }
+
+    private func ended(_ result: Result<Response, NightjarError>) {
+        guard !isCancelled else { return }
+        if let action = next { return perform(action) }
+        switch result {
+        case .success: perform(stream.ended(nil, using: &random))
+        case .failure(let error): perform(stream.ended(error, using: &random))
+        }
+    }
+}
+
+extension Client {
+    /// Starts to read an event stream without blocking.
+    ///
+    /// - Parameters:
+    ///   - handler: Receives each event, where the callbacks run.
+    ///   - finished: Called once, after the last event.
+    /// - Throws: `invalid_argument` for invalid settings; `closed`; `forked`.
+    package func startEvents(
+        _ request: Request, _ settings: EventStreamSettings, on queue: CompletionQueue?,
+        event handler: @escaping EventsOperation.Handler,
+        finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
+    ) throws(NightjarError) -> EventsOperation {
+        try checkProcess()
+        let operation = try EventsOperation(
+            self, request, settings, on: queue, event: handler, finished: finished)
+        try operation.start()
+        return operation
+    }
+}

@@ -1,0 +1,91 @@
+import NIOCore
+import NightjarHTTP
+
+extension TaskHandlers {
+    /// A record of a streamed response, such as a line.
+    package struct Record {
+        package let head: ResponseHead
+        package let bytes: ByteBuffer
+        /// The number of the record, from 1.
+        package let number: Int
+    }
+
+    /// Receives a record. An error ends the call with this error.
+    package typealias RecordHandler = @Sendable (ClientTask, Record) throws(NightjarError) -> Void
+
+    /// Calls `handler` with each record of the response body instead of calling ``body`` with its parts.
+    ///
+    /// Replaces ``body`` and wraps ``head`` and ``finished``, so these must be set before. After a cancel, no further
+    /// record is delivered. If the stream fails, ``finished`` receives the error with the number of records; see
+    /// ``NightjarError/delivered``.
+    ///
+    /// - Parameters:
+    ///   - format: Returns the format of the response with a head.
+    ///   - maximumLength: The maximum length of a record in bytes.
+    package mutating func deliverRecords(
+        _ format: @escaping @Sendable (ResponseHead) -> RecordFormat,
+        maximumLength: Int = RecordFormat.defaultMaximumLength, to handler: @escaping RecordHandler
+    ) {
+        let reading = RecordReading(handler)
+        let (head, finished) = (head, finished)
+        self.head = { task, received in
+            reading.begin(received, RecordDecoder(format(received), maximumLength: maximumLength))
+            head?(task, received)
+        }
+        body = { task, part in reading.received(part, task) }
+        self.finished = { task, result in finished(task, reading.end(result, task)) }
+    }
+}
+
+/// Divides the body of one call into records. Used only where the call's callbacks run, one at a time.
+private final class RecordReading: @unchecked Sendable {
+    private let handler: TaskHandlers.RecordHandler
+    /// Nil before the head of the response.
+    private var head: ResponseHead?
+    private var decoder = RecordDecoder(.lines)
+    private var delivered = 0
+    /// The error of a record or of the handler. The call was then cancelled.
+    private var failure: NightjarError?
+
+    init(_ handler: @escaping TaskHandlers.RecordHandler) { self.handler = handler }
+
+    func begin(_ head: ResponseHead, _ decoder: RecordDecoder) {
+        self.head = head
+        self.decoder = decoder
+    }
+
+    func received(_ part: ByteBuffer, _ task: ClientTask) {
+        guard failure == nil, let head else { return }
+        decoder.append(part)
+        do throws(NightjarError) {
+            while !task.isCancelled, let record = try decoder.next() { try deliver(record, head, task) }
+        } catch {
+            failure = error
+            task.cancel()
+        }
+    }
+
+    private func deliver(_ record: ByteBuffer, _ head: ResponseHead, _ task: ClientTask) throws(NightjarError) {
+        try handler(task, TaskHandlers.Record(head: head, bytes: record, number: delivered + 1))
+        delivered += 1
+    }
+
+    /// Returns the result of the call and of reading its records.
+    func end(_ result: Result<Response, NightjarError>, _ task: ClientTask) -> Result<Response, NightjarError> {
+        guard let head else { return result }
+        if failure == nil, case .success = result {
+            do throws(NightjarError) {
+                if let last = try decoder.finish() { try deliver(last, head, task) }
+            } catch {
+                failure = error
+            }
+        }
+        let (error, attempts): (NightjarError?, Int) =
+            switch result {
+            case .success(let response): (failure, response.attempts)
+            case .failure(let error): (failure ?? error, error.attempts)
+            }
+        guard let error else { return result }
+        return .failure(error.of(task.request, attempts: attempts).afterDelivery(of: delivered, decoder.format.noun))
+    }
+}

@@ -1,0 +1,127 @@
+import NIOCore
+
+/// Decodes the body of an event stream by the rules of WHATWG HTML, section 9.2.6.
+///
+/// After each ``append(_:)``, the caller takes events with ``next()`` until it returns nil. An event that the body's end
+/// interrupts is never returned.
+///
+/// The id of an event applies to later events without an id, also on later connections: browsers do the same, although
+/// the standard clears the id of each new connection.
+package struct EventDecoder: Sendable {
+    /// The id of the last complete event, including events without data. Empty if there is none.
+    package private(set) var lastEventID: ByteBuffer
+    /// The last value of the field `retry`.
+    package private(set) var reconnectionTime: Duration?
+    private let maximumSize: Int
+    private var lines: RecordDecoder
+    private var isAtStart = true
+    // The event in progress:
+    private var data = ByteBuffer()
+    private var hasData = false
+    private var type = ByteBuffer()
+    private var id: ByteBuffer
+
+    /// - Parameters:
+    ///   - maximumSize: The maximum length of a line and of an event's data, in bytes.
+    ///   - lastEventID: The id of the last event of an earlier connection.
+    package init(maximumSize: Int, lastEventID: ByteBuffer = ByteBuffer()) {
+        self.maximumSize = maximumSize
+        self.lastEventID = lastEventID
+        id = lastEventID
+        lines = RecordDecoder(.uncheckedLines, maximumLength: maximumSize)
+    }
+
+    /// Adds a part of the body. Call only after ``next()`` has returned nil.
+    package mutating func append(_ part: ByteBuffer) { lines.append(part) }
+
+    /// Returns the next event, or nil if more of the body is needed.
+    ///
+    /// - Throws: `too_large` for an event that is too long.
+    package mutating func next() throws(NightjarError) -> ServerEvent? {
+        while var line = try nextLine() {
+            if isAtStart {
+                isAtStart = false
+                if line.readableBytesView.starts(with: EventDecoder.byteOrderMark) { line.moveReaderIndex(forwardBy: 3) }
+            }
+            guard line.readableBytes > 0 else {
+                if let event = dispatch() { return event }
+                continue
+            }
+            try read(line)
+        }
+        return nil
+    }
+
+    private mutating func nextLine() throws(NightjarError) -> ByteBuffer? {
+        do throws(NightjarError) {
+            return try lines.next()
+        } catch {
+            throw tooLarge
+        }
+    }
+
+    /// Reads a line that is not empty.
+    private mutating func read(_ line: ByteBuffer) throws(NightjarError) {
+        let colon = line.readableBytesView.firstIndex(of: UInt8(ascii: ":")) ?? line.writerIndex
+        let name = line.readableBytesView[line.readerIndex..<colon]
+        var value = line
+        value.moveReaderIndex(to: min(colon + 1, line.writerIndex))
+        if value.getInteger(at: value.readerIndex, as: UInt8.self) == UInt8(ascii: " ") {
+            value.moveReaderIndex(forwardBy: 1)
+        }
+        switch name.count {
+        case 4 where name.elementsEqual("data".utf8): try appendData(value)
+        case 5 where name.elementsEqual("event".utf8): type = EventDecoder.text(value)
+        case 2 where name.elementsEqual("id".utf8):
+            if !value.readableBytesView.contains(0) { id = EventDecoder.text(value) }
+        case 5 where name.elementsEqual("retry".utf8): readRetry(value)
+        default: break  // An unknown field, or a comment: a line that begins with a colon.
+        }
+    }
+
+    private mutating func appendData(_ value: ByteBuffer) throws(NightjarError) {
+        let text = EventDecoder.text(value)
+        guard hasData else {
+            (data, hasData) = (text, true)
+            return
+        }
+        guard data.readableBytes + 1 + text.readableBytes <= maximumSize else { throw tooLarge }
+        data.writeInteger(UInt8(ascii: "\n"))
+        data.writeImmutableBuffer(text)
+    }
+
+    /// Sets the reconnection time if the value has only ASCII digits.
+    private mutating func readRetry(_ value: ByteBuffer) {
+        let digits = value.readableBytesView
+        guard !digits.isEmpty, digits.allSatisfy({ 0x30...0x39 ~= $0 }) else { return }
+        let milliseconds = Int64(String(buffer: value)) ?? .max
+        reconnectionTime = .milliseconds(min(milliseconds, EventDecoder.longestTime))
+    }
+
+    /// Ends the event in progress. Returns it if it has a `data` field.
+    private mutating func dispatch() -> ServerEvent? {
+        lastEventID = id
+        defer {
+            type = ByteBuffer()
+            data = ByteBuffer()
+            hasData = false
+        }
+        guard hasData else { return nil }
+        return ServerEvent(data: data, type: type, id: id)
+    }
+
+    /// Replaces invalid UTF-8 by U+FFFD. Event streams are always UTF-8.
+    private static func text(_ bytes: ByteBuffer) -> ByteBuffer {
+        bytes.withUnsafeReadableBytes(UTF8Text.isValid) ? bytes : ByteBuffer(string: String(buffer: bytes))
+    }
+
+    private var tooLarge: NightjarError {
+        NightjarError(
+            .tooLarge, "an event of the stream is longer than \(maximumSize) bytes; set a larger max_event",
+            phase: .receive)
+    }
+
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    /// A year in milliseconds. Longer times would overflow a duration.
+    private static let longestTime: Int64 = 365 * 86_400_000
+}

@@ -1,0 +1,59 @@
+import NIOCore
+
+/// Finds the events at the beginning of a connection that an earlier connection of the stream has already delivered.
+///
+/// A server should continue after the event whose id the client sends, but may send some of the events before it again.
+/// Events are compared by id, type and data, because ids need not be unique. The filter drops the shortest sequence that
+/// ends with the last delivered event, so it never drops a new event that differs from the delivered ones.
+package struct ReplayFilter: Sendable {
+    /// The hashes of the latest events with an id, oldest first.
+    private var delivered: [Int] = []
+    /// The index in ``delivered`` of the event that must come next. Nil: events are new.
+    private var expected: Int?
+    /// Whether the connection has not yet sent an event.
+    private var isAtStart = false
+
+    package init() {}
+
+    package mutating func connected() {
+        isAtStart = !delivered.isEmpty
+        expected = nil
+    }
+
+    /// Returns whether the event is new, and records it. An event without an id is new.
+    package mutating func admits(_ event: ServerEvent) -> Bool {
+        guard event.rawID.readableBytes > 0 else {
+            (isAtStart, expected) = (false, nil)
+            return true
+        }
+        let hash = ReplayFilter.hash(event)
+        if isAtStart {
+            isAtStart = false
+            expected = delivered.lastIndex(of: hash)
+        }
+        if let index = expected, index < delivered.count, delivered[index] == hash {
+            expected = index + 1
+            return false
+        }
+        expected = nil
+        record(hash)
+        return true
+    }
+
+    private mutating func record(_ hash: Int) {
+        if delivered.count == ReplayFilter.capacity { delivered.removeFirst(ReplayFilter.capacity / 2) }
+        delivered.append(hash)
+    }
+
+    private static func hash(_ event: ServerEvent) -> Int {
+        var hasher = Hasher()
+        for part in [event.rawID, event.rawType, event.bytes] {
+            hasher.combine(part.readableBytes)
+            part.withUnsafeReadableBytes { hasher.combine(bytes: $0) }
+        }
+        return hasher.finalize()
+    }
+
+    /// The number of events by which a server may begin too early.
+    private static let capacity = 1024
+}
