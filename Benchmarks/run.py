@@ -147,6 +147,16 @@ def lua():
     compare("lua-curl", "cpu_us", "cpu_us_per_request", 0.6, ours, ["lua5.2", script("lua_curl.lua"), HTTP, 20_000], "lua-curl")
 
 
+def sse():
+    """An event stream of 200 bytes for each event, read by a script."""
+    count, data = 100_000, "x" * 172
+    with open(f"{WWW}/events", "w", encoding="ascii") as file:
+        for number in range(count):
+            file.write(f"id: {number:06}\nevent: t\ndata: {data}\n\n")  # 200 bytes
+    side = [f"{PREFIX}/bin/nightjar", os.path.join("Benchmarks", "lua", "sse.lua"), f"{HTTP}/events", count]
+    report("sse", statistics.median(measure(side)["us"] for _ in range(ROUNDS)), None, None, "cpu_us_per_event", 2)
+
+
 def json_decode():
     records = [
         {
@@ -251,7 +261,7 @@ def openapi():
 BENCHES = {
     "http1": http1, "http1-policies": http1_policies, "coalesce": coalesce, "cache-hit": cache_hit,
     "http1-cache": http1_cache, "blocking": blocking, "http1-tls": http1_tls, "handshake": handshake, "download": download,
-    "lua": lua, "memory": memory, "load": load, "json": json_decode, "prefetch": prefetch,
+    "lua": lua, "sse": sse, "memory": memory, "load": load, "json": json_decode, "prefetch": prefetch,
     "pages-memory": pages_memory, "openapi": openapi,
 }
 chosen = list(BENCHES) if NAMES == ["all"] else NAMES

@@ -21,6 +21,7 @@ static nj_error *error;
 
 static const char routes[] =
     "[{\"path\": \"/a\", \"response\": {\"json\": {\"flag\": true, \"n\": 7, \"x\": 1.5, \"text\": \"t\", \"list\": [1, 2]}}},"
+    " {\"path\": \"/events\", \"response\": {\"headers\": {\"content-type\": \"text/event-stream\"}, \"body\": \"data: a\\n\\n\"}},"
     " {\"path\": \"/list\", \"response\": {\"json\": {\"items\": [1, 2], \"next_cursor\": null}}},"
     " {\"path\": \"/api.json\", \"response\": {\"json\": {\"openapi\": \"3.1.0\", \"info\": {\"title\": \"t\", \"version\": \"1\"},"
     "   \"paths\": {\"/a\": {\"get\": {\"operationId\": \"getA\", \"responses\": {\"200\": {\"description\": \"ok\"}}}}}}}},"
@@ -221,6 +222,28 @@ static void pages(nj_client *client) {
   nj_request_free(request);
 }
 
+static void event(void *context, const nj_event *received) {
+  (void)context;
+  CHECK(received != NULL);
+}
+
+static void streams(nj_client *client, nj_queue *queue) {
+  static const char options[] = "{\"reconnect\": false}";
+  nj_request *request = nj_request_new("GET", "/events");
+  nj_events *events = NULL;
+  SUCCEEDS((events = nj_events_new(client, request, options, sizeof options - 1, &error)) != NULL);
+  const nj_event *next;
+  SUCCEEDS(nj_events_next(events, NJ_NO_LIMIT, &next, &error) == NJ_OK);
+  nj_events_free(events);
+  int count = 0;
+  nj_task *task = NULL;
+  SUCCEEDS((task = nj_client_start_events(client, request, options, sizeof options - 1, queue, event, login_done, &count,
+                                          &error)) != NULL);
+  wait_for(queue, &count, 1);
+  nj_task_release(task);
+  nj_request_free(request);
+}
+
 static void scripts(nj_client *client, const char *directory) {
   nj_script *script = nj_script_new(client);
   SUCCEEDS(nj_script_run(script, "x = 1", 5, "test", &error) == NJ_OK);
@@ -241,6 +264,7 @@ int main(int count, char **arguments) {
   logins(client, queue);
   responses(client, queue);
   pages(client);
+  streams(client, queue);
   catalogs(client, arguments[1]);
   SUCCEEDS(nj_client_mock_verify(client, &error) == NJ_OK);
   caches(client, arguments[1]);

@@ -1,0 +1,119 @@
+import NIOCore
+import Nightjar
+import NightjarTestSupport
+import Testing
+
+private let streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+private func chunk(_ text: String) -> Bytes {
+    Bytes(Array("\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n".utf8))
+}
+
+@Suite struct EventStreamLoopbackTests {
+    private var quick: Events.Settings {
+        var settings = Events.Settings()
+        settings.reconnectionTime = .milliseconds(100)
+        return settings
+    }
+
+    @Test func eventsContinueOnAnotherConnection() async throws {
+        let peer = try ScriptedPeer([
+            [
+                .expectRequest, .send(Bytes(Array(streamHead.utf8))), .send(chunk("id: 1\ndata: a\n\nid: 2\nda")), .reset,
+            ],
+            [
+                .expectRequest, .send(Bytes(Array(streamHead.utf8))),
+                .send(chunk("id: 1\ndata: a\n\nid: 2\ndata: b\n\n")), .send("0\r\n\r\n"),
+            ],
+            [.expectRequest, .send("HTTP/1.1 204 No Content\r\n\r\n")],
+        ])
+        let client = try client(of: peer)
+        let events = try client.events(Request(.get, "/feed"), quick)
+        var data: [String] = []
+        for try await event in events { data.append("\(event.id)\(event.data)") }
+        #expect(data == ["1a", "2b"])
+        #expect(events.lastEventID == "2")
+        #expect(events.state == .closed)
+        #expect(peer.requests.map { $0["last-event-id"] } == [nil, "1", "2"])
+        #expect(peer.requests.map { $0["accept"] } == Array(repeating: "text/event-stream", count: 3))
+        #expect(events.explanation.hasSuffix("closed: the server sent 204: there are no more events"))
+        #expect(peer.failures == [])
+    }
+
+    @Test func silenceIsALostConnection() async throws {
+        let peer = try ScriptedPeer([
+            [.expectRequest, .send(Bytes(Array(streamHead.utf8))), .send(chunk("data: a\n\n")), .expectClose],
+            [.expectRequest, .send("HTTP/1.1 204 No Content\r\n\r\n")],
+        ])
+        let client = try client(of: peer)
+        var settings = quick
+        settings.idleTimeout = .milliseconds(200)
+        let events = try client.events(Request(.get, "/"), settings)
+        var count = 0
+        for try await _ in events { count += 1 }
+        #expect(count == 1)
+        #expect(peer.failures == [])
+    }
+
+    @Test func leavingTheLoopClosesTheConnection() async throws {
+        let peer = try ScriptedPeer([
+            [.expectRequest, .send(Bytes(Array(streamHead.utf8))), .send(chunk("data: a\n\n")), .expectClose]
+        ])
+        let client = try client(of: peer)
+        for try await _ in try client.events(Request(.get, "/"), quick) { break }
+        try await eventually("the connection is closed") { peer.endedCount == 1 }
+        #expect(peer.failures == [])
+    }
+
+    @Test func cancelledTaskEndsAWait() async throws {
+        let peer = try ScriptedPeer([[.expectRequest, .send(Bytes(Array(streamHead.utf8))), .send("0\r\n\r\n")]])
+        let client = try client(of: peer)
+        var settings = Events.Settings()
+        settings.reconnectionTime = .seconds(300)
+        let events = try client.events(Request(.get, "/"), settings)
+        let task = Task { for try await _ in events {} }
+        try await eventually("the stream waits") { events.state == .waiting }
+        task.cancel()
+        let error = await #expect(throws: NightjarError.self) { try await task.value }
+        #expect(error?.kind == .cancelled)
+    }
+
+    @Test func linesAreStrings() async throws {
+        let peer = try ScriptedPeer([
+            [.expectRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na\r"), .send("\nb\rc\nä")]
+        ])
+        let client = try client(of: peer)
+        var lines: [String] = []
+        for try await line in try await client.stream(Request(.get, "/")).lines() { lines.append(line) }
+        #expect(lines == ["a", "b", "c", "ä"])
+    }
+
+    @Test func valuesAreDecoded() async throws {
+        struct Item: Decodable, Equatable { var id: Int }
+        let text = "{\"id\":1}\n\n{\"id\":2}\n{\"id\":\"x\"}\n"
+        let peer = try ScriptedPeer([[.expectRequest, .respond(body: text)]])
+        let client = try client(of: peer)
+        var ids: [Int] = []
+        let error = await #expect(throws: NightjarError.self) {
+            for try await item in try await client.stream(Request(.get, "/")).values(of: Item.self) { ids.append(item.id) }
+        }
+        #expect(ids == [1, 2])
+        #expect(error?.kind == .decoding)
+        #expect(error?.delivered == 2)
+        #expect(error?.message.hasPrefix("value 3 of the response: ") == true)
+    }
+
+    @Test func brokenBodyReportsTheNumberOfLines() async throws {
+        let peer = try ScriptedPeer([
+            [.expectRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\na\nb\nc"), .close]
+        ])
+        let client = try client(of: peer)
+        var lines: [String] = []
+        let error = await #expect(throws: NightjarError.self) {
+            for try await line in try await client.stream(Request(.get, "/")).lines() { lines.append(line) }
+        }
+        #expect(lines == ["a", "b"])
+        #expect(error?.kind == .connectionLost)
+        #expect(error?.delivered == 2)
+    }
+}

@@ -1,0 +1,125 @@
+-- Event streams. Needs the demo API.
+local nightjar = require "nightjar"
+local testing = require "nightjar.testing"
+local check = require "check"
+local test, misuse, fails = testing.test, check.misuse, check.fails
+
+local api = nightjar.client { base_url = os.getenv "NIGHTJAR_DEMO_URL", retry = { attempts = 1 } }
+local quick = { reconnection_time = 0.1 }
+
+local function gather(path, query, options)
+  local all = {}
+  local given = { query = query }
+  for name, value in pairs(options or quick) do given[name] = value end
+  for event in api:events(path, given) do all[#all + 1] = event end
+  return all
+end
+
+test("events have a type, an id, data and json", function(t)
+  local events = gather("/events", { count = 3 })
+  t:equal(#events, 3)
+  t:equal(events[2].type, "tick")
+  t:equal(events[2].id, "2")
+  t:equal(events[2].json.n, 2)
+  t:equal(events[2].data, '{"n":2,"padding":""}')
+end)
+
+test("the stream resumes after each loss, without losing or repeating an event", function(t)
+  for seed = 1, 3 do
+    local events = gather("/events", { count = 100, drop = 1500, replay = 3, seed = seed, retry = 0 })
+    t:equal(#events, 100)
+    for index, event in ipairs(events) do t:equal(event.id, tostring(index)) end
+  end
+end)
+
+test("a stream begins at a saved id", function(t)
+  local events <close> = api:events("/events", { query = { count = 10 }, last_event_id = "7" })
+  t:equal(events.last_event_id, "7")
+  t:equal(events().id, "8")
+  t:equal(events.last_event_id, "8")
+  t:equal(events.state, "open")
+end)
+
+test("the history names each change", function(t)
+  local events <close> = api:events("/events", { query = { count = 2, ["end"] = "close", retry = 0 }, reconnection_time = 0.1 })
+  events() events()
+  local third = nightjar.spawn(function() return events() end)
+  nightjar.sleep(0.5)
+  third:cancel()
+  local history = events:explain()
+  t:truthy(history:find("connecting\nat [%d.]+ s: open: the server sent 200\nat [%d.]+ s: waiting: the server ended the response"),
+    history)
+end)
+
+test("status 429 and 503 are temporary for later connections, but not for the first", function(t)
+  fails("server", "the server responded 503 Service Unavailable", function()
+    gather("/events", { count = 1, status = 503, key = "first", times = 1 })
+  end)
+end)
+
+test("another media type is an error", function()
+  fails("decoding", 'the response is not an event stream: its Content-Type is "text/plain", not text/event-stream',
+    function() gather("/lines/1") end)
+end)
+
+test("silence ends the connection", function(t)
+  local events <close> = api:events("/events", { query = { count = 1, ["end"] = "hold" }, idle_timeout = 0.2, reconnection_time = 0.1 })
+  t:equal(events().id, "1")
+  local waiting = nightjar.spawn(function() return events() end)
+  nightjar.sleep(0.5)
+  waiting:cancel()
+  t:truthy(events:explain():find("waiting: no byte", 1, true) or events:explain():find("waiting:", 1, true), events:explain())
+end)
+
+test("an event that is too large is an error", function(t)
+  local err = fails("too_large", "an event of the stream is longer than 100 bytes; set a larger max_event; 0 events were delivered",
+    function() gather("/events", { count = 1, size = 1000 }, { max_event = 100 }) end)
+  t:equal(err.delivered, 0)
+end)
+
+test("a POST is not sent again", function(t)
+  local count = 0
+  local ok, err = pcall(function()
+    for _ in api:events("/events", { method = "POST", json = { prompt = "x" }, query = { count = 50, cut = 300 } }) do
+      count = count + 1
+    end
+  end)
+  t:equal(ok, false)
+  t:equal(err.kind, "connection_lost")
+  t:equal(err.delivered, count)
+  t:equal(err.may_have_been_processed, true)
+  local events = {}
+  for event in api:events("/events", { method = "POST", json = {}, query = { count = 3, ["end"] = "close" } }) do
+    events[#events + 1] = event
+  end
+  t:equal(#events, 3)
+end)
+
+test("hooks run for each connection", function(t)
+  local calls = 0
+  local hooked = nightjar.client {
+    base_url = os.getenv "NIGHTJAR_DEMO_URL", retry = { attempts = 1 },
+    before = function(request) calls = calls + 1 end,
+  }
+  local count = 0
+  for _ in hooked:events("/events", { query = { count = 4, cut = 120 }, reconnection_time = 0.1 }) do count = count + 1 end
+  t:equal(count, 4)
+  t:truthy(calls > 1, calls)
+end)
+
+test("closing ends the stream", function(t)
+  local events = api:events("/events", { query = { count = 5, ["end"] = "hold" } })
+  events()
+  events:close()
+  events:close()
+  t:equal(events(), nil)
+  t:equal(events.state, "closed")
+end)
+
+test("wrong options are reported", function()
+  misuse("events: path must be a string, got no value", function() api:events() end)
+  fails("invalid_argument", "reconnection_time must be between 0.1 and 300 seconds, got 0.01",
+    function() api:events("/events", { reconnection_time = 0.01 }) end)
+  fails("invalid_argument", "last_event_id must not contain a line end or a NUL byte",
+    function() api:events("/events", { last_event_id = "a\nb" }) end)
+end)
