@@ -385,6 +385,13 @@ NJ_API int nj_error_code(const nj_error *error);
  */
 NJ_API int64_t nj_error_batch_index(const nj_error *error);
 
+/**
+ * Returns the TLS connection on which the last request was sent, as a JSON object; see nj_response_tls_json.
+ *
+ * @return a text that lives as long as the error; NULL without TLS, if no request was sent, and if `error` is NULL
+ */
+NJ_API const char *nj_error_tls_json(const nj_error *error);
+
 /** Returns the curl command line that sends the failed request; see nj_response_curl. NULL if no request was made. */
 NJ_API const char *nj_error_curl(const nj_error *error, bool show_secrets);
 

@@ -885,6 +885,7 @@ local headers = {}
 ---@field earlier nightjar.error[] The errors of earlier attempts.
 ---@field idempotency_key string? The Idempotency-Key that was sent.
 ---@field index integer? The index of the request in a batch, from 1.
+---@field tls nightjar.tls? The TLS connection on which the last request was sent. nil without TLS, and if no request was sent.
 ---@field reason "none"|"metered"|"constrained"|nil For an error of the kind offline: there is no network, or an excluded one.
 local error = {}
 

@@ -93,7 +93,7 @@ add("tls", "Shows the TLS connection to a server, its certificates and their pin
   { "-p", "--profile", "PROFILE", help = "use the tls, proxy, unix_socket and timeout options of a profile" },
   { "--ca-file", "FILE", help = "PEM file of certificate authorities to trust instead of the system's" },
   { "--pins", help = "write only the pins, one in each line: the server's first, the trusted authority's last" },
-}, "Sends GET requests without credentials. Without a scheme, URL uses https. Exit status: 0 the connection is accepted; 1 it is "
+}, "Sends GET requests without credentials. The server need not support HTTP. Without a scheme, URL uses https. Exit status: 0 the connection is accepted; 1 it is "
   .. "refused, for the reason on standard error, or it failed; 2 invalid arguments.")
 add("check", "Checks the syntax of scripts and reports unknown fields and options of Nightjar.", {
   { "script", many = true },

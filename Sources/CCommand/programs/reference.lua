@@ -1035,6 +1035,7 @@ return {
       { "idempotency_key", "string?", "The Idempotency-Key that was sent." },
       { "index", "integer?", "The index of the request in a batch, from 1." },
       { "reason", '"none"|"metered"|"constrained"|nil', "For an error of the kind offline: there is no network, or an excluded one." },
+      { "tls", "nightjar.tls?", "The TLS connection on which the last request was sent. nil without TLS, and if no request was sent." },
       { "explain", "(self: nightjar.error): table[]",
         "Returns the decisions of the client about the call. tostring has one sentence per line." },
       { "curl", "(self: nightjar.error, options?: { show_secrets: boolean }): string?",
