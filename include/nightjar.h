@@ -1125,7 +1125,7 @@ typedef enum nj_retry_action {
  * Decides about a failed attempt: an attempt that failed with an error, or whose response has one of the statuses of
  * the section "Retries" that the request does not expect. Runs inside nj_queue_poll or the blocking call. The call
  * waits for the decision, at most until the total timeout expires. Not called if a part of the response has been
- * delivered, because the client never repeats such an attempt.
+ * delivered, or if the error is NJ_PIN_MISMATCH, because the client never repeats such an attempt.
  *
  * NJ_RETRY_AGAIN overrides the number of attempts, the budget and the check that a retry is safe. It does not override
  * the total timeout, the limits of the section "Limits" or a Retry-After that holds back the call. The call fails in

@@ -712,7 +712,7 @@ return {
       { "on_redirect", "fun(redirect: table): boolean|string|nil",
         "Called before each redirect with status, from, url and method. Returns false to stop, or another URL to follow.", default = "none" },
       { "on_retry", "fun(attempt: table): boolean|number|nil",
-        "Called after an attempt that fails or whose status is a temporary error (408, 425, 429, 500, 502, 503, 504), with error, attempt, again (whether the client would retry) and after (its wait in seconds). Returns true or seconds to retry, false to stop, nil for the client's decision.", default = "none" },
+        "Called after an attempt that fails or whose status is a temporary error (408, 425, 429, 500, 502, 503, 504), with error, attempt, again (whether the client would retry) and after (its wait in seconds). Returns true or seconds to retry, false to stop, nil for the client's decision. Not called for pin_mismatch, which is never retried.", default = "none" },
       { "on_refresh", "fun(response?: nightjar.response, err?: nightjar.error)",
         "Receives the result of a background refresh.", default = "none" },
       { "on_progress", "fun(progress: { sent: integer, sent_total?: integer, received: integer, received_total?: integer })",
