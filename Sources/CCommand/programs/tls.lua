@@ -154,7 +154,8 @@ local function show(words)
   local profile, options = profiles.options(words.profile) or {}, {}
   for _, name in ipairs(used) do options[name] = profile[name] end
   options.tls = copy(options.tls)
-  if words.ca_file then options.tls.ca_file = words.ca_file end
+  if words.ca_file then options.tls.ca_file, options.tls.ca = words.ca_file, nil end
+  options.tls.key_log_file = words.key_log or options.tls.key_log_file
   -- The certificate of a profile is sent only to the origin of its base URL.
   if options.tls.client_certificate then options.base_url = profile.base_url end
   local connection, verified, refusal, failure = inspect(url, options)
