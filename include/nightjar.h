@@ -395,6 +395,13 @@ NJ_API int nj_error_code(const nj_error *error);
  */
 NJ_API int64_t nj_error_batch_index(const nj_error *error);
 
+/**
+ * Returns the TLS connection on which the last request was sent, as a JSON object; see nj_response_tls_json.
+ *
+ * @return a text that lives as long as the error; NULL without TLS, if no request was sent, and if `error` is NULL
+ */
+NJ_API const char *nj_error_tls_json(const nj_error *error);
+
 /** Returns the curl command line that sends the failed request; see nj_response_curl. NULL if no request was made. */
 NJ_API const char *nj_error_curl(const nj_error *error, bool show_secrets);
 
@@ -493,12 +500,15 @@ NJ_API void nj_config_free(nj_config *config);
  *   ephemeral                    true or false
  *   proxy                        a URL, true (the environment), false (none), or {"url", "no_proxy"}
  *   unix_socket                  a path
- *   tls                          {"ca_file", "verify", "min_version", "max_version", "allow_weak", "client_certificate",
- *                                "hosts", "pins"}: versions are "1.2" and "1.3", by default both. "allow_weak" lists weak
- *                                algorithms that are accepted: "cbc", "rsa_key_exchange", "sha1", "rsa_1024".
- *                                "client_certificate" is {"file", "key", "password"} (PEM files) or {"pkcs12",
- *                                "password"}, sent only to the origin of the base URL, if the server requests it. Changed
- *                                files are read again. "hosts" has "min_version", "max_version" and
+ *   tls                          {"ca_file", "ca", "verify", "min_version", "max_version", "allow_weak",
+ *                                "client_certificate", "hosts", "pins", "key_log_file"}: "ca" has the PEM text of
+ *                                certificate authorities, in place of "ca_file". Versions are "1.2" and "1.3", by default
+ *                                both. "allow_weak" lists weak algorithms that are accepted: "cbc", "rsa_key_exchange",
+ *                                "sha1", "rsa_1024". "client_certificate" has names of files: {"file", "key", "password"}
+ *                                (PEM) or {"pkcs12", "password"}; or contents: {"pem", "key_pem", "password"} or
+ *                                {"pkcs12_base64", "password"}. It is sent only to the origin of the base URL, if the
+ *                                server requests it. Changed files are read again. "key_log_file":
+ *                                nj_config_set_key_log_file. "hosts" has "min_version", "max_version" and
  *                                "client_certificate" by host pattern ("example.com" or "*.example.com"). "pins" has a
  *                                list of at least two pins by host pattern, or {"pins", "report_only_after"}: a pin is
  *                                "sha256/" and the Base64 form of the SHA-256 digest of a public key (RFC 7469), and the
@@ -701,6 +711,58 @@ NJ_API nj_status nj_config_set_unix_socket(nj_config *config, const char *path);
 NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
 
 /**
+ * Sets the certificate authorities that are trusted instead of the system's, as PEM text. nj_client_new fails with NJ_TLS
+ * if the text is invalid, and with NJ_INVALID_ARGUMENT if nj_config_set_ca_file was also called.
+ *
+ * @param pem    copied; need not end with NUL
+ * @param length bytes of `pem`, at most 16 MiB
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_ca_pem(nj_config *config, const char *pem, size_t length);
+
+/**
+ * Sets the client certificate for the origin of the base URL, as PEM text. The server receives the certificate only if
+ * it requests one. Replaces a certificate that was set before. nj_client_new fails with NJ_TLS if a text is invalid, the
+ * password is wrong, or the key does not match the certificate. The option tls.hosts of nj_config_merge_json sets
+ * certificates for other hosts.
+ *
+ * @param certificates        the certificate and then the intermediate certificates; copied
+ * @param certificates_length bytes of `certificates`, at most 16 MiB
+ * @param key                 the private key; copied. NULL: `certificates` also contains the key.
+ * @param key_length          bytes of `key`, at most 16 MiB; ignored if `key` is NULL
+ * @param password            the password of an encrypted key. NULL: none.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_client_certificate_pem(nj_config *config, const char *certificates,
+                                                      size_t certificates_length, const char *key, size_t key_length,
+                                                      const char *password);
+
+/**
+ * Sets the client certificate for the origin of the base URL, as a PKCS #12 archive (RFC 7292) that contains the private
+ * key. See nj_config_set_client_certificate_pem.
+ *
+ * @param archive  copied
+ * @param length   bytes of `archive`, at most 16 MiB
+ * @param password the password of the archive. NULL: none.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_client_certificate_pkcs12(nj_config *config, const void *archive, size_t length,
+                                                         const char *password);
+
+/**
+ * Sets a file to which clients append the keys of their TLS connections, in the NSS key log format. Programs such as
+ * Wireshark use the file to decrypt recorded traffic. Anyone who can read the file can decrypt the connections, so use it
+ * only to debug. The environment variable SSLKEYLOGFILE has no effect.
+ *
+ * nj_client_new creates the file with mode 0600 if it does not exist, and fails with NJ_STORAGE if it cannot be opened.
+ * The client logs one warning when it writes the first keys. A failed write is logged and does not affect the connection.
+ *
+ * @param path NULL, the default: keys are not written
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_key_log_file(nj_config *config, const char *path);
+
+/**
  * Sets whether certificates are verified. True by default. If false, the client accepts any certificate, and attackers
  * can intercept its connections. The client then logs one warning, and the decisions of calls that are sent over TLS
  * contain unverified_tls.
@@ -754,7 +816,7 @@ NJ_API const char *nj_pin_report_served_at(const nj_pin_report *report, size_t i
 
 /**
  * Sets whether clients are ephemeral: nj_client_new then fails with NJ_INVALID_ARGUMENT for a cookie file, a cache on
- * disk, a token store in a file (also SQLite) or a cassette that records. False by default.
+ * disk, a token store in a file (also SQLite), a key log file or a cassette that records. False by default.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1128,7 +1190,7 @@ typedef enum nj_retry_action {
  * Decides about a failed attempt: an attempt that failed with an error, or whose response has one of the statuses of
  * the section "Retries" that the request does not expect. Runs inside nj_queue_poll or the blocking call. The call
  * waits for the decision, at most until the total timeout expires. Not called if a part of the response has been
- * delivered, because the client never repeats such an attempt.
+ * delivered, or if the error is NJ_PIN_MISMATCH, because the client never repeats such an attempt.
  *
  * NJ_RETRY_AGAIN overrides the number of attempts, the budget and the check that a retry is safe. It does not override
  * the total timeout, the limits of the section "Limits" or a Retry-After that holds back the call. The call fails in

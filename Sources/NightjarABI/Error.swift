@@ -1,6 +1,7 @@
 import CNightjar
 import Nightjar
 import NightjarHandles
+import Synchronization
 
 /// An error with its texts as C strings.
 final class ErrorBox: Sendable {
@@ -13,6 +14,7 @@ final class ErrorBox: Sendable {
     let earlier: [ErrorBox]
     let curlLines = CurlLines()
     let explanation = ExplanationStrings()
+    private let tlsText = Mutex<CString?>(nil)
 
     init(_ error: NightjarError) {
         self.error = error
@@ -23,6 +25,20 @@ final class ErrorBox: Sendable {
         details = error.details.map(DetailsBox.init)
         earlier = error.earlier.map(ErrorBox.init)
     }
+
+    var tls: UnsafePointer<CChar>? {
+        guard let tls = error.tls else { return nil }
+        return tlsText.withLock { stored in
+            let text = stored ?? CString(tls.jsonText)
+            stored = text
+            return text.pointer
+        }
+    }
+}
+
+@_cdecl("nj_error_tls_json") @implementation
+public func nj_error_tls_json(_ error: OpaquePointer?) -> UnsafePointer<CChar>? {
+    Handle<ErrorBox>.borrow(error)?.tls
 }
 
 @_cdecl("nj_error_kind") @implementation

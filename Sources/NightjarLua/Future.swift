@@ -219,7 +219,7 @@ final class Future: @unchecked Sendable {
         case NJL_REDIRECT_METHOD: proposed?.method.name
         case NJL_OFFLINE_REASON: error?.offlineReason?.rawValue
         case NJL_PEER: response?.timing.connection?.peer
-        case NJL_TLS: response?.tls?.jsonText
+        case NJL_TLS: (response?.tls ?? error?.tls)?.jsonText
         case NJL_DECISIONS: Future.json(response?.decisions ?? error?.decisions ?? [])
         case NJL_IDEMPOTENCY_KEY: (response?.request ?? error?.request)?.headers[IdempotencyKey.fieldName]
         case NJL_PROMPT_URL: prompt.flatMap { if case .browser(let url) = $0 { url } else { nil } }

@@ -1,8 +1,10 @@
+import Glibc
 import NIOCore
 import NIOSSL
 import Nightjar
 import NightjarTestSupport
 import NightjarTransport
+import Synchronization
 import Testing
 
 @Suite struct ClientCertificateTests {
@@ -37,6 +39,7 @@ import Testing
         }
 
         func path(_ name: String) -> String { folder.file(name) }
+        func contents(_ name: String) throws -> [UInt8] { try folder.read(name) }
         var pem: ClientCertificate {
             ClientCertificate(.pem(certificates: path("client.pem"), key: path("client.key")))
         }
@@ -79,6 +82,12 @@ import Testing
             ClientCertificate(
                 .pem(certificates: files.path("client.pem"), key: files.path("encrypted.key")), password: "secret"),
             ClientCertificate(.pkcs12(files.path("client.p12")), password: "secret"),
+            ClientCertificate(
+                .pemContents(certificates: try files.contents("client.pem"), key: try files.contents("client.key"))),
+            ClientCertificate(
+                .pemContents(certificates: try files.contents("client.pem"), key: try files.contents("encrypted.key")),
+                password: "secret"),
+            ClientCertificate(.pkcs12Contents(try files.contents("client.p12")), password: "secret"),
         ]
         for form in forms {
             let client = try client(server) { $0.clientCertificate = form }
@@ -128,6 +137,89 @@ import Testing
         #expect(try client.sendBlocking(Request(.get, "/")).text == "secret")
         try files.folder.write("renewed.key", "half of a key")
         #expect(try client.sendBlocking(Request(.get, "/")).text == "secret")
+    }
+
+    /// The check of the files blocks on a FIFO without a writer. Other connections of the client are not affected.
+    @Test func filesAreReadOnAWorkerThread() throws {
+        let files = try Files()
+        let (server, other) = (try server(files), try ScriptedPeer([[.expectRequest, .respond()]], tls: PeerTLS()))
+        let copy = try files.folder.write("copy.pem", Bytes(files.contents("client.pem")))
+        let client = try client(server) {
+            $0.clientCertificate = ClientCertificate(.pem(certificates: copy, key: files.path("client.key")))
+        }
+        try files.folder.remove("copy.pem")
+        #expect(mkfifo(copy, 0o600) == 0)
+        let waiting = try client.start(Request(.get, "/"), on: nil, TaskHandlers { _, _ in })
+        #expect(try client.sendBlocking(Request(.get, "https://127.0.0.1:\(other.port)/")).status == 200)
+        #expect(!waiting.isFinished)
+        // The reader receives the end of the file, which is no certificate, so the earlier one is used.
+        let writer = open(copy, O_WRONLY | O_CLOEXEC)
+        close(writer)
+        try eventually("the first call ended") { server.requests.count == 1 }
+        #expect(server.connectionCount == 1)
+    }
+
+    @Test func connectionMayCloseWhileFilesAreRead() throws {
+        let files = try Files()
+        let server = try ScriptedPeer([[.close]])
+        let copy = try files.folder.write("copy.pem", Bytes(files.contents("client.pem")))
+        let client = try client(server) {
+            $0.clientCertificate = ClientCertificate(.pem(certificates: copy, key: files.path("client.key")))
+        }
+        try files.folder.remove("copy.pem")
+        #expect(mkfifo(copy, 0o600) == 0)
+        let result = Mutex<NightjarError?>(nil)
+        let task = try client.start(
+            Request(.get, "/"), on: nil,
+            TaskHandlers { _, outcome in
+                if case .failure(let error) = outcome { result.withLock { $0 = error } }
+            })
+        try eventually("the server has closed the connection") { server.connectionCount == 1 }
+        // The client's loop needs some time to notice the end. The result is the same if it has not.
+        usleep(50_000)
+        close(open(copy, O_WRONLY | O_CLOEXEC))
+        try eventually("the call ended") { task.isFinished }
+        let error = result.withLock { $0 }
+        #expect(error?.kind == .tls || error?.kind == .connect, "\(error?.message ?? "")")
+        #expect(error?.phase == .tls)
+    }
+
+    @Test func closingTheClientEndsTheWaitForFiles() throws {
+        let files = try Files()
+        let server = try server(files)
+        let copy = try files.folder.write("copy.pem", Bytes(files.contents("client.pem")))
+        let client = try client(server) {
+            $0.clientCertificate = ClientCertificate(.pem(certificates: copy, key: files.path("client.key")))
+        }
+        try files.folder.remove("copy.pem")
+        #expect(mkfifo(copy, 0o600) == 0)
+        let tasks = try (0..<2).map { _ in try client.start(Request(.get, "/"), on: nil, TaskHandlers { _, _ in }) }
+        try eventually("the connections are open") { server.connectionCount == 2 }
+        client.close()
+        for task in tasks { #expect(task.isFinished) }
+        // Ends the worker.
+        close(open(copy, O_WRONLY | O_CLOEXEC))
+    }
+
+    @Test func invalidContentsAreReportedWithoutSecrets() throws {
+        let files = try Files()
+        func message(_ format: ClientCertificate.Format, _ password: String? = nil) throws -> String {
+            try creationFailure(ClientCertificate(format, password: password))
+        }
+        let (certificate, key) = (try files.contents("client.pem"), try files.contents("encrypted.key"))
+        let mismatch = try message(.pemContents(certificates: certificate, key: files.contents("other.key")))
+        #expect(
+            mismatch
+                == "reading the client certificate failed: the private key does not match the certificate CN=client")
+        let wrong = try message(.pemContents(certificates: certificate, key: key), "hunter2")
+        #expect(wrong.hasSuffix("its password is wrong"), "\(wrong)")
+        let archive = try message(.pkcs12Contents(files.contents("client.p12")), "hunter2")
+        #expect(archive.hasSuffix("its password is wrong"), "\(archive)")
+        let garbage = try message(.pkcs12Contents(Array("hunter2".utf8)))
+        #expect(garbage.contains("the PKCS #12 archive is invalid"), "\(garbage)")
+        let empty = try message(.pemContents(certificates: [], key: []))
+        #expect(empty.contains("contains no certificate in PEM form"), "\(empty)")
+        for text in [mismatch, wrong, archive, garbage, empty] { #expect(!text.contains("hunter2")) }
     }
 
     @Test func invalidFilesAreReportedWhenTheClientIsCreated() throws {

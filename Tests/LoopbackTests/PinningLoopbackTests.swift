@@ -90,6 +90,29 @@ import Testing
         #expect(record.lines.withLock { $0.map(\.level) } == [.error, .warning])
     }
 
+    /// A callback that retries every failure does not receive this one.
+    @Test func retryCallbackIsNotCalled() throws {
+        let peer = try peer([.expectClose])
+        let client = try client(PinningLoopbackTests.backups) {
+            $0.retry.maximumAttempts = 3
+            $0.retry.base = .milliseconds(1)
+        }
+        let count = Mutex(0)
+        var handlers = TaskHandlers { _, _ in }
+        handlers.retry = { _, _ in
+            count.withLock { $0 += 1 }
+            return .again(after: .zero)
+        }
+        let error = #expect(throws: NightjarError.self) {
+            try client.sendBlocking(Request(.get, url(peer)), handlers: handlers)
+        }
+        client.close()
+        #expect(error?.kind == .pinMismatch)
+        #expect(error?.attempts == 1)
+        #expect(count.withLock { $0 } == 0)
+        #expect(peer.connectionCount == 1 && peer.requests.isEmpty)
+    }
+
     @Test func reportedMismatchIsUsed() throws {
         let peer = try peer()
         let record = Record()

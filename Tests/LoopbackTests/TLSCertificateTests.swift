@@ -181,6 +181,26 @@ import Testing
         }
     }
 
+    @Test func authoritiesMayBeInMemory() throws {
+        let peer = try ScriptedPeer([[.expectRequest, .respond()]], tls: PeerTLS())
+        let text = try Bytes(contentsOf: TestCertificates.shared().authority).array
+        let client = try client {
+            $0.transport.tls.certificateAuthorityFile = nil
+            $0.transport.tls.certificateAuthorities = text
+        }
+        #expect(try client.sendBlocking(Request(.get, "https://localhost:\(peer.port)/")).status == 200)
+        let error = #expect(throws: NightjarError.self) {
+            try self.client {
+                $0.transport.tls.certificateAuthorityFile = nil
+                $0.transport.tls.certificateAuthorities = Array("no certificate".utf8)
+            }
+        }
+        #expect(error?.kind == .tls)
+        #expect(
+            error?.message
+                == "reading the certificate authorities as PEM failed: the text contains no certificate in PEM form")
+    }
+
     @Test func authorityFileMayContainOtherText() throws {
         let folder = try TemporaryDirectory()
         let authority = try Bytes(contentsOf: TestCertificates.shared().authority)

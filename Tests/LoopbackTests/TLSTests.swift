@@ -39,6 +39,19 @@ import Testing
         #expect(peer.requests.isEmpty)
     }
 
+    /// The error of an exchange that failed after the handshake describes the TLS connection.
+    @Test func errorHasTheConnection() throws {
+        let peer = try peer(.trusted, [.expectRequest, .close])
+        let error = try failure(client(), Request(.get, "https://localhost:\(peer.port)/"))
+        #expect(error.kind == .connectionLost)
+        #expect(error.tls?.version == "1.3")
+        #expect(error.tls?.chain.first?.names.first == "localhost")
+        let refused = try failure(
+            client(trusting: TestCertificates.shared().certificate(.selfSigned)),
+            Request(.get, "https://localhost:\(peer.port)/"))
+        #expect(refused.kind == .tls && refused.tls == nil)
+    }
+
     @Test func unknownAuthorityIsNotTrusted() throws {
         let peer = try peer(.trusted)
         var configuration = Configuration.loopback

@@ -51,6 +51,21 @@ test("a chain without a pinned key fails with pin_mismatch and is reported", fun
   t:equal(reports:receive(), { host = "localhost", expected = { backup, other }, served = { pin }, enforced = true })
 end)
 
+test("on_retry is not called for a mismatch", function(t)
+  local api <close> = client { pins = { localhost = { backup, other } } }
+  local count = 0
+  local _, err = nightjar.try(api.get, api, url, {
+    retry = 3, on_retry = function()
+      count = count + 1
+      return 0
+    end,
+  })
+  t:equal(err.kind, "pin_mismatch")
+  t:equal(err.attempts, 1)
+  t:equal(err.tls, nil)
+  t:equal(count, 0)
+end)
+
 test("set_pinning changes the effect at run time", function(t)
   local count = 0
   local api <close> = client {

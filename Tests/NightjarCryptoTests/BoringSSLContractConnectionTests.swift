@@ -8,6 +8,7 @@ import Testing
     private struct Events {
         var sessions: [OpaquePointer] = []
         var requestsOfCertificates = 0
+        var keyLog: [String] = []
         var chainLength = 0
         var error: CInt = 0
         var depth: CInt = 0
@@ -38,6 +39,10 @@ import Testing
                 BoringSSLContractConnectionTests.events.requestsOfCertificates += 1
                 return 1
             }, nil)
+        SSL_CTX_set_keylog_callback(context) { ssl, line in
+            guard let ssl, let line, SSL_get_ex_data(ssl, 0) != nil else { return }
+            BoringSSLContractConnectionTests.events.keyLog.append(String(cString: line))
+        }
         let store = try #require(SSL_CTX_get_cert_store(context))
         #expect(X509_STORE_load_locations(store, try TestCertificates.shared().authority, nil) == 1)
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
@@ -132,6 +137,8 @@ import Testing
         #expect(client.connect(server) == 0)
         #expect(Self.events.chainLength == 2)
         #expect(Self.events.requestsOfCertificates == 0)
+        let label = version == TLS1_2_VERSION ? "CLIENT_RANDOM " : "CLIENT_TRAFFIC_SECRET_0 "
+        #expect(Self.events.keyLog.contains { $0.hasPrefix(label) && !$0.hasSuffix("\n") })
         #expect(String(cString: SSL_get_version(client.ssl)) == (version == TLS1_2_VERSION ? "TLSv1.2" : "TLSv1.3"))
         #expect(
             SSL_CIPHER_standard_name(SSL_get_current_cipher(client.ssl)).map { String(cString: $0) }?.hasPrefix("TLS_")

@@ -112,6 +112,35 @@ import Testing
         #expect(conversation.isEnded)
     }
 
+    @Test(arguments: TLSVersion.allCases)
+    func keysAreLoggedOnRequest(version: TLSVersion) throws {
+        for isRequested in [true, false] {
+            let settings = try Self.settings {
+                $0.versions = version...version
+                $0.logsKeys = isRequested
+            }
+            var lines: [[Substring]] = []
+            let conversation = try Conversation(.init(), settings) { options in
+                options.logKeys = { lines.append(String(decoding: $0, as: UTF8.self).split(separator: " ")) }
+            }
+            // The random follows the headers of the record and the message, and the version (RFC 8446 section 4.1.2).
+            let random = Array(conversation.client.pendingOutput)[11..<43].map {
+                ($0 < 16 ? "0" : "") + String($0, radix: 16)
+            }.joined()
+            try conversation.exchange()
+            #expect(conversation.isOpen)
+            let labels =
+                version == .v1_2
+                ? ["CLIENT_RANDOM"]
+                : [
+                    "CLIENT_HANDSHAKE_TRAFFIC_SECRET", "SERVER_HANDSHAKE_TRAFFIC_SECRET", "CLIENT_TRAFFIC_SECRET_0",
+                    "SERVER_TRAFFIC_SECRET_0", "EXPORTER_SECRET",
+                ]
+            #expect(lines.map { String($0[0]) }.sorted() == (isRequested ? labels.sorted() : []))
+            #expect(lines.allSatisfy { $0.count == 3 && $0[1] == random && $0[2].allSatisfy(\.isHexDigit) })
+        }
+    }
+
     @Test(arguments: [1, 2, 3, 5, 7, 64])
     func bytesMayArriveInPartsOfAnySize(partSize: Int) throws {
         let conversation = try Conversation(.init())

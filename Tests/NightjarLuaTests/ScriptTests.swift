@@ -295,6 +295,10 @@ import Testing
         #expect(
             try failure(of: writes, sandboxed: true, client: client)?.contains(
                 "a sandboxed script has only the host's client") == true)
+        let logs = "require 'nightjar'.client { tls = { key_log_file = '/tmp/of-a-script' } }"
+        #expect(
+            try failure(of: logs, sandboxed: true, client: client)?.contains(
+                "a sandboxed script has only the host's client") == true)
         #expect(
             try failure(of: "require 'socket'", sandboxed: true)?.contains(
                 "module 'socket' is not available in a sandbox") == true)

@@ -26,6 +26,9 @@ import Testing
         let trusting = SharedTLSContext.matching(try settings(trusting: authority))
         let system = SharedTLSContext.matching(try settings())
         let unverified = SharedTLSContext.matching(try settings(trusting: authority, verifies: false))
+        var logging = try settings(trusting: authority)
+        logging.logsKeys = true
+        #expect(SharedTLSContext.matching(logging) !== trusting)
         #expect(trusting !== system)
         #expect(trusting !== unverified)
         #expect(try trusting.loaded() !== unverified.loaded())

@@ -183,6 +183,13 @@ class ManyTickets(OpenSSL):
     mode = ["-www", "-num_tickets", "2000"]
 
 
+class KeyLogging(OpenSSL):
+    """`openssl s_server` that writes the keys of its connections to the file `keys`."""
+
+    def arguments(self):
+        return [*super().arguments(), "-keylogfile", self.path("keys")]
+
+
 class Interactive(OpenSSL):
     """`openssl s_server` that sends the text of `send`, and executes commands: r renegotiates, K updates the keys."""
 

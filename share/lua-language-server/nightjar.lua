@@ -619,7 +619,7 @@ function client:close() end
 ---@field endpoint? string api:request: the name of an endpoint, instead of method and path. Default: none.
 ---@field arguments? table api:request: the parameters of the endpoint. Default: none.
 ---@field on_redirect? fun(redirect: table): boolean|string|nil Called before each redirect with status, from, url and method. Returns false to stop, or another URL to follow. Default: none.
----@field on_retry? fun(attempt: table): boolean|number|nil Called after an attempt that fails or whose status is a temporary error (408, 425, 429, 500, 502, 503, 504), with error, attempt, again (whether the client would retry) and after (its wait in seconds). Returns true or seconds to retry, false to stop, nil for the client's decision. Default: none.
+---@field on_retry? fun(attempt: table): boolean|number|nil Called after an attempt that fails or whose status is a temporary error (408, 425, 429, 500, 502, 503, 504), with error, attempt, again (whether the client would retry) and after (its wait in seconds). Returns true or seconds to retry, false to stop, nil for the client's decision. Not called for pin_mismatch, which is never retried. Default: none.
 ---@field on_refresh? fun(response?: nightjar.response, err?: nightjar.error) Receives the result of a background refresh. Default: none.
 ---@field on_progress? fun(progress: { sent: integer, sent_total?: integer, received: integer, received_total?: integer }) Receives the numbers of bytes about ten times a second, and at the end of a successful call. Unknown totals are nil. If the function raises an error, the call ends. Default: none.
 ---@field on_waiting? fun(reason: "none"|"metered"|"constrained") Called each time when the call begins to wait for the network. If the function raises an error, the call ends. Default: none.
@@ -726,6 +726,7 @@ function client:close() end
 ---TLS.
 ---@class nightjar.tls_options
 ---@field ca_file? string A PEM file of certificate authorities, instead of the system's. Default: none.
+---@field ca? string The certificate authorities as PEM text, instead of ca_file. Default: none.
 ---@field verify? boolean false: any certificate is accepted, and connections can be intercepted. The client logs one warning, and explain() of calls that are sent over TLS reports the setting. Default: true.
 ---@field min_version? string The lowest permitted version: "1.2" or "1.3". Default: "1.2".
 ---@field max_version? string The highest permitted version: "1.2" or "1.3". Default: "1.3".
@@ -733,6 +734,7 @@ function client:close() end
 ---@field client_certificate? nightjar.client_certificate_options The certificate for the origin of base_url. The server receives it only if it requests a certificate; other origins never receive it. Default: none.
 ---@field hosts? table<string, nightjar.tls_host_options> Options by host pattern: "example.com", or "*.example.com" for all names with one more label. Default: none.
 ---@field pins? table<string, string[]> The pins by host pattern, at least two different ones. A certificate chain must contain a key with one of the pins: "sha256/" and the Base64 form of the digest of the public key. report_only_after in the list is a date such as "2027-01-31", from which mismatches are only reported. Default: none.
+---@field key_log_file? string A file to which the client appends the keys of its connections in the NSS key log format, for Wireshark. Anyone who can read the file can decrypt the connections. The client logs one warning. SSLKEYLOGFILE has no effect. Default: none.
 ---@field on_pin_mismatch? function Called with a nightjar.pin_report for each certificate chain without a pinned key. Default: none.
 
 ---TLS with the hosts of a pattern.
@@ -741,11 +743,14 @@ function client:close() end
 ---@field max_version? string The highest permitted version. Default: that of the client.
 ---@field client_certificate? nightjar.client_certificate_options The certificate for these hosts. Default: none.
 
----A client certificate. Its files are read when the client is created; later connections use changed files.
+---A client certificate, from files or from memory. Files are read when the client is created; later connections use changed files.
 ---@class nightjar.client_certificate_options
 ---@field file? string A PEM file with the certificate and then the intermediate certificates. Default: none.
 ---@field key? string A PEM file with the private key. Default: file.
----@field pkcs12? string A PKCS #12 archive, instead of file and key. Default: none.
+---@field pkcs12? string A file with a PKCS #12 archive, instead of file and key. Default: none.
+---@field pem? string PEM text with the certificate and then the intermediate certificates, instead of files. Default: none.
+---@field key_pem? string PEM text with the private key. Default: pem.
+---@field pkcs12_base64? string A PKCS #12 archive in Base64, instead of files. Default: none.
 ---@field password? string The password of an encrypted key or archive. Default: none.
 
 ---A rate limit.
@@ -880,6 +885,7 @@ local headers = {}
 ---@field attempts integer How many times the client tried to send the request, including redirects and retries.
 ---@field url string? The URL, without secrets.
 ---@field response nightjar.response? The response, if there was one.
+---@field tls nightjar.tls? The TLS connection on which the last request was sent. nil without TLS, and if no request was sent.
 ---@field details table? The server's description: title, message, detail, code, type, fields.
 ---@field code integer? The error number of the system, a library (TLS, SQLite, zlib) or a proxy.
 ---@field earlier nightjar.error[] The errors of earlier attempts.

@@ -177,7 +177,8 @@ local function add_tls(client, request, options)
     return result
   end
   local tls = copy(client.tls)
-  tls.ca_file = options.ca_file or tls.ca_file
+  if options.ca_file then tls.ca_file, tls.ca = options.ca_file, nil end
+  tls.key_log_file = options.key_log or tls.key_log_file
   if options.cert_key and not options.cert then items.refuse "--cert-key requires --cert" end
   if options.cert then
     local certificate = { password = os.getenv "NIGHTJAR_CERT_PASSWORD" }

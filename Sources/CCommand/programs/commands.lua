@@ -54,6 +54,7 @@ local function call_items()
     { "--ca-file", "FILE", help = "PEM file of certificate authorities to trust instead of the system's" },
     { "--cert", "FILE", help = "client certificate: a PEM file, or a PKCS #12 archive (.p12, .pfx); the password is read from NIGHTJAR_CERT_PASSWORD" },
     { "--cert-key", "FILE", help = "PEM file with the private key of the client certificate; default: the file of --cert" },
+    { "--key-log", "FILE", help = "append the keys of TLS connections to FILE, for Wireshark; anyone who can read FILE can decrypt the traffic" },
     { "--trace", help = "print each call and its phases to standard error" },
     { "--har", "FILE", help = "write the calls to FILE as an HTTP archive, with credentials masked" },
     { "--har-secrets", help = "do not mask credentials in the archive" },
@@ -116,8 +117,9 @@ add("tls", "Shows the TLS connection to a server, its certificates and their pin
   { "url" },
   { "-p", "--profile", "PROFILE", help = "use the tls, proxy, unix_socket and timeout options of a profile" },
   { "--ca-file", "FILE", help = "PEM file of certificate authorities to trust instead of the system's" },
+  { "--key-log", "FILE", help = "append the keys of the connections to FILE, for Wireshark" },
   { "--pins", help = "write only the pins, one in each line: the server's first, the trusted authority's last" },
-}, "Sends GET requests without credentials. Without a scheme, URL uses https. Exit status: 0 the connection is accepted; 1 it is "
+}, "Sends GET requests without credentials. The server need not support HTTP. Without a scheme, URL uses https. Exit status: 0 the connection is accepted; 1 it is "
   .. "refused, for the reason on standard error, or it failed; 2 invalid arguments.")
 add("check", "Checks the syntax of scripts and reports unknown fields and options of Nightjar.", {
   { "script", many = true },

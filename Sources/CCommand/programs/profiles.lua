@@ -85,7 +85,7 @@ end
 
 local secret_words = {
   "password", "passwd", "pwd", "passphrase", "secret", "token", "credential", "api_key", "apikey", "authorization", "cookie",
-  "private_key", "session",
+  "private_key", "session", "key_pem", "pkcs12_base64",
 }
 -- The members of auth whose values are not secrets.
 local public = {}
@@ -111,7 +111,8 @@ function profiles.is_secret(name) return is_secret(name, nil) end
 -- @param is_guarded whether the name of an enclosing value denotes a secret
 local function resolve(name, where, value, place, is_guarded)
   if type(value) == "string" then
-    if is_guarded and not (place == "headers" and value == "") then
+    -- The text of a client certificate may contain its key.
+    if value:find "PRIVATE KEY%-%-%-%-%-" or is_guarded and not (place == "headers" and value == "") then
       fail("profile \"%s\": %s is a secret and must not be in the config file: use { \"env\": \"NAME\" } and set NAME, "
         .. "or log in with a token store (\"store\": \"keyring:nightjar\") and nightjar login --profile %s", name, where, name)
     end

@@ -7,7 +7,7 @@
 --     type, header, query, grant, scope, store, url and so on;
 --   - user and password in a URL such as http://user:password@host;
 --   - a string literal that looks like a token: at least 24 letters, digits and signs without a space or slash, with
---     at least one letter and one digit; also "Bearer x" and "Basic x";
+--     at least one letter and one digit; also "Bearer x" and "Basic x", and a private key in PEM form;
 --   - a number that is the value of a name containing passw, passphrase, passcode or pwd, or of pin or otp;
 --   - every occurrence of a string literal of at least 6 bytes that was a secret earlier in this session.
 --
@@ -32,7 +32,8 @@ local common = { auth = true, code = true, key = true, session = true, signature
 local function is_secret_name(name)
   local lower = name:lower()
   if harmless[lower] or common[lower] or lower:find "_url$" or lower:find "_type$" then return false end
-  return session.is_secret(name) or lower:find "private" ~= nil or lower:find "api%-key" ~= nil
+  return session.is_secret(name) or lower:find "private" ~= nil or lower:find "api%-key" ~= nil or lower == "pkcs12_base64"
+    or lower == "key_pem"
 end
 
 -- Names whose numbers are secrets. Numbers of other names, such as max_tokens, are amounts.
@@ -46,7 +47,7 @@ end
 function secrets.is_item_name(name) return is_secret_name(name) or is_number_name(name) or name:lower():find "key$" ~= nil end
 
 local function looks_like_token(content)
-  if content:find "^[Bb]earer%s+%S" or content:find "^[Bb]asic%s+%S" then return true end
+  if content:find "^[Bb]earer%s+%S" or content:find "^[Bb]asic%s+%S" or content:find "PRIVATE KEY%-%-%-%-%-" then return true end
   return #content >= 24 and not content:find "[^%w_%-+=.~]" and content:find "%a" ~= nil and content:find "%d" ~= nil
 end
 

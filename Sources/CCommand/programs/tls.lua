@@ -39,16 +39,19 @@ local function copy(options)
   return copied
 end
 
+-- The seconds that the server may take to respond. The handshake is complete then, so a response is not required.
+local response_timeout = 1
+
 -- Sends a GET request with only these options, without retries and redirects, and reads no body. Returns the TLS
--- connection, if a response arrived, and the error, if any.
+-- connection, if the handshake was completed, and the error, if any. The server need not support HTTP.
 local function connect(url, options, tls_options, mode)
   local client_options = copy(options)
   client_options.tls, client_options.retry, client_options.redirect = tls_options, false, false
   local api <close> = nightjar.client(client_options)
   if mode then api:set_pinning(mode) end
-  local res, err = nightjar.try(api.get, api, url, { stream = true })
+  local res, err = nightjar.try(api.get, api, url, { stream = true, timeout = { idle = response_timeout } })
   if type(err) ~= "userdata" then return res and res.tls, err end
-  return err.response and err.response.tls, err
+  return err.tls, err
 end
 
 -- Returns whether the error is the reason why the client refuses the connection.
@@ -63,11 +66,11 @@ local function inspect(url, options)
     strict.pins = { [host_of(url)] = no_pins }
     strict.on_pin_mismatch = function(report) verified = report.served end
     local connection, err = connect(url, options, strict, "report")
-    if connection or not is_refusal(err) then return connection, verified, nil, err end
+    if not is_refusal(err) then return connection, verified, nil, err end
     return nil, nil, err
   end
   local connection, err = connect(url, options, strict)
-  if connection or not is_refusal(err) then return connection, nil, nil, err end
+  if not is_refusal(err) then return connection, nil, nil, err end
   return nil, nil, err
 end
 
@@ -84,7 +87,8 @@ local function needed_algorithms(url, options)
   local function accepts(names)
     local weaker = copy(options.tls)
     weaker.allow_weak = names
-    return (connect(url, options, weaker)) ~= nil
+    local connection, err = connect(url, options, weaker)
+    return connection ~= nil and not is_refusal(err)
   end
   if not accepts(weak_algorithms) then return nil end
   local needed = { table.unpack(weak_algorithms) }
@@ -150,7 +154,8 @@ local function show(words)
   local profile, options = profiles.options(words.profile) or {}, {}
   for _, name in ipairs(used) do options[name] = profile[name] end
   options.tls = copy(options.tls)
-  if words.ca_file then options.tls.ca_file = words.ca_file end
+  if words.ca_file then options.tls.ca_file, options.tls.ca = words.ca_file, nil end
+  options.tls.key_log_file = words.key_log or options.tls.key_log_file
   -- The certificate of a profile is sent only to the origin of its base URL.
   if options.tls.client_certificate then options.base_url = profile.base_url end
   local connection, verified, refusal, failure = inspect(url, options)

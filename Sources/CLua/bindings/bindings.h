@@ -158,6 +158,7 @@ void njl_open_error(lua_State *L) NJL_RAISES;
 
 /* response.c */
 int njl_curl(lua_State *L) NJL_RAISES;
+int njl_push_tls(lua_State *L, njl_future *future) NJL_RAISES; /* pushes a table, or nil without TLS */
 void njl_open_response(lua_State *L) NJL_RAISES;
 
 /* explain.c */

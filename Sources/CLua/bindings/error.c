@@ -56,7 +56,8 @@ static int push_earlier(lua_State *L, njl_future *future) {
 static const char *const field_names[] = {"kind",      "phase", "message",  "user_message", "status",
                                           "retryable", "url",   "attempts", "response",     "retry_after",
                                           "code",      "curl",  "may_have_been_processed", "details",
-                                          "explain",   "earlier", "idempotency_key", "index", "reason", "delivered", NULL};
+                                          "explain",   "earlier", "idempotency_key", "index", "reason", "delivered", "tls",
+                                          NULL};
 enum {
   KIND,
   PHASE,
@@ -78,6 +79,7 @@ enum {
   INDEX,
   REASON,
   DELIVERED,
+  TLS,
 };
 
 /* Looks up a field of an error. Unknown fields are nil, so that error handlers can read any field of any caught
@@ -104,6 +106,7 @@ static int error_index(lua_State *L) {
   case EXPLAIN: lua_pushcfunction(L, njl_explain); return 1;
   case EARLIER: return push_earlier(L, future);
   case IDEMPOTENCY_KEY: return njl_push_field(L, future, NJL_IDEMPOTENCY_KEY);
+  case TLS: return njl_push_tls(L, future);
   case REASON: return njl_push_field(L, future, NJL_OFFLINE_REASON);
   case MAY_HAVE_BEEN_PROCESSED: lua_pushboolean(L, failure.may_have_been_processed); return 1;
   case INDEX:

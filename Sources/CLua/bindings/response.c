@@ -47,7 +47,7 @@ static int push_json(lua_State *L, const njl_response *response) {
   return 1;
 }
 
-static int push_tls(lua_State *L, njl_future *future) {
+int njl_push_tls(lua_State *L, njl_future *future) {
   size_t length = 0;
   const char *json = njl_future_text(future, NJL_TLS, &length);
   if (json == NULL) {
@@ -167,7 +167,7 @@ static int response_index(lua_State *L) {
   case CLOSE: lua_pushcfunction(L, njl_close_response); return 1;
   case CURL: lua_pushcfunction(L, njl_curl); return 1;
   case PEER: return njl_push_field(L, future, NJL_PEER);
-  case TLS: return push_tls(L, future);
+  case TLS: return njl_push_tls(L, future);
   case EXPLAIN: lua_pushcfunction(L, njl_explain); return 1;
   case IDEMPOTENCY_KEY: return njl_push_field(L, future, NJL_IDEMPOTENCY_KEY);
   case REFRESHED: lua_pushcfunction(L, njl_refreshed); return 1;

@@ -19,7 +19,7 @@ typedef enum njl_field {
   NJL_CURL_OF_SANDBOX, /* like NJL_CURL, but without the headers that the script has not set */
   NJL_OFFLINE_REASON, /* of an error of the kind offline */
   NJL_PEER, /* the address of the peer that sent the response */
-  NJL_TLS, /* the TLS connection that carried the response: a JSON object */
+  NJL_TLS, /* the TLS connection that carried the exchange: a JSON object */
   NJL_DECISIONS, /* the decisions made for the call: a JSON array of objects with a `text` */
   NJL_IDEMPOTENCY_KEY, /* the key that was sent, also by a call that failed */
   NJL_PROMPT_URL, /* login: the URL to open in the browser */

@@ -360,7 +360,7 @@ final class Call: @unchecked Sendable {
             guard known < decisions.count else { return result }
             return .success(response.explained(response.decisions + decisions[known...]))
         case .failure(var error):
-            error = error.of(request, attempts: attempts).after(failures, decisions)
+            error = error.of(request, attempts: attempts, on: timing.connection).after(failures, decisions)
             return .failure(wasSentBefore ? error.mayHaveBeenProcessed : error)
         }
     }

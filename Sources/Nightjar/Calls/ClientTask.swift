@@ -28,7 +28,8 @@ public struct TaskHandlers: Sendable {
     public var waiting: (@Sendable (ClientTask, OfflineReason) -> Void)?
     /// Decides whether a failed attempt is retried. Receives the client's own decision. Called after an error other
     /// than a cancel or the total timeout, and after a transient status that is not expected. Not called if part of the
-    /// response was delivered, or if the request was rejected before it reached the transport.
+    /// response was delivered, or if the request was rejected before it reached the transport. Not called for
+    /// `pin_mismatch`, which is never retried.
     public var retry: (@Sendable (ClientTask, FailedAttempt) -> RetryAction)?
     /// Decides whether a redirect is followed. Called after the redirect response has been received completely, or its
     /// body has failed.

@@ -38,6 +38,21 @@ extension ClientLoop {
     }
 }
 
+extension ClientLoop {
+    /// Writes the log line of an event of the key log.
+    func note(_ event: KeyLogEvent) {
+        switch event {
+        case .started(let file):
+            note(
+                .warning,
+                "the keys of TLS connections are written to \(quoted(file)) (tls.key_log_file), so anyone who can read "
+                    + "this file can decrypt the traffic")
+        case .failed(let file, let reason):
+            note(.error, "writing TLS keys to \(quoted(file)) failed: \(reason); the connections are not affected")
+        }
+    }
+}
+
 extension Configuration {
     /// Sets the callback for certificate chains without a pinned key. The callback runs on `queue`. While 64
     /// reports wait in the queue, further reports are discarded.

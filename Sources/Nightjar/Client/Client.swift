@@ -124,6 +124,7 @@ public final class Client: Sendable {
             self.loop = loop
             self.network = network
             network?.observePinning { [weak loop] event in loop?.note(event) }
+            network?.observeKeyLog { [weak loop] event in loop?.note(event) }
             limit = chain.limit
             for login in logins {
                 let issuer = try login.tokenLogin?.issuer(anonymousTemplate)

@@ -10,7 +10,8 @@ extension Configuration {
     ///
     /// - Parameter replacement: Creates a transport that replaces the network. Nil: the network.
     /// - Returns: The transport, and the network below it; nil if the network was replaced.
-    /// - Throws: `invalid_argument` or `tls` if the options of the network are invalid.
+    /// - Throws: `invalid_argument` or `tls` if the options of the network are invalid; `storage` if the key log file
+    ///   cannot be opened.
     func openTransport(
         _ replacement: ((any EventLoop) -> any HTTPTransport)?, _ cassette: CassetteSession?, on thread: LoopThread,
         base: RequestURL?
@@ -29,6 +30,10 @@ extension Configuration {
                     .invalidArgument,
                     "tls.client_certificate is sent only to the origin of the base URL; set a base URL, or set the "
                         + "certificate in tls.hosts")
+            }
+            guard !isEphemeral || settings.tls.keyLogFile == nil else {
+                throw NightjarError(
+                    .invalidArgument, "an ephemeral client writes nothing to disk, so it cannot have a key log file")
             }
             let network = try NetworkTransport(loop: loop, clock: thread.clock, configuration: settings)
             opened = network

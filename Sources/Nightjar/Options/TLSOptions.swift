@@ -8,6 +8,9 @@ extension TransportConfiguration.TLS {
             Option(name: "ca_file") { value, path, tls throws(NightjarError) in
                 tls.certificateAuthorityFile = try value.text(path)
             },
+            Option(name: "ca") { value, path, tls throws(NightjarError) in
+                tls.certificateAuthorities = Array(try value.text(path).utf8)
+            },
             Option(name: "verify") { value, path, tls throws(NightjarError) in
                 tls.verifiesCertificates = try value.flag(path)
             },
@@ -22,6 +25,9 @@ extension TransportConfiguration.TLS {
             },
             Option(name: "hosts") { value, path, tls throws(NightjarError) in
                 try tls.readHosts(value, path)
+            },
+            Option(name: "key_log_file") { value, path, tls throws(NightjarError) in
+                tls.keyLogFile = try value.text(path)
             },
             Option(name: "pins") { value, path, tls throws(NightjarError) in
                 tls.pins = try Pinning(option: value, path).pins
@@ -91,6 +97,9 @@ extension TransportConfiguration.TLS.ClientCertificate {
         var file: String?
         var key: String?
         var pkcs12: String?
+        var pem: String?
+        var keyPEM: String?
+        var pkcs12Bytes: [UInt8]?
         var password: String?
 
         static let options = OptionTable<Members>([
@@ -99,25 +108,45 @@ extension TransportConfiguration.TLS.ClientCertificate {
             Option(name: "pkcs12") { value, path, members throws(NightjarError) in
                 members.pkcs12 = try value.text(path)
             },
+            Option(name: "pem") { value, path, members throws(NightjarError) in members.pem = try value.text(path) },
+            Option(name: "key_pem") { value, path, members throws(NightjarError) in
+                members.keyPEM = try value.text(path)
+            },
+            Option(name: "pkcs12_base64") { value, path, members throws(NightjarError) in
+                guard let bytes = Base64.decode(try value.text(path).utf8.filter { !($0 == 0x20 || 0x09...0x0D ~= $0) })
+                else { throw NightjarError(.invalidArgument, "option \(quoted(path)) must be valid Base64") }
+                members.pkcs12Bytes = bytes
+            },
             Option(name: "password") { value, path, members throws(NightjarError) in
                 members.password = try value.text(path)
             },
         ])
+
+        /// Nil unless exactly one form is set.
+        var format: Format? {
+            switch (file, pkcs12, pem, pkcs12Bytes) {
+            case (let file?, nil, nil, nil) where keyPEM == nil: .pem(certificates: file, key: key ?? file)
+            case (nil, let archive?, nil, nil) where key == nil && keyPEM == nil: .pkcs12(archive)
+            case (nil, nil, let text?, nil) where key == nil:
+                .pemContents(certificates: Array(text.utf8), key: Array((keyPEM ?? text).utf8))
+            case (nil, nil, nil, let bytes?) where key == nil && keyPEM == nil: .pkcs12Contents(bytes)
+            default: nil
+            }
+        }
     }
 
-    /// Reads `{ file, key, password }` or `{ pkcs12, password }`. Without `key`, the file also contains the key.
-    fileprivate init(option value: JSONValue, _ path: String) throws(NightjarError) {
+    /// Reads the file names `{ file, key, password }` or `{ pkcs12, password }`, or the contents `{ pem, key_pem,
+    /// password }` or `{ pkcs12_base64, password }`. Without `key` or `key_pem`, the certificate's file or text also
+    /// contains the key.
+    init(option value: JSONValue, _ path: String) throws(NightjarError) {
         let members = try Members.options.applied(value, at: path, to: Members())
-        switch (members.file, members.pkcs12) {
-        case (let file?, nil):
-            self.init(.pem(certificates: file, key: members.key ?? file), password: members.password)
-        case (nil, let archive?) where members.key == nil:
-            self.init(.pkcs12(archive), password: members.password)
-        default:
+        guard let format = members.format else {
             throw NightjarError(
                 .invalidArgument,
-                "option \(quoted(path)) must have either \"file\" (and \"key\", if the key is in a file of its own) or "
-                    + "\"pkcs12\"")
+                "option \(quoted(path)) must have exactly one of \"file\" (and \"key\", if the key is in a file of its "
+                    + "own), \"pkcs12\", \"pem\" (and \"key_pem\", if the key is in a text of its own) and "
+                    + "\"pkcs12_base64\"")
         }
+        self.init(format, password: members.password)
     }
 }

@@ -82,10 +82,13 @@ final class Retry: Stage, @unchecked Sendable {
             progress.isPending = true
         }
         let failedAttempt = FailedAttempt(
-            error: error.of(call.request, attempts: call.attempts), attempt: call.attempts, verdict: verdict)
+            error: error.of(call.request, attempts: call.attempts, on: call.timing.connection),
+            attempt: call.attempts, verdict: verdict)
         call.wasRejectedByLimit = !outcome.mayHaveBeenProcessed
-        // A partly delivered response is never followed by another response, regardless of the caller's decision.
-        guard let handler = call.task.handlers.retry, !call.responseWasDelivered else {
+        // A partly delivered response is never followed by another response, regardless of the caller's decision. The
+        // caller also does not decide about a connection that the pins forbid: a callback that retries every failure
+        // would give an attacker further attempts.
+        guard let handler = call.task.handlers.retry, !call.responseWasDelivered, error.kind != .pinMismatch else {
             return act(failedAttempt, .asDecided, call)
         }
         return call.request(

@@ -38,6 +38,10 @@ package final class TLSConnection {
         /// Returns the client certificate, or nil. Called when the server requests a certificate.
         package var identity: () throws -> ClientIdentity? = { nil }
 
+        /// Receives the lines of the key log (draft-ietf-tls-keylogfile), without a line end. Called during the
+        /// handshake if ``TLSSettings/logsKeys`` is true.
+        package var logKeys: ((UnsafeRawBufferPointer) -> Void)?
+
         package init() {}
     }
 
@@ -50,6 +54,7 @@ package final class TLSConnection {
     /// Whether the server has requested a client certificate, and the client had none.
     package private(set) var lacksCertificate = false
     private let checkChain: ([Certificate]) -> (any Error)?
+    let logKeys: ((UnsafeRawBufferPointer) -> Void)?
     /// The sessions that ``takeSessions()`` has not returned.
     private var sessions: [TLSSession] = []
     /// Whether the peer has ended its direction with close_notify.
@@ -67,6 +72,7 @@ package final class TLSConnection {
         self.context = context
         checkChain = options.check
         identity = options.identity
+        logKeys = options.logKeys
         offersPostQuantum = options.offersPostQuantum
         buffers = .allocate(capacity: 1)
         buffers.initialize(to: TLSBuffers())

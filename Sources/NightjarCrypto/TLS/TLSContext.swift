@@ -1,4 +1,5 @@
 internal import CNIOBoringSSL
+import Glibc
 
 /// The trust store and the algorithms for TLS connections with equal settings. Immutable and thread-safe.
 ///
@@ -46,6 +47,12 @@ package final class TLSContext: @unchecked Sendable {
                 guard let connection = TLSConnection.of(ssl) else { return 0 }
                 return connection.provideCertificate() ? 1 : 0
             }, nil)
+        if settings.logsKeys {
+            SSL_CTX_set_keylog_callback(handle) { ssl, line in
+                guard let line, let connection = TLSConnection.of(ssl) else { return }
+                connection.logKeys?(UnsafeRawBufferPointer(start: line, count: strlen(line)))
+            }
+        }
         guard settings.verifiesCertificates else { return }
         guard let store = SSL_CTX_get_cert_store(handle) else { throw TLSFailure.latest() }
         try TrustStore.add(settings.authorities, to: store)

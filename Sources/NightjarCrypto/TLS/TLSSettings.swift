@@ -15,6 +15,8 @@ package struct TLSSettings: Hashable, Sendable {
     /// The protocols for ALPN in order of preference (RFC 7301). Empty: the extension is not sent.
     package var applicationProtocols: [String] = []
     package var weakAlgorithms: Set<WeakAlgorithm> = []
+    /// Whether connections pass their keys to ``TLSConnection/Options/logKeys``.
+    package var logsKeys = false
 
     package init() {}
 }

@@ -8,6 +8,7 @@ extension NightjarError {
         var details: ErrorBody?
         var decisions: [Decision] = []
         var sent: PreparedRequest?
+        var connection: ConnectionRecord?
     }
 
     private var call: Call? { facts.context as? Call }
@@ -36,6 +37,9 @@ extension NightjarError {
     /// The decisions made during the call, first to last.
     public var decisions: [Decision] { call?.decisions ?? [] }
 
+    /// The TLS connection on which the last request was sent. Nil without TLS, and if no request was sent.
+    public var tls: TLSDetails? { call?.connection?.tlsDetails ?? response?.tls }
+
     /// The last request that was sent or prepared. Nil if the error does not belong to a call.
     public var request: RequestRecord? { (call?.sent ?? response?.sent).map(RequestRecord.init) }
 
@@ -44,13 +48,16 @@ extension NightjarError {
         request.map { CurlCommand($0, showsSecrets: showsSecrets).text }
     }
 
-    /// Returns a copy of this error with the URL, request and number of attempts of the call. Keeps a URL and a request
-    /// that the error already has, and a higher number of attempts.
-    public func of(_ request: PreparedRequest, attempts: Int) -> NightjarError {
+    /// Returns a copy of this error with the URL, request, number of attempts and connection of the call. Keeps a URL, a
+    /// request and a connection that the error already has, and a higher number of attempts.
+    public func of(
+        _ request: PreparedRequest, attempts: Int, on connection: ConnectionRecord? = nil
+    ) -> NightjarError {
         changed { facts, call in
             facts.url = facts.url ?? request.url.redacted
             facts.attempts = max(attempts, facts.attempts)
             call.sent = call.sent ?? request
+            call.connection = call.connection ?? connection
         }
     }
 

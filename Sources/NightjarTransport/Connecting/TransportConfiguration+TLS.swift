@@ -11,6 +11,8 @@ extension TransportConfiguration {
 
         /// A PEM file of trusted certificate authorities. Nil: the system's trust store.
         public var certificateAuthorityFile: String?
+        /// The trusted certificate authorities as PEM text, instead of ``certificateAuthorityFile``.
+        public var certificateAuthorities: [UInt8]?
         /// Whether the server's certificate and host name are verified. If false, an attacker can intercept every
         /// connection.
         public var verifiesCertificates = true
@@ -34,6 +36,10 @@ extension TransportConfiguration {
         public var clientCertificate: ClientCertificate?
         /// The certificates by host pattern. For the origin of the base URL, ``clientCertificate`` takes precedence.
         public var clientCertificatesByHost: [HostPattern: ClientCertificate] = [:]
+        /// A file to which the client appends the keys of its connections in the NSS key log format, for Wireshark and
+        /// other programs that decrypt recorded traffic. Anyone who can read the file can decrypt the connections. The
+        /// client logs a warning. The environment variable SSLKEYLOGFILE has no effect. Nil: keys are not written.
+        public var keyLogFile: String?
         /// The origin that may receive ``clientCertificate``.
         package var baseOrigin: Origin?
 

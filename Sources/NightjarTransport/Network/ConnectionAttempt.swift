@@ -153,8 +153,22 @@ final class ConnectionAttempt {
         secure(channel, Peer(origin), socket) { [self] tls in complete(channel, nil, tls) }
     }
 
-    /// Performs a TLS handshake with a peer, which is the origin or a proxy.
+    /// Performs a TLS handshake with a peer, which is the origin or a proxy. Before, checks the files of its client
+    /// certificate for changes.
     private func secure(
+        _ channel: any Channel, _ peer: Peer, _ socket: SocketHandle?, then: @escaping (TLSHandler) -> Void
+    ) {
+        guard connector.tls.identities.areInFiles(for: peer) else {
+            return startHandshake(channel, peer, socket, then: then)
+        }
+        connector.tls.identities.check(for: peer) { [self] in
+            guard connection.isConnecting else { return }
+            guard channel.isActive else { return fail(ConnectFailure.describe(nil, peer), channel) }
+            startHandshake(channel, peer, socket, then: then)
+        }
+    }
+
+    private func startHandshake(
         _ channel: any Channel, _ peer: Peer, _ socket: SocketHandle?, then: @escaping (TLSHandler) -> Void
     ) {
         let isRepeated = classicalPeer == peer.place

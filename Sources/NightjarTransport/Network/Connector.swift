@@ -16,12 +16,13 @@ final class Connector: @unchecked Sendable {
     ) throws(NightjarError) {
         self.loop = loop
         userAgent = configuration.userAgent
-        tls = try TLSClient(configuration.tls)
+        tls = try TLSClient(configuration.tls, on: loop)
         resolver = AddressResolver(loop: loop, lookUp: lookUp)
     }
 
     func shutDown() {
         resolver.shutDown()
+        tls.shutDown()
         for channel in channels.values { channel.close(promise: nil) }
     }
 

@@ -34,8 +34,8 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     private var probeEnd: Scheduled<Void>?
     private var sleep = SleepDetector()
 
-    /// - Throws: `tls` if the file of certificate authorities, a client certificate or its key cannot be read;
-    ///   `invalid_argument` if keys are pinned but certificates are not verified.
+    /// - Throws: `tls` if the certificate authorities, a client certificate or its key are invalid or cannot be read;
+    ///   `storage` if the key log file cannot be opened; `invalid_argument` if TLS options contradict each other.
     public convenience init(
         loop: any EventLoop, clock: LoopClock = LoopClock(), configuration: TransportConfiguration
     ) throws(NightjarError) {
@@ -194,6 +194,11 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     /// Receives the events of pinning, on the loop. Set before the first exchange.
     package func observePinning(_ observer: @escaping (PinningEvent) -> Void) {
         connector.tls.pins.observer = observer
+    }
+
+    /// Receives the events of the key log, on the loop. Set before the first exchange.
+    package func observeKeyLog(_ observer: @escaping (KeyLogEvent) -> Void) {
+        connector.tls.keyLog?.observer = observer
     }
 
     /// Changes the effect of pin mismatches. If the new mode is stricter, connections to pinned hosts that were opened

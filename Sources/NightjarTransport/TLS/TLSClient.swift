@@ -7,13 +7,15 @@ import NightjarHTTP
 final class TLSClient {
     private let configuration: TransportConfiguration.TLS
     private let context: SharedTLSContext
-    private let identities: ClientIdentities
+    let identities: ClientIdentities
     private var sessions = TLSSessionCache()
     /// The peers to which a handshake with the hybrid key exchange was reset and one without it succeeded.
     private var classicalPeers: Set<String> = []
     let pins: PinCheck
+    /// Nil: keys are not logged.
+    let keyLog: KeyLog?
 
-    init(_ configuration: TransportConfiguration.TLS) throws(NightjarError) {
+    init(_ configuration: TransportConfiguration.TLS, on loop: any EventLoop) throws(NightjarError) {
         guard configuration.pins.isEmpty || configuration.verifiesCertificates else {
             throw NightjarError(
                 .invalidArgument,
@@ -21,27 +23,50 @@ final class TLSClient {
                     + "certificate authority, or remove the pins")
         }
         self.configuration = configuration
-        identities = try ClientIdentities(configuration)
+        identities = try ClientIdentities(configuration, on: loop)
         pins = PinCheck(configuration)
         var settings = TLSSettings()
         settings.versions = configuration.versions
         settings.weakAlgorithms = configuration.weakAlgorithms
         settings.applicationProtocols = ["http/1.1"]
         settings.verifiesCertificates = configuration.verifiesCertificates
-        if let file = configuration.certificateAuthorityFile {
+        settings.authorities = try TLSClient.authorities(configuration)
+        settings.logsKeys = configuration.keyLogFile != nil
+        // The file is created last, when all other settings are valid.
+        keyLog = try configuration.keyLogFile.map { file throws(NightjarError) in try KeyLog(file) }
+        context = .matching(settings)
+    }
+
+    /// Reads the certificate authorities, so that an error is reported when the client is created, not at the first
+    /// request.
+    private static func authorities(
+        _ configuration: TransportConfiguration.TLS
+    ) throws(NightjarError) -> TLSSettings.Authorities {
+        let file = configuration.certificateAuthorityFile
+        guard let text = configuration.certificateAuthorities else {
+            guard let file else { return .system }
             do throws(TLSFailure) {
-                // The file is read now, so that a wrong path is reported when the client is created, not at the first
-                // request.
                 let text = try Certificate.contents(ofFile: file)
                 _ = try Certificate.certificates(pem: text)
-                settings.authorities = .pem(text)
+                return .pem(text)
             } catch {
                 throw NightjarError(
                     .tls, "reading the certificate authority file \(quoted(file)) as PEM failed: \(error.detail)")
             }
         }
-        context = .matching(settings)
+        guard file == nil else {
+            throw NightjarError(
+                .invalidArgument, "tls.ca and tls.ca_file cannot be used together; set only one of them")
+        }
+        do throws(TLSFailure) {
+            _ = try Certificate.certificates(pem: text)
+            return .pem(text)
+        } catch {
+            throw NightjarError(.tls, "reading the certificate authorities as PEM failed: \(error.detail)")
+        }
     }
+
+    func shutDown() { identities.shutDown() }
 
     /// Creates a TLS handler. Unless verification is disabled, the handler verifies that the certificate is for the
     /// peer, which is the origin or a proxy.
@@ -65,7 +90,9 @@ final class TLSClient {
         options.versions = configuration.versions(for: peer.host)
         let key = key(of: peer)
         options.session = sessions.session(for: key)
-        options.identity = { [identities, peer] in identities.identity(for: peer) }
+        // The certificate belongs to the key of the session. A check may change the certificate during the handshake.
+        options.identity = { [identity = identities.identity(for: peer)] in identity }
+        if let keyLog { options.logKeys = { line in keyLog.write(line) } }
         options.check = { [pins, peer] chain in
             if let error = TLSClient.check(chain, peer) { return error }
             return peer.pinning.flatMap { pins.check(chain, of: peer.host, mode: $0) }

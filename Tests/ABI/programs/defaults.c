@@ -292,6 +292,12 @@ static void null_is_a_value_only_where_it_says(void) {
   CHECK(nj_request_set_argument(request, "a", "b") == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_base_url(config, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_ca_file(config, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_ca_pem(config, NULL, 0) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_ca_pem(config, "x", (size_t)-1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_client_certificate_pem(config, NULL, 0, "x", 1, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_client_certificate_pem(config, "x", 1, "x", ((size_t)16 << 20) + 1, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_client_certificate_pkcs12(config, NULL, 0, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_key_log_file(config, NULL) == NJ_OK);
   CHECK(nj_config_set_bearer(config, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_cassette(config, "", NJ_CASSETTE_AUTO) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_network_profile(config, "5g", 0) == NJ_INVALID_ARGUMENT);

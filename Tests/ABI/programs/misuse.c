@@ -75,6 +75,10 @@ static void null_handles_are_answered(void) {
   CHECK(nj_config_set_max_connections_per_host(NULL, 1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_idle_connection_lifetime(NULL, 1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_ca_file(NULL, "x") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_ca_pem(NULL, "x", 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_client_certificate_pem(NULL, "x", 1, "x", 1, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_client_certificate_pkcs12(NULL, "x", 1, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_key_log_file(NULL, "x") == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_verify_certificates(NULL, true) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_proxy(NULL, "http://h") == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_no_proxy(NULL, "h") == NJ_INVALID_ARGUMENT);
@@ -364,6 +368,10 @@ static void texts_are_checked(void) {
     CHECK(nj_config_set_header(config, bad, "x") == NJ_INVALID_ARGUMENT);
     CHECK(nj_config_set_header(config, "x", bad) == NJ_INVALID_ARGUMENT);
     CHECK(nj_config_set_ca_file(config, bad) == NJ_INVALID_ARGUMENT);
+    nj_status accepts_null = bad ? NJ_INVALID_ARGUMENT : NJ_OK;
+    CHECK(nj_config_set_key_log_file(config, bad) == accepts_null);
+    CHECK(nj_config_set_client_certificate_pem(config, "x", 1, NULL, 0, bad) == accepts_null);
+    CHECK(nj_config_set_client_certificate_pkcs12(config, "x", 1, bad) == accepts_null);
     CHECK(nj_config_set_bearer(config, bad) == NJ_INVALID_ARGUMENT);
     CHECK(nj_config_set_basic_auth(config, bad, "x") == NJ_INVALID_ARGUMENT);
     CHECK(nj_config_set_basic_auth(config, "x", bad) == NJ_INVALID_ARGUMENT);

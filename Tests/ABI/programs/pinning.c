@@ -63,6 +63,28 @@ static int get(nj_client *client) {
   return status;
 }
 
+static nj_retry_action retry_always(void *context, nj_task *task, nj_failed_attempt *attempt) {
+  (void)task, (void)attempt;
+  ++*(int *)context;
+  return NJ_RETRY_AGAIN;
+}
+
+static void mismatches_are_never_retried(nj_queue *queue) {
+  seen self = {0};
+  nj_client *client = client_with(BACKUP, queue, &self);
+  int count = 0;
+  nj_error *error = NULL;
+  nj_request *request = nj_request_new("GET", "/1k");
+  CHECK(nj_request_on_retry(request, retry_always, &count) == NJ_OK);
+  CHECK(nj_client_send(client, request, &error) == NULL);
+  CHECK(nj_error_kind(error) == NJ_PIN_MISMATCH && nj_error_attempts(error) == 1 && count == 0);
+  CHECK(nj_error_tls_json(error) == NULL);
+  CHECK(nj_queue_poll(queue, 5) == 1 && self.enforced == 1);
+  nj_error_release(error);
+  nj_request_free(request);
+  nj_client_free(client);
+}
+
 static void modes(nj_queue *queue) {
   seen self = {0};
   nj_client *client = client_with(BACKUP, queue, &self);
@@ -121,6 +143,7 @@ int main(void) {
   CHECK(url != NULL && authorities != NULL);
   if (url == NULL || authorities == NULL) FINISH();
   nj_queue *queue = nj_queue_new();
+  mismatches_are_never_retried(queue);
   modes(queue);
   misuse(queue);
   nj_queue_free(queue);

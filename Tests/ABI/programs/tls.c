@@ -4,6 +4,8 @@
  */
 #include "check.h"
 #include <nightjar.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static nj_client *client_of(const char *url, const char *ca_file) {
   nj_config *config = nj_config_new();
@@ -96,6 +98,110 @@ static void invalid_authorities(const char *url) {
   nj_config_free(config);
 }
 
+static char *contents(const char *path, size_t *length) {
+  FILE *file = fopen(path, "r");
+  CHECK(file != NULL);
+  char *text = calloc(1, 65536);
+  *length = file ? fread(text, 1, 65535, file) : 0;
+  if (file) fclose(file);
+  return text;
+}
+
+/* Returns the message of the error with which the client is not created. The caller releases the error. */
+static const char *rejected(nj_config *config, nj_status kind, nj_error **error) {
+  CHECK(nj_client_new(config, error) == NULL && nj_error_kind(*error) == kind);
+  const char *message = nj_error_message(*error);
+  return message ? message : "";
+}
+
+static void certificates_in_memory(const char *url, const char *ca_file) {
+  size_t length;
+  char *ca = contents(ca_file, &length);
+  nj_config *config = nj_config_new();
+  CHECK(nj_config_set_base_url(config, url) == NJ_OK);
+  CHECK(nj_config_set_ca_pem(config, ca, length) == NJ_OK);
+  memset(ca, 0, length); /* the text was copied */
+  nj_client *client = nj_client_new(config, NULL);
+  nj_response *response = get(client, "1k", NULL);
+  CHECK(nj_response_status(response) == 200);
+  nj_response_release(response);
+  nj_client_free(client);
+
+  nj_error *error = NULL;
+  CHECK(nj_config_set_ca_file(config, ca_file) == NJ_OK);
+  CHECK(strstr(rejected(config, NJ_INVALID_ARGUMENT, &error), "tls.ca and tls.ca_file") != NULL);
+  nj_error_release(error);
+  nj_config_free(config);
+  free(ca);
+
+  config = nj_config_new();
+  CHECK(nj_config_set_base_url(config, url) == NJ_OK);
+  CHECK(nj_config_set_ca_pem(config, "no certificate", 14) == NJ_OK);
+  CHECK(strstr(rejected(config, NJ_TLS, &error), "contains no certificate in PEM form") != NULL);
+  nj_error_release(error);
+  nj_config_free(config);
+}
+
+static void invalid_client_certificates(const char *url, const char *ca_file) {
+  size_t length;
+  char *certificate = contents(ca_file, &length);
+  nj_error *error = NULL;
+  nj_config *config = nj_config_new();
+  CHECK(nj_config_set_base_url(config, url) == NJ_OK);
+  CHECK(nj_config_set_client_certificate_pem(config, certificate, length, "hunter2", 7, "hunter3") == NJ_OK);
+  const char *message = rejected(config, NJ_TLS, &error);
+  CHECK(strstr(message, "contains no key in PEM form") != NULL && strstr(message, "hunter") == NULL);
+  nj_error_release(error);
+  CHECK(nj_config_set_client_certificate_pem(config, certificate, length, NULL, 0, NULL) == NJ_OK);
+  CHECK(strstr(rejected(config, NJ_TLS, &error), "contains no key in PEM form") != NULL);
+  nj_error_release(error);
+  CHECK(nj_config_set_client_certificate_pkcs12(config, "hunter2", 7, "hunter3") == NJ_OK);
+  message = rejected(config, NJ_TLS, &error);
+  CHECK(strstr(message, "the PKCS #12 archive is invalid") != NULL && strstr(message, "hunter") == NULL);
+  nj_error_release(error);
+  nj_config_free(config);
+  free(certificate);
+}
+
+static void key_log(const char *url, const char *ca_file) {
+  char folder[] = "/tmp/nightjar-tls-XXXXXX", path[64];
+  CHECK(mkdtemp(folder) != NULL);
+  snprintf(path, sizeof path, "%s/keys", folder);
+  nj_config *config = nj_config_new();
+  CHECK(nj_config_set_base_url(config, url) == NJ_OK && nj_config_set_ca_file(config, ca_file) == NJ_OK);
+  CHECK(nj_config_set_key_log_file(config, path) == NJ_OK);
+  nj_client *client = nj_client_new(config, NULL);
+  nj_response *response = get(client, "1k", NULL);
+  CHECK(nj_response_status(response) == 200);
+  nj_response_release(response);
+  nj_client_free(client);
+  struct stat status;
+  CHECK(stat(path, &status) == 0 && (status.st_mode & 0777) == 0600);
+  size_t length;
+  char *keys = contents(path, &length);
+  CHECK(strstr(keys, "CLIENT_TRAFFIC_SECRET_0 ") != NULL && keys[length - 1] == '\n');
+  free(keys);
+  unlink(path);
+  CHECK(nj_config_set_key_log_file(config, folder) == NJ_OK);
+  nj_error *error = NULL;
+  CHECK(strstr(rejected(config, NJ_STORAGE, &error), "Is a directory") != NULL);
+  nj_error_release(error);
+  nj_config_free(config);
+  rmdir(folder);
+}
+
+/* The status is an error, so the error has the connection. */
+static void error_has_the_connection(const char *url, const char *ca_file) {
+  nj_client *client = client_of(url, ca_file);
+  nj_error *error = NULL;
+  CHECK(get(client, "missing", &error) == NULL && nj_error_http_status(error) == 404);
+  const char *tls = nj_error_tls_json(error);
+  CHECK(tls && strstr(tls, "\"version\":\"1.3\"") && strstr(tls, "CN=localhost"));
+  CHECK(nj_error_tls_json(error) == tls && nj_error_tls_json(NULL) == NULL);
+  nj_error_release(error);
+  nj_client_free(client);
+}
+
 int main(int argc, char **argv) {
   if (argc != 3) return 2;
   trusted_server(argv[1], argv[2]);
@@ -103,5 +209,9 @@ int main(int argc, char **argv) {
   untrusted_server(argv[1]);
   freed_during_the_handshake(argv[1], argv[2]);
   invalid_authorities(argv[1]);
+  certificates_in_memory(argv[1], argv[2]);
+  invalid_client_certificates(argv[1], argv[2]);
+  key_log(argv[1], argv[2]);
+  error_has_the_connection(argv[1], argv[2]);
   FINISH();
 }

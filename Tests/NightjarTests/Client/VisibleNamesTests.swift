@@ -49,6 +49,8 @@ import Testing
             pattern: try TransportConfiguration.TLS.Pinning.Pins(
                 [one, two], reportOnlyAfter: Timestamp(rfc3339: "2027-01-31T00:00:00Z"))
         ]
+        tls.clientCertificate = TransportConfiguration.TLS.ClientCertificate(
+            TransportConfiguration.TLS.ClientCertificate.Format.pkcs12Contents([]), password: nil)
         tls.onPinMismatch = { (_: TransportConfiguration.TLS.Pinning.Report) in }
         let mode = TransportConfiguration.TLS.Pinning.Mode.report
         let client = try Client()

@@ -172,7 +172,7 @@ import Testing
         ),
         (
             #"{"tls": {"zzz": 1}}"#,
-            #"unknown option "tls.zzz"; the known options are ca_file, verify, allow_weak, client_certificate, hosts, pins, min_version, max_version"#
+            #"unknown option "tls.zzz"; the known options are ca_file, ca, verify, allow_weak, client_certificate, hosts, key_log_file, pins, min_version, max_version"#
         ),
         (
             #"{"timeout": {"connect": "5"}}"#,
