@@ -238,7 +238,10 @@ let package = Package(
         .testTarget(name: "NightjarCryptoTests", dependencies: ["NightjarCrypto", "NightjarTestSupport"]),
         .testTarget(
             name: "NightjarTransportTests",
-            dependencies: ["NightjarCrypto", "NightjarTestSupport", "NightjarTransport"]),
+            dependencies: [
+                "NightjarCrypto", "NightjarHTTP", "NightjarTestSupport", "NightjarTransport",
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+            ]),
         .testTarget(
             name: "NightjarTests",
             dependencies: [
