@@ -9,6 +9,7 @@ final class TLSClient {
     private let context: SharedTLSContext
     private let identities: ClientIdentities
     private var sessions = TLSSessionCache()
+    private var groups = ChosenGroups()
     /// The peers to which a handshake with the hybrid key exchange was reset and one without it succeeded.
     private var classicalPeers: Set<String> = []
     let pins: PinCheck
@@ -65,6 +66,7 @@ final class TLSClient {
         options.versions = configuration.versions(for: peer.host)
         let key = key(of: peer)
         options.session = sessions.session(for: key)
+        options.expectedGroup = groups.group(for: key, at: .now())
         options.identity = { [identities, peer] in identities.identity(for: peer) }
         options.check = { [pins, peer] chain in
             if let error = TLSClient.check(chain, peer) { return error }
@@ -74,12 +76,21 @@ final class TLSClient {
             let connection = try TLSConnection(context.loaded(), options)
             return TLSHandler(connection, with: peer, of: self, sessionKey: key, socket: socket) {
                 [weak self] handler, result in
-                // The offered session may be the reason. A session of TLS 1.2 would otherwise be offered again.
-                if case .failure = result { self?.sessions.removeSessions(for: key) }
+                self?.handshakeEnded(handler, result, key)
                 completion(handler, result)
             }
         } catch {
             throw TLSError.describe(error, peer, isOpen: false)
+        }
+    }
+
+    private func handshakeEnded(_ handler: TLSHandler, _ result: Result<Void, NightjarError>, _ key: String) {
+        switch result {
+        case .success: groups.insert(handler.group, for: key, at: .now())
+        case .failure:
+            // The offered session or key share may be the reason. A session of TLS 1.2 would otherwise be offered again.
+            sessions.removeSessions(for: key)
+            groups.remove(for: key)
         }
     }
 

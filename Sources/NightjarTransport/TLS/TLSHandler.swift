@@ -51,6 +51,8 @@ final class TLSHandler: ChannelDuplexHandler {
 
     /// The results of the handshake. Must be read after the handshake.
     var details: TLSDetails { TLSDetails(connection) }
+    /// The group of the key exchange. 0 if there is none. Must be read after the handshake.
+    var group: UInt16 { connection.groupNumber }
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
