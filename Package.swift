@@ -124,7 +124,8 @@ let package = Package(
         ),
         // System calls of SwiftNIO, wrapped by the link step of libnightjar.
         .target(name: "CDescriptors"),
-        // The state of the network: netlink, clocks, and NetworkManager by a library that is loaded at run time.
+        // The state of the network: netlink, clocks, and NetworkManager or the desktop portal by a library that is
+        // loaded at run time.
         .target(name: "CNetworkState"),
         .target(
             name: "NightjarTransport",
@@ -237,7 +238,10 @@ let package = Package(
         .testTarget(name: "NightjarCryptoTests", dependencies: ["NightjarCrypto", "NightjarTestSupport"]),
         .testTarget(
             name: "NightjarTransportTests",
-            dependencies: ["NightjarCrypto", "NightjarTestSupport", "NightjarTransport"]),
+            dependencies: [
+                "NightjarCrypto", "NightjarHTTP", "NightjarTestSupport", "NightjarTransport",
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+            ]),
         .testTarget(
             name: "NightjarTests",
             dependencies: [

@@ -121,6 +121,29 @@ static void download(const char *path) {
   close(file);
 }
 
+/* Measures the memory of idle connections, which the multi handle holds after the transfers have ended. */
+static void memory_of_connections(void) {
+  size_t received = 0;
+  int running = 0;
+  CURLM *multi = curl_multi_init();
+  CURL **handles = calloc((size_t)total + 1, sizeof *handles);
+  curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, total + 1);
+  holdings before = {0};
+  for (long from = 0, to = 1; from <= total; from = to, to = total + 1) { /* one request, and then the others */
+    if (from == 1) before = held();
+    for (long i = from; i < to; i++) curl_multi_add_handle(multi, handles[i] = easy(&received));
+    do {
+      curl_multi_perform(multi, &running);
+      curl_multi_poll(multi, NULL, 0, running ? 100 : 0, NULL);
+    } while (running);
+    CURLMsg *message;
+    int left;
+    while ((message = curl_multi_info_read(multi, &left))) failed += message->data.result != CURLE_OK;
+    for (long i = from; i < to; i++) curl_multi_remove_handle(multi, handles[i]), curl_easy_cleanup(handles[i]);
+  }
+  report_growth(before);
+}
+
 int main(int argc, char **argv) {
   if (argc < 4) return 2;
   url = argv[2];
@@ -130,6 +153,7 @@ int main(int argc, char **argv) {
   else if (strcmp(argv[1], "blocking") == 0) blocking(0);
   else if (strcmp(argv[1], "handshake") == 0) blocking(1);
   else if (strcmp(argv[1], "download") == 0) download(argv[4]);
+  else if (strcmp(argv[1], "memory-tls") == 0) memory_of_connections();
   else return 2;
   return failed ? 1 : 0;
 }

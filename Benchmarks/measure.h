@@ -2,6 +2,8 @@
 #ifndef MEASURE_H
 #define MEASURE_H
 
+#include <dirent.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +33,31 @@ static inline double memory_kib(const char *field) {
   }
   if (status) fclose(status);
   return kib;
+}
+
+/* The memory of this process and its open descriptors, to measure the growth per connection. */
+typedef struct holdings {
+  double resident, allocated; /* bytes */
+  long descriptors;
+} holdings;
+
+static inline holdings held(void) {
+  holdings now = {memory_kib("VmRSS:") * 1024, 0, 0};
+  struct mallinfo2 heap = mallinfo2();
+  now.allocated = (double)(heap.uordblks + heap.hblkhd);
+  DIR *folder = opendir("/proc/self/fd");
+  while (folder && readdir(folder)) now.descriptors++;
+  if (folder) closedir(folder);
+  return now;
+}
+
+/* Prints the growth since `before` for each new connection. */
+static inline void report_growth(holdings before) {
+  holdings now = held();
+  long connections = now.descriptors - before.descriptors;
+  printf("{\"connections\": %ld, \"bytes_each\": %.0f, \"allocated_each\": %.0f}\n", connections,
+         (now.resident - before.resident) / (double)connections,
+         (now.allocated - before.allocated) / (double)connections);
 }
 
 /* Prints one line of names and numbers, which scripts/bench reads. */

@@ -81,12 +81,29 @@ static void blocking(void) {
   report((cpu_us() - cpu) / (double)total, (wall_us() - wall) / (double)total);
 }
 
+/* Sends requests that are not measured, and checks whether their connections resume a session. */
+static void check_resumption(bool expected) {
+  for (int i = 0; i < 20; i++) {
+    nj_response *res = nj_client_send(client, request, NULL);
+    const char *tls = res ? nj_response_tls_json(res) : NULL;
+    bool resumed = tls && strstr(tls, "\"resumed\":true");
+    if (!tls || resumed != expected) {
+      fprintf(stderr, "a connection %s a session: %s\n", resumed ? "resumes" : "does not resume", tls ? tls : "no response");
+      exit(1);
+    }
+    nj_response_release(res);
+  }
+}
+
 /* Opens one connection per request, because the server closes each connection. */
-static void handshake(void) {
-  for (int i = 0; i < 20; i++) send_one();
+static void handshake(bool resumes) {
+  send_one(); /* receives the first session */
+  check_resumption(resumes);
   double cpu = cpu_us(), wall = wall_us();
   for (long i = 0; i < total; i++) send_one();
-  report((cpu_us() - cpu) / (double)total, (wall_us() - wall) / (double)total);
+  cpu = cpu_us() - cpu, wall = wall_us() - wall;
+  check_resumption(resumes);
+  report(cpu / (double)total, wall / (double)total);
 }
 
 static void write_part(void *context, nj_task *task, const void *bytes, size_t length) {
@@ -120,12 +137,22 @@ static void memory(int in_flight) {
   report(0, 0);
 }
 
+/* Measures the memory of idle connections: each of the concurrent requests opens one. */
+static void memory_of_connections(void) {
+  send_one();
+  holdings before = held();
+  while (started < total) start();
+  while (finished < total) nj_queue_poll(queue, -1);
+  for (int i = 0; i < 10; i++) nj_queue_poll(queue, 0.02);
+  report_growth(before);
+}
+
 int main(int argc, char **argv) {
   if (argc < 4) return 2;
   total = atol(argv[3]);
   nj_error *err = NULL;
   nj_config *config = configuration(argv[1], argv[2]);
-  if (strcmp(argv[1], "memory-flight") == 0) {
+  if (strcmp(argv[1], "memory-flight") == 0 || strcmp(argv[1], "memory-tls") == 0) {
     nj_config_set_max_connections_per_host(config, 65536);
     nj_config_set_connect_timeout(config, 60);
   }
@@ -139,10 +166,12 @@ int main(int argc, char **argv) {
   if (strcmp(argv[1], "many") == 0 || strcmp(argv[1], "policies") == 0 || strcmp(argv[1], "uncached") == 0) many();
   else if (strcmp(argv[1], "coalesce") == 0) coalesce();
   else if (strcmp(argv[1], "blocking") == 0 || strcmp(argv[1], "cached") == 0) blocking();
-  else if (strcmp(argv[1], "handshake") == 0) handshake();
+  else if (strcmp(argv[1], "handshake") == 0) handshake(false);
+  else if (strcmp(argv[1], "handshake-resumed") == 0) handshake(true);
   else if (strcmp(argv[1], "download") == 0) download(argv[4]);
   else if (strcmp(argv[1], "memory-idle") == 0) memory(0);
   else if (strcmp(argv[1], "memory-flight") == 0) memory(1);
+  else if (strcmp(argv[1], "memory-tls") == 0) memory_of_connections();
   else return 2;
   fflush(stdout);
   if (strcmp(argv[1], "memory-flight") == 0) _exit(failed ? 1 : 0);

@@ -3,6 +3,7 @@
 import http.server
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import time
 PREFIX, *WORDS = sys.argv[1:]
 ROUNDS = int(WORDS[WORDS.index("--rounds") + 1]) if "--rounds" in WORDS else 5
 NAMES = [word for word in WORDS if not word.startswith("--") and not word.isdigit()]
-HTTP, HTTPS = os.environ["NIGHTJAR_HTTP_URL"], os.environ["NIGHTJAR_HTTPS_URL"]
+HTTP, HTTPS, RESUMING = (os.environ[f"NIGHTJAR_{name}_URL"] for name in ("HTTP", "HTTPS", "RESUMING"))
 WWW = os.environ["NIGHTJAR_WWW"]
 
 
@@ -107,7 +108,15 @@ def http1_tls():
 
 
 def handshake():
+    """Full handshakes of TLS 1.3. The server issues no tickets, and both sides check or disable resumption."""
     compare("handshake", "cpu_us", "cpu_us_per_connection", 0.5, *sides("handshake", f"{HTTPS}/close", 500), "curl-easy")
+
+
+def handshake_resumed():
+    """Connections that resume a session, compared with full handshakes of libcurl."""
+    ours, _ = sides("handshake-resumed", f"{RESUMING}/close", 1000)
+    _, theirs = sides("handshake", f"{HTTPS}/close", 500)
+    compare("handshake-resumed", "cpu_us", "cpu_us_per_connection", 0.3, ours, theirs, "curl-easy, full handshakes")
 
 
 def download():
@@ -173,14 +182,27 @@ def json_decode():
     compare("json", "ms", "ms_per_megabyte", 0.65, side("nightjar"), side("cjson"), "lua-cjson")
 
 
+def memory_tls():
+    """1000 idle TLS connections after one response each. Also the part that the allocator has handed out."""
+    allow_descriptors()
+    ours, theirs = (measure(side) for side in sides("memory-tls", f"{HTTPS}/1k", 1000))
+    report(
+        "memory-tls", ours["bytes_each"] / 1024, "libcurl-multi", theirs["bytes_each"] / 1024, "rss_kib_per_idle_connection", 1.0,
+        allocated_kib=round(ours["allocated_each"] / 1024, 1), peer_allocated_kib=round(theirs["allocated_each"] / 1024, 1),
+        connections=ours["connections"], peer_connections=theirs["connections"],
+    )
+
+
+def allow_descriptors():
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+
+
 class Holder:
     """A server that accepts connections and never responds."""
 
     def __enter__(self):
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+        allow_descriptors()
         program = (
             "import socket,selectors,sys\n"
             "s=socket.create_server(('127.0.0.1',0),backlog=20000);print(s.getsockname()[1],flush=True)\n"
@@ -260,9 +282,9 @@ def openapi():
 
 BENCHES = {
     "http1": http1, "http1-policies": http1_policies, "coalesce": coalesce, "cache-hit": cache_hit,
-    "http1-cache": http1_cache, "blocking": blocking, "http1-tls": http1_tls, "handshake": handshake, "download": download,
-    "lua": lua, "sse": sse, "memory": memory, "load": load, "json": json_decode, "prefetch": prefetch,
-    "pages-memory": pages_memory, "openapi": openapi,
+    "http1-cache": http1_cache, "blocking": blocking, "http1-tls": http1_tls, "handshake": handshake,
+    "handshake-resumed": handshake_resumed, "download": download, "lua": lua, "sse": sse, "memory": memory, "memory-tls": memory_tls,
+    "load": load, "json": json_decode, "prefetch": prefetch, "pages-memory": pages_memory, "openapi": openapi,
 }
 chosen = list(BENCHES) if NAMES == ["all"] else NAMES
 for name in chosen:

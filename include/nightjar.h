@@ -1370,9 +1370,11 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
  * Network: its status, and calls that wait for it
  *
  * The library observes the network while a program needs it: links, addresses and routes by netlink, and metered and
- * captive networks by NetworkManager. The status is a hint. A server can be reachable although the status is offline,
- * and the reverse. Loopback addresses and unix sockets are always reachable. One thread of the library observes the
- * network for the whole process. The thread exists only while it is needed.
+ * captive networks by NetworkManager. Without NetworkManager, for example in a sandbox, the desktop portal
+ * (org.freedesktop.portal.NetworkMonitor) reports metered and captive networks. The library starts neither a bus nor a
+ * service. The status is a hint. A server can be reachable although the status is offline, and the reverse. Loopback
+ * addresses and unix sockets are always reachable. One thread of the library observes the network for the whole
+ * process. The thread exists only while it is needed.
  *
  *   Created by   nj_network_status
  *   Released by  nj_network_free
@@ -1402,13 +1404,13 @@ NJ_API bool nj_network_is_online(const nj_network *network);
 
 /**
  * Returns whether data over the network is charged or limited. NJ_UNKNOWN if this is not known, for example without
- * NetworkManager, or if `network` is NULL.
+ * NetworkManager and the desktop portal, or if `network` is NULL.
  */
 NJ_API nj_tristate nj_network_metered(const nj_network *network);
 
 /**
  * Returns whether a captive portal intercepts requests, such as the login page of a hotel. NJ_UNKNOWN if this
- * is not known, for example without NetworkManager, or if `network` is NULL.
+ * is not known, for example without NetworkManager and the desktop portal, or if `network` is NULL.
  */
 NJ_API nj_tristate nj_network_captive(const nj_network *network);
 

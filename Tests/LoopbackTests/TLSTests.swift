@@ -109,6 +109,25 @@ import Testing
         #expect(middlebox.connectionCount == 3)
     }
 
+    @Test func keyShareIsThatOfTheServersChoice() throws {
+        var tls = PeerTLS()
+        tls.isClassical = true
+        let script: [ScriptedPeer.Step] = [.expectRequest, .respond(body: "secret"), .close]
+        let server = try ScriptedPeer([script], repeatsLast: true, tls: tls)
+        let relay = try ScriptedPeer([[.relay(to: server.port)]], repeatsLast: true)
+        let client = try client()
+        let sizes = try (0..<3).map { connection in
+            let response = try client.sendBlocking(Request(.get, "https://localhost:\(relay.port)/"))
+            #expect(response.tls?.group == "X25519")
+            #expect(response.decisions.isEmpty)
+            return relay.received(connection).count
+        }
+        // The share for the hybrid key exchange has 1,216 bytes. Later connections resume a session, whose ticket takes
+        // some hundred bytes.
+        #expect(sizes[0] > 1500)
+        #expect(sizes[1] < sizes[0] - 500 && sizes[2] < sizes[0] - 500)
+    }
+
     @Test func handshakeIsRepeatedOnlyOnce() throws {
         let middlebox = try ScriptedPeer([[.expectBytes(300), .reset]], repeatsLast: true)
         let error = try failure(client(), Request(.get, "https://localhost:\(middlebox.port)/"))

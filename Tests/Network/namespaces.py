@@ -13,8 +13,9 @@ import threading
 import time
 
 NIGHTJAR = os.path.realpath(sys.argv[1])
-PROXY_VARIABLES = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"]
-ENVIRONMENT = {k: v for k, v in os.environ.items() if k not in PROXY_VARIABLES} | {
+REMOVED = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
+           "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"]
+ENVIRONMENT = {k: v for k, v in os.environ.items() if k not in REMOVED} | {
     "LC_ALL": "C.UTF-8", "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent"}
 SERVER4, SERVER6, CLIENT4, CLIENT6 = "10.77.0.1", "fd77::1", "10.77.0.2", "fd77::2"
 PORT = 8077

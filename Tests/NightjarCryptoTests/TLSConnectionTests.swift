@@ -323,6 +323,29 @@ import Testing
         #expect(hybrid.takeOutput().count > 1400)
         #expect(classical.takeOutput().count < 700)
     }
+
+    @Test func onlyTheExpectedGroupHasAKeyShare() throws {
+        var tls = PeerTLS()
+        tls.isClassical = true
+        let server = try MemoryTLSServer.Context(tls)
+        let first = try Conversation(server)
+        try first.exchange()
+        #expect(first.client.group == "X25519")
+        let second = try Conversation(server) { $0.expectedGroup = first.client.groupNumber }
+        #expect(second.client.pendingOutput.count < 700)
+        try second.exchange()
+        #expect(second.isOpen && second.client.group == "X25519")
+    }
+
+    @Test(arguments: [UInt16(0), 29, 4588, 65535])
+    func expectedGroupThatIsNotOfferedIsIgnored(group: UInt16) throws {
+        let conversation = try Conversation(.init()) {
+            $0.offersPostQuantum = false
+            $0.expectedGroup = group
+        }
+        try conversation.exchange()
+        #expect(conversation.isOpen && conversation.client.group == "X25519")
+    }
 }
 
 extension TLSConnectionTests.Conversation {

@@ -14,10 +14,12 @@ import Testing
         private(set) var received: [UInt8] = []
 
         init(
-            _ context: BoringSSLServer.Context, _ configure: (inout TLSSettings) -> Void = { _ in }
+            _ context: BoringSSLServer.Context, expectedGroup: CInt? = nil,
+            _ configure: (inout TLSSettings) -> Void = { _ in }
         ) throws {
             var options = TLSConnection.Options()
             options.serverName = "localhost"
+            options.expectedGroup = expectedGroup.map(UInt16.init)
             client = try TLSConnection(TLSContext(TLSConnectionTests.settings(configure)), options)
             server = try BoringSSLServer(context)
             try feed([])
@@ -67,6 +69,18 @@ import Testing
     }
 
     // MARK: Handshake
+
+    /// The server requests another key share (RFC 8446 section 4.1.4).
+    @Test(arguments: [SSL_GROUP_X25519_MLKEM768, SSL_GROUP_SECP384R1])
+    func serverMayChooseAnotherGroupThanTheExpectedOne(group: CInt) throws {
+        let context = try BoringSSLServer.Context { context in
+            SSL_CTX_set1_group_ids(context, [UInt16(group)], 1)
+        }
+        let conversation = try Conversation(context, expectedGroup: SSL_GROUP_X25519)
+        #expect(conversation.client.pendingOutput.count < 700)
+        try conversation.open()
+        #expect(conversation.client.groupNumber == UInt16(group))
+    }
 
     @Test(arguments: TLSVersion.allCases) func protocolThatWasNotOfferedIsRejected(version: TLSVersion) throws {
         let context = try BoringSSLServer.Context { context in

@@ -14,6 +14,8 @@ public struct PeerTLS: Sendable {
     public var clientAuthorities: String?
     /// The cipher suites of TLS 1.2 in OpenSSL's syntax. Nil: NIOSSL's default.
     public var cipherSuites: String?
+    /// Whether X25519 is the only group of the key exchange. By default, X25519MLKEM768 is preferred.
+    public var isClassical = false
     /// The end of each connection after a number of bytes that the server has sent, during the handshake or later.
     public var fault: Fault?
 
@@ -62,6 +64,7 @@ public struct PeerTLS: Sendable {
             certificateChain: chain.map { .certificate($0) },
             privateKey: .privateKey(try NIOSSLPrivateKey(file: certificates.key(certificate), format: .pem)))
         configuration.applicationProtocols = applicationProtocols
+        if isClassical { configuration.curves = [.x25519] }
         if let cipherSuites { configuration.cipherSuites = cipherSuites }
         configuration.minimumTLSVersion = versions.lowerBound
         configuration.maximumTLSVersion = versions.upperBound

@@ -43,21 +43,30 @@ void cns_probe_stop(int descriptor);
 /* Returns the milliseconds since the peer has last acknowledged data or a probe; -1 if unknown. */
 int64_t cns_probe_silence(int descriptor);
 
-/* --- NetworkManager, by libdbus-1, which is loaded on first use and never unloaded --- */
+/* --- NetworkManager and the desktop portal, by libdbus-1, which is loaded on first use and never unloaded --- */
 
-typedef struct cns_manager cns_manager;
-typedef struct cns_manager_state {
-  uint32_t metered;      /* NMMetered */
-  uint32_t connectivity; /* NMConnectivityState */
-  char type[64];         /* PrimaryConnectionType; empty: none */
-} cns_manager_state;
+typedef enum cns_source {
+  CNS_NETWORK_MANAGER = 0, /* org.freedesktop.NetworkManager on the system bus */
+  CNS_PORTAL = 1,          /* org.freedesktop.portal.NetworkMonitor on the session bus, which sandboxed programs reach */
+} cns_source;
 
-/* Connects to the system bus. Blocks until the bus has accepted the connection. Returns NULL if the library or the bus
- * is not available. A connection is used by one thread at a time. */
-cns_manager *cns_manager_open(void);
-void cns_manager_close(cns_manager *manager);
-/* The descriptor becomes readable when messages arrive. Owned by the manager. */
-int cns_manager_descriptor(const cns_manager *manager);
+typedef struct cns_service cns_service;
+/* The value of a number that the service does not report. */
+#define CNS_ABSENT UINT32_MAX
+typedef struct cns_service_state {
+  uint32_t available;    /* portal: 0 or 1 */
+  uint32_t metered;      /* NetworkManager: NMMetered; portal: 0 or 1 */
+  uint32_t connectivity; /* NetworkManager: NMConnectivityState; portal: 1 local, 2 limited, 3 captive portal, 4 full */
+  char type[64];         /* NetworkManager: PrimaryConnectionType; empty: none */
+} cns_service_state;
+
+/* Connects to the bus of a source: DBUS_SYSTEM_BUS_ADDRESS or the standard path; DBUS_SESSION_BUS_ADDRESS or the socket
+ * "bus" in XDG_RUNTIME_DIR. Only unix sockets are used. Starts neither a bus nor a service. Waits up to two seconds
+ * for the bus. Returns NULL if the library or the bus is not available. A connection is used by one thread at a time. */
+cns_service *cns_service_open(cns_source source);
+void cns_service_close(cns_service *service);
+/* The descriptor becomes readable when messages arrive. Owned by the service. */
+int cns_service_descriptor(const cns_service *service);
 
 typedef enum cns_event {
   CNS_NOTHING,
@@ -65,8 +74,9 @@ typedef enum cns_event {
   CNS_LOST,    /* the connection has ended; close it */
 } cns_event;
 /* Handles the messages that have arrived. Does not block. */
-cns_event cns_manager_dispatch(cns_manager *manager);
-/* Reads the properties. Waits up to one second. Returns false if NetworkManager is not running or does not respond. */
-bool cns_manager_read(cns_manager *manager, cns_manager_state *state);
+cns_event cns_service_dispatch(cns_service *service);
+/* Reads the state. Waits up to one second. Returns false if the service is not running, does not respond, or denies the
+ * request. */
+bool cns_service_read(cns_service *service, cns_service_state *state);
 
 #endif

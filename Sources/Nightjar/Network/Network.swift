@@ -6,8 +6,8 @@ import NightjarTransport
 /// Observing the network needs one thread for the process, which exists only while something observes the network, and
 /// for a few seconds after ``status`` was read.
 public enum Network {
-    /// The current status. Waits up to half a second for NetworkManager if the status is not known, for example at the
-    /// first use.
+    /// The current status. Waits up to half a second for NetworkManager or the desktop portal if the status is not known,
+    /// for example at the first use.
     public static var status: NetworkStatus { NetworkMonitor.shared.status() }
 
     /// The current status, and then the status after each change, without end. If the reader falls behind, it receives

@@ -31,6 +31,11 @@ package final class TLSConnection {
         /// Whether the hybrid key exchange X25519MLKEM768 is offered first. Its ClientHello does not fit into one
         /// packet, and some broken middleboxes reset such connections.
         package var offersPostQuantum = true
+        /// The group of the key exchange that the server has chosen for an earlier connection (``groupNumber``). The
+        /// ClientHello then has a key share for this group only, because a further one costs time. It still offers all
+        /// groups: a server that chooses another one requests its share (RFC 8446 section 4.1.4). Nil: a share for the
+        /// hybrid key exchange, and one for a classical group.
+        package var expectedGroup: UInt16?
         /// Checks the verified certificate chain, the server's certificate first. Returns the reason to reject it, or
         /// nil. Called during a full handshake, unless verification is disabled.
         package var check: ([Certificate]) -> (any Error)? = { _ in nil }
@@ -92,6 +97,8 @@ package final class TLSConnection {
             let groups = [SSL_GROUP_X25519, SSL_GROUP_SECP256R1, SSL_GROUP_SECP384R1].map(UInt16.init)
             guard SSL_set1_group_ids(ssl, groups, groups.count) == 1 else { throw TLSFailure.latest() }
         }
+        // A group that is not offered is ignored.
+        if let group = options.expectedGroup, SSL_set1_client_key_shares(ssl, [group], 1) != 1 { ERR_clear_error() }
     }
 
     deinit {
@@ -236,6 +243,8 @@ package final class TLSConnection {
     }
     /// The group of the key exchange, such as `X25519MLKEM768`. Empty if there is none, as with the server's RSA key.
     package var group: String { SSL_get_group_name(SSL_get_group_id(ssl)).map { String(cString: $0) } ?? "" }
+    /// The number of the group (RFC 8446 section 4.2.7). 0 if there is none.
+    package var groupNumber: UInt16 { SSL_get_group_id(ssl) }
     package var isResumed: Bool { SSL_session_reused(ssl) == 1 }
 
     /// The certificates that the server has sent, its own first. A resumed connection returns those of the original

@@ -27,7 +27,7 @@ package struct Connectivity: Sendable {
     /// Whether an event of the current burst concerns connections, even if its effect was undone.
     private var pathChanged = false
     private var reported = NetworkStatus()
-    private var manager: ManagerState?
+    private var service: ServiceState?
 
     package init() {}
 
@@ -42,9 +42,9 @@ package struct Connectivity: Sendable {
     /// Begins with the state of the system.
     ///
     /// - Parameter tables: Nil if the system does not report them. The status is then online.
-    package mutating func started(_ tables: NetworkTables?, _ manager: ManagerState?) -> NetworkStatus {
+    package mutating func started(_ tables: NetworkTables?, _ service: ServiceState?) -> NetworkStatus {
         self.tables = tables
-        self.manager = manager
+        self.service = service
         phase = .settled
         reported = current
         return reported
@@ -71,10 +71,10 @@ package struct Connectivity: Sendable {
         settle(now)
     }
 
-    /// - Parameter state: Nil if NetworkManager is not available.
-    package mutating func managerChanged(_ state: ManagerState?, now: UInt64) {
-        guard state != manager else { return }
-        manager = state
+    /// - Parameter state: Nil if neither NetworkManager nor the desktop portal is available.
+    package mutating func serviceChanged(_ state: ServiceState?, now: UInt64) {
+        guard state != service else { return }
+        service = state
         settle(now)
     }
 
@@ -103,8 +103,8 @@ package struct Connectivity: Sendable {
 
     private var current: NetworkStatus {
         NetworkStatus(
-            isOnline: tables?.isOnline ?? true, isMetered: manager?.isMetered, isCaptive: manager?.isCaptive,
-            interface: tables?.interface, kind: manager?.kind)
+            isOnline: tables?.isOnline ?? true, isMetered: service?.isMetered, isCaptive: service?.isCaptive,
+            interface: tables?.interface, kind: service?.kind)
     }
 
     private mutating func settle(_ now: UInt64) {

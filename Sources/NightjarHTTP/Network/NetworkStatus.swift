@@ -6,7 +6,8 @@ public struct NetworkStatus: Sendable, Equatable {
     /// True if a running interface has a default route and the machine has an address of the route's IP version. Also
     /// true if the state is unknown.
     public var isOnline: Bool
-    /// Whether data over the network is charged or limited. Nil if unknown, for example without NetworkManager.
+    /// Whether data over the network is charged or limited. Nil if unknown, for example without NetworkManager
+    /// and the desktop portal.
     public var isMetered: Bool?
     /// Whether a captive portal intercepts requests. Nil if unknown.
     public var isCaptive: Bool?
@@ -14,7 +15,7 @@ public struct NetworkStatus: Sendable, Equatable {
     public var isConstrained: Bool
     /// The name of the interface of the preferred default route, such as `wlan0`. Nil if there is none.
     public var interface: String?
-    /// The kind of the primary connection. Nil if unknown.
+    /// The kind of the primary connection. Nil if unknown, for example without NetworkManager.
     public var kind: Kind?
 
     /// The kind of a network connection.

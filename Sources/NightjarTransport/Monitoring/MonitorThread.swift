@@ -4,7 +4,7 @@ import Glibc
 import NightjarHTTP
 
 /// The thread that waits for events of the network: netlink messages, the end of a sleep, and messages of
-/// NetworkManager.
+/// NetworkManager or the desktop portal.
 final class MonitorThread: @unchecked Sendable {
     private let owner: NetworkMonitor
     /// An eventfd that ends a wait.
@@ -12,7 +12,7 @@ final class MonitorThread: @unchecked Sendable {
     // On the thread:
     private var socket: NetlinkSocket?
     private var clockWatch: CInt
-    private var manager: NetworkManager?
+    private var services = NetworkServices()
     private var connectivity = Connectivity()
     private var jump = ClockJump(difference: cns_clock_difference())
 
@@ -50,8 +50,8 @@ final class MonitorThread: @unchecked Sendable {
         _ = Glibc.write(alarm, &one, 8)
     }
 
-    /// Closes the descriptors in a forked child, where the thread does not exist. The connection to NetworkManager is
-    /// leaked, because libdbus may be locked by the parent's thread.
+    /// Closes the descriptors in a forked child, where the thread does not exist. The connections to the services
+    /// are leaked, because libdbus may be locked by the parent's thread.
     func closeInChild() {
         closeDescriptors()
         _ = Unmanaged.passRetained(self)
@@ -67,15 +67,15 @@ final class MonitorThread: @unchecked Sendable {
     // MARK: The thread
 
     private func run() {
-        manager = NetworkManager()
-        let status = connectivity.started(socket == nil ? nil : NetlinkSocket.readTables(), manager?.state)
+        services.connect()
+        let status = connectivity.started(socket == nil ? nil : NetlinkSocket.readTables(), services.state)
         owner.report(NetworkChange(status, pathChanged: false), from: self)
         while true {
             switch owner.instruction(for: self) {
             case .watch: wait(lingers: false)
             case .linger: wait(lingers: true)
             case .end:
-                manager = nil
+                services = NetworkServices()
                 return closeDescriptors()
             }
             settle()
@@ -83,7 +83,7 @@ final class MonitorThread: @unchecked Sendable {
     }
 
     private func wait(lingers: Bool) {
-        let descriptors = [alarm, socket?.descriptor ?? -1, clockWatch, manager?.descriptor ?? -1]
+        let descriptors = [alarm, socket?.descriptor ?? -1, clockWatch] + services.descriptors
         var polled = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         let now = MonitorThread.now
         let wait = connectivity.deadline.map { $0 > now ? $0 &- now : 0 } ?? (lingers ? NetworkMonitor.lingering : nil)
@@ -93,7 +93,7 @@ final class MonitorThread: @unchecked Sendable {
         if polled[0].revents != 0 { drainAlarm() }
         if polled[1].revents != 0 { readNotifications() }
         if polled[2].revents != 0 { checkClock() }
-        if polled[3].revents != 0 { readManager() }
+        if polled[3...].contains(where: { $0.revents != 0 }) { readServices() }
     }
 
     private func drainAlarm() {
@@ -124,11 +124,9 @@ final class MonitorThread: @unchecked Sendable {
         if jump.hasSlept(difference: cns_clock_difference()) { connectivity.resumed(now: MonitorThread.now) }
     }
 
-    private func readManager() {
-        guard let manager else { return }
-        let isOpen = manager.dispatch()
-        if !isOpen { self.manager = nil }
-        connectivity.managerChanged(isOpen ? manager.state : nil, now: MonitorThread.now)
+    private func readServices() {
+        services.dispatch()
+        connectivity.serviceChanged(services.state, now: MonitorThread.now)
     }
 
     /// Reports a change when a burst of events has ended.
@@ -137,10 +135,10 @@ final class MonitorThread: @unchecked Sendable {
         let change = connectivity.read(socket == nil ? nil : NetlinkSocket.readTables())
         guard let change else { return }
         owner.report(change, from: self)
-        // The bus may have started, or started again, together with the network.
-        if manager == nil, change.pathChanged {
-            manager = NetworkManager()
-            connectivity.managerChanged(manager?.state, now: MonitorThread.now)
+        // A bus may have started, or started again, together with the network.
+        if change.pathChanged {
+            services.connect()
+            connectivity.serviceChanged(services.state, now: MonitorThread.now)
         }
     }
 

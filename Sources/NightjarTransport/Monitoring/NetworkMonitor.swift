@@ -63,8 +63,8 @@ package final class NetworkMonitor: @unchecked Sendable {
         }
     }
 
-    /// Returns the status. Waits up to half a second for a status that is not known yet. NetworkManager may need this
-    /// time to respond.
+    /// Returns the status. Waits up to half a second for a status that is not known yet. NetworkManager
+    /// or the desktop portal may need this time to respond.
     package func status() -> NetworkStatus {
         _ = NetworkMonitor.watchForks
         let deadline = Monitor.deadline(after: NetworkMonitor.longestWait)

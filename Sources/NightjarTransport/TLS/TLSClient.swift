@@ -9,6 +9,7 @@ final class TLSClient {
     private let context: SharedTLSContext
     let identities: ClientIdentities
     private var sessions = TLSSessionCache()
+    private var groups = ChosenGroups()
     /// The peers to which a handshake with the hybrid key exchange was reset and one without it succeeded.
     private var classicalPeers: Set<String> = []
     let pins: PinCheck
@@ -93,6 +94,7 @@ final class TLSClient {
         // The certificate belongs to the key of the session. A check may change the certificate during the handshake.
         options.identity = { [identity = identities.identity(for: peer)] in identity }
         if let keyLog { options.logKeys = { line in keyLog.write(line) } }
+        options.expectedGroup = groups.group(for: key, at: .now())
         options.check = { [pins, peer] chain in
             if let error = TLSClient.check(chain, peer) { return error }
             return peer.pinning.flatMap { pins.check(chain, of: peer.host, mode: $0) }
@@ -101,12 +103,21 @@ final class TLSClient {
             let connection = try TLSConnection(context.loaded(), options)
             return TLSHandler(connection, with: peer, of: self, sessionKey: key, socket: socket) {
                 [weak self] handler, result in
-                // The offered session may be the reason. A session of TLS 1.2 would otherwise be offered again.
-                if case .failure = result { self?.sessions.removeSessions(for: key) }
+                self?.handshakeEnded(handler, result, key)
                 completion(handler, result)
             }
         } catch {
             throw TLSError.describe(error, peer, isOpen: false)
+        }
+    }
+
+    private func handshakeEnded(_ handler: TLSHandler, _ result: Result<Void, NightjarError>, _ key: String) {
+        switch result {
+        case .success: groups.insert(handler.group, for: key, at: .now())
+        case .failure:
+            // The offered session or key share may be the reason. A session of TLS 1.2 would otherwise be offered again.
+            sessions.removeSessions(for: key)
+            groups.remove(for: key)
         }
     }
 

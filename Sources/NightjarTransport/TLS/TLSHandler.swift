@@ -51,6 +51,8 @@ final class TLSHandler: ChannelDuplexHandler {
 
     /// The results of the handshake. Must be read after the handshake.
     var details: TLSDetails { TLSDetails(connection) }
+    /// The group of the key exchange. 0 if there is none. Must be read after the handshake.
+    var group: UInt16 { connection.groupNumber }
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
@@ -78,7 +80,7 @@ final class TLSHandler: ChannelDuplexHandler {
         let plaintext = buffer.withUnsafeReadableBytes { bytes in
             var input = bytes
             do throws(TLSFailure) {
-                guard try continueHandshake(&input, context) else { return ByteBuffer() }
+                guard try continueHandshake(&input) else { return ByteBuffer() }
             } catch {
                 end = .failure(error)
                 return ByteBuffer()
@@ -96,14 +98,11 @@ final class TLSHandler: ChannelDuplexHandler {
     }
 
     /// Continues the handshake if it is not complete. Returns whether the connection is open.
-    private func continueHandshake(
-        _ input: inout UnsafeRawBufferPointer, _ context: ChannelHandlerContext
-    ) throws(TLSFailure) -> Bool {
+    private func continueHandshake(_ input: inout UnsafeRawBufferPointer) throws(TLSFailure) -> Bool {
         guard phase == .handshaking else { return phase == .open }
         guard try connection.handshake(&input) else { return false }
         phase = .open
-        // The server needs the end of the handshake before the data that the next handler sends.
-        writeOutput(context)
+        // The next handler usually sends data at once. The end of the handshake is part of the same write.
         completion.take()?(self, .success(()))
         return phase == .open
     }

@@ -34,13 +34,15 @@ struct Scenario {
     let context: TLSContext
     let options: TLSConnection.Options
 
-    /// - Parameter number: Bits: 0 TLS 1.2 only, 1 verification, 2 ALPN, 3 no hybrid key exchange, 4 weak algorithms.
+    /// - Parameter number: Bits: 0 TLS 1.2 only, 1 verification, 2 ALPN, 3 no hybrid key exchange, 4 weak algorithms,
+    ///   5 a key share for one group only.
     init?(_ number: UInt8) {
         guard let context = Scenario.contexts[Int(number & 0b10111)] else { return nil }
         self.context = context
         var options = TLSConnection.Options()
         options.serverName = "localhost"
         options.offersPostQuantum = number & 8 == 0
+        if number & 32 != 0 { options.expectedGroup = UInt16(SSL_GROUP_X25519) }
         options.check = { chain in
             for certificate in chain { read(certificate) }
             return nil

@@ -87,7 +87,7 @@ private func route(_ interface: Int32, metric: UInt32 = 0, gateway: UInt64 = 1) 
         let moved = machine(.addressRemoved(address(2, 10)), .address(address(2, 11)))
         let reported = connectivity.read(moved)
         #expect(reported?.pathChanged == true)
-        connectivity.managerChanged(ManagerState(metered: 1, connectivity: 2, connectionType: "gsm"), now: 3 * second)
+        connectivity.serviceChanged(ServiceState(metered: 1, connectivity: 2, connectionType: "gsm"), now: 3 * second)
         let isDue2 = connectivity.isDue(at: 4 * second)
         #expect(isDue2)
         // NetworkManager has reported first, and the routes differ silently.
@@ -97,22 +97,38 @@ private func route(_ interface: Int32, metric: UInt32 = 0, gateway: UInt64 = 1) 
         #expect(change?.status.kind == .cellular)
     }
 
-    @Test mutating func managerChangesTheStatusButNotThePath() {
+    @Test mutating func serviceChangesTheStatusButNotThePath() {
         _ = connectivity.started(machine(), nil)
-        connectivity.managerChanged(
-            ManagerState(metered: 2, connectivity: 4, connectionType: "802-3-ethernet"), now: second)
+        connectivity.serviceChanged(
+            ServiceState(metered: 2, connectivity: 4, connectionType: "802-3-ethernet"), now: second)
         let isDue1 = connectivity.isDue(at: 2 * second)
         #expect(isDue1)
         let status = NetworkStatus(
             isOnline: true, isMetered: false, isCaptive: false, interface: "eth0", kind: .ethernet)
         let change1 = connectivity.read(machine())
         #expect(change1 == NetworkChange(status, pathChanged: false))
-        connectivity.managerChanged(nil, now: 3 * second)
+        connectivity.serviceChanged(nil, now: 3 * second)
         let isDue2 = connectivity.isDue(at: 4 * second)
         #expect(isDue2)
         let unknown = NetworkStatus(isOnline: true, interface: "eth0")
         let change2 = connectivity.read(machine())
         #expect(change2 == NetworkChange(unknown, pathChanged: false))
+    }
+
+    @Test(
+        arguments: [
+            (UInt32(1), UInt32(1), UInt32(4), true, false), (1, 0, 4, false, false), (1, 0, 3, false, true),
+            (1, 1, 2, true, false), (1, 0, 1, false, nil),
+            // Without a network, the portal reports that it is not metered.
+            (0, 0, 1, nil, nil),
+            // The portal does not report the value, or reports a value outside of the range.
+            (.max, 1, 4, true, false), (1, .max, .max, nil, nil), (1, 2, 0, nil, nil), (7, 1, 5, true, nil),
+        ] as [(UInt32, UInt32, UInt32, Bool?, Bool?)])
+    func portalReportsMeteredAndCaptive(
+        _ available: UInt32, _ metered: UInt32, _ connectivity: UInt32, _ isMetered: Bool?, _ isCaptive: Bool?
+    ) {
+        let state = ServiceState(available: available, metered: metered, connectivity: connectivity)
+        #expect(state.isMetered == isMetered && state.isCaptive == isCaptive && state.kind == nil)
     }
 
     @Test mutating func resumeFromSleepIsAChangeOfThePath() {
@@ -126,8 +142,8 @@ private func route(_ interface: Int32, metric: UInt32 = 0, gateway: UInt64 = 1) 
 
     @Test mutating func nothingIsReportedWithoutAChange() {
         _ = connectivity.started(machine(), nil)
-        connectivity.managerChanged(ManagerState(metered: 1, connectivity: 0, connectionType: ""), now: second)
-        connectivity.managerChanged(nil, now: second)
+        connectivity.serviceChanged(ServiceState(metered: 1, connectivity: 0, connectionType: ""), now: second)
+        connectivity.serviceChanged(nil, now: second)
         let isDue = connectivity.isDue(at: 2 * second)
         #expect(isDue)
         let change = connectivity.read(machine())
