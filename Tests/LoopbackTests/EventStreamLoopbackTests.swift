@@ -91,7 +91,7 @@ private func chunk(_ text: String) -> Bytes {
     @Test func valuesAreDecoded() async throws {
         struct Item: Decodable, Equatable { var id: Int }
         let text = "{\"id\":1}\n\n{\"id\":2}\n{\"id\":\"x\"}\n"
-        let peer = try ScriptedPeer([[.expectRequest, .respond(body: text)]])
+        let peer = try ScriptedPeer([[.expectRequest, .respond(body: Bytes(Array(text.utf8)))]])
         let client = try client(of: peer)
         var ids: [Int] = []
         let error = await #expect(throws: NightjarError.self) {

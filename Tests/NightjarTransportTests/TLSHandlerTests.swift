@@ -12,14 +12,14 @@ import Testing
     @Test func endOfTheHandshakeAndTheFirstDataAreOneWrite() throws {
         var configuration = TransportConfiguration.TLS()
         configuration.certificateAuthorityFile = try TestCertificates.shared().authority
-        let client = try TLSClient(configuration)
+        let channel = EmbeddedChannel()
+        let client = try TLSClient(configuration, on: channel.eventLoop)
         var results = 0
         let peer = Peer(try RequestURL("https://localhost/").origin)
         let handler = try client.handler(for: peer, socket: nil, isClassical: false) { handler, _ in
             results += 1
             handler.send(ByteBuffer(string: "request"))
         }
-        let channel = EmbeddedChannel()
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         try channel.pipeline.syncOperations.addHandler(handler)
         let server = try MemoryTLSServer(.init())
@@ -36,5 +36,6 @@ import Testing
         #expect(try server.readData() == Array("request".utf8))
         #expect((writes, results) == (1, 1))
         channel.close(promise: nil)
+        client.shutDown()
     }
 }
