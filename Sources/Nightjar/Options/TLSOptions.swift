@@ -106,7 +106,7 @@ extension TransportConfiguration.TLS.ClientCertificate {
     }
 
     /// Reads `{ file, key, password }` or `{ pkcs12, password }`. Without `key`, the file also contains the key.
-    fileprivate init(option value: JSONValue, _ path: String) throws(NightjarError) {
+    init(option value: JSONValue, _ path: String) throws(NightjarError) {
         let members = try Members.options.applied(value, at: path, to: Members())
         switch (members.file, members.pkcs12) {
         case (let file?, nil):

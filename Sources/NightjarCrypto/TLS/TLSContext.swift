@@ -44,7 +44,7 @@ package final class TLSContext: @unchecked Sendable {
             handle,
             { ssl, _ in
                 guard let connection = TLSConnection.of(ssl) else { return 0 }
-                return connection.provideCertificate() ? 1 : 0
+                return connection.provideCertificate().rawValue
             }, nil)
         guard settings.verifiesCertificates else { return }
         guard let store = SSL_CTX_get_cert_store(handle) else { throw TLSFailure.latest() }

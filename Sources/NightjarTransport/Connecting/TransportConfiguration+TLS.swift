@@ -34,6 +34,8 @@ extension TransportConfiguration {
         public var clientCertificate: ClientCertificate?
         /// The certificates by host pattern. For the origin of the base URL, ``clientCertificate`` takes precedence.
         public var clientCertificatesByHost: [HostPattern: ClientCertificate] = [:]
+        /// Whether handshakes wait for the decisions of a ``ConnectionChallenge``.
+        package var requestsDecisions = false
         /// The origin that may receive ``clientCertificate``.
         package var baseOrigin: Origin?
 

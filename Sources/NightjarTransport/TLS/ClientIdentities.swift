@@ -4,7 +4,7 @@ import NightjarHTTP
 
 /// The client certificates of one client, read from their files. Used on the loop.
 final class ClientIdentities {
-    private typealias Certificate = TransportConfiguration.TLS.ClientCertificate
+    typealias Certificate = TransportConfiguration.TLS.ClientCertificate
 
     /// The state of a file, by which a change is recognized.
     private struct FileVersion: Equatable {
@@ -82,7 +82,8 @@ final class ClientIdentities {
         }
     }
 
-    private static func read(_ certificate: Certificate) throws(NightjarError) -> ClientIdentity {
+    /// - Throws: `tls` if the certificate or its key cannot be read.
+    static func read(_ certificate: Certificate) throws(NightjarError) -> ClientIdentity {
         do throws(TLSFailure) {
             switch certificate.format {
             case .pem(let certificates, let key):
