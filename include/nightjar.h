@@ -47,6 +47,7 @@
  *   nj_page           nj_paginator_next_page, nj_page_retain                   any            nj_page_release
  *   nj_events         nj_events_new                                            one at a time  nj_events_free
  *   nj_token_request  nj_token_request_retain                                  any            nj_token_request_release
+ *   nj_challenge      nj_challenge_retain                                      any            nj_challenge_release
  *   nj_script         nj_script_new                                            one at a time  nj_script_free
  *   nj_network        nj_network_status                                        any            nj_network_free
  *   nj_network_       nj_network_observer_new                                  any            nj_network_observer_free
@@ -95,7 +96,7 @@
  * Fork, signals, exit
  * -------------------
  * After fork, handles that own threads, locks or files belong to the parent: clients, queues, tasks, batches, caches,
- * cookie jars, paginators, token requests and scripts. In the child, their functions fail with NJ_FORKED, or return
+ * cookie jars, paginators, token requests, challenges and scripts. In the child, their functions fail with NJ_FORKED, or return
  * their value for "none" if they return no status. The child may free these handles. This does not affect the parent.
  * Configurations, requests, forms, pagination rules, catalogs, cookie lists, responses, pages and errors work in the
  * child, and so do all handles that the child creates.
@@ -223,6 +224,14 @@ typedef enum nj_pinning {
   NJ_PINNING_ENFORCE = 2 /* the mismatch is reported, and the call fails with NJ_PIN_MISMATCH */
 } nj_pinning;
 
+/** The kinds of challenges. */
+typedef enum nj_challenge_type {
+  NJ_CHALLENGE_NONE = 0,               /* the value of a NULL handle */
+  NJ_CHALLENGE_HTTP = 1,               /* a 401 response requires a user name and a password */
+  NJ_CHALLENGE_CLIENT_CERTIFICATE = 2, /* the server requests a client certificate, and none is configured for it */
+  NJ_CHALLENGE_SERVER_TRUST = 3        /* the server has sent a valid certificate chain, which can be rejected */
+} nj_challenge_type;
+
 /** "No limit", for every timeout and limit whose comment names NJ_NO_LIMIT. */
 #define NJ_NO_LIMIT (0.0)
 
@@ -254,6 +263,7 @@ typedef struct nj_pin_report nj_pin_report;                 /* borrowed: a certi
 typedef struct nj_event nj_event;                           /* borrowed: an event of an event stream */
 typedef struct nj_script_call nj_script_call;               /* borrowed: a script's call of a host function */
 typedef struct nj_token_request nj_token_request;           /* a decision request for a token */
+typedef struct nj_challenge nj_challenge;                   /* a decision request for the challenge of a server */
 
 /** Frees a text whose comment says that the caller frees it with nj_text_free. NULL is ignored. */
 NJ_API void nj_text_free(char *text);
@@ -1111,6 +1121,146 @@ NJ_API nj_status nj_token_request_respond(nj_token_request *request, const char 
 NJ_API nj_status nj_token_request_fail(nj_token_request *request, bool ends_login, const char *message);
 
 /* ==================================================================================================================
+ * nj_challenge: a decision request for the challenge of a server
+ *
+ *   Borrowed by  nj_challenge_fn; nj_challenge_retain adds a reference
+ *   Released by  nj_challenge_release, once for each nj_challenge_retain
+ *   Threads      any
+ * ================================================================================================================== */
+
+/**
+ * Decides a challenge. Runs inside the first nj_queue_poll or blocking function that runs for one of the calls that wait
+ * for the decision.
+ *
+ *   kind                             called                                       responses
+ *   -------------------------------  -------------------------------------------  --------------------------------------
+ *   NJ_CHALLENGE_HTTP                after a 401 response with Basic or Digest,   nj_challenge_use_password repeats the
+ *                                    if the client has no login or the server     request; the default delivers the 401
+ *                                    has rejected the login                       response
+ *   NJ_CHALLENGE_CLIENT_CERTIFICATE  during the TLS handshake, if neither         nj_challenge_use_certificate_file,
+ *                                    tls.client_certificate nor tls.hosts has a   nj_challenge_use_certificate_pkcs12;
+ *                                    certificate for the host                     by default, none is sent
+ *   NJ_CHALLENGE_SERVER_TRUST        for each full TLS handshake, after the       by default, the chain is accepted
+ *                                    chain was verified and compared with the
+ *                                    pins, before a client certificate or a
+ *                                    request is sent
+ *
+ * Every challenge can also be cancelled with nj_challenge_cancel. The callback is not called for an invalid chain, which
+ * always fails the call, nor for NJ_CHALLENGE_SERVER_TRUST if certificates are not verified.
+ *
+ * The callback responds at once, or keeps the challenge with nj_challenge_retain and responds later, from any thread. If
+ * the last owner releases the challenge without a response, the default applies. While a call waits, its total timeout
+ * runs, and during a TLS handshake also its connect timeout (nj_config_set_connect_timeout).
+ *
+ * The callback is called for a password at most 5 times in a call, and only if its body can be sent again. Calls that need the same
+ * password share one challenge. The client uses the password again for later requests to the same origin, in memory
+ * only, until the server rejects it or nj_client_log_out is called; likewise a certificate for later connections to the
+ * same host and port. It is not called for a password if the call has its own Authorization header or no
+ * authentication (nj_request_set_use_auth), for a password or a client certificate after a redirect to another origin,
+ * and for a 407 response of a proxy: set the user and the password in the URL of the proxy.
+ *
+ * @param challenge borrowed until the callback returns
+ */
+typedef void (*nj_challenge_fn)(void *context, nj_challenge *challenge);
+
+/**
+ * Sets the callback that decides challenges.
+ *
+ * @param decide  NULL, the default: the defaults apply
+ * @param context passed to `decide` unchanged; must stay valid until the clients are freed
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_on_challenge(nj_config *config, nj_challenge_fn decide, void *context);
+
+/** Adds a reference, so that the caller can respond after the callback has returned. NULL if `challenge` is NULL. */
+NJ_API nj_challenge *nj_challenge_retain(nj_challenge *challenge);
+
+/** Releases one reference. If it is the last one and the challenge has no response, the default applies. NULL is ignored. */
+NJ_API void nj_challenge_release(nj_challenge *challenge);
+
+/** Returns the kind. NJ_CHALLENGE_NONE if `challenge` is NULL. */
+NJ_API nj_challenge_type nj_challenge_kind(const nj_challenge *challenge);
+
+/** Returns the name or the address of the server or proxy. NULL if `challenge` is NULL. */
+NJ_API const char *nj_challenge_host(const nj_challenge *challenge);
+
+/** Returns the port of the server or proxy. 0 if `challenge` is NULL. */
+NJ_API int nj_challenge_port(const nj_challenge *challenge);
+
+/** Reports whether the peer is an https proxy. False if `challenge` is NULL. */
+NJ_API bool nj_challenge_is_proxy(const nj_challenge *challenge);
+
+/**
+ * Reports whether the connection uses TLS. If not, others on the network can read a password that is sent with Basic.
+ * False if `challenge` is NULL.
+ */
+NJ_API bool nj_challenge_is_encrypted(const nj_challenge *challenge);
+
+/** Returns the scheme of NJ_CHALLENGE_HTTP: "Basic" or "Digest". NULL for other kinds and if `challenge` is NULL. */
+NJ_API const char *nj_challenge_scheme(const nj_challenge *challenge);
+
+/**
+ * Returns the realm of NJ_CHALLENGE_HTTP, a text of the server. Empty if the server has sent none. NULL for other kinds
+ * and if `challenge` is NULL.
+ */
+NJ_API const char *nj_challenge_realm(const nj_challenge *challenge);
+
+/** Returns the number of passwords that the server has rejected before in this call. 0 if `challenge` is NULL. */
+NJ_API size_t nj_challenge_rejections(const nj_challenge *challenge);
+
+/**
+ * Returns the challenge as a JSON object: kind ("http", "client_certificate" or "server_trust"), host, port, proxy,
+ * encrypted, and by kind:
+ *
+ *   http                scheme, realm, rejections
+ *   client_certificate  authorities: the names of the certificate authorities that the server accepts (RFC 2253); empty
+ *                       if the server has sent none
+ *   server_trust        chain: the certificates that the server has sent, as in nj_response_tls_json
+ *
+ * NULL if `challenge` is NULL.
+ */
+NJ_API const char *nj_challenge_json(const nj_challenge *challenge);
+
+/**
+ * Responds with the default: the 401 response is delivered, no client certificate is sent, or the chain is accepted.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for a challenge that already has a response; NJ_FORKED
+ */
+NJ_API nj_status nj_challenge_use_default(nj_challenge *challenge);
+
+/**
+ * Repeats the request with a user name and a password, by the strongest scheme that the server offers: Digest with
+ * SHA-512/256, SHA-256 or MD5, then Basic. If the server rejects the password, the callback is called again.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for another kind than NJ_CHALLENGE_HTTP and for a user name with a colon if the
+ *         scheme is Basic (the challenge stays pending), and for a challenge that already has a response; NJ_FORKED
+ */
+NJ_API nj_status nj_challenge_use_password(nj_challenge *challenge, const char *user, const char *password);
+
+/**
+ * Sends a client certificate. The library reads the files after this function has returned, on a thread of its own. If a
+ * file cannot be read, the call fails with NJ_TLS.
+ *
+ * @param file     a PEM file with the certificate and then the intermediate certificates, or a PKCS #12 archive
+ * @param key_file a PEM file with the private key; NULL: the key is in `file`
+ * @param password the password of an encrypted key or archive; NULL: none
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for another kind than NJ_CHALLENGE_CLIENT_CERTIFICATE (the challenge stays
+ *         pending), and for a challenge that already has a response; NJ_FORKED
+ */
+NJ_API nj_status nj_challenge_use_certificate_file(nj_challenge *challenge, const char *file, const char *key_file,
+                                                   const char *password);
+NJ_API nj_status nj_challenge_use_certificate_pkcs12(nj_challenge *challenge, const char *file, const char *password);
+
+/**
+ * Rejects the challenge. The waiting calls fail with NJ_CANCELLED and are not retried. A connection whose chain or
+ * certificate request is rejected is closed, and its TLS session is not resumed.
+ *
+ * @param message for the developer, in the errors of the calls; NULL: none
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for a challenge that already has a response; NJ_FORKED
+ */
+NJ_API nj_status nj_challenge_cancel(nj_challenge *challenge, const char *message);
+
+/* ==================================================================================================================
  * Retries
  *
  * The client retries temporary failures: connection failures, connect and idle timeouts, and the statuses 408, 425, 429,
@@ -1719,7 +1869,8 @@ NJ_API nj_status nj_client_set_token(nj_client *client, const char *scheme, cons
 /**
  * Logs out and blocks until the store and the cache on disk have been changed: removes the token, also from the
  * store, and the cached responses that only this login may see. Afterwards calls fail with NJ_UNAUTHORIZED until
- * nj_client_set_token or nj_client_log_in is called, also after a restart. Until then, the access_token and
+ * nj_client_set_token or nj_client_log_in is called, also after a restart. The passwords and certificates of
+ * nj_config_set_on_challenge are forgotten; for this, the client need not have a login. Until then, the access_token and
  * refresh_token of the configuration are not used. Other clients of the store are logged out when they next refresh
  * their token. The server is not notified.
  *

@@ -23,6 +23,9 @@ public func njl_client_new(
             }
             try configuration.attach(engine.callbacks, of: listener)
             if listener.reports_pins { configuration.reportPinMismatches(to: engine, listener.number) }
+            if listener.decides_challenges {
+                configuration.decideChallenges(by: engine.callbacks, listener.number)
+            }
             if let mock = Handle<Mock>.borrow(listener.mock) { configuration.mock = mock }
         }
         return Handle<Client>.make(try Client(configuration))

@@ -4,8 +4,8 @@ import NightjarHandles
 import NightjarTesting
 import Synchronization
 
-// The logins of clients whose tokens come from the script, and the notifications about required logins and pin
-// mismatches.
+// The logins of clients whose tokens come from the script, the notifications about required logins and pin mismatches,
+// and the queue of all decision requests.
 
 /// Passes decision requests and notifications from the clients' loops to the thread of one Lua state.
 final class ScriptCallbacks: Sendable {
@@ -23,13 +23,15 @@ final class ScriptCallbacks: Sendable {
     func next() -> ScriptCallback? { pending.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
 }
 
-/// A decision request for a token or for the response of a mock's route, or a notification, which has no response.
+/// A decision request for a token, for the response of a mock's route or about a challenge, or a notification, which has
+/// no response.
 final class ScriptCallback: Sendable {
     /// The number of the client or the mock.
     let client: Int64
     let token: TokenProvider.Request?
     let mocked: MockRequest?
-    /// The report of a pin mismatch as JSON.
+    let challenge: Authentication.Challenge?
+    /// The report of a pin mismatch or the challenge as JSON.
     let report: String?
     /// The number of the function to call, from 1, among the functions of the mock or the token functions of the
     /// client.
@@ -41,12 +43,23 @@ final class ScriptCallback: Sendable {
         self.token = token
         self.function = function
         mocked = nil
+        challenge = nil
         report = nil
     }
 
     init(_ client: Int64, report: String) {
         self.client = client
         self.report = report
+        token = nil
+        mocked = nil
+        challenge = nil
+        function = 0
+    }
+
+    init(_ client: Int64, challenge: Authentication.Challenge) {
+        self.client = client
+        self.challenge = challenge
+        report = challenge.jsonText
         token = nil
         mocked = nil
         function = 0
@@ -56,11 +69,14 @@ final class ScriptCallback: Sendable {
         client = mock
         token = nil
         self.mocked = mocked
+        challenge = nil
         report = nil
         function = mocked.responder
     }
 
     deinit {
+        // A challenge without a response uses the default.
+        guard challenge == nil else { return }
         fail(
             mocked == nil
                 ? "auth.provider was stopped before it returned a token"
@@ -69,14 +85,25 @@ final class ScriptCallback: Sendable {
 
     var kind: njl_callback_kind {
         if mocked != nil { return NJL_MOCK_REQUEST }
+        if challenge != nil { return NJL_CHALLENGE }
         if report != nil { return NJL_PIN_MISMATCH }
         guard let token else { return NJL_LOGIN_REQUIRED }
         return token.wasRejected ? NJL_TOKEN_REJECTED : NJL_TOKEN_NEEDED
     }
 
     func fail(_ message: String) {
+        guard challenge == nil else { return decide(.cancel(message)) }
         let error = NightjarError(.script, message)
         if mocked == nil { respond(.failure(error)) } else { respond(mocked: .failure(error)) }
+    }
+
+    /// Responds to a challenge. If the response does not fit, the waiting calls fail.
+    func decide(_ response: Authentication.Challenge.Response) {
+        do throws(NightjarError) {
+            try challenge?.respond(response)
+        } catch {
+            try? challenge?.respond(.cancel("on_challenge: \(error.message)"))
+        }
     }
 
     func respond(mocked result: Result<MockResponse, NightjarError>) {

@@ -11,7 +11,7 @@ import Testing
     typealias ClientCertificate = TransportConfiguration.TLS.ClientCertificate
 
     /// A client certificate in several forms, and a second one.
-    private final class Files {
+    final class Files {
         let folder: TemporaryDirectory
 
         init() throws {

@@ -14,6 +14,7 @@ import Testing
         var depth: CInt = 0
         var hasCurrentCertificate = false
         var rejects = false
+        var suspends = false
     }
 
     nonisolated(unsafe) private static var events = Events()
@@ -37,7 +38,7 @@ import Testing
             context,
             { _, _ in
                 BoringSSLContractConnectionTests.events.requestsOfCertificates += 1
-                return 1
+                return BoringSSLContractConnectionTests.events.suspends ? -1 : 1
             }, nil)
         SSL_CTX_set_keylog_callback(context) { ssl, line in
             guard let ssl, let line, SSL_get_ex_data(ssl, 0) != nil else { return }
@@ -181,6 +182,31 @@ import Testing
         let settings = try BoringSSLServer.Context { SSL_CTX_set_verify($0, SSL_VERIFY_PEER, nil) }
         #expect(client.connect(try BoringSSLServer(settings)) == 0)
         #expect(Self.events.requestsOfCertificates == 1)
+        for session in Self.events.sessions { SSL_SESSION_free(session) }
+    }
+
+    @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION]) func suspensionByTheCallback(version: CInt) throws {
+        Self.events = Events(suspends: true)
+        let context = try context()
+        defer { SSL_CTX_free(context) }
+        let client = try Client(context)
+        SSL_set_max_proto_version(client.ssl, UInt16(version))
+        let settings = try BoringSSLServer.Context { context in
+            SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
+            guard let authority = try? TestCertificates.shared().authority else { return }
+            SSL_CTX_set_client_CA_list(context, SSL_load_client_CA_file(authority))
+        }
+        let server = try BoringSSLServer(settings)
+        #expect(client.connect(server) == SSL_ERROR_WANT_X509_LOOKUP)
+        // The server's certificate has been verified, and the client's part of the handshake has not been sent.
+        #expect(Self.events.chainLength == 2)
+        let names = try #require(SSL_get_client_CA_list(client.ssl))
+        #expect(sk_X509_NAME_num(names) == 1)
+        #expect(sk_X509_NAME_value(names, 0) != nil)
+        #expect(client.connect(server) == SSL_ERROR_WANT_X509_LOOKUP, "the callback is called again")
+        Self.events.suspends = false
+        #expect(client.connect(server) == 0)
+        #expect(Self.events.requestsOfCertificates == 3)
         for session in Self.events.sessions { SSL_SESSION_free(session) }
     }
 

@@ -141,6 +141,38 @@ import Testing
         }
     }
 
+    /// The handshake waits for the caller's choice of a client certificate.
+    @Test(arguments: TLSVersion.allCases, [1, 1000])
+    func requestForACertificateSuspendsTheHandshake(version: TLSVersion, partSize: Int) throws {
+        let certificates = try TestCertificates.shared()
+        let identity = try ClientIdentity(
+            certificates: Certificate.contents(ofFile: certificates.certificate(.trusted)),
+            key: Certificate.contents(ofFile: certificates.key), password: nil)
+        for chosen in [identity, nil] {
+            let server = try MemoryTLSServer.Context(PeerTLS(clientAuthorities: certificates.authority))
+            let conversation = try Conversation(
+                server, Self.settings { $0.versions = version...version }
+            ) { $0.suspendsForCertificate = true }
+            try conversation.exchange(partSize: partSize)
+            #expect(!conversation.isOpen)
+            #expect(conversation.client.isSuspended)
+            #expect(conversation.client.servedChain.map(\.subject) == ["CN=test"])
+            // Further calls do not continue a suspended handshake.
+            try conversation.feed([])
+            #expect(conversation.client.isSuspended)
+            conversation.client.resume(with: chosen)
+            #expect(!conversation.client.isSuspended)
+            // The server may reject a connection without a certificate.
+            let continued = Result {
+                try conversation.feed([])
+                try conversation.exchange(partSize: partSize)
+            }
+            if chosen != nil { #expect(throws: Never.self) { try continued.get() } }
+            if chosen != nil { #expect(conversation.isOpen) }
+            #expect(conversation.client.lacksCertificate == (chosen == nil))
+        }
+    }
+
     @Test(arguments: [1, 2, 3, 5, 7, 64])
     func bytesMayArriveInPartsOfAnySize(partSize: Int) throws {
         let conversation = try Conversation(.init())

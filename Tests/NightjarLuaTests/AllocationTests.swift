@@ -451,6 +451,18 @@ import Testing
         local _, wrong = pcall(api.set_pinning, api, "no")
         local _, few = pcall(nightjar.client, {tls = {pins = {["api.test"] = {one}}}})
         """,
+        // Challenges.
+        """
+        local function client(f)
+          return nightjar.client {base_url = "http://api.test", retry = false, on_challenge = f, mock = {
+            {path = "/", headers = {Authorization = "Basic dTpw"}, response = 200},
+            {path = "/", response = {status = 401, headers = {["WWW-Authenticate"] = "Basic realm=r"}}}}}
+        end
+        local api <close> = client(function(challenge) return {user = "u", password = challenge.realm and "p"} end)
+        local why = tostring(api:get("/"):explain())
+        local refusing <close> = client(function() return false, "no" end)
+        local _, wrong = pcall(refusing.get, refusing, "/")
+        """,
     ]
 
     @Test(arguments: mocked) func mockedCallsSurvive(use: String) throws {

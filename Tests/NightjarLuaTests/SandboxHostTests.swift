@@ -66,6 +66,28 @@ import Testing
         #expect(try failure(of: source, client) == nil)
     }
 
+    /// The host's challenge callback decides the challenges of the script's calls. The script cannot replace it, and does
+    /// not see the password.
+    @Test(arguments: [
+        "local res = api:get '/private' assert(res.body == 'ok' and not res:curl():find('hunter2', 1, true), res:curl())",
+        "for _, d in ipairs(api:get('/private'):explain()) do assert(not tostring(d):find 'hunter2', tostring(d)) end",
+        "assert(not pcall(nightjar.client, { on_challenge = function() return { user = 'u', password = 'p' } end }))",
+        "assert(not pcall(api.get, api, '/private', { on_challenge = print }))",
+        "assert(not pcall(api.log_out, api))",
+    ])
+    func scriptsCannotDecideChallenges(source: String) throws {
+        let routes = """
+            {"path": "/private", "headers": {"Authorization": "Basic dXNlcjpodW50ZXIy"}, "response": {"body": "ok"}},
+            {"path": "/private", "response": {"status": 401, "headers": {"WWW-Authenticate": "Basic realm=\\"hunter2\\""}}}
+            """
+        let client = try client(routes) {
+            $0.onChallenge = Authentication.ChallengeHandler(runsOnLoop: false) { challenge in
+                try? challenge.respond(.password(user: "user", password: "hunter2"))
+            }
+        }
+        #expect(try failure(of: source, client) == nil)
+    }
+
     // MARK: State
 
     @Test(arguments: [

@@ -556,6 +556,7 @@ function client:close() end
 ---@field ephemeral? boolean Rejects options that write to disk: a cookie file, a cache on disk, a token store in a file, a cassette that records. Default: false.
 ---@field log? function|{ level: string, write: function } A function(level, line), or { level =, write = }. Levels: error, warning, info, debug. Default: none; level info.
 ---@field mock? nightjar.mock|table Responses in place of servers. Default: none.
+---@field on_challenge fun(challenge: nightjar.challenge): table|false|nil, string? Decides a challenge of a server. Returns { user =, password = } for "http", { file =, key =, password = } or { pkcs12 =, password = } for "client_certificate", nil for the default, or false and a message to fail the waiting calls. Default: none.
 ---@field cassette? string|nightjar.cassette_options A file to which exchanges are recorded without secrets, and from which they are replayed. Default: none.
 ---@field network? string|nightjar.network_options A network profile: 3g, edge, lossy, offline. Default: none.
 ---@field before? fun(request: table) Called before each call, but not before cache:get and cache:put. It may change the request. Default: none.
@@ -866,6 +867,19 @@ function response:close() end
 ---@field expected? string[] The pins of the options.
 ---@field served? string[] The pins of the verified chain: the server's first, the trusted authority's last.
 ---@field enforced? boolean Whether the connection was closed. false: the mismatch was only reported.
+
+---A challenge of a server or a proxy, for on_challenge.
+---@class nightjar.challenge
+---@field kind? "http"|"client_certificate"|"server_trust" http: a 401 response that no login of the client could prevent. client_certificate: the server requests a certificate, and none is configured for it. server_trust: the chain of a full TLS handshake is valid, and can be rejected.
+---@field host? string The name or the address of the server or proxy.
+---@field port? integer The port.
+---@field proxy? boolean Whether the peer is an https proxy.
+---@field encrypted? boolean Whether the connection uses TLS.
+---@field scheme string? http: "Basic" or "Digest".
+---@field realm string? http: the realm, a text of the server. Empty if the server has sent none.
+---@field rejections integer? http: the number of passwords that the server has rejected before in this call.
+---@field authorities string[]? client_certificate: the names of the accepted certificate authorities. Empty if the server has sent none.
+---@field chain nightjar.certificate[]? server_trust: the certificates that the server has sent, its own first.
 
 ---Headers by name, case-insensitive and with _ for -: headers.content_type. pairs iterates over the fields; # is the number of fields.
 ---@class nightjar.headers

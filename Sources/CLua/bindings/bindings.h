@@ -39,8 +39,8 @@ int njl_client_open(lua_State *L) NJL_YIELDS;
 void njl_open_client(lua_State *L) NJL_RAISES;
 
 /* client_options.c */
-/* Pushes the options at index 1 (nil: none) as JSON text. Leaves out the options log, before, after and mock, and
- * writes infinite timeouts as 0, because JSON has neither functions nor infinity. Replaces the options at index 1 by a
+/* Pushes the options at index 1 (nil: none) as JSON text. Leaves out the options log, before, after, mock and
+ * on_challenge, and writes infinite timeouts as 0, because JSON has neither functions nor infinity. Replaces the options at index 1 by a
  * copy. */
 void njl_encode_client_options(lua_State *L) NJL_YIELDS;
 
@@ -61,6 +61,13 @@ void njl_read_pinning(lua_State *L, int options, int client, njl_listener *liste
 /* Replaces the client on top of the stack by its function for pin mismatches and the report of the notification. */
 void njl_push_pin_report(lua_State *L, njl_callback *callback) NJL_RAISES;
 int njl_set_pinning(lua_State *L) NJL_RAISES;
+
+/* challenge.c */
+/* Moves the function in the option `on_challenge` of the table at `options` into the client and the listener. */
+void njl_read_challenge(lua_State *L, int options, int client, njl_listener *listener) NJL_RAISES;
+/* Replaces the client on top of the stack by a function that decides the challenge. Pushes the arguments of the function
+ * and returns their number. */
+int njl_push_challenge_call(lua_State *L, njl_callback *callback) NJL_RAISES;
 
 /* mock.c */
 /* Pushes a mock made from the routes in the table at `index`. */
@@ -209,7 +216,8 @@ enum {
   NJL_CLIENT_ENDPOINTS,
   NJL_CLIENT_MOCK,
   NJL_CLIENT_PIN_MISMATCH,
-  NJL_CLIENT_VALUES = NJL_CLIENT_PIN_MISMATCH
+  NJL_CLIENT_CHALLENGE,
+  NJL_CLIENT_VALUES = NJL_CLIENT_CHALLENGE
 };
 /* Reads the options `before` and `after` of the table at `options` into the client. Returns false if there are none. */
 bool njl_read_hooks(lua_State *L, int options, int client) NJL_RAISES;

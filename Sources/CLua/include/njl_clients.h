@@ -16,6 +16,7 @@ typedef struct njl_listener {
   size_t provided_count;
   bool reports_logins;  /* receives a notification when an interactive login is required */
   bool reports_pins;    /* receives a notification for each certificate chain without a pinned key */
+  bool decides_challenges; /* receives a decision request for each challenge */
   const njl_mock *mock; /* used in place of the network; NULL: no mock, or the mock in the options */
 } njl_listener;
 

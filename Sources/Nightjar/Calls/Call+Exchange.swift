@@ -23,6 +23,10 @@ extension Call: ExchangeReceiver {
 
     func exchangeReceived(informational: ResponseHead) {}
 
+    func exchangeChallenged(_ challenge: ConnectionChallenge) -> Bool {
+        loop.decideHandshake?(challenge, self) ?? false
+    }
+
     func exchangeReceived(head received: consuming ResponseHead) {
         var head = received
         state = .receiving

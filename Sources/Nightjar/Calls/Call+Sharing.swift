@@ -26,6 +26,7 @@ extension Call {
         request = exchange.request
         redirects = exchange.redirects
         credentialsAreDropped = exchange.credentialsAreDropped
+        loginIsReplaced = exchange.loginIsReplaced
         attempts = exchange.attempts
     }
 

@@ -64,6 +64,11 @@ final class Call: @unchecked Sendable {
     /// Whether a redirect has led to another origin. The credentials of the login are then not sent again, not even to
     /// the first origin.
     var credentialsAreDropped = false
+    /// Whether the request carries a password that the caller has provided in response to a challenge, instead of the
+    /// credentials of the login.
+    var loginIsReplaced = false
+    /// Whether the request may carry the credentials of the login.
+    var sendsLogin: Bool { !credentialsAreDropped && !loginIsReplaced }
     /// The decisions so far, which explain the course of the call.
     private(set) var decisions: [Decision] = []
     /// The response of the last exchange, and the number of decisions that the response contains.

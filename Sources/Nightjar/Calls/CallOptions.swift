@@ -29,6 +29,8 @@ struct CallSettings: Sendable {
     var connectivity: ConnectivitySettings?
     /// The number of the client's login whose credentials are sent, or nil.
     var login: Int?
+    /// Whether a user name and a password may be requested of the caller.
+    var requestsPassword = false
     var hooks: CallHooks?
     /// The restrictions of the call, or nil.
     var confinement: Confinement?
@@ -86,6 +88,7 @@ final class CallOptions: Sendable {
     var limitGroup: String? { settings.limitGroup }
     var connectivity: ConnectivitySettings? { settings.connectivity }
     var login: Int? { settings.login }
+    var requestsPassword: Bool { settings.requestsPassword }
     var hooks: CallHooks? { settings.hooks }
     var confinement: Confinement? { settings.confinement }
 }

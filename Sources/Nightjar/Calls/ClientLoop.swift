@@ -55,6 +55,9 @@ final class ClientLoop: @unchecked Sendable {
     private let innerTimeouts: Timeouts
     /// Set before the first call.
     var components: [any LoopComponent] = []
+    /// Requests the caller's decision about a TLS handshake that a call waits for. Returns false if the call must not
+    /// decide. Nil: handshakes wait for no decisions. Set before the first call.
+    var decideHandshake: ((ConnectionChallenge, Call) -> Bool)?
     private(set) var isClosing = false
     private var hasShutDown = false
     /// Whether the client was closed on the loop. The loop then releases its thread itself.

@@ -23,7 +23,8 @@ extension Client {
 
     /// Logs out: removes the token, also from the store, and the cached responses of this login. Until a new login,
     /// calls that need the token fail with `unauthorized`. If the login has a store, this also applies to other clients
-    /// that use the store, and after a restart.
+    /// that use the store, and after a restart. Passwords and client certificates that the challenge callback has
+    /// provided are forgotten.
     ///
     /// The client is logged out when this function returns. `finished` is called when the store and the cache on disk
     /// have been changed. If a change fails, `finished` receives the error `storage`, and another client may still use
@@ -39,9 +40,20 @@ extension Client {
         scheme: String? = nil, on queue: CompletionQueue?,
         finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
     ) throws(NightjarError) -> ClientOperation {
-        let (number, _) = try login(scheme)
+        // Without a login, only the passwords and certificates of the challenge callback are forgotten.
+        let hasLogin = logins.contains { $0.tokenLogin != nil }
+        let number = hasLogin || scheme != nil || requestPassword == nil ? try login(scheme).number : nil
         let logout = Logout(sessions[number], on: loop, queue: queue, timeout: Client.logoutLimit, finished: finished)
-        try changeLogin { () throws(NightjarError) in try start(logout) }
+        try changeLogin { () throws(NightjarError) in
+            if let requestPassword {
+                try submit(
+                    .run { [network] in
+                        requestPassword.forget()
+                        network?.forgetChosenCertificates()
+                    })
+            }
+            try start(logout)
+        }
         return logout
     }
 

@@ -10,6 +10,7 @@ extension Client {
         let confinement = request.confinement ?? scope
         let bounds = confinement?.isSandbox == true ? self.bounds : nil
         let retry = request.retry?.applied(to: retry)
+        let hasOwnCredentials = !request.usesAuth || request.headers.firstIndex(of: "Authorization") != nil
         let settings = CallSettings(
             timeouts: bounds?.timeouts(request.timeouts) ?? request.timeouts.filled(from: timeouts),
             maximumBody: min(
@@ -24,9 +25,8 @@ extension Client {
             limitGroup: request.limitGroup,
             connectivity: request.connectivity.isEmpty
                 ? nil : request.connectivity.applied(to: connectivity, bounded: bounds != nil),
-            login: loginOrigin != nil && request.usesAuth && request.headers.firstIndex(of: "Authorization") == nil
-                ? login : nil,
-            hooks: hooks, confinement: confinement)
+            login: loginOrigin != nil && !hasOwnCredentials ? login : nil,
+            requestsPassword: requestsPassword && !hasOwnCredentials, hooks: hooks, confinement: confinement)
         return CallOptions(settings)
     }
 

@@ -56,6 +56,10 @@ public final class Client: Sendable {
     let cachePolicy: CachePolicy
     let sessions: TokenSessions
     let limit: Limit?
+    /// Whether a challenge callback decides challenges.
+    let requestsPassword: Bool
+    /// The passwords that the challenge callback has provided. Nil without a callback. Used on the loop.
+    let requestPassword: RequestPassword?
     let fresh: FreshResponses?
     /// Identifies the listener that logs messages of the disk cache.
     private let cacheListener: Int?
@@ -99,6 +103,8 @@ public final class Client: Sendable {
         maximumBody = configuration.maximumBody
         decompresses = configuration.decompresses
         coalesces = configuration.coalesces
+        requestsPassword = configuration.onChallenge != nil
+        configuration.transport.tls.requestsDecisions = requestsPassword
         limitGroups = configuration.limitGroups.names
         retry = configuration.retry
         respectsRetryAfter = configuration.respectsRetryAfter
@@ -126,6 +132,9 @@ public final class Client: Sendable {
             network?.observePinning { [weak loop] event in loop?.note(event) }
             network?.observeKeyLog { [weak loop] event in loop?.note(event) }
             limit = chain.limit
+            requestPassword = chain.requestPassword
+            let decisions = configuration.onChallenge.map(HandshakeDecisions.init)
+            loop.decideHandshake = decisions.map { decisions in { decisions.request($0, for: $1) } }
             for login in logins {
                 let issuer = try login.tokenLogin?.issuer(anonymousTemplate)
                 sessions.add(login.tokenLogin, issuer, responses: chain.cache, on: loop)

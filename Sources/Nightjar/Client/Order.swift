@@ -18,6 +18,8 @@ enum StageKind: CaseIterable {
     case coalesce
     /// Retries failed attempts by the retry policy.
     case retry
+    /// Requests a user name and a password of the caller after a 401 response that the stages below could not handle.
+    case requestPassword
     /// Attaches the token. After a 401 response, refreshes the token once for all calls and repeats the call once if
     /// possible.
     case authenticate
@@ -46,7 +48,7 @@ enum StageKind: CaseIterable {
         .deadline, .observe, .hooks,  // the whole call, all attempts
         .validate,  // the final response
         .coalesce,  // stages below run once for all calls that share an exchange
-        .retry, .authenticate, .challenge, .redirect,  // may request another attempt
+        .retry, .requestPassword, .authenticate, .challenge, .redirect,  // may request another attempt
         .awaitNetwork,  // a call that the cache can respond to does not wait
         .cookies, .cache, .restrictNetwork, .limit, .decode,  // stages above see decoded content
         .warnAboutTLS, .trace,  // each exchange
@@ -83,6 +85,7 @@ enum StageKind: CaseIterable {
         case .validate: Validate(configuration.responseValidation)
         case .coalesce: Coalesce(configuration.sessions)
         case .retry: Retry(configuration.retry, budget: configuration.retryBudget)
+        case .requestPassword: configuration.onChallenge.map(RequestPassword.init)
         case .authenticate:
             configuration.logins.contains { $0.tokenLogin != nil }
                 ? base.map { Authenticate($0, configuration.sessions) } : nil
@@ -115,6 +118,7 @@ struct ClientChain {
     let inner: Chain
     let limit: Limit?
     let cache: Cache?
+    let requestPassword: RequestPassword?
 
     init(_ configuration: Configuration, base: Origin?) {
         let stages = StageKind.standard.flatMap { $0.stages(for: configuration, base: base) }
@@ -122,5 +126,6 @@ struct ClientChain {
         inner = Chain(StageKind.inner.flatMap { $0.stages(for: configuration, base: nil) })
         limit = stages.lazy.compactMap { $0 as? Limit }.first
         cache = stages.lazy.compactMap { $0 as? Cache }.first
+        requestPassword = stages.lazy.compactMap { $0 as? RequestPassword }.first
     }
 }

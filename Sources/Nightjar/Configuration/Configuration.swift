@@ -45,6 +45,14 @@ public struct Configuration: Sendable {
     public var auth: Authentication?
     /// Called when a login of ``auth`` has ended, unless that login has its own hook.
     public var onLoginRequired: LoginHook?
+    /// Decides challenges: 401 responses that no login of the client could prevent, requests for a client certificate
+    /// where none is configured, and verified certificate chains, which the callback can only reject. Nil: the defaults
+    /// apply.
+    ///
+    /// While a call waits for a decision, its total timeout runs, and during a TLS handshake also its connect timeout.
+    /// Passwords and certificates are used again for later calls, in memory only, until the server rejects them or
+    /// ``Client/logOut(scheme:on:finished:)`` is called.
+    public var onChallenge: Authentication.ChallengeHandler?
     /// Token providers by security scheme name. They replace the token source in ``auth``.
     public var tokenProviders: ExactDictionary<TokenProvider> = [:]
     /// How often and how soon failed attempts are retried. With a maximum of one attempt, nothing is retried.
@@ -206,9 +214,10 @@ extension Configuration {
     }
 
     /// Returns the fresh responses that callers' threads can use without the loop. Nil without a cache, if hooks,
-    /// observers, cookies or a log must process each call, or if Digest authentication changes requests.
+    /// observers, cookies or a log must process each call, or if Digest authentication or passwords of the challenge
+    /// callback change requests.
     private func makeFreshResponses() -> FreshResponses? {
-        guard logins.allSatisfy({ $0.tokenLogin != nil }) else { return nil }
+        guard onChallenge == nil, logins.allSatisfy({ $0.tokenLogin != nil }) else { return nil }
         guard hooks == nil, observers.isEmpty, cookies == nil, log.map({ $0.level < .info }) ?? true else { return nil }
         return cache.map(FreshResponses.init)
     }

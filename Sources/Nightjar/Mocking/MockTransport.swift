@@ -242,6 +242,10 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     func exchangeReceived(head: ResponseHead) { receiver?.exchangeReceived(head: head) }
     func exchangeReceived(body: ByteBuffer) { receiver?.exchangeReceived(body: body) }
 
+    func exchangeChallenged(_ challenge: ConnectionChallenge) -> Bool {
+        receiver?.exchangeChallenged(challenge) ?? false
+    }
+
     func exchangeFinished(trailers: Headers) {
         inner = nil
         end()?.exchangeFinished(trailers: trailers)

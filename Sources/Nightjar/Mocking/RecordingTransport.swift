@@ -117,6 +117,10 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
     func exchangeReceived(informational: ResponseHead) { receiver?.exchangeReceived(informational: informational) }
     func exchangeNeedsBody(maximum: Int) { receiver?.exchangeNeedsBody(maximum: maximum) }
 
+    func exchangeChallenged(_ challenge: ConnectionChallenge) -> Bool {
+        receiver?.exchangeChallenged(challenge) ?? false
+    }
+
     func exchangeReceived(head: ResponseHead) {
         observed.head = head
         observed.headDelay = split()

@@ -124,6 +124,10 @@ final class ThrottledExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
 
     func exchangeProgressed() {}
 
+    func exchangeChallenged(_ challenge: ConnectionChallenge) -> Bool {
+        receiver?.exchangeChallenged(challenge) ?? false
+    }
+
     func exchangeReceived(informational: ResponseHead) {
         arrive(.head(informational), after: ThrottledExchange.headSize)
     }

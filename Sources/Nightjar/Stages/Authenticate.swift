@@ -16,7 +16,7 @@ final class Authenticate: Stage, @unchecked Sendable {
 
     override func outgoing(_ call: Call) -> Verdict {
         guard let manager = sessions[call.options.login], call.request.origin == origin,
-            !call.credentialsAreDropped
+            call.sendsLogin
         else { return .proceed }
         // A cached response may be sufficient even if no new token can be obtained. If the request is sent to the
         // server, the server rejects the token if it has expired.
@@ -30,7 +30,7 @@ final class Authenticate: Stage, @unchecked Sendable {
 
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
         guard let manager = sessions[call.options.login], manager.concerns(call) else { return .proceed }
-        let isRefused = head.status == 401 && call.request.origin == origin && !call.credentialsAreDropped
+        let isRefused = head.status == 401 && call.request.origin == origin && call.sendsLogin
         manager.note(isRefused: isRefused, call)
         if isRefused { call.collectsBody = true }
         return .proceed

@@ -30,7 +30,7 @@ final class RespondToChallenge: Stage, @unchecked Sendable {
     }
 
     override func outgoing(_ call: Call) -> Verdict {
-        guard call.options.login == login, call.request.origin == origin, !call.credentialsAreDropped else {
+        guard call.options.login == login, call.request.origin == origin, call.sendsLogin else {
             return .proceed
         }
         let progress = call.states[states] ?? Progress()
@@ -55,7 +55,7 @@ final class RespondToChallenge: Stage, @unchecked Sendable {
         guard call.options.login == login, let progress = call.states[states] else { return .proceed }
         // Discards the challenges of an earlier attempt that failed.
         progress.challenges = nil
-        guard call.request.origin == origin, !call.credentialsAreDropped else { return .proceed }
+        guard call.request.origin == origin, call.sendsLogin else { return .proceed }
         guard head.status == 401 else {
             // The Authentication-Info field of a cached response belongs to another request.
             guard progress.isSigned, !call.isReplaying, let credentials = call.request.fields["Authorization"],

@@ -116,7 +116,7 @@ package final class Certificate: @unchecked Sendable {
         | ASN1_STRFLGS_DUMP_DER | XN_FLAG_SEP_COMMA_PLUS | XN_FLAG_DN_REV | XN_FLAG_FN_SN | XN_FLAG_DUMP_UNKNOWN_FIELDS
 
     /// Returns a distinguished name in the form of RFC 2253.
-    private static func text(of name: OpaquePointer?) -> String {
+    static func text(of name: OpaquePointer?) -> String {
         guard let name, let bio = BIO_new(BIO_s_mem()) else { return "" }
         defer { BIO_free(bio) }
         guard X509_NAME_print_ex(bio, name, 0, rfc2253) >= 0 else { return "" }

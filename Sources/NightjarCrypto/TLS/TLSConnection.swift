@@ -5,7 +5,9 @@ import Glibc
 /// bytes. RFC 8446, RFC 5246.
 ///
 ///     handshaking ──handshake() returns true──▶ open ──close_notify received──▶ ended
-///          └───────────────────────────────────────┴──an error is thrown──▶ failed
+///       │     ▲ └──────────────────────────────────┴──an error is thrown──▶ failed
+///       ▼     │
+///      suspended: the server has requested a certificate; resume(with:) continues
 ///
 /// After each call, the caller sends ``pendingOutput``, also after an error: it may contain an alert for the peer. Not
 /// thread-safe.
@@ -42,6 +44,9 @@ package final class TLSConnection {
 
         /// Returns the client certificate, or nil. Called when the server requests a certificate.
         package var identity: () throws -> ClientIdentity? = { nil }
+        /// Whether the handshake is suspended when the server requests a certificate, until
+        /// ``TLSConnection/resume(with:)`` is called.
+        package var suspendsForCertificate = false
 
         /// Receives the lines of the key log (draft-ietf-tls-keylogfile), without a line end. Called during the
         /// handshake if ``TLSSettings/logsKeys`` is true.
@@ -55,7 +60,10 @@ package final class TLSConnection {
     private let buffers: UnsafeMutablePointer<TLSBuffers>
     /// Whether the hybrid key exchange X25519MLKEM768 is offered to the server if TLS 1.3 is permitted.
     package let offersPostQuantum: Bool
-    private let identity: () throws -> ClientIdentity?
+    private var identity: () throws -> ClientIdentity?
+    private var suspendsForCertificate: Bool
+    /// Whether the server has requested a certificate, and the handshake waits for ``resume(with:)``.
+    package private(set) var isSuspended = false
     /// Whether the server has requested a client certificate, and the client had none.
     package private(set) var lacksCertificate = false
     private let checkChain: ([Certificate]) -> (any Error)?
@@ -78,6 +86,7 @@ package final class TLSConnection {
         checkChain = options.check
         identity = options.identity
         logKeys = options.logKeys
+        suspendsForCertificate = options.suspendsForCertificate
         offersPostQuantum = options.offersPostQuantum
         buffers = .allocate(capacity: 1)
         buffers.initialize(to: TLSBuffers())
@@ -114,12 +123,12 @@ package final class TLSConnection {
     ///
     /// - Parameter input: The received bytes. The method removes the bytes that it has used. Bytes may remain after the
     ///   handshake, and belong to ``decrypt(_:into:)``.
-    /// - Returns: Whether the handshake is complete.
+    /// - Returns: Whether the handshake is complete. If it is not, it needs more input, or it ``isSuspended``.
     package func handshake(_ input: inout UnsafeRawBufferPointer) throws(TLSFailure) -> Bool {
         let result = use(&input) { SSL_do_handshake(ssl) }
         if result == 1 { return true }
         switch SSL_get_error(ssl, result) {
-        case SSL_ERROR_WANT_READ: return false
+        case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_X509_LOOKUP: return false
         // BoringSSL adds no error to its queue.
         case SSL_ERROR_ZERO_RETURN: throw TLSFailure(.handshake, "the server sent close_notify")
         default: throw takeFailure()
@@ -142,26 +151,56 @@ package final class TLSConnection {
         return TLSFailure(.rejectedCertificate, "the certificate was rejected")
     }
 
-    /// Provides the client certificate that the server has requested. Returns false if that failed. Without a
-    /// certificate, the handshake continues: the server may then reject the connection.
-    func provideCertificate() -> Bool {
+    /// The result of the callback for a client certificate, as BoringSSL expects it.
+    enum Provision: CInt {
+        case failed = 0
+        case done = 1
+        /// The handshake calls the callback again when it continues.
+        case suspended = -1
+    }
+
+    /// Provides the client certificate that the server has requested. Without a certificate, the handshake continues:
+    /// the server may then reject the connection.
+    func provideCertificate() -> Provision {
         certificateWasRequested = true
+        guard !suspendsForCertificate else {
+            isSuspended = true
+            return .suspended
+        }
         do {
             guard let identity = try identity() else {
                 lacksCertificate = true
-                return true
+                return .done
             }
             for (index, certificate) in identity.chain.enumerated() {
                 let isAdded =
                     index == 0
                     ? SSL_use_certificate(ssl, certificate.x509) : SSL_add1_chain_cert(ssl, certificate.x509)
-                guard isAdded == 1 else { return false }
+                guard isAdded == 1 else { return .failed }
             }
-            return SSL_use_PrivateKey(ssl, identity.key) == 1
+            return SSL_use_PrivateKey(ssl, identity.key) == 1 ? .done : .failed
         } catch {
             rejection = error
             failure = TLSFailure(.unusableIdentity, "the client certificate cannot be used")
-            return false
+            return .failed
+        }
+    }
+
+    /// Ends the suspension of the handshake. The next call of ``handshake(_:)`` continues it.
+    ///
+    /// - Parameter chosen: The client certificate. Nil: ``Options/identity`` decides.
+    package func resume(with chosen: ClientIdentity?) {
+        suspendsForCertificate = false
+        isSuspended = false
+        if let chosen { identity = { chosen } }
+    }
+
+    /// The names of the certificate authorities whose client certificates the server accepts, in the form of RFC 2253,
+    /// at most 256. Empty if the server has not sent names. Valid while the handshake is suspended.
+    package var acceptedAuthorities: [String] {
+        guard let names = SSL_get_client_CA_list(ssl) else { return [] }
+        return (0..<min(sk_X509_NAME_num(names), TLSConnection.maximumAuthorities)).compactMap { index in
+            sk_X509_NAME_value(names, index).map { Certificate.text(of: $0) }
         }
     }
 
@@ -285,6 +324,8 @@ package final class TLSConnection {
     }
 
     private static let maximumSessions = 4
+    /// Servers usually send fewer than ten names.
+    private static let maximumAuthorities = 256
     /// handshake_failure, no_certificate, bad_certificate, unsupported_certificate, certificate_unknown, access_denied
     /// and certificate_required (RFC 8446 section 6).
     private static let certificateAlerts: Set<UInt8> = [40, 41, 42, 43, 46, 49, 116]

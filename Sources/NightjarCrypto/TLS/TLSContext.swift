@@ -45,7 +45,7 @@ package final class TLSContext: @unchecked Sendable {
             handle,
             { ssl, _ in
                 guard let connection = TLSConnection.of(ssl) else { return 0 }
-                return connection.provideCertificate() ? 1 : 0
+                return connection.provideCertificate().rawValue
             }, nil)
         if settings.logsKeys {
             SSL_CTX_set_keylog_callback(handle) { ssl, line in

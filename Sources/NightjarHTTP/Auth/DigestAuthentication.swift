@@ -77,8 +77,7 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
     ) -> Verdict {
         guard challenges.contains(where: { $0.scheme == "digest" }) else { return .stop(.notOffered) }
         let known = challenges.compactMap(DigestChallenge.init).filter { hashes[$0.algorithm] != nil }
-        let strongest = Algorithm.allCases.lazy.flatMap { algorithm in known.filter { $0.algorithm == algorithm } }
-        guard let best = strongest.first(where: { $0.admits(body) }) else {
+        guard let best = DigestAuthentication.strongest(known, for: body) else {
             return .stop(known.isEmpty ? .notSupported : .bodyIsNotInMemory)
         }
         // `stale=true` means that the password was correct. The client accepts `stale=true` once in each call,
@@ -93,6 +92,12 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
             challenge: best, origin: url.origin, space: DigestAuthentication.space(best.domain, url.origin),
             nonce: best.nonce)
         return .respond
+    }
+
+    /// Returns the challenge with the strongest algorithm that can be used for this body.
+    static func strongest(_ challenges: [DigestChallenge], for body: RequestBody) -> DigestChallenge? {
+        Algorithm.allCases.lazy.flatMap { algorithm in challenges.filter { $0.algorithm == algorithm } }
+            .first { $0.admits(body) }
     }
 
     /// Returns the Authorization value for a request that was challenged, and increments the nonce count.

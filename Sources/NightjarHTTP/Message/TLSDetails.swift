@@ -81,7 +81,8 @@ extension TLSDetails {
 }
 
 extension TLSDetails.Certificate {
-    fileprivate var json: JSONValue {
+    /// The certificate as the JSON object that Lua and C programs receive.
+    package var json: JSONValue {
         .object([
             JSONValue.Member("subject", .string(subject)), JSONValue.Member("issuer", .string(issuer)),
             JSONValue.Member("names", .array(names.map(JSONValue.string))),

@@ -211,6 +211,9 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
 
     // MARK: The wait queue
 
+    /// The waiters in the order of their arrival.
+    public var waiters: [Waiter] { queue.compactMap { $0 } }
+
     @inlinable
     mutating func enqueue(_ waiter: Waiter) -> Ticket {
         queue.append(waiter)

@@ -18,6 +18,9 @@ public struct Decision: Sendable, Equatable {
         case replayed
         /// The request was sent again in response to an authentication challenge.
         case challenged
+        /// The caller decided a challenge of this kind, such as `http`, from this host. The choice is `default`,
+        /// `password`, `certificate` or `cancel`.
+        case challengeDecided(challenge: String, host: String, choice: String)
         case redirected(status: Int, method: Method, to: String)
         /// A decision of the cache, and the URL of the cache key.
         case cache(CacheVerdict, key: RequestURL)
@@ -63,7 +66,7 @@ public struct Decision: Sendable, Equatable {
         case .waited: "waited"
         case .tokenAwaited: "token_awaited"
         case .replayed: "replayed"
-        case .challenged: "challenged"
+        case .challenged, .challengeDecided: "challenged"
         case .redirected: "redirected"
         case .cache: "cache"
         case .mismatched: "mismatched"
@@ -89,6 +92,8 @@ extension Decision: CustomStringConvertible {
             "\(cause.sentence); waited \(wait.shortSeconds) s for refresh \(refresh) of this client"
         case .replayed: "sent again with the new token"
         case .challenged: "the server sent a challenge (401); sent again with credentials"
+        case .challengeDecided(let challenge, let host, let choice):
+            "the caller decided the challenge \(challenge) of \(host): \(choice)"
         case .redirected(let status, let method, let url): "redirected (\(status)) to \(method) \(url)"
         case .cache(let verdict, let key): "\(verdict.sentence) (cache key: \(key.redacted))"
         case .mismatched(let problem): problem
@@ -124,6 +129,10 @@ extension Decision {
             add("waited", .number(wait.inSeconds))
             add("refresh", .integer(Int64(refresh)))
         case .replayed, .challenged, .unverifiedTLS, .classicalKeyExchange: break
+        case .challengeDecided(let challenge, let host, let choice):
+            add("challenge", .string(challenge))
+            add("host", .string(host))
+            add("choice", .string(choice))
         case .redirected(let status, let method, let url):
             add("status", .integer(Int64(status)))
             add("method", .string(method.name))

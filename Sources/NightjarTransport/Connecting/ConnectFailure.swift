@@ -14,6 +14,15 @@ enum ConnectFailure {
             phase: .connect, code: ETIMEDOUT)
     }
 
+    /// Returns the error of a connection whose challenge was not decided in time.
+    static func undecided(_ origin: Origin, _ maximumWait: TimeAmount) -> NightjarError {
+        NightjarError(
+            .timeout,
+            "connecting to \(origin.authority) timed out after \(seconds(maximumWait)): the challenge callback did not "
+                + "respond; respond earlier, or raise timeout.connect",
+            phase: .tls, code: ETIMEDOUT)
+    }
+
     /// - Parameter error: The error of the connection attempt. Nil if the peer has closed the connection without an
     ///   error.
     static func describe(_ error: (any Error)?, _ peer: Peer) -> NightjarError {

@@ -5,6 +5,7 @@ struct Peer {
     /// The name of the peer: `example.com:443`, `the proxy http://proxy.example:3128`, or a Unix socket.
     let place: String
     let host: String
+    let port: Int
     /// Nil for a proxy.
     let origin: Origin?
     let isTLS: Bool
@@ -18,6 +19,7 @@ struct Peer {
         self.origin = origin
         place = origin.authority
         host = origin.host
+        port = origin.port
         isTLS = origin.isTLS
         isProxy = false
         purpose = ""
@@ -27,6 +29,7 @@ struct Peer {
         self.origin = origin
         place = socket.description
         host = origin.host
+        port = origin.port
         isTLS = origin.isTLS
         isProxy = false
         purpose = origin.socket == nil ? " for \(origin.authority)" : ""
@@ -36,6 +39,7 @@ struct Peer {
         self.origin = nil
         place = "the proxy \(proxy)"
         host = proxy.host
+        port = proxy.port
         isTLS = proxy.kind == .https
         isProxy = true
         purpose = " for \(origin.authority)"

@@ -40,6 +40,8 @@ extension TransportConfiguration {
         /// other programs that decrypt recorded traffic. Anyone who can read the file can decrypt the connections. The
         /// client logs a warning. The environment variable SSLKEYLOGFILE has no effect. Nil: keys are not written.
         public var keyLogFile: String?
+        /// Whether handshakes wait for the decisions of a ``ConnectionChallenge``.
+        package var requestsDecisions = false
         /// The origin that may receive ``clientCertificate``.
         package var baseOrigin: Origin?
 

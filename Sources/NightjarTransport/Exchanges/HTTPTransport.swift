@@ -50,6 +50,11 @@ public protocol ExchangeReceiver: AnyObject {
     func exchangeReceived(body: ByteBuffer)
     func exchangeFinished(trailers: Headers)
     func exchangeFailed(_ error: NightjarError)
+    /// Called if the connection that the exchange waits for requires a decision. Several exchanges may receive
+    /// the same challenge, also an exchange that begins to wait later.
+    ///
+    /// - Returns: Whether the receiver's client will decide. If no receiver does, the connection uses the default.
+    func exchangeChallenged(_ challenge: ConnectionChallenge) -> Bool
     /// Called to request up to about `maximum` bytes of the streamed body. The receiver calls `send` or `endBody` once.
     func exchangeNeedsBody(maximum: Int)
 }

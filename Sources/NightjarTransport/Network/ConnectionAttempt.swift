@@ -174,7 +174,14 @@ final class ConnectionAttempt {
         let isRepeated = classicalPeer == peer.place
         let isClassical = isRepeated || connector.tls.isClassical(peer)
         do throws(NightjarError) {
-            let handler = try connector.tls.handler(for: peer, socket: socket, isClassical: isClassical) {
+            let request: HandshakeChallenges.Request? =
+                connector.requestsDecisions
+                ? { [connection] subject, resume in
+                    connection.challenged(ConnectionChallenge(subject, from: peer, resume: resume))
+                } : nil
+            let handler = try connector.tls.handler(
+                for: peer, socket: socket, isClassical: isClassical, request: request
+            ) {
                 [self] handler, result in
                 guard connection.isConnecting else { return }
                 switch result {

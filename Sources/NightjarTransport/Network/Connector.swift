@@ -8,6 +8,8 @@ final class Connector: @unchecked Sendable {
     let resolver: AddressResolver
     let tls: TLSClient
     let userAgent: String?
+    /// Whether the caller decides challenges of TLS handshakes.
+    let requestsDecisions: Bool
     /// The channels that are open or connecting.
     private var channels: [ObjectIdentifier: any Channel] = [:]
 
@@ -16,6 +18,7 @@ final class Connector: @unchecked Sendable {
     ) throws(NightjarError) {
         self.loop = loop
         userAgent = configuration.userAgent
+        requestsDecisions = configuration.tls.requestsDecisions
         tls = try TLSClient(configuration.tls, on: loop)
         resolver = AddressResolver(loop: loop, lookUp: lookUp)
     }
@@ -39,7 +42,11 @@ final class Connector: @unchecked Sendable {
         let origin = connection.host.origin
         let proxy = connection.host.route.proxy
         connection.connectTimer = loop.assumeIsolated().scheduleTask(in: maximumWait) {
-            connection.connectFailed(ConnectFailure.timeout(origin, through: proxy, maximumWait))
+            let isChallenged = connection.challenge?.isPending == true
+            connection.connectFailed(
+                isChallenged
+                    ? ConnectFailure.undecided(origin, maximumWait)
+                    : ConnectFailure.timeout(origin, through: proxy, maximumWait))
         }
         ConnectionAttempt(self, connection, timeout: maximumWait).begin()
     }

@@ -48,6 +48,8 @@ final class HTTP1Connection: ChannelInboundHandler {
     /// The channel while the connection is being opened. This handler may not be in it yet.
     var channel: (any Channel)?
     private var probe = ConnectionProbe()
+    /// The last challenge of the handshake.
+    var challenge: ConnectionChallenge?
     /// Fires if the connection does not open in time.
     var connectTimer: Scheduled<Void>?
 
@@ -65,6 +67,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         guard phase == .connecting else { return }
         self.socket = socket
         self.tls = tls
+        challenge = nil
         channel = nil
         phase = .idle
         record = opening.finished(context?.channel.remoteAddress, host.origin.isTLS ? tls?.details : nil)
@@ -80,6 +83,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     private func endOpening() -> Bool {
         guard phase == .connecting else { return false }
         phase = .closed
+        challenge?.withdraw()
         connectTimer?.cancel()
         connectTimer = nil
         channel.take()?.close(promise: nil)

@@ -38,6 +38,7 @@ final class NetworkExchange: Exchange {
 
     func wait(_ ticket: NetworkTransport.Pool.Ticket) {
         state = .waiting(ticket)
+        host.requestDecisions(self)
     }
 
     func start(on connection: HTTP1Connection, reused: Bool) {
@@ -93,7 +94,9 @@ final class NetworkExchange: Exchange {
         let before = state
         _ = end()
         switch before {
-        case .waiting(let ticket): host.pool.cancel(ticket)
+        case .waiting(let ticket):
+            host.pool.cancel(ticket)
+            host.exchangeWasCancelled()
         case .active(let connection): connection.abandon()
         case .acquiring, .ended: break
         }

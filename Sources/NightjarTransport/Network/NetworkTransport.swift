@@ -208,6 +208,21 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         for connection in Array(connections.values) where isPinned(connection.host) { connection.retire() }
     }
 
+    /// Forgets the client certificates that the caller has chosen. Connections that may use one are not used for further
+    /// exchanges.
+    package func forgetChosenCertificates() {
+        for connection in Array(connections.values) where usesChosenCertificate(connection.host) {
+            connection.retire()
+        }
+        connector.tls.forgetChosenCertificates()
+    }
+
+    private func usesChosenCertificate(_ host: Host) -> Bool {
+        let tls = connector.tls
+        if host.origin.isTLS, tls.hasChosenCertificate(for: Peer(host.origin)) { return true }
+        return host.connectedPeer.isTLS && tls.hasChosenCertificate(for: host.connectedPeer)
+    }
+
     private func isPinned(_ host: Host) -> Bool {
         let pins = connector.tls.pins
         if host.origin.isTLS, pins.mode(for: host.origin.host) != nil { return true }

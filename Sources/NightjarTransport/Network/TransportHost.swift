@@ -28,6 +28,38 @@ final class TransportHost {
         }
     }
 
+    /// The challenges of connections that are being opened. May contain decided ones.
+    private var challenges: [ConnectionChallenge] = []
+
+    /// Requests a decision of all waiting exchanges. Returns whether a client will decide.
+    func requestDecision(_ challenge: ConnectionChallenge) -> Bool {
+        var isRequested = false
+        for exchange in pool.waiters where exchange.receiver?.exchangeChallenged(challenge) == true {
+            isRequested = true
+        }
+        challenges.removeAll { !$0.isPending }
+        if isRequested { challenges.append(challenge) }
+        return isRequested
+    }
+
+    /// Passes the pending challenges to an exchange that waits since now.
+    func requestDecisions(_ exchange: NetworkExchange) {
+        guard !challenges.isEmpty else { return }
+        challenges.removeAll { !$0.isPending }
+        for challenge in challenges { _ = exchange.receiver?.exchangeChallenged(challenge) }
+    }
+
+    /// Ends the pending challenges if no exchange waits any more.
+    func exchangeWasCancelled() {
+        guard !challenges.isEmpty, pool.waitingCount == 0 else { return }
+        let pending = challenges
+        challenges = []
+        for challenge in pending { challenge.decide(.fail(TransportHost.abandoned)) }
+    }
+
+    /// The error of a connection for which no exchange waits. No caller receives it.
+    static let abandoned = NightjarError(.cancelled, "no call waits for the connection", phase: .tls)
+
     /// Whether the connected peer has a loopback host or a Unix socket, so that changes of the network do not concern
     /// it.
     let isLocal: Bool

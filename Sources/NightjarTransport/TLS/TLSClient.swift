@@ -12,6 +12,9 @@ final class TLSClient {
     private var groups = ChosenGroups()
     /// The peers to which a handshake with the hybrid key exchange was reset and one without it succeeded.
     private var classicalPeers: Set<String> = []
+    /// The client certificates of the caller's decisions, by peer, with a number that is unique for each certificate.
+    private var chosenCertificates: [String: (identity: ClientIdentity, number: Int)] = [:]
+    private var lastChosen = 0
     let pins: PinCheck
     /// Nil: keys are not logged.
     let keyLog: KeyLog?
@@ -75,9 +78,11 @@ final class TLSClient {
     /// - Parameters:
     ///   - socket: The system socket, if the handler is directly above it.
     ///   - isClassical: Whether the hybrid key exchange is not offered.
+    ///   - request: Requests the caller's decisions; nil: the handshake waits for none. Must not call its argument before
+    ///     it has returned.
     ///   - completion: Called once with the result of the handshake, unless this side closes the channel before.
     func handler(
-        for peer: Peer, socket: SocketHandle?, isClassical: Bool,
+        for peer: Peer, socket: SocketHandle?, isClassical: Bool, request: HandshakeChallenges.Request?,
         completion: @escaping (TLSHandler, Result<Void, NightjarError>) -> Void
     ) throws(NightjarError) -> TLSHandler {
         var peer = peer
@@ -92,18 +97,28 @@ final class TLSClient {
         let key = key(of: peer)
         options.session = sessions.session(for: key)
         // The certificate belongs to the key of the session. A check may change the certificate during the handshake.
-        options.identity = { [identity = identities.identity(for: peer)] in identity }
+        let chosen = chosenCertificates[TLSClient.chosenKey(of: peer)]?.identity
+        options.identity = { [identity = identities.identity(for: peer) ?? chosen] in identity }
         if let keyLog { options.logKeys = { line in keyLog.write(line) } }
         options.expectedGroup = groups.group(for: key, at: .now())
+        let challenges = request.map { request in
+            HandshakeChallenges(
+                decidesTrust: configuration.verifiesCertificates,
+                decidesCertificate: chosen == nil && configuration.clientCertificate(for: peer) == nil, request: request
+            )
+        }
+        options.suspendsForCertificate = challenges.map { $0.decidesTrust || $0.decidesCertificate } ?? false
         options.check = { [pins, peer] chain in
             if let error = TLSClient.check(chain, peer) { return error }
             return peer.pinning.flatMap { pins.check(chain, of: peer.host, mode: $0) }
         }
         do throws(TLSFailure) {
             let connection = try TLSConnection(context.loaded(), options)
-            return TLSHandler(connection, with: peer, of: self, sessionKey: key, socket: socket) {
-                [weak self] handler, result in
+            return TLSHandler(
+                connection, with: peer, of: self, sessionKey: key, socket: socket, challenges: challenges
+            ) { [weak self] handler, result in
                 self?.handshakeEnded(handler, result, key)
+                if case .failure = result { self?.forgetChosenCertificate(of: peer) }
                 completion(handler, result)
             }
         } catch {
@@ -143,9 +158,39 @@ final class TLSClient {
     /// connection has no certificates to compare with the pins, so a session is used only with the pinning mode and the
     /// client certificate with which it was established.
     private func key(of peer: Peer) -> String {
-        let key = "\(peer.place) \(peer.host)\(identities.key(for: peer))"
+        var key = "\(peer.place) \(peer.host)\(identities.key(for: peer))"
+        if let chosen = chosenCertificates[TLSClient.chosenKey(of: peer)] { key += " chosen \(chosen.number)" }
         return peer.pinning.map { "\(key) \($0.rawValue)" } ?? key
     }
+
+    // MARK: Client certificates of the caller's decisions
+
+    private static func chosenKey(of peer: Peer) -> String { "\(peer.place) \(peer.host)" }
+
+    /// Records the client certificate that the caller has chosen for a peer. Later connections to the peer use it until
+    /// a handshake with it fails.
+    ///
+    /// - Returns: The key of the sessions that are established with the certificate.
+    func choose(_ identity: ClientIdentity, for peer: Peer) -> String {
+        if chosenCertificates.count >= TLSClient.maximumChosen { chosenCertificates = [:] }
+        lastChosen += 1
+        chosenCertificates[TLSClient.chosenKey(of: peer)] = (identity, lastChosen)
+        return key(of: peer)
+    }
+
+    func forgetChosenCertificate(of peer: Peer) {
+        guard !chosenCertificates.isEmpty else { return }
+        chosenCertificates[TLSClient.chosenKey(of: peer)] = nil
+    }
+
+    func forgetChosenCertificates() { chosenCertificates = [:] }
+
+    /// Whether a connection to a peer may use a certificate that the caller has chosen.
+    func hasChosenCertificate(for peer: Peer) -> Bool {
+        !chosenCertificates.isEmpty && chosenCertificates[TLSClient.chosenKey(of: peer)] != nil
+    }
+
+    private static let maximumChosen = 256
 
     /// Returns the reason to reject a verified certificate chain, or nil.
     private static func check(_ chain: [Certificate], _ peer: Peer) -> NightjarError? {

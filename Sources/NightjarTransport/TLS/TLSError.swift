@@ -97,7 +97,7 @@ enum TLSError {
 extension TLSFailure {
     /// Whether the server has rejected the connection because of the client's certificate. A server of TLS 1.3 does so
     /// after the client's handshake is complete.
-    fileprivate var isAboutTheClientsCertificate: Bool {
+    var isAboutTheClientsCertificate: Bool {
         switch reason {
         case .clientCertificateRequired, .clientCertificateRejected, .alert(.certificateRequired): true
         default: false

@@ -6,7 +6,9 @@ import NightjarHTTP
 /// Encrypts and decrypts the data of one channel. Performs the handshake when it is added to an active channel.
 ///
 ///     handshaking ──handshake complete──▶ open ──close_notify──▶ closed
-///          └────────────────────────────────┴──failure, end──▶ closed
+///       │     ▲ └───────────────────────────┴──failure, end──▶ closed
+///       ▼     │
+///      waiting: for a decision of the caller; received bytes are kept
 ///
 /// If the peer closes the connection without close_notify, later handlers receive an error before the channel becomes
 /// inactive, because an attacker may have truncated the data (RFC 8446 section 6.1).
@@ -16,13 +18,17 @@ final class TLSHandler: ChannelDuplexHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    private enum Phase { case handshaking, open, closed }
+    private enum Phase { case handshaking, waiting, open, closed }
 
     private let connection: TLSConnection
     private let peer: Peer
     private let client: TLSClient
     /// The key of the sessions that the server issues.
-    private let sessionKey: String
+    private var sessionKey: String
+    /// The decisions that the handshake still requires. Nil: none.
+    private var challenges: HandshakeChallenges?
+    /// The bytes that were received while the handshake waits.
+    private var received = ByteBuffer()
     /// Called once with the result of the handshake, unless this side closes the channel before. On success, adds the
     /// next handlers.
     private var completion: ((TLSHandler, Result<Void, NightjarError>) -> Void)?
@@ -39,6 +45,7 @@ final class TLSHandler: ChannelDuplexHandler {
 
     init(
         _ connection: TLSConnection, with peer: Peer, of client: TLSClient, sessionKey: String, socket: SocketHandle?,
+        challenges: HandshakeChallenges?,
         completion: @escaping (TLSHandler, Result<Void, NightjarError>) -> Void
     ) {
         self.connection = connection
@@ -46,6 +53,7 @@ final class TLSHandler: ChannelDuplexHandler {
         self.client = client
         self.sessionKey = sessionKey
         self.socket = socket
+        self.challenges = challenges
         self.completion = completion
     }
 
@@ -74,20 +82,29 @@ final class TLSHandler: ChannelDuplexHandler {
     // MARK: Receiving
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let buffer = unwrapInboundIn(data)
         hasReceived = true
+        let buffer = unwrapInboundIn(data)
+        guard phase != .waiting else { return keep(buffer, context) }
+        receive(buffer, context)
+    }
+
+    private func receive(_ buffer: ByteBuffer, _ context: ChannelHandlerContext) {
         var end: Result<Void, TLSFailure>?
         let plaintext = buffer.withUnsafeReadableBytes { bytes in
             var input = bytes
             do throws(TLSFailure) {
-                guard try continueHandshake(&input) else { return ByteBuffer() }
+                guard try continueHandshake(&input) else {
+                    if phase == .waiting { received.writeBytes(input) }
+                    return ByteBuffer()
+                }
             } catch {
                 end = .failure(error)
                 return ByteBuffer()
             }
             return decrypt(input, context, &end)
         }
-        client.store(connection.takeSessions(), for: sessionKey)
+        // The sessions of a rejected connection must not be resumed.
+        if phase == .open { client.store(connection.takeSessions(), for: sessionKey) }
         writeOutput(context)
         if plaintext.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(plaintext)) }
         switch end {
@@ -100,7 +117,13 @@ final class TLSHandler: ChannelDuplexHandler {
     /// Continues the handshake if it is not complete. Returns whether the connection is open.
     private func continueHandshake(_ input: inout UnsafeRawBufferPointer) throws(TLSFailure) -> Bool {
         guard phase == .handshaking else { return phase == .open }
-        guard try connection.handshake(&input) else { return false }
+        while try !connection.handshake(&input) {
+            guard connection.isSuspended, !awaitDecision() else { return false }
+            connection.resume(with: nil)
+        }
+        // A resumed connection has no new certificates to decide about.
+        if challenges?.decidesTrust == true, !connection.isResumed, awaitDecision() { return false }
+        challenges = nil
         phase = .open
         // The next handler usually sends data at once. The end of the handshake is part of the same write.
         completion.take()?(self, .success(()))
@@ -141,7 +164,7 @@ final class TLSHandler: ChannelDuplexHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         switch phase {
-        case .handshaking:
+        case .handshaking, .waiting:
             phase = .closed
             let error =
                 connection.lacksCertificate
@@ -157,10 +180,67 @@ final class TLSHandler: ChannelDuplexHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard phase == .handshaking else { return context.fireErrorCaught(error) }
+        guard phase == .handshaking || phase == .waiting else { return context.fireErrorCaught(error) }
         phase = .closed
         if let error = error as? IOError { wasResetAtOnce = error.errnoCode == ECONNRESET && !hasReceived }
         let error = (error as? IOError).map { TLSError.describe($0, peer) } ?? ConnectFailure.describe(error, peer)
+        completion.take()?(self, .failure(error))
+        context.close(promise: nil)
+    }
+
+    // MARK: Decisions
+
+    /// Requests the next decision of the caller: first about the chain, then about the certificate.
+    ///
+    /// - Returns: False if no decision is needed.
+    private func awaitDecision() -> Bool {
+        guard let challenges else { return false }
+        if challenges.decidesTrust {
+            self.challenges?.decidesTrust = false
+            phase = .waiting
+            challenges.request(.serverTrust(details.chain)) { [weak self] in self?.decided($0) }
+        } else if challenges.decidesCertificate, connection.isSuspended {
+            self.challenges?.decidesCertificate = false
+            phase = .waiting
+            challenges.request(.clientCertificate(authorities: connection.acceptedAuthorities)) { [weak self] in
+                self?.decided($0)
+            }
+        }
+        return phase == .waiting
+    }
+
+    /// Continues the handshake with a decision. A decision after the end of the connection is ignored.
+    private func decided(_ decision: ConnectionChallenge.Decision) {
+        guard phase == .waiting, let context else { return }
+        phase = .handshaking
+        var chosen: ClientIdentity?
+        switch decision {
+        case .useDefault: break
+        case .certificate(let identity):
+            guard connection.isSuspended else { break }
+            chosen = identity
+            sessionKey = client.choose(identity, for: peer)
+        case .fail(let error): return reject(error, context)
+        }
+        if chosen == nil, connection.isSuspended, awaitDecision() { return }
+        if connection.isSuspended { connection.resume(with: chosen) }
+        let buffer = received
+        received = ByteBuffer()
+        receive(buffer, context)
+    }
+
+    /// Keeps bytes that were received while the handshake waits.
+    private func keep(_ buffer: ByteBuffer, _ context: ChannelHandlerContext) {
+        guard received.readableBytes + buffer.readableBytes <= TLSHandler.maximumReceived else {
+            return fail(TLSFailure(.handshake, "the server sent data before the end of the handshake"), context)
+        }
+        received.writeImmutableBuffer(buffer)
+    }
+
+    private func reject(_ error: NightjarError, _ context: ChannelHandlerContext) {
+        connection.close()
+        writeOutput(context)
+        phase = .closed
         completion.take()?(self, .failure(error))
         context.close(promise: nil)
     }
@@ -243,6 +323,7 @@ final class TLSHandler: ChannelDuplexHandler {
         guard phase != .closed else { return }
         let error = TLSError.describe(
             failure, peer, isOpen: phase == .open, rejection: connection.rejection)
+        if failure.isAboutTheClientsCertificate { client.forgetChosenCertificate(of: peer) }
         // The peer receives the alert.
         writeOutput(context)
         phase = .closed
@@ -255,4 +336,6 @@ final class TLSHandler: ChannelDuplexHandler {
     }
 
     private static let recordSize = 16 * 1024
+    /// The peer sends little while it waits for the client's part of the handshake.
+    private static let maximumReceived = 256 * 1024
 }

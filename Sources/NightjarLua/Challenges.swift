@@ -1,0 +1,31 @@
+import CLua
+import Nightjar
+import NightjarHandles
+
+// Challenges of servers that a script decides.
+
+extension Configuration {
+    /// Passes challenges to the script.
+    ///
+    /// - Parameter number: The number of the client.
+    mutating func decideChallenges(by callbacks: ScriptCallbacks, _ number: Int64) {
+        onChallenge = Authentication.ChallengeHandler { callbacks.add(ScriptCallback(number, challenge: $0)) }
+    }
+}
+
+@_cdecl("njl_callback_decide") @implementation
+public func njl_callback_decide(_ callback: OpaquePointer?, _ choice: njl_choice, _ text: njl_bytes) {
+    guard let callback = Handle<ScriptCallback>.borrow(callback) else { return }
+    switch choice {
+    case NJL_CHOOSE_CREDENTIALS:
+        do throws(NightjarError) {
+            callback.decide(
+                try Authentication.Challenge.Response(option: JSONValue(parsing: text.buffer), "response"))
+        } catch {
+            callback.decide(.cancel("on_challenge: \(error.message)"))
+        }
+    case NJL_CHOOSE_CANCEL:
+        callback.decide(.cancel(text.data == nil ? nil : String(decoding: text.buffer, as: UTF8.self)))
+    default: callback.decide(.useDefault)
+    }
+}

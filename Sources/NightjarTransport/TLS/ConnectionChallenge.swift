@@ -1,0 +1,84 @@
+import NightjarCrypto
+import NightjarHTTP
+
+/// A decision that a TLS handshake waits for. Requested once for each connection, and only after the server's certificate
+/// chain has been verified and compared with the pins. Used on the loop.
+public final class ConnectionChallenge {
+    package enum Subject: Sendable {
+        /// The server requests a client certificate, and none is configured for the peer. The names of the certificate
+        /// authorities that the server accepts are empty if the server has not sent them.
+        case clientCertificate(authorities: [String])
+        /// The server's certificates, its own first. The chain is valid, so the decision can only reject it.
+        case serverTrust([TLSDetails.Certificate])
+    }
+
+    package enum Decision: Sendable {
+        /// Continue without a client certificate, or with the verified chain.
+        case useDefault
+        /// Send this client certificate. For other subjects, the same as ``useDefault``.
+        case certificate(ClientIdentity)
+        /// Close the connection. The call for which it was opened fails with this error.
+        case fail(NightjarError)
+    }
+
+    package let subject: Subject
+    package let host: String
+    package let port: Int
+    package let isProxy: Bool
+    /// The client's request for the decision. The calls that wait for the connection share it.
+    package var request: AnyObject?
+    /// Called if the connection ends before the decision.
+    package var withdrawn: (() -> Void)?
+    private var resume: ((Decision) -> Void)?
+
+    init(_ subject: Subject, from peer: Peer, resume: @escaping (Decision) -> Void) {
+        self.subject = subject
+        host = peer.host
+        port = peer.port
+        isProxy = peer.isProxy
+        self.resume = resume
+    }
+
+    /// Whether the handshake still waits for the decision.
+    package var isPending: Bool { resume != nil }
+
+    /// Continues the handshake, only while the handshake waits. Ignored after the first decision and after
+    /// the end of the connection.
+    package func decide(_ decision: Decision) {
+        release()
+        resume.take()?(decision)
+    }
+
+    /// Discards the challenge, because the connection has ended.
+    func withdraw() {
+        resume = nil
+        withdrawn?()
+        release()
+    }
+
+    /// Breaks the reference cycle with the client's request.
+    private func release() {
+        request = nil
+        withdrawn = nil
+    }
+}
+
+/// The decisions that the handshake with one peer waits for.
+struct HandshakeChallenges {
+    typealias Request = (ConnectionChallenge.Subject, _ resume: @escaping (ConnectionChallenge.Decision) -> Void) ->
+        Void
+
+    /// Whether the server's chain may be rejected.
+    var decidesTrust: Bool
+    /// Whether a requested client certificate may be chosen.
+    var decidesCertificate: Bool
+    /// Must not call its argument before it has returned.
+    let request: Request
+}
+
+extension TransportConfiguration.TLS.ClientCertificate {
+    /// Reads the files of the certificate. Blocks the thread.
+    ///
+    /// - Throws: `tls` if the certificate or its key cannot be read.
+    package func loaded() throws(NightjarError) -> ClientIdentity { try ClientIdentities.read(self) }
+}

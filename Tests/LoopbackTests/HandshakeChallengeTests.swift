@@ -1,0 +1,344 @@
+import NIOSSL
+import Nightjar
+import NightjarHTTP
+import NightjarTestSupport
+import NightjarTransport
+import Testing
+
+/// Challenges of TLS handshakes: client certificates, and verified chains that the caller can reject.
+@Suite struct HandshakeChallengeTests {
+    private typealias Files = ClientCertificateTests.Files
+    private static let versions: [TLSVersion] = [.tlsv12, .tlsv13]
+
+    /// A server that closes each connection after one response.
+    private func server(
+        _ files: Files? = nil, _ version: TLSVersion = .tlsv13, _ kind: TestCertificates.Kind = .trusted
+    ) throws -> ScriptedPeer {
+        try ScriptedPeer(
+            [[.expectRequest, .respond(headers: ["Connection: close"], body: "secret")]], repeatsLast: true,
+            tls: PeerTLS(kind, versions: version...version, clientAuthorities: files?.path("client.pem")))
+    }
+
+    private func client(
+        _ record: ChallengeRecord, onLoop: Bool = true, _ configure: (inout Configuration) throws -> Void = { _ in }
+    ) throws -> Client {
+        var configuration = Configuration.loopback
+        configuration.transport.tls.certificateAuthorityFile = try TestCertificates.shared().authority
+        configuration.timeouts = Timeouts(connect: .seconds(10), idle: .seconds(10), total: .seconds(20))
+        configuration.onChallenge = record.handler(onLoop: onLoop)
+        configuration.retry.maximumAttempts = 3
+        configuration.retry.base = .zero
+        try configure(&configuration)
+        return try Client(configuration)
+    }
+
+    private func get(_ peer: ScriptedPeer) -> Request { Request(.get, "https://localhost:\(peer.port)/") }
+
+    /// Accepts chains, and responds to requests for a certificate.
+    private func certificates(
+        _ respond: @escaping @Sendable (Int) -> Authentication.Challenge.Response?
+    ) -> ChallengeRecord {
+        ChallengeRecord { challenge, number in
+            if case .serverTrust = challenge.kind { return .useDefault }
+            return respond(number)
+        }
+    }
+
+    // MARK: Client certificates
+
+    @Test(arguments: versions) func chosenCertificateIsSent(version: TLSVersion) throws {
+        let files = try Files()
+        let peer = try server(files, version)
+        let pem = files.pem
+        let record = certificates { _ in .certificate(pem) }
+        let api = try client(record)
+        let response = try api.sendBlocking(get(peer))
+        #expect(response.text == "secret")
+        #expect(record.names == ["server_trust", "client_certificate"])
+        #expect(response.decisions.map(\.name) == ["challenged", "challenged"])
+        #expect(
+            response.decisions.last?.description.hasSuffix(
+                "the challenge client_certificate of localhost:\(peer.port): certificate") == true)
+        // Later connections use the certificate without a further decision.
+        for _ in 0..<2 { #expect(try api.sendBlocking(get(peer)).text == "secret") }
+        #expect(record.names.filter { $0 == "client_certificate" }.count == 1)
+        #expect(peer.connectionCount == 3)
+    }
+
+    @Test(arguments: versions) func defaultSendsNoCertificate(version: TLSVersion) throws {
+        let files = try Files()
+        let peer = try server(files, version)
+        let record = certificates { _ in .useDefault }
+        let error = try failure(try client(record), get(peer))
+        #expect(error.kind == .tls)
+        #expect(error.message.contains("requires a client certificate"))
+        #expect(peer.requests.isEmpty)
+    }
+
+    @Test func configuredCertificateIsUsedWithoutADecision() throws {
+        let files = try Files()
+        let peer = try server(files)
+        let record = certificates { _ in .useDefault }
+        let pattern = try HostPattern("localhost")
+        let api = try client(record) { $0.transport.tls.clientCertificatesByHost[pattern] = files.pem }
+        #expect(try api.sendBlocking(get(peer)).text == "secret")
+        #expect(record.names == ["server_trust"])
+    }
+
+    @Test func unreadableCertificateFailsTheCall() throws {
+        let files = try Files()
+        let peer = try server(files)
+        let path = files.path("missing.p12")
+        let record = certificates { _ in .certificate(.init(.pkcs12(path))) }
+        let error = try failure(try client(record) { $0.retry.maximumAttempts = 1 }, get(peer))
+        #expect(error.kind == .tls)
+        #expect(error.message.hasPrefix("reading the client certificate"))
+    }
+
+    /// The server rejects the first certificate. The next call asks again.
+    @Test(arguments: versions) func rejectedCertificateIsForgotten(version: TLSVersion) throws {
+        let files = try Files()
+        let peer = try server(files, version)
+        let pem = files.pem
+        let other = ClientCertificateTests.ClientCertificate(
+            .pem(certificates: files.path("other.pem"), key: files.path("other.key")))
+        let record = certificates { number in .certificate(number < 2 ? other : pem) }
+        let api = try client(record) { $0.retry.maximumAttempts = 1 }
+        #expect(throws: NightjarError.self) { try api.sendBlocking(get(peer)) }
+        #expect(try api.sendBlocking(get(peer)).text == "secret")
+        #expect(record.names.filter { $0 == "client_certificate" }.count == 2)
+    }
+
+    @Test func cancellationOfACertificateRequestFailsTheCall() throws {
+        let files = try Files()
+        let peer = try server(files)
+        let record = certificates { _ in .cancel(nil) }
+        let error = try failure(try client(record), get(peer))
+        #expect(error.kind == .cancelled)
+        #expect(error.phase == .tls)
+        #expect(
+            error.message
+                == "the challenge callback rejected the request for a client certificate of localhost:\(peer.port)")
+        #expect(peer.connectionCount == 1)
+        #expect(peer.requests.isEmpty)
+    }
+
+    @Test func logOutForgetsTheCertificateAndItsConnections() throws {
+        let files = try Files()
+        let exchanges = (0..<3).flatMap { _ in [ScriptedPeer.Step.expectRequest, .respond(body: "secret")] }
+        let peer = try ScriptedPeer(
+            [exchanges], repeatsLast: true, tls: PeerTLS(clientAuthorities: files.path("client.pem")))
+        let pem = files.pem
+        let record = certificates { _ in .certificate(pem) }
+        let api = try client(record)
+        for _ in 0..<2 { #expect(try api.sendBlocking(get(peer)).text == "secret") }
+        #expect(peer.connectionCount == 1)
+        try api.logOutBlocking()
+        let response = try api.sendBlocking(get(peer))
+        #expect(response.text == "secret")
+        #expect(response.tls?.isResumed == false)
+        #expect(peer.connectionCount == 2)
+        #expect(record.names.filter { $0 == "client_certificate" }.count == 2)
+    }
+
+    @Test func redirectToAnotherOriginRequestsNoCertificate() throws {
+        let files = try Files()
+        let other = try server(files)
+        let peer = try ScriptedPeer([
+            [.expectRequest, .respond("302 Found", headers: ["Location: https://localhost:\(other.port)/"])]
+        ])
+        let pem = files.pem
+        let record = certificates { _ in .certificate(pem) }
+        let error = try failure(
+            try client(record) { $0.retry.maximumAttempts = 1 }, Request(.get, "http://127.0.0.1:\(peer.port)/"))
+        #expect(error.kind == .tls)
+        #expect(record.names == ["server_trust"])
+        #expect(other.requests.isEmpty)
+    }
+
+    // MARK: Trust
+
+    @Test(arguments: versions) func rejectedChainFailsBeforeTheRequest(version: TLSVersion) throws {
+        let files = try Files()
+        // With and without a request for a certificate, which changes the time of the decision.
+        for peer in [try server(nil, version), try server(files, version)] {
+            let record = ChallengeRecord { _, number in
+                number == 0 ? .cancel("the server is not the one of the last visit") : .useDefault
+            }
+            let api = try client(record)
+            let error = try failure(api, get(peer))
+            #expect(error.kind == .cancelled)
+            #expect(error.phase == .tls)
+            #expect(
+                error.message == "the challenge callback rejected the certificate of localhost:\(peer.port): "
+                    + "the server is not the one of the last visit")
+            #expect(!error.requestMayHaveBeenProcessed)
+            #expect(peer.connectionCount == 1)
+            #expect(peer.requests.isEmpty)
+            #expect(record.names == ["server_trust"])
+        }
+    }
+
+    /// The session of a rejected connection is not resumed, and a resumed connection is not asked about.
+    @Test(arguments: versions) func onlyFullHandshakesAreDecided(version: TLSVersion) throws {
+        let peer = try server(nil, version)
+        let record = ChallengeRecord { _, number in number == 0 ? .cancel(nil) : .useDefault }
+        let api = try client(record)
+        #expect(throws: NightjarError.self) { try api.sendBlocking(get(peer)) }
+        let second = try api.sendBlocking(get(peer))
+        #expect(second.tls?.isResumed == false)
+        let third = try api.sendBlocking(get(peer))
+        #expect(third.tls?.isResumed == true)
+        #expect(record.count == 2)
+        #expect(record.kinds.first == second.tls.map { .serverTrust(chain: $0.chain) })
+    }
+
+    @Test(arguments: [TestCertificates.Kind.selfSigned, .wrongName, .expired])
+    func invalidChainIsNeverDecided(kind: TestCertificates.Kind) throws {
+        let peer = try server(nil, .tlsv13, kind)
+        let record = ChallengeRecord { _, _ in .useDefault }
+        let error = try failure(try client(record) { $0.retry.maximumAttempts = 1 }, get(peer))
+        #expect(error.kind == .tls)
+        #expect(record.count == 0)
+        #expect(peer.requests.isEmpty)
+    }
+
+    @Test func chainWithoutAPinnedKeyIsNotDecided() throws {
+        let peer = try server()
+        let record = ChallengeRecord { _, _ in .useDefault }
+        let pins = ([1, 2] as [UInt8]).compactMap {
+            TransportConfiguration.TLS.Pinning.Pin(digest: [UInt8](repeating: $0, count: 32))
+        }
+        let pattern = try HostPattern("localhost")
+        let api = try client(record) {
+            $0.transport.tls.pins = [pattern: try TransportConfiguration.TLS.Pinning.Pins(pins)]
+        }
+        #expect(try failure(api, get(peer)).kind == .pinMismatch)
+        #expect(record.count == 0)
+    }
+
+    @Test func unverifiedChainIsNotDecided() throws {
+        let peer = try server(nil, .tlsv13, .selfSigned)
+        let record = ChallengeRecord { _, _ in .cancel(nil) }
+        let api = try client(record) {
+            $0.transport.tls.verifiesCertificates = false
+            $0.transport.tls.certificateAuthorityFile = nil
+        }
+        #expect(try api.sendBlocking(get(peer)).text == "secret")
+        #expect(record.count == 0)
+    }
+
+    // MARK: Waiting
+
+    @Test(arguments: versions) func responseMayComeLaterFromAnotherThread(version: TLSVersion) async throws {
+        let files = try Files()
+        let peer = try server(files, version)
+        let pem = files.pem
+        let record = ChallengeRecord { _, _ in nil }
+        let api = try client(record, onLoop: false)
+        let request = get(peer)
+        async let text = onOwnThread { try api.sendBlocking(request).text }
+        try await onOwnThread {
+            try record.keptChallenge(0).respond(.useDefault)
+            try record.keptChallenge(1).respond(.certificate(pem))
+        }
+        #expect(try await text == "secret")
+    }
+
+    @Test func connectTimeoutRunsWhileTheCallbackDecides() throws {
+        let peer = try server()
+        let record = ChallengeRecord { _, _ in nil }
+        let api = try client(record) {
+            $0.timeouts.connect = .milliseconds(300)
+            $0.retry.maximumAttempts = 1
+        }
+        let error = try failure(api, get(peer))
+        #expect(error.kind == .timeout)
+        #expect(error.message.contains("the challenge callback did not respond"), "\(error.message)")
+        try? record.keptChallenge().respond(.useDefault)
+        #expect(peer.requests.isEmpty)
+    }
+
+    @Test func callsThatWaitForOneConnectionShareTheDecision() throws {
+        let peer = try ScriptedPeer(
+            [[.untilClosed([.expectRequest, .respond(body: "secret")])]], repeatsLast: true, tls: PeerTLS())
+        let record = ChallengeRecord { _, _ in nil }
+        let api = try client(record, onLoop: false) { $0.transport.connectionsPerHost = 1 }
+        let queues = [CompletionQueue(), CompletionQueue(), CompletionQueue()]
+        let results = ChallengedCalls()
+        for queue in queues.dropLast() { try api.start(get(peer), on: queue, results.handlers) }
+        // Only the second queue is polled.
+        try eventually("the challenge arrives") {
+            queues[1].poll(timeout: .milliseconds(10))
+            return record.count == 1
+        }
+        try api.start(get(peer), on: queues[2], results.handlers)
+        for queue in queues { queue.poll(timeout: .milliseconds(50)) }
+        #expect(record.count == 1)
+        try record.keptChallenge().respond(.useDefault)
+        try eventually("all calls have ended", within: .seconds(10)) {
+            for queue in queues { queue.poll(timeout: .milliseconds(10)) }
+            return results.count == 3
+        }
+        #expect(results.texts == ["secret", "secret", "secret"])
+        #expect(peer.connectionCount == 1)
+    }
+
+    /// A call that begins to wait later can decide if the queue of the first call is not polled.
+    @Test func laterCallDecidesIfTheFirstQueueIsNotPolled() throws {
+        let peer = try ScriptedPeer(
+            [[.untilClosed([.expectRequest, .respond(body: "secret")])]], repeatsLast: true, tls: PeerTLS())
+        let record = ChallengeRecord { _, _ in .useDefault }
+        let api = try client(record, onLoop: false) { $0.transport.connectionsPerHost = 1 }
+        let (silent, polled) = (CompletionQueue(), CompletionQueue())
+        let (first, second) = (ChallengedCalls(), ChallengedCalls())
+        let task = try api.start(get(peer), on: silent, first.handlers)
+        try eventually("the connection is open") { peer.connectionCount == 1 }
+        try api.start(get(peer), on: polled, second.handlers)
+        try second.await(1, on: polled)
+        #expect(second.texts == ["secret"])
+        #expect(record.count == 1)
+        task.cancel()
+        try first.await(1, on: silent)
+    }
+
+    @Test(arguments: [false, true]) func waitingCallCanBeEnded(closes: Bool) throws {
+        let peer = try server()
+        let record = ChallengeRecord { _, _ in nil }
+        let api = try client(record)
+        let (queue, results) = (CompletionQueue(), ChallengedCalls())
+        let task = try api.start(get(peer), on: queue, results.handlers)
+        let challenge = try record.keptChallenge()
+        if closes { api.close() } else { task.cancel() }
+        try results.await(1, on: queue)
+        #expect(results.kinds == [.cancelled])
+        try eventually("the connection is closed") { peer.endedCount == 1 }
+        try? challenge.respond(.useDefault)
+        #expect(peer.requests.isEmpty)
+    }
+
+    /// Each fault ends the handshake while or before the callback decides.
+    @Test func serverThatClosesWhileTheCallbackDecides() throws {
+        let files = try Files()
+        for kind in [PeerTLS.Fault.Kind.close, .reset] {
+            let peer = try ScriptedPeer(
+                [[.close]], repeatsLast: true,
+                tls: PeerTLS(
+                    versions: .tlsv12...(.tlsv12), fault: .init(kind, after: 800),
+                    clientAuthorities: files.path("client.pem")))
+            let record = ChallengeRecord { _, _ in nil }
+            let api = try client(record) { $0.retry.maximumAttempts = 1 }
+            let error = try failure(api, get(peer))
+            #expect(error.phase == .tls || error.phase == .connect, "\(error)")
+        }
+    }
+
+    @Test func clientWithoutACallbackIsNotChallenged() throws {
+        let peer = try server()
+        var configuration = Configuration.loopback
+        configuration.transport.tls.certificateAuthorityFile = try TestCertificates.shared().authority
+        let response = try Client(configuration).sendBlocking(get(peer))
+        #expect(response.text == "secret")
+        #expect(response.decisions.isEmpty)
+    }
+}
