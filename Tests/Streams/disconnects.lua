@@ -22,7 +22,7 @@ print("seed " .. seed)
 local function read(number)
   local query = { count = 3000, drop = 1500, replay = number % 5, seed = seed + number, retry = 100 }
   local expected = 0
-  local stream <close> = api:events("/v1/private/events", { query = query, reconnection_time = 0.1 })
+  local stream <close> = api:events("/private/events", { query = query, reconnection_time = 0.1 })
   for event in stream do
     expected = expected + 1
     assert(event.id == tostring(expected), ("got the event %s, expected %d"):format(event.id, expected))

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/events`: server-sent events with ids, which a client can resume. `/v1/private/events` requires a bearer token.
+/// `/events`: server-sent events with ids, which a client can resume. `/private/events` requires a bearer token.
 /// ``PieceSource`` describes the common parameters.
 ///
 /// - `count`: the id of the last event. The default is 10.
@@ -24,7 +24,7 @@ final class Events: Resettable {
 
     func add(to router: inout Router) {
         router.onAny("/events", respond)
-        router.onAny("/v1/private/events", respondToToken)
+        router.onAny("/private/events", respondToToken)
     }
 
     func reset() { (failures, drops) = ([:], 0) }
