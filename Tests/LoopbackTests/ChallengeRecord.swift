@@ -45,7 +45,7 @@ final class ChallengeRecord: Sendable {
 
     /// Waits for the kept challenge with this number and returns it. The record still retains it.
     func keptChallenge(_ number: Int = 0) throws -> Challenge {
-        try eventually("a challenge was kept") { kept.withLock { $0.count > number } }
+        try eventually("a challenge was kept", within: .seconds(20)) { kept.withLock { $0.count > number } }
         return kept.withLock { $0[number] }
     }
 

@@ -24,7 +24,7 @@ import Testing
     ) throws -> Client {
         var configuration = Configuration.loopback
         configuration.transport.tls.certificateAuthorityFile = try TestCertificates.shared().authority
-        configuration.timeouts = Timeouts(connect: .seconds(10), idle: .seconds(10), total: .seconds(20))
+        configuration.timeouts = Timeouts(connect: .seconds(30), idle: .seconds(30), total: .seconds(60))
         configuration.onChallenge = record.handler(onLoop: onLoop)
         configuration.retry.maximumAttempts = 3
         configuration.retry.base = .zero
@@ -243,6 +243,7 @@ import Testing
             try record.keptChallenge(1).respond(.certificate(pem))
         }
         #expect(try await text == "secret")
+        #expect(peer.requests.count == 1)
     }
 
     @Test func connectTimeoutRunsWhileTheCallbackDecides() throws {

@@ -146,7 +146,7 @@ import Testing
     func requestForACertificateSuspendsTheHandshake(version: TLSVersion, partSize: Int) throws {
         let certificates = try TestCertificates.shared()
         let identity = try ClientIdentity(
-            certificates: Certificate.contents(ofFile: certificates.certificate(.trusted)),
+            certificates: Certificate.contents(ofFile: certificates.certificate(.clientOnly)),
             key: Certificate.contents(ofFile: certificates.key), password: nil)
         for chosen in [identity, nil] {
             let server = try MemoryTLSServer.Context(PeerTLS(clientAuthorities: certificates.authority))

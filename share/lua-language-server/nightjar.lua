@@ -556,7 +556,7 @@ function client:close() end
 ---@field ephemeral? boolean Rejects options that write to disk: a cookie file, a cache on disk, a token store in a file, a cassette that records. Default: false.
 ---@field log? function|{ level: string, write: function } A function(level, line), or { level =, write = }. Levels: error, warning, info, debug. Default: none; level info.
 ---@field mock? nightjar.mock|table Responses in place of servers. Default: none.
----@field on_challenge fun(challenge: nightjar.challenge): table|false|nil, string? Decides a challenge of a server. Returns { user =, password = } for "http", { file =, key =, password = } or { pkcs12 =, password = } for "client_certificate", nil for the default, or false and a message to fail the waiting calls. Default: none.
+---@field on_challenge fun(challenge: nightjar.challenge): table|false|nil, string? Decides a challenge of a server. Returns { user =, password = } for "http", a table of nightjar.client_certificate_options for "client_certificate", nil for the default, or false and a message to fail the waiting calls. Default: none.
 ---@field cassette? string|nightjar.cassette_options A file to which exchanges are recorded without secrets, and from which they are replayed. Default: none.
 ---@field network? string|nightjar.network_options A network profile: 3g, edge, lossy, offline. Default: none.
 ---@field before? fun(request: table) Called before each call, but not before cache:get and cache:put. It may change the request. Default: none.

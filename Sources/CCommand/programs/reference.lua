@@ -630,7 +630,7 @@ return {
         "A function(level, line), or { level =, write = }. Levels: error, warning, info, debug.", default = "none; level info" },
       { "mock", "nightjar.mock|table", "Responses in place of servers.", default = "none" },
       { "on_challenge", "fun(challenge: nightjar.challenge): table|false|nil, string?",
-        "Decides a challenge of a server. Returns { user =, password = } for \"http\", { file =, key =, password = } or { pkcs12 =, password = } for \"client_certificate\", nil for the default, or false and a message to fail the waiting calls.", default = "none" },
+        "Decides a challenge of a server. Returns { user =, password = } for \"http\", a table of nightjar.client_certificate_options for \"client_certificate\", nil for the default, or false and a message to fail the waiting calls.", default = "none" },
       { "cassette", "string|nightjar.cassette_options",
         "A file to which exchanges are recorded without secrets, and from which they are replayed.", default = "none" },
       { "network", "string|nightjar.network_options", "A network profile: 3g, edge, lossy, offline.", default = "none" },

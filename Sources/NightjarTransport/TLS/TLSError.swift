@@ -97,9 +97,17 @@ enum TLSError {
 extension TLSFailure {
     /// Whether the server has rejected the connection because of the client's certificate. A server of TLS 1.3 does so
     /// after the client's handshake is complete.
-    var isAboutTheClientsCertificate: Bool {
+    fileprivate var isAboutTheClientsCertificate: Bool {
         switch reason {
         case .clientCertificateRequired, .clientCertificateRejected, .alert(.certificateRequired): true
+        default: false
+        }
+    }
+
+    /// Whether the server has ended the connection with a fatal alert.
+    var isAlert: Bool {
+        switch reason {
+        case .alert, .clientCertificateRequired, .clientCertificateRejected: true
         default: false
         }
     }

@@ -323,7 +323,8 @@ final class TLSHandler: ChannelDuplexHandler {
         guard phase != .closed else { return }
         let error = TLSError.describe(
             failure, peer, isOpen: phase == .open, rejection: connection.rejection)
-        if failure.isAboutTheClientsCertificate { client.forgetChosenCertificate(of: peer) }
+        // A server of TLS 1.3 rejects a certificate after the handshake, also with an alert such as unknown_ca.
+        if failure.isAlert { client.forgetChosenCertificate(of: peer) }
         // The peer receives the alert.
         writeOutput(context)
         phase = .closed
