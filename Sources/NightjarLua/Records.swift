@@ -116,7 +116,8 @@ final class Records: @unchecked Sendable {
         reserved = 0
         guard reservation.add(decoder.heldBytes) else {
             throw NightjarError(
-                .noMemory, "\(decoder.format.noun) \(decoder.count + 1) of the response exceeds the script's memory limit")
+                .noMemory,
+                "\(decoder.format.noun) \(decoder.count + 1) of the response exceeds the script's memory limit")
         }
         reserved = decoder.heldBytes
     }

@@ -19,7 +19,8 @@ private func chunk(_ text: String) -> Bytes {
     @Test func eventsContinueOnAnotherConnection() async throws {
         let peer = try ScriptedPeer([
             [
-                .expectRequest, .send(Bytes(Array(streamHead.utf8))), .send(chunk("id: 1\ndata: a\n\nid: 2\nda")), .reset,
+                .expectRequest, .send(Bytes(Array(streamHead.utf8))), .send(chunk("id: 1\ndata: a\n\nid: 2\nda")),
+                .reset,
             ],
             [
                 .expectRequest, .send(Bytes(Array(streamHead.utf8))),
@@ -95,7 +96,9 @@ private func chunk(_ text: String) -> Bytes {
         let client = try client(of: peer)
         var ids: [Int] = []
         let error = await #expect(throws: NightjarError.self) {
-            for try await item in try await client.stream(Request(.get, "/")).values(of: Item.self) { ids.append(item.id) }
+            for try await item in try await client.stream(Request(.get, "/")).values(of: Item.self) {
+                ids.append(item.id)
+            }
         }
         #expect(ids == [1, 2])
         #expect(error?.kind == .decoding)

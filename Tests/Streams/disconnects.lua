@@ -1,6 +1,6 @@
 -- Reads event streams whose connections are closed at random bytes, until 1,000 connections have been closed, and checks
 -- that each event arrives once and in order. The token of the calls expires every 8 seconds; the client does not allow more
--- than 5 refreshes in 30 seconds. Run by hand:
+-- than 5 refreshes in 30 seconds. Run directly:
 --
 --   scripts/with-demo nightjar Tests/Streams/disconnects.lua [SEED]
 local nightjar = require "nightjar"

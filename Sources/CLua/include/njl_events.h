@@ -15,7 +15,7 @@ typedef struct njl_event {
   njl_bytes data;
 } njl_event;
 
-/* What the script does next. */
+/* The next action of the script. */
 typedef enum njl_events_step {
   NJL_EVENTS_CONNECT, /* send the request, and then call njl_events_opened or njl_events_failed */
   NJL_EVENTS_WAIT,    /* wait for `seconds`, and then call njl_events_waited */

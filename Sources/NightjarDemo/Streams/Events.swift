@@ -43,11 +43,11 @@ final class Events: Resettable {
         let cursor = request.head.headers.first(name: "Last-Event-ID").flatMap { Int($0) } ?? 0
         if cursor >= last, end == "204" { return Response(.noContent) }
         var number = max(0, cursor - replay)
-        var hasBegun = false
+        var hasStarted = false
         let retry = request.query("retry")
         var source = try PieceSource(request) {
-            if !hasBegun {
-                hasBegun = true
+            if !hasStarted {
+                hasStarted = true
                 return retry.map { "retry: \($0)\n\n" } ?? ": demo\n\n"
             }
             guard number < last else { return nil }

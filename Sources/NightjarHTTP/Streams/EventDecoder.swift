@@ -41,7 +41,9 @@ package struct EventDecoder: Sendable {
         while var line = try nextLine() {
             if isAtStart {
                 isAtStart = false
-                if line.readableBytesView.starts(with: EventDecoder.byteOrderMark) { line.moveReaderIndex(forwardBy: 3) }
+                if line.readableBytesView.starts(with: EventDecoder.byteOrderMark) {
+                    line.moveReaderIndex(forwardBy: 3)
+                }
             }
             guard line.readableBytes > 0 else {
                 if let event = dispatch() { return event }

@@ -17,7 +17,7 @@ public enum EventStreamState: String, Sendable {
 package struct EventStream: Sendable {
     package typealias State = EventStreamState
 
-    /// What to do next.
+    /// The next step of the caller.
     package enum Action: Sendable {
         /// Start a call with this Last-Event-ID; nil: without the field.
         case connect(lastEventID: String?)

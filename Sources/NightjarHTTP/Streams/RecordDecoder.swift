@@ -27,7 +27,7 @@ package struct RecordDecoder: Sendable {
     /// Whether the last line ended with CR. An LF that follows belongs to the same line end.
     private var skipsLF = false
     /// Whether the first record separator of a JSON sequence was read.
-    private var hasBegun = false
+    private var hasStarted = false
 
     /// - Parameter maximumLength: The maximum length of a record in bytes, without its delimiter.
     package init(_ format: RecordFormat, maximumLength: Int = RecordFormat.defaultMaximumLength) {
@@ -114,8 +114,8 @@ package struct RecordDecoder: Sendable {
             guard !record.isBlank else { return nil }
         case .jsonSequence:
             // The text before the first separator.
-            guard hasBegun else {
-                hasBegun = true
+            guard hasStarted else {
+                hasStarted = true
                 guard isDelimited, record.readableBytes == 0 else { throw notSequence }
                 return nil
             }
@@ -142,8 +142,8 @@ package struct RecordDecoder: Sendable {
     private var tooLong: NightjarError {
         NightjarError(
             .tooLarge,
-            "\(format.noun) \(count + 1) of the response is longer than \(maximumLength) bytes; set a larger max_line, or read the "
-                + "body in parts", phase: .receive)
+            "\(format.noun) \(count + 1) of the response is longer than \(maximumLength) bytes; set a larger max_line, or "
+                + "read the body in parts", phase: .receive)
     }
 
     private var notText: NightjarError {

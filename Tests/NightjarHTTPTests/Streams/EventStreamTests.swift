@@ -150,7 +150,9 @@ private let refused = NightjarError(.connect, "the connection was refused")
         // Without a key, the end of the response is the end of the stream, and a failure is final.
         var plain = stream(isSafe: false, isIdempotent: false)
         _ = plain.opened(head())
-        #expect(text(plain.ended(lost, using: &random)) == "connection_lost: the connection was lost; 0 events were delivered")
+        #expect(
+            text(plain.ended(lost, using: &random))
+                == "connection_lost: the connection was lost; 0 events were delivered")
         var finished = stream(isSafe: false, isIdempotent: false)
         _ = finished.opened(head())
         #expect(text(finished.ended(nil, using: &random)) == "end")

@@ -44,7 +44,8 @@ private func expect(
     func linesEndWithAnyLineEnd(_ body: String, _ lines: [String]) { expect(body, .lines, lines) }
 
     @Test(arguments: [
-        ("", []), ("1\n", ["1"]), ("1", ["1"]), ("{\"a\":\r1}\r\n2\n", ["{\"a\":\r1}\r", "2"]), ("\n \t\n1\n\r\n", ["1"]),
+        ("", []), ("1\n", ["1"]), ("1", ["1"]), ("{\"a\":\r1}\r\n2\n", ["{\"a\":\r1}\r", "2"]),
+        ("\n \t\n1\n\r\n", ["1"]),
     ])
     func jsonLinesEndWithLFAndMayBeBlank(_ body: String, _ values: [String]) { expect(body, .jsonLines, values) }
 
@@ -56,7 +57,10 @@ private func expect(
     @Test(arguments: [
         ("1\n", "the response is not a JSON sequence: it does not begin with a record separator (0x1E)"),
         ("\u{1E}1", "value 1 of the response is incomplete: a number or literal has no line feed after it"),
-        ("\u{1E}2\n\u{1E}tru\u{1E}", "value 2 of the response is incomplete: a number or literal has no line feed after it"),
+        (
+            "\u{1E}2\n\u{1E}tru\u{1E}",
+            "value 2 of the response is incomplete: a number or literal has no line feed after it"
+        ),
     ])
     func invalidSequenceFails(_ body: String, _ message: String) {
         let error = read([Array(body.utf8)], .jsonSequence).error
@@ -71,7 +75,8 @@ private func expect(
             #expect(result.error?.kind == .tooLarge)
             #expect(
                 result.error?.message
-                    == "line 2 of the response is longer than 100 bytes; set a larger max_line, or read the body in parts")
+                    == "line 2 of the response is longer than 100 bytes; set a larger max_line, or read the body in parts"
+            )
         }
         #expect(read([[UInt8](repeating: 65, count: 100)], .lines).error == nil)
     }
@@ -80,7 +85,8 @@ private func expect(
         for invalid in [[0xFF], [0xC3], [0xED, 0xA0, 0x80], [0xC0, 0x80]] as [[UInt8]] {
             let result = read([[65, 10] + invalid + [10, 66, 10]], .lines)
             #expect(result.records == ["A"])
-            #expect(result.error?.message == "line 2 of the response is not valid UTF-8; read the body in parts instead")
+            #expect(
+                result.error?.message == "line 2 of the response is not valid UTF-8; read the body in parts instead")
             #expect(read([invalid + [10]], .uncheckedLines).error == nil)
         }
     }
