@@ -483,6 +483,24 @@ function client:request(options) end
 ---@return nightjar.response[]
 function client:batch(requests) end
 
+---Returns the lines of a response as they arrive: for line in api:lines(path) do ... end.
+---@param path string
+---@param options? nightjar.lines_options
+---@return nightjar.records
+function client:lines(path, options) end
+
+---Returns the JSON values of a response as they arrive: one on each line, or a JSON sequence (RFC 7464).
+---@param path string
+---@param options? nightjar.lines_options
+---@return nightjar.records
+function client:ndjson(path, options) end
+
+---Returns the events of an event stream, which connects again by itself: for event in api:events(path) do ... end. Nothing is sent before the first event is requested.
+---@param path string
+---@param options? nightjar.events_options
+---@return nightjar.events
+function client:events(path, options) end
+
 ---Returns a list that the server sends in pages: for item in api:paginate(path) do ... end. The style is detected unless the options set it.
 ---@param path string
 ---@param options? nightjar.page_options
@@ -596,7 +614,7 @@ function client:close() end
 ---@field file? string The path of a file with the body. Default: none.
 ---@field expect? integer|integer[] Statuses that are responses and not errors. Default: 200 to 299, and 304.
 ---@field timeout? number|false|nightjar.timeout_options Seconds for the whole call, or a table of limits; 0 or false is no limit. Default: the client's.
----@field stream? boolean Whether the body is read in parts, by res:chunks(). Default: false.
+---@field stream? boolean Whether the body is read in parts, by res:chunks(), res:lines() or res:ndjson(). Default: false.
 ---@field auth? boolean|string|string[] false: without the client's credentials; or the names of security schemes. Default: true.
 ---@field retry? nightjar.retry_options|boolean|integer The retry policy of this call. Default: the client's.
 ---@field respect_retry_after? boolean Whether Retry-After is respected. false: the call is not held back, and its responses hold back no other calls. Default: the client's.
@@ -624,6 +642,18 @@ function client:close() end
 ---@field on_refresh? fun(response?: nightjar.response, err?: nightjar.error) Receives the result of a background refresh. Default: none.
 ---@field on_progress? fun(progress: { sent: integer, sent_total?: integer, received: integer, received_total?: integer }) Receives the numbers of bytes about ten times a second, and at the end of a successful call. Unknown totals are nil. If the function raises an error, the call ends. Default: none.
 ---@field on_waiting? fun(reason: "none"|"metered"|"constrained") Called each time when the call begins to wait for the network. If the function raises an error, the call ends. Default: none.
+
+---Options of api:lines and api:ndjson. path and stream are not allowed.
+---@class nightjar.lines_options: nightjar.call_options
+---@field max_line? integer The maximum length of a line or value in bytes. Default: 1 MiB.
+
+---Options of api:events. path and stream are not allowed.
+---@class nightjar.events_options: nightjar.call_options
+---@field last_event_id? string The id of the last event of an earlier stream. The stream begins after this event. Default: none.
+---@field idle_timeout? number|false Seconds without a byte after which a connection has failed. Default: 60.
+---@field reconnect? boolean|"after_failure" Whether the stream connects again: true after an end and after a failure, false never. Default: true for safe methods, "after_failure" for other methods with an idempotency key, otherwise false.
+---@field reconnection_time? number Seconds before the first reconnection, 0.1 to 300, until the server sends another. Default: 1.
+---@field max_event? integer The maximum size of the data of an event in bytes. Default: 1 MiB.
 
 ---Options of api:paginate. Lists do not support path, body, file, multipart, stream, respect_retry_after, expect_continue, on_redirect, on_retry, on_refresh and on_progress.
 ---@class nightjar.page_options: nightjar.call_options
@@ -816,6 +846,16 @@ local response = {}
 ---@return fun(): string?
 function response:chunks() end
 
+---Returns the lines of the body, as they arrive if the response is streamed.
+---@param options? { max_line?: integer }
+---@return nightjar.records
+function response:lines(options) end
+
+---Returns the JSON values of the body, as they arrive if the response is streamed.
+---@param options? { max_line?: integer }
+---@return nightjar.records
+function response:ndjson(options) end
+
 ---Returns the decisions of the client about the call. tostring has one sentence per line.
 ---@return table[]
 function response:explain() end
@@ -905,6 +945,7 @@ local headers = {}
 ---@field earlier nightjar.error[] The errors of earlier attempts.
 ---@field idempotency_key string? The Idempotency-Key that was sent.
 ---@field index integer? The index of the request in a batch, from 1.
+---@field delivered integer? How many lines, values or events were delivered before a stream failed.
 ---@field reason "none"|"metered"|"constrained"|nil For an error of the kind offline: there is no network, or an excluded one.
 local error = {}
 
@@ -959,6 +1000,35 @@ function task:join() end
 
 ---Cancels the task, the tasks that it spawned and their requests.
 function task:cancel() end
+
+---The lines or the JSON values of a response. A loop over it returns them.
+---@class nightjar.records
+---@overload fun(): any
+local records = {}
+
+---Closes the connection of a response that has not been read to its end. The end of a loop calls it.
+function records:close() end
+
+---An event stream. A loop over it returns its events.
+---@class nightjar.events
+---@field last_event_id string The id of the last event that was returned, for the option last_event_id of a later stream. Empty if there is none.
+---@field state "connecting"|"open"|"waiting"|"closed" The state of the connection.
+---@overload fun(): nightjar.event?
+local events = {}
+
+---Returns the changes of the state and their reasons, one per line.
+---@return string
+function events:explain() end
+
+---Closes the connection. The end of a loop calls it.
+function events:close() end
+
+---An event of an event stream.
+---@class nightjar.event
+---@field type? string The type: "message" unless the server has sent another one.
+---@field id? string The last id that the server has sent, with this event or before. Empty if there is none.
+---@field data? string The data.
+---@field json? any The data decoded from JSON. Raises an error of the kind decoding if it is not JSON.
 
 ---A paginated list. A loop over it returns its items.
 ---@class nightjar.list

@@ -160,7 +160,8 @@ package struct RecordDecoder: Sendable {
 
     private var truncated: NightjarError {
         NightjarError(
-            .decoding, "value \(count + 1) of the response is incomplete: a number or literal has no line feed after it",
+            .decoding,
+            "value \(count + 1) of the response is incomplete: a number or literal has no line feed after it",
             phase: .receive)
     }
 

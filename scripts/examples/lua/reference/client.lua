@@ -22,6 +22,9 @@ print(api:get("/me"):explain()[1].cause)               -- the server rejects the
 print(api:limits()[1].circuit)
 local other = nightjar.client { base_url = "http://127.0.0.1:8080" }
 print(#other:load_openapi "url:/openapi.json" > 30)
+for line in other:lines "/lines/1" do print(line) end
+for value in other:ndjson "/ndjson/1" do print(value.id) end
+for event in other:events("/events", { query = { count = 1 } }) do print(event.id, event.type) end
 other:set_pinning "report"                              -- has an effect only with the option tls.pins
 other:close()
 -- Prints:
@@ -36,3 +39,6 @@ other:close()
 --   refused
 --   closed
 --   true
+--   line 1
+--   1
+--   1	tick

@@ -3,6 +3,8 @@ local api = nightjar.client { base_url = "http://127.0.0.1:8080", cache = { poli
 local bytes = 0
 for part in api:get("/bytes/100000", { stream = true }):chunks() do bytes = bytes + #part end
 print(bytes)
+for line in api:get("/lines/1", { stream = true }):lines() do print(line) end
+for value in api:get("/ndjson/1"):ndjson() do print(value.id) end
 local endless = api:get("/stream/100000000", { stream = true })
 endless:close()
 
@@ -13,5 +15,7 @@ print(res.source, res:explain()[1].decision, res:refreshed().source)
 print(res:curl():match "^curl")
 -- Prints:
 --   100000
+--   line 1
+--   1
 --   stale	cache	revalidated
 --   curl
