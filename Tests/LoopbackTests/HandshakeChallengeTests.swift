@@ -244,6 +244,8 @@ import Testing
         }
         #expect(try await text == "secret")
         #expect(peer.requests.count == 1)
+        // The files are read when the challenge has its response.
+        withExtendedLifetime(files) {}
     }
 
     @Test func connectTimeoutRunsWhileTheCallbackDecides() throws {
