@@ -82,6 +82,7 @@ end
 local computed = {
   ["nightjar.client"] = { "cookies", "cache", "endpoints" },
   ["nightjar.list"] = { "explanation" },
+  ["nightjar.events"] = { "last_event_id", "state" },
   ["nightjar.task"] = { "done", "cancelled" },
   ["nightjar.page"] = { "items", "number", "response" },
 }
@@ -89,7 +90,7 @@ local computed = {
 local plain = nightjar.client { base_url = origin, cookies = true, cache = true }
 local samples = {
   ["nightjar.client"] = plain, ["nightjar.list"] = (plain:paginate "/v1/articles"), ["nightjar.task"] = nightjar.spawn(function() end),
-  ["nightjar.page"] = plain:paginate("/v1/articles"):pages()(),
+  ["nightjar.page"] = plain:paginate("/v1/articles"):pages()(), ["nightjar.events"] = (plain:events "/events"),
 }
 samples["nightjar.list"]:take(1) -- sets the explanation
 -- Objects that are tables, which are compared with a sample below, and classes that scripts never see.

@@ -125,3 +125,5 @@ test("wrong options are reported", function()
   fails("invalid_argument", "last_event_id must not contain a line end or a NUL byte",
     function() api:events("/events", { last_event_id = "a\nb" }) end)
 end)
+
+assert(testing.run().ok, "a case failed")

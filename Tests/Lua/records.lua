@@ -135,3 +135,5 @@ test("wrong arguments are reported", function()
   misuse("lines: stream is not allowed in the options", function() api:lines("/", { stream = true }) end)
   misuse("lines: max_line must be a positive number of bytes, got 0", function() api:lines("/", { max_line = 0 }) end)
 end)
+
+assert(testing.run().ok, "a case failed")
