@@ -96,10 +96,10 @@
  * Fork, signals, exit
  * -------------------
  * After fork, handles that own threads, locks or files belong to the parent: clients, queues, tasks, batches, caches,
- * cookie jars, paginators, token requests, challenges and scripts. In the child, their functions fail with NJ_FORKED, or return
- * their value for "none" if they return no status. The child may free these handles. This does not affect the parent.
- * Configurations, requests, forms, pagination rules, catalogs, cookie lists, responses, pages and errors work in the
- * child, and so do all handles that the child creates.
+ * cookie jars, paginators, event streams, token requests, challenges and scripts. In the child, their functions fail with
+ * NJ_FORKED, or return their value for "none" if they return no status. The child may free these handles. This does not
+ * affect the parent. Configurations, requests, forms, pagination rules, catalogs, cookie lists, responses, pages and
+ * errors work in the child, and so do all handles that the child creates.
  *
  * The library's threads block all signals. The library does not change the disposition of SIGPIPE, and stays mapped
  * after dlclose.
@@ -251,7 +251,7 @@ typedef struct nj_catalog nj_catalog;                       /* the endpoints of 
 typedef struct nj_pagination nj_pagination;                 /* the rules for the next page of a list */
 typedef struct nj_paginator nj_paginator;                   /* reads a list page by page */
 typedef struct nj_page nj_page;                             /* one page of a list; immutable */
-typedef struct nj_events nj_events;                         /* an event stream that the program reads on its own thread */
+typedef struct nj_events nj_events;                         /* an event stream that the program reads */
 typedef struct nj_script nj_script;                         /* a Lua interpreter */
 typedef struct nj_network nj_network;                       /* the status of the network; immutable */
 typedef struct nj_network_observer nj_network_observer;     /* reports changes of the network */
@@ -1152,12 +1152,12 @@ NJ_API nj_status nj_token_request_fail(nj_token_request *request, bool ends_logi
  * the last owner releases the challenge without a response, the default applies. While a call waits, its total timeout
  * runs, and during a TLS handshake also its connect timeout (nj_config_set_connect_timeout).
  *
- * The callback is called for a password at most 5 times in a call, and only if its body can be sent again. Calls that need the same
- * password share one challenge. The client uses the password again for later requests to the same origin, in memory
- * only, until the server rejects it or nj_client_log_out is called; likewise a certificate for later connections to the
- * same host and port. It is not called for a password if the call has its own Authorization header or no
- * authentication (nj_request_set_use_auth), for a password or a client certificate after a redirect to another origin,
- * and for a 407 response of a proxy: set the user and the password in the URL of the proxy.
+ * The callback is called for a password at most 5 times in a call, and only if its body can be sent again. Calls that
+ * need the same password share one challenge. The client uses the password again for later requests to the same origin,
+ * in memory only, until the server rejects it or nj_client_log_out is called; likewise a certificate for later
+ * connections to the same host and port. It is not called for a password if the call has its own Authorization header
+ * or no authentication (nj_request_set_use_auth), for a password or a client certificate after a redirect to another
+ * origin, and for a 407 response of a proxy: set the user and the password in the URL of the proxy.
  *
  * @param challenge borrowed until the callback returns
  */
@@ -1175,7 +1175,9 @@ NJ_API nj_status nj_config_set_on_challenge(nj_config *config, nj_challenge_fn d
 /** Adds a reference, so that the caller can respond after the callback has returned. NULL if `challenge` is NULL. */
 NJ_API nj_challenge *nj_challenge_retain(nj_challenge *challenge);
 
-/** Releases one reference. If it is the last one and the challenge has no response, the default applies. NULL is ignored. */
+/**
+ * Releases one reference. If it is the last one and the challenge has no response, the default applies. NULL is ignored.
+ */
 NJ_API void nj_challenge_release(nj_challenge *challenge);
 
 /** Returns the kind. NJ_CHALLENGE_NONE if `challenge` is NULL. */
@@ -2286,17 +2288,17 @@ typedef void (*nj_line_fn)(void *context, nj_task *task, const char *line, size_
  * (nj_request_set_max_line). If it fails after the head of the response, nj_error_delivered returns the number of lines.
  *
  * @code
- * static void line(void *context, nj_task *task, const char *line, size_t length) {
- *   (void)context, (void)task;
- *   printf("%.*s\n", (int)length, line);
- * }
+ *     static void print_line(void *context, nj_task *task, const char *line, size_t length) {
+ *       (void)context, (void)task;
+ *       printf("%.*s\n", (int)length, line);
+ *     }
  *
- * static void read_lines(nj_client *client) {
- *   nj_request *req = nj_request_new("GET", "/lines/3");
- *   nj_request_on_line(req, line, NULL);
- *   nj_response_release(nj_client_send(client, req, NULL));
- *   nj_request_free(req);
- * }
+ *     static void print_lines(nj_client *client, nj_error **error) {
+ *       nj_request *request = nj_request_new("GET", "/lines/3");
+ *       nj_request_on_line(request, print_line, NULL);
+ *       nj_response_release(nj_client_send(client, request, error));
+ *       nj_request_free(request);
+ *     }
  * @endcode
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -3565,16 +3567,14 @@ typedef enum nj_events_state {
  * Creates an event stream. Nothing is sent before the first nj_events_next.
  *
  * @code
- * static void print_events(nj_client *client) {
- *   nj_request *req = nj_request_new("GET", "/events?count=3");
- *   nj_events *events = nj_events_new(client, req, NULL, 0, NULL);
- *   const nj_event *event;
- *   while (nj_events_next(events, NJ_NO_LIMIT, &event, NULL) == NJ_OK && event) {
- *     printf("%s %s\n", nj_event_id(event), nj_event_data(event, NULL));
- *   }
- *   nj_events_free(events);
- *   nj_request_free(req);
- * }
+ *     nj_request *request = nj_request_new("GET", "/events?count=3");
+ *     nj_events *events = nj_events_new(client, request, NULL, 0, &error);
+ *     const nj_event *event;
+ *     while (nj_events_next(events, NJ_NO_LIMIT, &event, &error) == NJ_OK && event) {
+ *       printf("%s %s\n", nj_event_id(event), nj_event_data(event, NULL));
+ *     }
+ *     nj_events_free(events);
+ *     nj_request_free(request);
  * @endcode
  *
  * @param request copied

@@ -64,6 +64,11 @@ static void push_event(lua_State *L, const njl_event *event) {
 
 /* --- Connecting --- */
 
+static int end_of_stream(lua_State *L) {
+  lua_pushnil(L);
+  return 1;
+}
+
 static int connected(lua_State *L, int status, lua_KContext context) {
   (void)context;
   stream *self = lua_touserdata(L, 1);
@@ -78,7 +83,7 @@ static int connected(lua_State *L, int status, lua_KContext context) {
   }
   if (self->handle == NULL) { /* The stream was closed meanwhile. */
     njl_call_cancel(reply->wait.call);
-    return 0;
+    return end_of_stream(L);
   }
   lua_setiuservalue(L, 1, RESPONSE);
   njl_events_opened(self->handle, reply->wait.call);
@@ -168,14 +173,14 @@ static int next_event(lua_State *L) {
   stream *self = check_stream(L);
   for (;;) {
     lua_settop(L, 1);
-    if (self->handle == NULL) return 0;
+    if (self->handle == NULL) return end_of_stream(L);
     if (self->is_connecting || (self->wait != NULL && self->wait->state == NJL_PENDING)) {
       return luaL_error(L, "another task already reads this event stream");
     }
     switch (njl_events_step_of(self->handle, &self->seconds)) {
     case NJL_EVENTS_CONNECT: return connect(L, self);
     case NJL_EVENTS_WAIT: return await_time(L, self);
-    case NJL_EVENTS_END: return 0;
+    case NJL_EVENTS_END: return end_of_stream(L);
     case NJL_EVENTS_FAILED: return raise_failure(L, self);
     case NJL_EVENTS_READ:
       switch (read_event(L, self)) {

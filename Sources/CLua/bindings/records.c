@@ -68,7 +68,10 @@ static njl_wait *waiting(lua_State *L, reader *self) {
 static int next_record(lua_State *L) {
   reader *self = njl_check(L, 1, NJL_RECORDS);
   lua_settop(L, 1);
-  if (self->handle == NULL) return 0;
+  if (self->handle == NULL) {
+    lua_pushnil(L);
+    return 1;
+  }
   njl_wait *wait = waiting(L, self);
   if (wait->state == NJL_PENDING) return luaL_error(L, "another task already reads this response");
   njl_bytes record;
@@ -83,7 +86,7 @@ static int next_record(lua_State *L) {
     self->host->calls++;
     return njl_await(L, wait, record_came);
   case NJL_PART_BUSY: return luaL_error(L, "another task already reads this response");
-  case NJL_PART_END: return 0;
+  case NJL_PART_END: lua_pushnil(L); return 1;
   case NJL_PART_FAILED: break;
   }
   njl_reply *error = njl_error_push(L);

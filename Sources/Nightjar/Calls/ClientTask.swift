@@ -42,6 +42,9 @@ public struct TaskHandlers: Sendable {
     /// because ``refreshed`` usually runs after the call has returned. If another thread polls the queue, ``refreshed``
     /// may also run before the call returns.
     public var refreshQueue: CompletionQueue?
+    /// Returns the result of the call for ``finished``, for a handler that reads the body and may find that it is invalid.
+    /// Called once, before ``finished``.
+    package var convertResult: ResultConversion?
     /// Called exactly once if the call was started. Only ``refreshed`` can follow.
     public var finished: @Sendable (ClientTask, Result<Response, NightjarError>) -> Void
 
@@ -51,6 +54,9 @@ public struct TaskHandlers: Sendable {
 }
 
 extension TaskHandlers {
+    package typealias ResultConversion =
+        @Sendable (ClientTask, Result<Response, NightjarError>) -> Result<Response, NightjarError>
+
     /// The next part of a streamed request body.
     public enum BodyPart: Sendable {
         case bytes(ByteBuffer)
@@ -223,6 +229,7 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
             result = .failure(error.of(request, attempts: response.attempts))
             isRefreshing = false
         }
+        if let convertResult = handlers.convertResult { result = convertResult(self, result) }
         if let hooks = options.hooks, !hooks.runOnLoop { hooks.after?(result) }
         handlers.finished(self, result)
     }

@@ -14,7 +14,8 @@ package final class EventsOperation: ClientOperation, @unchecked Sendable {
     private let request: Request
     private let settings: EventStreamSettings
     private let handler: Handler
-    private let call = Pending<ClientTask>()
+    /// The call of the connection. Nil if there is none: the callbacks of a call retain this object.
+    private let call = Mutex<ClientTask?>(nil)
     private let snapshot = Mutex(StreamHistory())
     private let start = ContinuousClock.now
 
@@ -46,7 +47,7 @@ package final class EventsOperation: ClientOperation, @unchecked Sendable {
 
     override func begin() { post { $0.perform($0.stream.begin()) } }
 
-    override func released() { call.cancel() }
+    override func released() { call.withLock { $0 }?.cancel() }
 
     private func post(_ body: @escaping @Sendable (EventsOperation) -> Void) {
         loop.post(.run { [self] in if !isCancelled { body(self) } }, to: queue)
@@ -92,7 +93,10 @@ package final class EventsOperation: ClientOperation, @unchecked Sendable {
             if next != nil { task.cancel() }
         }
         handlers.body = { [self] task, part in received(part, task) }
-        call.set(try client.start(try request.forEvents(settings, lastEventID: lastEventID), on: queue, handlers))
+        let task = try client.start(try request.forEvents(settings, lastEventID: lastEventID), on: queue, handlers)
+        call.withLock { if !task.isFinished { $0 = task } }
+        // The operation may have been cancelled meanwhile.
+        if isCancelled { task.cancel() }
     }
 
     private func received(_ part: ByteBuffer, _ task: ClientTask) {
@@ -107,6 +111,7 @@ package final class EventsOperation: ClientOperation, @unchecked Sendable {
     }
 
     private func ended(_ result: Result<Response, NightjarError>) {
+        call.withLock { $0 = nil }
         guard !isCancelled else { return }
         if let action = next { return perform(action) }
         switch result {

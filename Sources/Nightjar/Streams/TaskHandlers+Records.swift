@@ -15,7 +15,7 @@ extension TaskHandlers {
 
     /// Calls `handler` with each record of the response body instead of calling ``body`` with its parts.
     ///
-    /// Replaces ``body`` and wraps ``head`` and ``finished``, so these must be set before. After a cancel, no further
+    /// Replaces ``body`` and ``convertResult``, and wraps ``head``, which must be set before. After a cancel, no further
     /// record is delivered. If the stream fails, ``finished`` receives the error with the number of records; see
     /// ``NightjarError/delivered``.
     ///
@@ -27,13 +27,13 @@ extension TaskHandlers {
         maximumLength: Int = RecordFormat.defaultMaximumLength, to handler: @escaping RecordHandler
     ) {
         let reading = RecordReading(handler)
-        let (head, finished) = (head, finished)
+        let head = head
         self.head = { task, received in
             reading.begin(received, RecordDecoder(format(received), maximumLength: maximumLength))
             head?(task, received)
         }
         body = { task, part in reading.received(part, task) }
-        self.finished = { task, result in finished(task, reading.end(result, task)) }
+        convertResult = { task, result in reading.end(result, task) }
     }
 }
 
