@@ -78,7 +78,7 @@ static void values(void) {
 
 static void blocking_events(void) {
   static const char options[] = "{\"last_event_id\":\"2\",\"reconnection_time\":0.1}";
-  nj_request *request = nj_request_new("GET", "/events?count=20&cut=300&replay=2&retry=100");
+  nj_request *request = nj_request_new("GET", "/events?count=20&cut=300&retry=100");
   nj_error *error = NULL;
   nj_events *events = nj_events_new(client, request, options, sizeof options - 1, &error);
   CHECK(events != NULL && error == NULL);
