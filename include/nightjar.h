@@ -3541,8 +3541,8 @@ NJ_API char *nj_page_state(const nj_page *page, size_t consumed);
  * connections deliver no event; they are random between half and all of that time. The stream ends if the server
  * responds with 204.
  *
- * Events that the server sends again are not delivered twice by one stream, if they have an id. A request whose method is not
- * idempotent is sent again only if it has an idempotency key or the server has not received it.
+ * Events that the server sends again are not delivered twice by one stream, if they have an id. A request whose method
+ * is not idempotent is sent again only if it has an idempotency key or the server has not received it.
  *
  * Options, a JSON object:
  *

@@ -1,6 +1,7 @@
 /* Lines, JSON values and event streams, against the demo API whose URL is the argument. */
 #include "check.h"
 #include <nightjar.h>
+#include <unistd.h>
 
 static nj_client *client;
 
@@ -116,10 +117,12 @@ static void waiting_for_events(void) {
 }
 
 static void failing_events(void) {
-  static const struct {
+  char key[64];
+  snprintf(key, sizeof key, "/events?status=503&key=%d", (int)getpid());
+  const struct {
     const char *target;
     nj_status status;
-  } cases[] = {{"/lines/1", NJ_DECODING}, {"/status/404", NJ_NOT_FOUND}, {"/events?status=503&key=c", NJ_SERVER}};
+  } cases[] = {{"/lines/1", NJ_DECODING}, {"/status/404", NJ_NOT_FOUND}, {key, NJ_SERVER}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     nj_request *request = nj_request_new("GET", cases[i].target);
     nj_events *events = nj_events_new(client, request, NULL, 0, NULL);
