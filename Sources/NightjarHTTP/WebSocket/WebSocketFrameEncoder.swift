@@ -1,0 +1,55 @@
+import NIOCore
+
+/// Writes the frames of a client. RFC 6455 sections 5.2 and 5.3.
+package enum WebSocketFrameEncoder {
+    /// The maximum size of a header with its mask key, in bytes.
+    package static let maximumHeader = 14
+
+    /// Appends one frame to `output`.
+    ///
+    /// - Parameter mask: the mask key. Must be unpredictable and new for each frame (section 10.3).
+    /// - Throws: `no_memory`. Nothing is written then.
+    package static func write(
+        _ opcode: WebSocketFrame.Opcode, isFinal: Bool = true, isCompressed: Bool = false,
+        _ payload: ByteBuffer, mask: UInt32, into output: inout ByteBuffer
+    ) throws(NightjarError) {
+        let first =
+            opcode.rawValue | (isFinal ? WebSocketFrame.finalBit : 0)
+            | (isCompressed ? WebSocketFrame.compressedBit : 0)
+        let count = payload.readableBytes
+        try output.reserve(count + maximumHeader, for: "a WebSocket frame")
+        switch count {
+        case ...125:
+            output.writeMultipleIntegers(first, UInt8(truncatingIfNeeded: count) | WebSocketFrame.maskBit, mask)
+        case ...0xFFFF:
+            output.writeMultipleIntegers(
+                first, 126 | WebSocketFrame.maskBit, UInt16(truncatingIfNeeded: count), mask)
+        default:
+            output.writeMultipleIntegers(first, 127 | WebSocketFrame.maskBit, UInt64(count), mask)
+        }
+        output.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { room in
+            payload.withUnsafeReadableBytes { copy($0, masked: mask, to: room) }
+            return count
+        }
+    }
+
+    /// Copies bytes and masks the copy, eight bytes at a time. The first byte is masked with the highest byte of `mask`.
+    ///
+    /// - Parameter target: has room for the bytes of `source`.
+    package static func copy(
+        _ source: UnsafeRawBufferPointer, masked mask: UInt32, to target: UnsafeMutableRawBufferPointer
+    ) {
+        let key = UInt64(mask.bigEndian)
+        let word = key | key << 32
+        var at = 0
+        while source.count - at >= 8 {
+            let masked = source.loadUnaligned(fromByteOffset: at, as: UInt64.self) ^ word
+            target.storeBytes(of: masked, toByteOffset: at, as: UInt64.self)
+            at += 8
+        }
+        while at < source.count {
+            target[at] = source[at] ^ UInt8(truncatingIfNeeded: mask >> UInt32(24 - at % 4 * 8))
+            at += 1
+        }
+    }
+}
