@@ -58,10 +58,15 @@ package struct UTF8Validator: Sendable {
         return true
     }
 
-    /// Returns the end of the run of bytes below 0x80 that begins at `start`. Checks eight bytes at a time.
+    /// Returns the end of the run of bytes below 0x80 that begins at `start`. Checks 32, then eight bytes at a time.
     @inline(__always)
     private static func endOfASCII(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         var at = start
+        while bytes.count - at >= 32 {
+            let words = bytes.loadUnaligned(fromByteOffset: at, as: SIMD4<UInt64>.self)
+            guard words & 0x8080_8080_8080_8080 == .zero else { break }
+            at += 32
+        }
         while bytes.count - at >= 8 {
             let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self))
             let high = word & 0x8080_8080_8080_8080

@@ -18,19 +18,35 @@ package enum WebSocketFrameEncoder {
             | (isCompressed ? WebSocketFrame.compressedBit : 0)
         let count = payload.readableBytes
         try output.reserve(count + maximumHeader, for: "a WebSocket frame")
+        output.writeWithUnsafeMutableBytes(minimumWritableBytes: count + maximumHeader) { room in
+            let header = writeHeader(first, count: count, mask: mask, to: room)
+            payload.withUnsafeReadableBytes {
+                copy($0, masked: mask, to: UnsafeMutableRawBufferPointer(rebasing: room[header...]))
+            }
+            return header + count
+        }
+    }
+
+    /// - Returns: the size of the header.
+    @inline(__always)
+    private static func writeHeader(
+        _ first: UInt8, count: Int, mask: UInt32, to room: UnsafeMutableRawBufferPointer
+    ) -> Int {
+        room[0] = first
+        var end = 2
         switch count {
-        case ...125:
-            output.writeMultipleIntegers(first, UInt8(truncatingIfNeeded: count) | WebSocketFrame.maskBit, mask)
+        case ...125: room[1] = UInt8(truncatingIfNeeded: count) | WebSocketFrame.maskBit
         case ...0xFFFF:
-            output.writeMultipleIntegers(
-                first, 126 | WebSocketFrame.maskBit, UInt16(truncatingIfNeeded: count), mask)
+            room[1] = 126 | WebSocketFrame.maskBit
+            room.storeBytes(of: UInt16(truncatingIfNeeded: count).bigEndian, toByteOffset: 2, as: UInt16.self)
+            end = 4
         default:
-            output.writeMultipleIntegers(first, 127 | WebSocketFrame.maskBit, UInt64(count), mask)
+            room[1] = 127 | WebSocketFrame.maskBit
+            room.storeBytes(of: UInt64(count).bigEndian, toByteOffset: 2, as: UInt64.self)
+            end = 10
         }
-        output.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { room in
-            payload.withUnsafeReadableBytes { copy($0, masked: mask, to: room) }
-            return count
-        }
+        room.storeBytes(of: mask.bigEndian, toByteOffset: end, as: UInt32.self)
+        return end + 4
     }
 
     /// Copies bytes and masks the copy, eight bytes at a time. The first byte is masked with the highest byte of `mask`.
