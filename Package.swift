@@ -194,7 +194,7 @@ let package = Package(
         .testTarget(
             name: "NightjarHTTPTests",
             dependencies: [
-                "NightjarHTTP", "NightjarTestSupport",
+                "NightjarCoding", "NightjarHTTP", "NightjarTestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -342,6 +342,12 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
         .executableTarget(
             name: "FuzzNetlink", dependencies: ["CLibFuzzer", "NightjarHTTP", "NightjarTransport"],
             path: "Tests/Fuzz/Netlink"),
+        .executableTarget(
+            name: "FuzzWebSocket",
+            dependencies: [
+                "CLibFuzzer", "NightjarCoding", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            path: "Tests/Fuzz/WebSocket"),
     ]
 }
 // Needs BoringSSL's fuzzer mode, which scripts/fuzz enables for this target.

@@ -119,24 +119,11 @@ public struct RetryPolicy: Sendable {
         guard attempts < settings.maximumAttempts else { return .stop(.attemptsExhausted) }
         let requested = outcome.retryAfter ?? .zero
         guard requested <= settings.longestWait else { return .stop(.serverRequestedLongWait(requested)) }
-        let wait = max(requested, backoff(using: &random))
+        let backoff = Backoff(base: settings.base, cap: settings.cap).wait(afterAttempt: attempts, using: &random)
+        let wait = max(requested, backoff)
         // An attempt that begins at the deadline would time out immediately.
         if let deadline, now.later(by: wait) >= deadline { return .stop(.pastDeadline(wait)) }
         guard budget.takeRetry() else { return .stop(.budgetSpent) }
         return .again(after: wait)
-    }
-
-    /// Returns a random wait between zero and the ceiling ("full jitter"). Calls that failed together are therefore
-    /// rarely retried together.
-    private func backoff(using random: inout some RandomNumberGenerator) -> Duration {
-        let base = UInt64(max(settings.base.nanosecondsClamped, 0))
-        let cap = UInt64(max(settings.cap.nanosecondsClamped, 0))
-        // After 63 doublings, even one nanosecond exceeds every cap.
-        let doublings = min(attempts - 1, 63)
-        let (scaled, overflow) = base.multipliedReportingOverflow(by: 1 << UInt64(doublings))
-        let ceiling = overflow ? cap : min(scaled, cap)
-        // The upper half of the product is a number from 0 to the ceiling. `random(in:)` is not used, because it could
-        // loop forever with a broken generator.
-        return .nanoseconds(Int64(clamping: random.next().multipliedFullWidth(by: ceiling + 1).high))
     }
 }

@@ -96,6 +96,30 @@ func run() throws {
 
     let prepared = try PreparedRequest(plain, template)
     measure("show the URL", budget: 200) { _ = prepared.url.redacted }
+    try measureWebSocket()
+}
+
+/// Measures a text message that is received and sent back. The output buffer is reused, as a connection does.
+func measureWebSocket() throws {
+    var frame = ByteBuffer(bytes: [0x81, 126, 4, 0])
+    frame.writeString(String(repeating: "x", count: 1024))
+    var connection = WebSocketConnection(now: 0)
+    connection.opened(nil, now: 0)
+    var output = ByteBuffer()
+    output.reserveCapacity(4096)
+    var mask: UInt32 = 1
+    try measure("receive and return a WebSocket text of 1 KiB", budget: 400) {
+        connection.received(frame, now: 1)
+        while let event = connection.next() {
+            guard case .message(let message) = event else { continue }
+            _ = try connection.send(message)
+        }
+        output.clear()
+        connection.write(into: &output) {
+            mask = mask &* 1_664_525 &+ 1_013_904_223
+            return mask
+        }
+    }
 }
 
 try run()

@@ -1,0 +1,28 @@
+/// Computes random waits between attempts, whose upper bound doubles for each attempt.
+public struct Backoff: Sendable, Equatable {
+    /// The upper bound of the first wait.
+    public var base: Duration
+    /// The upper bound of every wait.
+    public var cap: Duration
+
+    public init(base: Duration, cap: Duration) {
+        self.base = base
+        self.cap = cap
+    }
+
+    /// Returns a random wait between zero and the ceiling ("full jitter"). Clients that failed together are therefore
+    /// rarely retried together.
+    ///
+    /// - Parameter attempt: the number of attempts that have ended, from 1.
+    public func wait(afterAttempt attempt: Int, using random: inout some RandomNumberGenerator) -> Duration {
+        let base = UInt64(max(base.nanosecondsClamped, 0))
+        let cap = UInt64(max(cap.nanosecondsClamped, 0))
+        // After 63 doublings, even one nanosecond exceeds every cap.
+        let doublings = min(max(attempt, 1) - 1, 63)
+        let (scaled, overflow) = base.multipliedReportingOverflow(by: 1 << UInt64(doublings))
+        let ceiling = overflow ? cap : min(scaled, cap)
+        // The upper half of the product is a number from 0 to the ceiling. `random(in:)` is not used, because it could
+        // loop forever with a broken generator.
+        return .nanoseconds(Int64(clamping: random.next().multipliedFullWidth(by: ceiling + 1).high))
+    }
+}

@@ -1,0 +1,208 @@
+import NIOCore
+
+/// Parses the bytes of a server into frames. RFC 6455 section 5.
+///
+/// The payload of data frames is returned as it arrives. The decoder stores at most the payload of one control frame,
+/// which is 125 bytes. The result does not depend on how the data is split into reads.
+///
+///     first ──▶ second ──▶ length ──▶ payload ──end──▶ first       any ──violation──▶ failed (permanent)
+///                 └─────────length below 126──▲
+package struct WebSocketFrameDecoder: Sendable {
+    package enum Event: Sendable {
+        case data(Piece)
+        case ping(ByteBuffer)
+        case pong(ByteBuffer)
+        case close(ByteBuffer)
+    }
+
+    /// Part of the payload of a data frame. A slice of the input, not a copy.
+    package struct Piece: Sendable {
+        package var kind: WebSocketFrame.Kind
+        package var isCompressed: Bool
+        package var payload: ByteBuffer
+        package var startsMessage: Bool
+        package var endsMessage: Bool
+    }
+
+    /// The message of the current frame, or of the frame that was received last.
+    private struct Message {
+        let kind: WebSocketFrame.Kind
+        let isCompressed: Bool
+        /// The sum of the lengths of its frames, in bytes.
+        var size = 0
+        var isStarted = false
+    }
+
+    private struct Frame {
+        var opcode = WebSocketFrame.Opcode.continuation
+        var isFinal = false
+
+        var isControl: Bool { opcode.rawValue & WebSocketFrame.Opcode.controlBit != 0 }
+    }
+
+    private enum State {
+        case first
+        case second
+        /// - Parameter missing: the number of bytes of the length that have not arrived, of `total`.
+        case length(UInt64, missing: Int, total: Int)
+        case payload(remaining: Int)
+        case failed(WebSocketFailure)
+    }
+
+    private let allowsCompression: Bool
+    private let maximumMessage: Int
+    private var state = State.first
+    private var frame = Frame()
+    /// Nil between messages.
+    private var message: Message?
+    /// The beginning of the payload of a control frame.
+    private var control = ByteBuffer()
+
+    /// - Parameters:
+    ///   - allowsCompression: true if permessage-deflate was negotiated.
+    ///   - maximumMessage: the maximum size of a message, in bytes. A larger message is rejected before its payload
+    ///     arrives.
+    package init(allowsCompression: Bool, maximumMessage: Int) {
+        self.allowsCompression = allowsCompression
+        self.maximumMessage = maximumMessage
+    }
+
+    /// Returns the next event and consumes its bytes from `buffer`. Returns nil if all of `buffer` was consumed and
+    /// more data is needed.
+    ///
+    /// - Throws: a violation (1002) or a message above the limit (1009). Later calls throw the same failure.
+    package mutating func next(_ buffer: inout ByteBuffer) throws(WebSocketFailure) -> Event? {
+        do throws(WebSocketFailure) {
+            return try advance(&buffer)
+        } catch {
+            state = .failed(error)
+            control = ByteBuffer()
+            throw error
+        }
+    }
+
+    private mutating func advance(_ buffer: inout ByteBuffer) throws(WebSocketFailure) -> Event? {
+        while true {
+            switch state {
+            case .first:
+                guard let byte = buffer.readInteger(as: UInt8.self) else { return nil }
+                try readFirst(byte)
+                state = .second
+            case .second:
+                guard let byte = buffer.readInteger(as: UInt8.self) else { return nil }
+                try readSecond(byte)
+            case .length(let value, let missing, let total):
+                guard let byte = buffer.readInteger(as: UInt8.self) else { return nil }
+                let sum = value << 8 | UInt64(byte)
+                guard missing == 1 else {
+                    state = .length(sum, missing: missing - 1, total: total)
+                    continue
+                }
+                try readLength(sum, bytes: total)
+            case .payload(let remaining):
+                guard let event = frame.isControl ? controlEvent(&buffer, remaining) : dataEvent(&buffer, remaining)
+                else { return nil }
+                return event
+            case .failed(let failure): throw failure
+            }
+        }
+    }
+
+    // MARK: Headers
+
+    private mutating func readFirst(_ byte: UInt8) throws(WebSocketFailure) {
+        guard byte & 0x30 == 0 else { throw .violation("a frame has the reserved bit RSV2 or RSV3") }
+        guard let opcode = WebSocketFrame.Opcode(rawValue: byte & 0x0F) else {
+            throw .violation("a frame has the reserved opcode \(byte & 0x0F)")
+        }
+        frame = Frame(opcode: opcode, isFinal: byte & WebSocketFrame.finalBit != 0)
+        let isCompressed = byte & WebSocketFrame.compressedBit != 0
+        guard !isCompressed || allowsCompression else {
+            throw .violation("a frame has the reserved bit RSV1, but no extension was negotiated that uses it")
+        }
+        switch opcode {
+        case .close, .ping, .pong:
+            guard !isCompressed else { throw .violation("a control frame is compressed") }
+            guard frame.isFinal else { throw .violation("a control frame is fragmented") }
+        case .continuation:
+            guard message != nil else { throw .violation("a continuation frame follows no unfinished message") }
+            guard !isCompressed else {
+                throw .violation("a continuation frame has the reserved bit RSV1, which only the first frame may have")
+            }
+        case .text, .binary:
+            guard message == nil else { throw .violation("a message starts before the previous message has ended") }
+            message = Message(kind: opcode == .text ? .text : .binary, isCompressed: isCompressed)
+        }
+    }
+
+    private mutating func readSecond(_ byte: UInt8) throws(WebSocketFailure) {
+        guard byte & WebSocketFrame.maskBit == 0 else { throw .violation("a frame of the server is masked") }
+        guard !frame.isControl || byte <= WebSocketFrame.maximumControl else {
+            throw .violation("a control frame has more than \(WebSocketFrame.maximumControl) bytes")
+        }
+        switch byte {
+        case 126: state = .length(0, missing: 2, total: 2)
+        case 127: state = .length(0, missing: 8, total: 8)
+        default: try readLength(UInt64(byte), bytes: 0)
+        }
+    }
+
+    private mutating func readLength(_ length: UInt64, bytes: Int) throws(WebSocketFailure) {
+        guard length <= UInt64(Int64.max) else { throw .violation("the length of a frame is 2^63 or more") }
+        guard bytes == 0 || length > (bytes == 2 ? 125 : 0xFFFF) else {
+            throw .violation("the length \(length) of a frame is encoded in \(bytes) bytes, which is not minimal")
+        }
+        if !frame.isControl { try admit(length) }
+        state = .payload(remaining: Int(length))
+    }
+
+    /// Checks the length of a data frame against the limit.
+    private mutating func admit(_ length: UInt64) throws(WebSocketFailure) {
+        guard let message else { return }
+        let limit = message.isCompressed ? maximumCompressed : maximumMessage
+        guard length <= UInt64(max(limit - message.size, 0)) else { throw .tooBig(limit: maximumMessage) }
+        self.message?.size = message.size + Int(length)
+    }
+
+    /// The maximum size of a compressed message before its decompression. Deflate data that is flushed after each byte
+    /// is seven times as large as the bytes. The decompressed size is checked while the message is decompressed.
+    private var maximumCompressed: Int {
+        let (size, overflow) = maximumMessage.multipliedReportingOverflow(by: 8)
+        return overflow ? .max : max(size, 1024)
+    }
+
+    // MARK: Payloads
+
+    private mutating func dataEvent(_ buffer: inout ByteBuffer, _ remaining: Int) -> Event? {
+        guard let message else { return nil }
+        let count = min(remaining, buffer.readableBytes)
+        guard count > 0 || remaining == 0, let payload = buffer.readSlice(length: count) else { return nil }
+        let endsFrame = count == remaining
+        let piece = Piece(
+            kind: message.kind, isCompressed: message.isCompressed, payload: payload,
+            startsMessage: !message.isStarted, endsMessage: endsFrame && frame.isFinal)
+        if piece.endsMessage { self.message = nil } else { self.message?.isStarted = true }
+        state = endsFrame ? .first : .payload(remaining: remaining - count)
+        return .data(piece)
+    }
+
+    private mutating func controlEvent(_ buffer: inout ByteBuffer, _ remaining: Int) -> Event? {
+        let count = min(remaining, buffer.readableBytes)
+        guard var payload = buffer.readSlice(length: count) else { return nil }
+        if count < remaining || control.readableBytes > 0 {
+            control.writeBuffer(&payload)
+            guard count == remaining else {
+                state = .payload(remaining: remaining - count)
+                return nil
+            }
+            payload = control
+            control = ByteBuffer()
+        }
+        state = .first
+        return switch frame.opcode {
+        case .close: .close(payload)
+        case .ping: .ping(payload)
+        case .pong, .continuation, .text, .binary: .pong(payload)
+        }
+    }
+}
