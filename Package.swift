@@ -348,6 +348,10 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
                 "CLibFuzzer", "NightjarCoding", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio"),
             ],
             path: "Tests/Fuzz/WebSocket"),
+        .executableTarget(
+            name: "FuzzStreams",
+            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Fuzz/Streams"),
     ]
 }
 // Needs BoringSSL's fuzzer mode, which scripts/fuzz enables for this target.

@@ -114,7 +114,7 @@ package struct EventDecoder: Sendable {
 
     /// Replaces invalid UTF-8 by U+FFFD. Event streams are always UTF-8.
     private static func text(_ bytes: ByteBuffer) -> ByteBuffer {
-        bytes.withUnsafeReadableBytes(UTF8Text.isValid) ? bytes : ByteBuffer(string: String(buffer: bytes))
+        bytes.withUnsafeReadableBytes(UTF8Validator.isValid) ? bytes : ByteBuffer(string: String(buffer: bytes))
     }
 
     private var tooLarge: NightjarError {

@@ -108,7 +108,7 @@ package struct RecordDecoder: Sendable {
     private mutating func accept(_ record: ByteBuffer, isDelimited: Bool) throws(NightjarError) -> ByteBuffer? {
         switch format {
         case .lines:
-            guard record.withUnsafeReadableBytes(UTF8Text.isValid) else { throw notText }
+            guard record.withUnsafeReadableBytes(UTF8Validator.isValid) else { throw notText }
         case .uncheckedLines: break
         case .jsonLines:
             guard !record.isBlank else { return nil }

@@ -1,7 +1,7 @@
 import NightjarTestSupport
 import Testing
 
-@testable import NightjarHTTP
+@testable import NightjarBase
 
 @Suite struct UTF8ValidatorTests {
     /// Returns the number of bytes that the validator accepts, one at a time, and whether the end is complete.

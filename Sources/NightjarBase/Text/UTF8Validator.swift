@@ -13,6 +13,12 @@ package struct UTF8Validator: Sendable {
 
     package init() {}
 
+    /// Returns whether bytes are a valid text.
+    package static func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var validator = UTF8Validator()
+        return validator.accepts(bytes) && validator.isComplete
+    }
+
     /// True if the bytes so far end with a complete code point.
     package var isComplete: Bool { missing == 0 }
 
