@@ -79,8 +79,8 @@ final class OutgoingBody: @unchecked Sendable {
     /// belong to a previous attempt and are discarded.
     private var mustBegin: Bool
     private let restarts: Bool
-    /// The bytes that are reserved for the last part.
-    private var heldBytes = 0
+    /// The memory of the last part.
+    private var held = HeldBytes()
 
     /// - Parameter restarts: whether the script can produce the body again from the start.
     init(restarts: Bool) {
@@ -115,14 +115,7 @@ final class OutgoingBody: @unchecked Sendable {
     /// Reserves memory for a part and releases the memory of the previous part.
     ///
     /// - Returns: false if the part exceeds the memory limit.
-    func count(_ bytes: Int, in reservation: MemoryReservation?) -> Bool {
-        reservation?.remove(heldBytes)
-        heldBytes = 0
-        guard let reservation else { return true }
-        guard reservation.add(bytes) else { return false }
-        heldBytes = bytes
-        return true
-    }
+    func count(_ bytes: Int, in reservation: MemoryReservation?) -> Bool { held.set(bytes, in: reservation) }
 
     /// Adds a part from the script; nil ends the body.
     ///

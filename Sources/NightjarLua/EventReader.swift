@@ -21,6 +21,8 @@ final class EventReader: @unchecked Sendable {
     private var random = SystemRandomNumberGenerator()
     /// The length of the part that is being decoded. Its bytes count as consumed when the next part is needed.
     private var partLength = 0
+    /// The memory of an incomplete event.
+    private var held = HeldBytes()
 
     init(_ stream: EventStream, _ settings: EventStreamSettings) {
         self.stream = stream
@@ -50,7 +52,7 @@ final class EventReader: @unchecked Sendable {
         stream.close()
         release()
         future?.task?.cancel()
-        future = nil
+        leave()
         perform(.end)
     }
 
@@ -69,10 +71,11 @@ final class EventReader: @unchecked Sendable {
                     return .event(event)
                 }
             } catch {
-                future.task?.cancel()
-                self.future = nil
-                perform(.fail(error))
-                return .changed
+                return failed(error, future)
+            }
+            guard held.set(stream.heldBytes, in: future.reservation) else {
+                let message = "an event of the stream exceeds the script's memory limit"
+                return failed(NightjarError(.noMemory, message), future)
             }
             release()
             switch incoming.next {
@@ -91,8 +94,22 @@ final class EventReader: @unchecked Sendable {
         current = nil
     }
 
-    private func ended(_ error: NightjarError?) -> Step {
+    private func failed(_ error: NightjarError, _ future: Future) -> Step {
+        future.task?.cancel()
+        leave()
+        stream.close()
+        perform(.fail(error))
+        return .changed
+    }
+
+    /// Releases the response.
+    private func leave() {
+        _ = held.set(0, in: future?.reservation)
         future = nil
+    }
+
+    private func ended(_ error: NightjarError?) -> Step {
+        leave()
         perform(stream.ended(error, using: &random))
         return .changed
     }

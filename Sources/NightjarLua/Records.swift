@@ -28,8 +28,8 @@ final class Records: @unchecked Sendable {
     private var delivered = 0
     /// The length of the part that the decoder reads. Its bytes count as consumed when the decoder needs the next part.
     private var partLength = 0
-    /// The bytes that are reserved for an incomplete record.
-    private var reserved = 0
+    /// The memory of an incomplete record.
+    private var held = HeldBytes()
 
     init(_ future: Future, _ format: RecordFormat, maximumLength: Int) {
         self.future = future
@@ -41,7 +41,7 @@ final class Records: @unchecked Sendable {
         }
     }
 
-    deinit { future.reservation?.remove(reserved) }
+    deinit { _ = held.set(0, in: future.reservation) }
 
     func next() -> Step {
         if let failure { return .failed(failure) }
@@ -81,7 +81,7 @@ final class Records: @unchecked Sendable {
                 current = record
                 return .record(record)
             }
-            try reserve()
+            guard held.set(decoder.heldBytes, in: future.reservation) else { throw exceedsMemory }
             release()
             switch source {
             case .ended: return .end
@@ -109,17 +109,10 @@ final class Records: @unchecked Sendable {
         partLength = 0
     }
 
-    /// Reserves the memory of an incomplete record.
-    private func reserve() throws(NightjarError) {
-        guard let reservation = future.reservation, decoder.heldBytes != reserved else { return }
-        reservation.remove(reserved)
-        reserved = 0
-        guard reservation.add(decoder.heldBytes) else {
-            throw NightjarError(
-                .noMemory,
-                "\(decoder.format.noun) \(decoder.count + 1) of the response exceeds the script's memory limit")
-        }
-        reserved = decoder.heldBytes
+    private var exceedsMemory: NightjarError {
+        NightjarError(
+            .noMemory,
+            "\(decoder.format.noun) \(decoder.count + 1) of the response exceeds the script's memory limit")
     }
 }
 

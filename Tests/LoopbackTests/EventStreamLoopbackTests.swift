@@ -57,12 +57,13 @@ private func chunk(_ text: String) -> Bytes {
     }
 
     @Test func leavingTheLoopClosesTheConnection() async throws {
-        let peer = try ScriptedPeer([
-            [.expectRequest, .send(Bytes(Array(streamHead.utf8))), .send(chunk("data: a\n\n")), .expectClose]
-        ])
+        let peer = try ScriptedPeer(
+            [
+                [.expectRequest, .send(Bytes(Array(streamHead.utf8))), .send(chunk("data: a\n\n")), .expectClose]
+            ], maximumWait: .seconds(120))
         let client = try client(of: peer)
         for try await _ in try client.events(Request(.get, "/"), quick) { break }
-        try await eventually("the connection is closed") { peer.endedCount == 1 }
+        try await eventually("the connection is closed", within: .seconds(60)) { peer.endedCount == 1 }
         #expect(peer.failures == [])
     }
 

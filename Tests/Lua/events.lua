@@ -54,7 +54,7 @@ end)
 
 test("status 429 and 503 are temporary for later connections, but not for the first", function(t)
   fails("server", "GET returned 503 Service Unavailable", function()
-    gather("/events", { count = 1, status = 503, key = "first", times = 1 })
+    gather("/events", { count = 1, status = 503, key = nightjar.uuid.v4(), times = 1 })
   end)
 end)
 

@@ -228,6 +228,21 @@ import Testing
         #expect(try failure(of: keeps, client, memory: 256 << 20) == nil)
     }
 
+    @Test func incompleteLinesAndEventsCountTowardsMemory() throws {
+        let text = "data: " + String(repeating: "x", count: 40 << 20)
+        let client = try client(
+            "{\"path\": \"/large\", \"response\": {\"headers\": {\"content-type\": \"text/event-stream\"}, \"body\": \"\(text)\"}}"
+        )
+        for loop in [
+            "for _ in api:lines('/large', { max_line = 1 << 30 }) do end",
+            "for _ in api:ndjson('/large', { max_line = 1 << 30 }) do end",
+            "for _ in api:events('/large', { max_event = 1 << 30 }) do end",
+        ] {
+            let message = try failure(of: loop, client, memory: 32 << 20)
+            #expect(message?.contains("memory limit") == true, "\(loop): \(message ?? "no error")")
+        }
+    }
+
     @Test func pendingUploadsCountTowardsMemory() throws {
         let client = try client("{\"response\": {\"fault\": \"hang\"}}")
         let post =

@@ -54,6 +54,9 @@ package struct EventDecoder: Sendable {
         return nil
     }
 
+    /// The memory for the incomplete event, in bytes.
+    package var heldBytes: Int { lines.heldBytes + (hasData ? data.readableBytes : 0) }
+
     private mutating func nextLine() throws(NightjarError) -> ByteBuffer? {
         do throws(NightjarError) {
             return try lines.next()

@@ -110,6 +110,9 @@ package struct EventStream: Sendable {
         }
     }
 
+    /// The memory for the incomplete event, in bytes.
+    package var heldBytes: Int { decoder.heldBytes }
+
     // MARK: Ending
 
     /// Handles the end of the body, or the failure of the call.
