@@ -2248,14 +2248,15 @@ NJ_API nj_status nj_request_set_allow_body_on_get(nj_request *request, bool allo
  * no callback. --- */
 
 /**
- * Receives the head of the response before its body: `head` has the status, the headers and an empty body, and is
- * borrowed until the callback returns. Not called for a response with an unexpected status.
+ * Receives the head of the response before its body: `head` has the status, the headers, the URL, the connection's
+ * properties and an empty body, and is borrowed until the callback returns. Not called for a response with an
+ * unexpected status.
  */
 typedef void (*nj_head_fn)(void *context, nj_task *task, const nj_response *head);
 
 /**
- * Sets the callback for the head of the response. It is called only if the request also has a callback for the body
- * (nj_request_on_body).
+ * Sets the callback for the head of the response. It is called only if the request also has a callback for the body,
+ * lines or JSON values (nj_request_on_body, nj_request_on_line, nj_request_on_json).
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */

@@ -13,8 +13,8 @@ final class EventBox: Sendable {
 
     init(_ event: ServerEvent) {
         type = CString(event.type)
-        id = CString(event.id)
-        data = CString(event.data)
+        id = CString(event.rawID)
+        data = CString(event.bytes)
         length = event.bytes.readableBytes
     }
 }
@@ -28,8 +28,10 @@ final class EventsBox {
     private let received = Received()
     private var operation: EventsOperation?
     private var current: EventBox?
-    private(set) var lastEventID: CString
-    private(set) var explanation: CString?
+    private var savedID: CString
+    private var explanation: CString?
+    /// Whether ``next(within:)`` is running. Callbacks of the client can run meanwhile.
+    private var isReading = false
 
     /// The events and the end that the queue has delivered. Used only while this thread polls the queue.
     private final class Received: @unchecked Sendable {
@@ -38,12 +40,11 @@ final class EventsBox {
         var end: Result<Void, NightjarError>?
     }
 
-    init(_ client: Client, _ request: Request, _ settings: EventStreamSettings) throws(NightjarError) {
-        _ = try request.eventStream(settings)
+    init(_ client: Client, _ request: Request, _ settings: EventStreamSettings) {
         self.client = client
         self.request = request
         self.settings = settings
-        lastEventID = CString(settings.lastEventID)
+        savedID = CString(settings.lastEventID)
     }
 
     deinit { queue.close() }
@@ -51,8 +52,17 @@ final class EventsBox {
     /// Returns the next event; nil at the end of the stream.
     ///
     /// - Parameter timeout: Nil: waits without limit.
-    /// - Throws: the failure of the stream; `timeout` if no event arrived in time. The stream then continues.
+    /// - Throws: the failure of the stream; `timeout` if no event arrived in time (the stream then continues);
+    ///   `reentrant` inside a callback that this method runs; `forked`.
     func next(within timeout: Duration?) throws(NightjarError) -> EventBox? {
+        try client.checkProcess()
+        guard !isReading else {
+            throw NightjarError(
+                .reentrant, "nj_events_next must not be called from a callback that nj_events_next runs for this stream"
+            )
+        }
+        isReading = true
+        defer { isReading = false }
         try begin()
         let deadline = timeout.map { ContinuousClock.now + $0 }
         while received.first == received.events.count {
@@ -71,7 +81,7 @@ final class EventsBox {
         let event = received.events[received.first]
         received.first += 1
         let box = EventBox(event)
-        (current, lastEventID) = (box, box.id)
+        (current, savedID) = (box, box.id)
         return box
     }
 
@@ -84,9 +94,13 @@ final class EventsBox {
         }
     }
 
-    var state: EventStreamState { operation?.state ?? .connecting }
+    // After a fork, the getters of the child return their values for "none".
+    var lastEventID: CString? { client.isOfParent ? nil : savedID }
 
-    func explain() -> CString {
+    var state: EventStreamState { client.isOfParent ? .closed : operation?.state ?? .connecting }
+
+    func explain() -> CString? {
+        guard !client.isOfParent else { return nil }
         let text = CString(operation?.explanation ?? "nothing was sent")
         explanation = text
         return text
@@ -119,7 +133,7 @@ public func nj_events_new(
     reporting(to: outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
         let request = try required(Handle<RequestBox>.borrow(request), "request").request(for: client)
-        return Handle.make(try EventsBox(client, request, try settings(options, length)))
+        return Handle.make(EventsBox(client, request, try settings(options, length)))
     }
 }
 
@@ -141,7 +155,7 @@ public func nj_events_next(
 
 @_cdecl("nj_events_last_event_id") @implementation
 public func nj_events_last_event_id(_ events: OpaquePointer?) -> UnsafePointer<CChar>? {
-    Handle<EventsBox>.borrow(events)?.lastEventID.pointer
+    Handle<EventsBox>.borrow(events)?.lastEventID?.pointer
 }
 
 @_cdecl("nj_events_get_state") @implementation
@@ -151,7 +165,7 @@ public func nj_events_get_state(_ events: OpaquePointer?) -> nj_events_state {
 
 @_cdecl("nj_events_explain") @implementation
 public func nj_events_explain(_ events: OpaquePointer?) -> UnsafePointer<CChar>? {
-    Handle<EventsBox>.borrow(events)?.explain().pointer
+    Handle<EventsBox>.borrow(events)?.explain()?.pointer
 }
 
 @_cdecl("nj_event_type") @implementation

@@ -20,12 +20,19 @@ final class CString: Sendable {
 
     init(_ text: String) {
         var text = text
-        pointer = text.withUTF8 { bytes in
-            let copy = UnsafeMutableBufferPointer<CChar>.allocate(capacity: bytes.count + 1)
-            for (index, byte) in bytes.enumerated() { copy[index] = CChar(bitPattern: byte) }
-            copy[bytes.count] = 0
-            return UnsafePointer(copy.baseAddress.unsafelyUnwrapped)
+        pointer = text.withUTF8 { CString.copy(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// - Parameter text: UTF-8.
+    init(_ text: ByteBuffer) { pointer = text.withUnsafeReadableBytes(CString.copy) }
+
+    private static func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafePointer<CChar> {
+        let copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count + 1)
+        if let start = bytes.baseAddress {
+            UnsafeMutableRawPointer(copy).copyMemory(from: start, byteCount: bytes.count)
         }
+        copy[bytes.count] = 0
+        return UnsafePointer(copy)
     }
 
     deinit { pointer.deallocate() }

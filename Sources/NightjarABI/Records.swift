@@ -23,8 +23,9 @@ enum RecordCallback {
             handlers.deliverRecords(
                 { .json(contentType: $0.headers["content-type"]) }, maximumLength: maximumLength
             ) { task, record throws(NightjarError) in
-                let value = try JSONValue(record: record.bytes, number: record.number)
-                let box = ResponseBox(task.response(record.head, body: record.bytes), json: value)
+                let value = try JSONValue(
+                    parsing: record.bytes, of: "value \(record.number) of the response")
+                let box = ResponseBox(record.response.with(body: record.bytes), json: value)
                 withExtendedLifetime(box) { callback(context.pointer, Handle.lend(task), Handle.lend(box)) }
             }
         }

@@ -79,8 +79,8 @@ final class RequestBox {
 
     func onHead(_ callback: nj_head_fn?, _ context: CallbackContext) {
         guard let callback else { return handlers.head = nil }
-        handlers.head = { (task: ClientTask, head: ResponseHead) in
-            let box = ResponseBox(task.response(head))
+        handlers.head = { (task: ClientTask, response: Response) in
+            let box = ResponseBox(response)
             withExtendedLifetime(box) { callback(context.pointer, Handle.lend(task), Handle.lend(box)) }
         }
     }

@@ -22,7 +22,7 @@ final class IncomingBody: @unchecked Sendable {
 
     init() {}
 
-    /// Creates the body of a response that is complete.
+    /// Creates the body of a complete response.
     init(complete body: ByteBuffer) {
         if body.readableBytes > 0 { parts = [body] }
         isEnded = true

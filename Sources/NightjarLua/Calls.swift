@@ -73,6 +73,8 @@ public func njl_call_start(
         try requested.read(request, for: client)
         let subrequest = Handle<Subrequest>.borrow(request.subrequest)
         try subrequest?.settle(&requested, request, for: client)
+        let events = Handle<EventReader>.borrow(request.events)
+        if let events { requested = try events.prepare(requested) }
         let future = try engine.start(
             consume requested, on: client, for: wait,
             Engine.CallbackOptions(
@@ -82,6 +84,7 @@ public func njl_call_start(
                 reportsWaiting: request.reports_waiting,
                 isFollowed: request.is_followed))
         subrequest?.call = future
+        events?.started(future)
         return Handle<Future>.make(future)
     }
 }

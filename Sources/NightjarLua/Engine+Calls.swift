@@ -104,8 +104,8 @@ extension Engine {
     private func receive(_ future: Future, by handlers: inout TaskHandlers) {
         future.incoming = IncomingBody()
         handlers.creditsAreManual = true
-        handlers.head = { [self] task, head in
-            future.result = .success(task.response(head))
+        handlers.head = { [self] _, response in
+            future.result = .success(response)
             notify(future)
         }
         handlers.body = { [self] _, part in

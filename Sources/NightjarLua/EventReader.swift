@@ -6,41 +6,43 @@ import NightjarHandles
 
 /// An event stream whose calls a script makes. Belongs to the thread that runs the Lua state.
 final class EventReader: @unchecked Sendable {
+    enum Step { case event(ServerEvent), later, changed }
+
     private(set) var stream: EventStream
-    let settings: EventStreamSettings
-    private(set) var action: EventStream.Action?
-    /// The open response.
-    private(set) var future: Future?
+    /// The next action of the script. Nil: it reads the response.
+    private(set) var action: EventStream.Action? = .connect
     /// The event that is returned until it is taken.
-    private(set) var current: ServerEvent?
+    private var current: ServerEvent?
     private(set) var lastEventID: ByteBuffer
     private(set) var history = StreamHistory()
-    /// The value of Last-Event-ID that C borrows.
-    private(set) var cursor = ByteBuffer()
+    /// The body of the open response.
+    private var body: BodyReader?
+    /// The call of the connection in progress.
+    private weak var connecting: Future?
     private let start = ContinuousClock.now
     private var random = SystemRandomNumberGenerator()
-    /// The length of the part that is being decoded. Its bytes count as consumed when the next part is needed.
-    private var partLength = 0
-    /// The memory of an incomplete event.
-    private var held = HeldBytes()
 
-    init(_ stream: EventStream, _ settings: EventStreamSettings) {
-        self.stream = stream
-        self.settings = settings
+    init(_ settings: EventStreamSettings) {
+        stream = EventStream(settings)
         lastEventID = ByteBuffer(string: settings.lastEventID)
-        perform(stream.begin())
     }
 
-    private func perform(_ action: EventStream.Action?) {
-        self.action = action
-        if case .connect(let id) = action { cursor = ByteBuffer(string: id ?? "") }
-        history.note(stream, at: start.duration(to: .now))
-    }
+    /// The open response. Nil if there is none.
+    var future: Future? { body?.future }
+
+    // MARK: Connecting
+
+    /// Returns the request of the next connection.
+    func prepare(_ request: Request) throws(NightjarError) -> Request { try stream.prepare(request, using: &random) }
+
+    func started(_ future: Future) { connecting = future }
 
     func opened(_ future: Future) {
         guard let response = future.response else { return }
-        let action = stream.opened(response.head)
-        if action == nil { self.future = future } else { future.task?.cancel() }
+        body = BodyReader(future)
+        let action = stream.opened(response)
+        if case .fail(let error) = action { return fail(error) }
+        if action != nil { leave() }
         perform(action)
     }
 
@@ -50,20 +52,21 @@ final class EventReader: @unchecked Sendable {
 
     func close() {
         stream.close()
-        release()
-        future?.task?.cancel()
+        connecting?.task?.cancel()
         leave()
         perform(.end)
     }
 
-    enum Step { case event(ServerEvent), later, changed }
+    private func perform(_ action: EventStream.Action?) {
+        self.action = action
+        history.note(stream, at: start.duration(to: .now))
+    }
+
+    // MARK: Reading
 
     func next() -> Step {
         if let current { return .event(current) }
-        guard let future, let incoming = future.incoming else {
-            if case nil = action { perform(stream.ended(nil, using: &random)) }
-            return .changed
-        }
+        guard let body else { return .changed }
         while true {
             do throws(NightjarError) {
                 if let event = try stream.next() {
@@ -71,20 +74,18 @@ final class EventReader: @unchecked Sendable {
                     return .event(event)
                 }
             } catch {
-                return failed(error, future)
+                fail(error)
+                return .changed
             }
-            guard held.set(stream.heldBytes, in: future.reservation) else {
-                let message = "an event of the stream exceeds the script's memory limit"
-                return failed(NightjarError(.noMemory, message), future)
-            }
-            release()
-            switch incoming.next {
-            case .bytes(let part):
-                partLength = incoming.take()
-                stream.append(part)
+            switch body.next(holding: stream.heldBytes, for: "an event of the stream") {
+            case .bytes(let part): stream.append(part)
             case .later: return .later
-            case .end: return ended(nil)
-            case .failed(let error): return ended(error)
+            case .end:
+                ended(nil)
+                return .changed
+            case .failed(let error):
+                error.kind == .noMemory ? fail(error) : ended(error)
+                return .changed
             }
         }
     }
@@ -94,30 +95,29 @@ final class EventReader: @unchecked Sendable {
         current = nil
     }
 
-    private func failed(_ error: NightjarError, _ future: Future) -> Step {
-        future.task?.cancel()
+    private func ended(_ error: NightjarError?) {
+        leave()
+        // The task that waited for an event was cancelled, and the call with it. The stream itself is still open.
+        let wasAbandoned = error?.kind == .cancelled
+        perform(stream.ended(wasAbandoned ? EventReader.abandoned : error, using: &random))
+    }
+
+    private func fail(_ error: NightjarError) {
+        let failed = error.url == nil ? future?.response.map(error.about) ?? error : error
         leave()
         stream.close()
-        perform(.fail(error))
-        return .changed
+        perform(.fail(failed))
     }
 
-    /// Releases the response.
+    /// Closes and releases the response.
     private func leave() {
-        _ = held.set(0, in: future?.reservation)
-        future = nil
+        body?.cancel()
+        body = nil
     }
 
-    private func ended(_ error: NightjarError?) -> Step {
-        leave()
-        perform(stream.ended(error, using: &random))
-        return .changed
-    }
-
-    private func release() {
-        future?.task?.consumed(partLength)
-        partLength = 0
-    }
+    private static let abandoned = NightjarError(
+        .connectionLost, "the task that waited for an event was cancelled", phase: .receive,
+        requestMayHaveBeenProcessed: true)
 }
 
 // MARK: For C
@@ -126,19 +126,10 @@ private func bytes(_ buffer: ByteBuffer) -> njl_bytes { buffer.withUnsafeReadabl
 
 @_cdecl("njl_events_new") @implementation
 public func njl_events_new(
-    _ options: njl_bytes, _ method: njl_bytes, _ hasIdempotencyKey: Bool, _ isReplayable: Bool,
-    _ error: UnsafeMutablePointer<OpaquePointer?>?
+    _ options: njl_bytes, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OpaquePointer? {
     refusing(error) { () throws(NightjarError) in
-        let settings =
-            options.data == nil ? EventStreamSettings() : try EventStreamSettings(json: options.buffer)
-        guard let method = Method(try method.text("the method")) else {
-            throw NightjarError(.invalidRequest, "the method is invalid")
-        }
-        var request = Request(method, "")
-        request.isIdempotent = hasIdempotencyKey
-        if !isReplayable { request.body = .stream(length: nil) }
-        return Handle<EventReader>.make(EventReader(try request.eventStream(settings), settings))
+        Handle<EventReader>.make(EventReader(try EventStreamSettings(json: options.buffer)))
     }
 }
 
@@ -159,17 +150,6 @@ public func njl_events_step_of(
     case .end: return NJL_EVENTS_END
     case .fail: return NJL_EVENTS_FAILED
     }
-}
-
-@_cdecl("njl_events_cursor") @implementation
-public func njl_events_cursor(_ events: OpaquePointer?) -> njl_bytes {
-    guard let events = Handle<EventReader>.borrow(events), events.cursor.readableBytes > 0 else { return njl_bytes() }
-    return bytes(events.cursor)
-}
-
-@_cdecl("njl_events_idle_timeout") @implementation
-public func njl_events_idle_timeout(_ events: OpaquePointer?) -> Double {
-    Handle<EventReader>.borrow(events)?.settings.idleTimeout.inSeconds ?? 0
 }
 
 @_cdecl("njl_events_opened") @implementation

@@ -13,35 +13,19 @@ final class Records: @unchecked Sendable {
         case failed(NightjarError)
     }
 
-    private enum Source {
-        case stream(IncomingBody)
-        case body(ByteBuffer)
-        case ended
-    }
-
-    let future: Future
+    private let body: BodyReader
     private var decoder: RecordDecoder
-    private var source: Source
     /// The record that ``next()`` returns until it is taken.
     private var current: ByteBuffer?
     private var failure: NightjarError?
     private var delivered = 0
-    /// The length of the part that the decoder reads. Its bytes count as consumed when the decoder needs the next part.
-    private var partLength = 0
-    /// The memory of an incomplete record.
-    private var held = HeldBytes()
 
     init(_ future: Future, _ format: RecordFormat, maximumLength: Int) {
-        self.future = future
+        body = BodyReader(future)
         decoder = RecordDecoder(format, maximumLength: maximumLength)
-        if let incoming = future.incoming {
-            source = .stream(incoming)
-        } else {
-            source = .body(future.response?.body ?? ByteBuffer())
-        }
     }
 
-    deinit { _ = held.set(0, in: future.reservation) }
+    var future: Future { body.future }
 
     func next() -> Step {
         if let failure { return .failed(failure) }
@@ -53,9 +37,13 @@ final class Records: @unchecked Sendable {
         }
     }
 
-    func take() {
-        current = nil
+    /// Takes the record that ``next()`` has returned.
+    ///
+    /// - Returns: False if it was taken before.
+    func take() -> Bool {
+        guard current.take() != nil else { return false }
         delivered += 1
+        return true
     }
 
     /// Fails because the record that was taken last is invalid.
@@ -70,49 +58,28 @@ final class Records: @unchecked Sendable {
         var failed = error.afterDelivery(of: delivered, decoder.format.noun)
         if let response = future.response, failed.url == nil { failed = failed.about(response) }
         failure = failed
-        future.task?.cancel()
-        future.incoming?.close()
+        body.cancel()
         return failed
     }
 
     private func read() throws(NightjarError) -> Step {
         while true {
-            if let record = try decoder.next() {
-                current = record
-                return .record(record)
-            }
-            guard held.set(decoder.heldBytes, in: future.reservation) else { throw exceedsMemory }
-            release()
-            switch source {
-            case .ended: return .end
-            case .body(let body):
-                source = .stream(IncomingBody(complete: body))
-            case .stream(let incoming):
-                switch incoming.next {
-                case .bytes(let part):
-                    partLength = incoming.take()
-                    decoder.append(part)
-                case .later: return .later
-                case .failed(let error): throw error
-                case .end:
-                    source = .ended
-                    guard let last = try decoder.finish() else { return .end }
-                    current = last
-                    return .record(last)
-                }
+            if let record = try decoder.next() { return found(record) }
+            let noun = decoder.format.noun
+            switch body.next(
+                holding: decoder.heldBytes, for: "\(noun) \(delivered + 1) of the response")
+            {
+            case .bytes(let part): decoder.append(part)
+            case .later: return .later
+            case .failed(let error): throw error
+            case .end: return try decoder.finish().map(found) ?? .end
             }
         }
     }
 
-    private func release() {
-        future.task?.consumed(partLength)
-        partLength = 0
-    }
-
-    private var exceedsMemory: NightjarError {
-        NightjarError(
-            .noMemory,
-            "\(decoder.format.noun) \(decoder.count + 1) of the response exceeds the script's memory limit")
+    private func found(_ record: ByteBuffer) -> Step {
+        current = record
+        return .record(record)
     }
 }
 
@@ -156,7 +123,7 @@ public func njl_records_next(
 }
 
 @_cdecl("njl_records_take") @implementation
-public func njl_records_take(_ records: OpaquePointer?) { Handle<Records>.borrow(records)?.take() }
+public func njl_records_take(_ records: OpaquePointer?) -> Bool { Handle<Records>.borrow(records)?.take() ?? false }
 
 @_cdecl("njl_records_reject") @implementation
 public func njl_records_reject(_ records: OpaquePointer?, _ problem: njl_bytes) -> OpaquePointer? {

@@ -109,6 +109,24 @@ test("hooks run for each connection", function(t)
   t:truthy(calls > 1, calls)
 end)
 
+test("a finalizer can close a stream while its events are read", function(t)
+  local events = api:events("/events", { query = { count = 2000, size = 200 } })
+  local count, is_armed = 0, true
+  local function arm()
+    setmetatable({}, { __gc = function()
+      if count > 1000 then events:close() elseif is_armed then arm() end
+    end })
+  end
+  arm()
+  for event in events do
+    count = count + 1
+    assert(event.id == tostring(count) and event.type == "tick" and event.json.n == count)
+    local _ = ("x"):rep(1000) .. count
+  end
+  is_armed = false
+  t:truthy(count > 1000 and count <= 2000, count)
+end)
+
 test("closing ends the stream", function(t)
   local events = api:events("/events", { query = { count = 5, ["end"] = "hold" } })
   events()
@@ -116,13 +134,15 @@ test("closing ends the stream", function(t)
   events:close()
   t:equal(events(), nil)
   t:equal(events.state, "closed")
+  t:equal(events.last_event_id, "1")       -- still available, to be saved
+  t:truthy(events:explain():find("closed: the stream was closed", 1, true), events:explain())
 end)
 
 test("wrong options are reported", function()
   misuse("events: path must be a string, got no value", function() api:events() end)
   fails("invalid_argument", "reconnection_time must be between 0.1 and 300 seconds, got 0.01",
     function() api:events("/events", { reconnection_time = 0.01 }) end)
-  fails("invalid_argument", "last_event_id must not contain a line end or a NUL byte",
+  fails("invalid_argument", "last_event_id must not contain a line end or another control character",
     function() api:events("/events", { last_event_id = "a\nb" }) end)
 end)
 

@@ -133,7 +133,7 @@ test("wrong arguments are reported", function()
   misuse("lines: path must be a string, got no value", function() api:lines() end)
   misuse("ndjson: options must be a table, got number", function() api:ndjson("/", 1) end)
   misuse("lines: stream is not allowed in the options", function() api:lines("/", { stream = true }) end)
-  misuse("lines: max_line must be a positive number of bytes, got 0", function() api:lines("/", { max_line = 0 }) end)
+  misuse("lines: max_line must be between 1 and 2147483646 bytes, got 0", function() api:lines("/", { max_line = 0 }) end)
 end)
 
 assert(testing.run().ok, "a case failed")

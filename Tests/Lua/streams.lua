@@ -30,6 +30,15 @@ test("the response is available before its body, and the parts arrive as they ar
   t:equal(res:chunks()(), nil)
 end)
 
+test("the response has its URL and its connection before its body", function(t)
+  local res = api:get("/redirect/2", { stream = true })
+  t:equal(res.url, os.getenv "NIGHTJAR_DEMO_URL" .. "/echo")
+  t:equal(#res.redirects, 2)
+  t:truthy(res.peer:find "^[%d.:%[%]]+$")
+  t:truthy(res.timing.first_byte >= res.timing.sent)
+  gather(res)
+end)
+
 test("other tasks run while one waits for a part", function(t)
   local ticks = 0
   local ticker = nightjar.spawn(function() while true do nightjar.sleep(0.01) ticks = ticks + 1 end end)

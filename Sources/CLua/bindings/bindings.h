@@ -155,10 +155,12 @@ double njl_check_limit(lua_State *L, int index, const char *function, const char
 /* Raises an error for the first name in the option table at `options` that is not an option of a call. */
 void njl_check_option_names(lua_State *L, int options, const char *function) NJL_RAISES;
 
-/* request_headers.c */
-/* Sets a field in the headers of the request table at `request`. If `replaces` is false, keeps a field that is there. A
- * list of pairs keeps its field in any case. */
-void njl_set_header(lua_State *L, int request, const char *name, njl_bytes value, bool replaces) NJL_RAISES;
+/* stream_request.c */
+/* Checks the arguments (client, path, options) of a function that reads a response while it arrives. Pushes a copy of
+ * the options with the path, at index 4. */
+void njl_push_stream_request(lua_State *L, const char *function) NJL_RAISES;
+/* Adds a field to the headers of the request table at `request`, unless they have it. */
+void njl_set_default_header(lua_State *L, int request, const char *name, njl_bytes value) NJL_RAISES;
 
 /* error.c */
 void njl_open_error(lua_State *L) NJL_RAISES;
@@ -187,6 +189,8 @@ int njl_pull_body(lua_State *L, njl_wait *wait) NJL_YIELDS;
 
 /* events.c */
 int njl_client_events(lua_State *L) NJL_YIELDS;
+/* Returns NULL if the value is not an event stream. */
+njl_events *njl_events_at(lua_State *L, int index);
 void njl_open_events(lua_State *L) NJL_RAISES;
 
 /* records.c */

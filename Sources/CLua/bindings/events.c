@@ -21,19 +21,17 @@
 enum { CLIENT = 1, REQUEST, RESPONSE, WAIT, VALUES = WAIT };
 
 typedef struct stream {
-  njl_events *handle; /* NULL: closed */
+  njl_events *handle; /* released by the collector, because a finalizer may close the stream while an event is read */
+  bool is_closed;
   njl_host *host;
   njl_wait *wait; /* the user value; NULL: none */
   bool is_connecting;
-  double seconds; /* the wait before the next connection */
+  bool is_reading; /* an event is being copied; finalizers may run meanwhile */
 } stream;
 
 static int next_event(lua_State *L) NJL_YIELDS;
 
-static stream *check_stream(lua_State *L) {
-  stream *self = njl_check(L, 1, NJL_EVENTS);
-  return self;
-}
+static stream *check_stream(lua_State *L) { return njl_check(L, 1, NJL_EVENTS); }
 
 /* --- Events --- */
 
@@ -48,8 +46,10 @@ static int event_field(lua_State *L) {
   return 1;
 }
 
-static void push_event(lua_State *L, const njl_event *event) {
+/* Pushes the event at the address in the argument as a table. */
+static int copy_event(lua_State *L) {
   static const luaL_Reg meta[] = {{"__index", event_field}, {NULL, NULL}};
+  const njl_event *event = lua_touserdata(L, 1);
   lua_createtable(L, 0, 3);
   lua_pushlstring(L, event->data.data, event->data.length);
   lua_setfield(L, -2, "data");
@@ -60,80 +60,78 @@ static void push_event(lua_State *L, const njl_event *event) {
   lua_setfield(L, -2, "id");
   njl_push_metatable(L, NJL_EVENT, meta);
   lua_setmetatable(L, -2);
+  return 1;
 }
 
 /* --- Connecting --- */
 
-static int end_of_stream(lua_State *L) {
-  lua_pushnil(L);
-  return 1;
+/* The stack of the functions below while a connection is made: the stream, and a value whose __close ends the state
+ * "connecting", also if the task is cancelled. */
+enum { STREAM = 1, GUARD };
+
+static int close_guard(lua_State *L) {
+  stream *self = *(stream **)lua_touserdata(L, 1);
+  self->is_connecting = false;
+  return 0;
+}
+
+static void begin_connecting(lua_State *L, stream *self) {
+  static const char type[] = "nightjar.connecting";
+  static const luaL_Reg meta[] = {{"__close", close_guard}, {NULL, NULL}};
+  *(stream **)lua_newuserdatauv(L, sizeof self, 1) = self;
+  lua_pushvalue(L, STREAM);
+  lua_setiuservalue(L, GUARD, 1); /* keeps the stream alive */
+  njl_push_metatable(L, type, meta);
+  lua_setmetatable(L, GUARD);
+  lua_toclose(L, GUARD);
+  self->is_connecting = true;
+}
+
+/* Handles the result of the call, on top of the stack. Leaves only the stream on the stack. */
+static void end_connecting(lua_State *L, bool has_failed) {
+  stream *self = lua_touserdata(L, STREAM);
+  njl_reply *reply = njl_test(L, -1, has_failed ? NJL_ERROR : NJL_RESPONSE);
+  if (reply == NULL) lua_error(L); /* an error of a hook, or a wrong option */
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, STREAM, RESPONSE);
+  lua_settop(L, STREAM); /* closes the guard; the stream keeps the result */
+  if (has_failed) njl_events_failed(self->handle, reply->wait.call);
+  else if (self->is_closed) njl_call_cancel(reply->wait.call);
+  else njl_events_opened(self->handle, reply->wait.call);
 }
 
 static int connected(lua_State *L, int status, lua_KContext context) {
   (void)context;
-  stream *self = lua_touserdata(L, 1);
-  bool has_failed = status != LUA_OK && status != LUA_YIELD;
-  self->is_connecting = false;
-  njl_reply *reply = njl_test(L, -1, has_failed ? NJL_ERROR : NJL_RESPONSE);
-  if (reply == NULL) return lua_error(L); /* an error of a hook, or a wrong option */
-  if (has_failed) {
-    if (self->handle == NULL) return lua_error(L);
-    njl_events_failed(self->handle, reply->wait.call);
-    return next_event(L);
-  }
-  if (self->handle == NULL) { /* The stream was closed meanwhile. */
-    njl_call_cancel(reply->wait.call);
-    return end_of_stream(L);
-  }
-  lua_setiuservalue(L, 1, RESPONSE);
-  njl_events_opened(self->handle, reply->wait.call);
+  end_connecting(L, status != LUA_YIELD);
   return next_event(L);
 }
 
-static int connect(lua_State *L, stream *self) {
-  lua_getiuservalue(L, 1, REQUEST);
-  njl_push_request(L, 2);
-  lua_replace(L, 2);
-  njl_bytes cursor = njl_events_cursor(self->handle);
-  if (cursor.data != NULL) njl_set_header(L, 2, "Last-Event-ID", cursor, true);
+/* Makes a connection. Returns when its response or error has arrived, unless the coroutine yields: it then continues in
+ * `connected`. */
+static void connect(lua_State *L, stream *self) {
+  begin_connecting(L, self);
+  lua_getiuservalue(L, STREAM, REQUEST);
+  njl_push_request(L, GUARD + 1);
+  lua_pushvalue(L, STREAM);
+  lua_setfield(L, -2, "stream");
   lua_pushcfunction(L, njl_send_request);
-  lua_getiuservalue(L, 1, CLIENT);
-  lua_pushvalue(L, 2);
-  self->is_connecting = true;
-  return connected(L, lua_pcallk(L, 2, 1, 0, 0, connected), 0);
+  lua_getiuservalue(L, STREAM, CLIENT);
+  lua_pushvalue(L, -3);
+  end_connecting(L, lua_pcallk(L, 2, 1, 0, 0, connected) != LUA_OK);
 }
 
 /* --- Reading --- */
 
-static int has_waited(lua_State *L, int status, lua_KContext context) {
-  (void)status, (void)context;
-  stream *self = lua_touserdata(L, 1);
-  if (self->handle != NULL) njl_events_waited(self->handle);
-  return next_event(L);
-}
-
 static njl_wait *new_wait(lua_State *L, stream *self) {
   njl_wait *wait = njl_wait_push(L, self->host);
   self->wait = wait;
-  lua_setiuservalue(L, 1, WAIT);
+  lua_setiuservalue(L, STREAM, WAIT);
   return wait;
-}
-
-static int await_time(lua_State *L, stream *self) {
-  njl_wait *wait = new_wait(L, self);
-  wait->deadline = njl_host_deadline_after(self->host, self->seconds);
-  njl_timer_add(wait);
-  return njl_await(L, wait, has_waited);
-}
-
-static int part_came(lua_State *L, int status, lua_KContext context) {
-  (void)status, (void)context;
-  return next_event(L);
 }
 
 /* Returns the wait for the response in progress. */
 static njl_wait *response_wait(lua_State *L, stream *self) {
-  lua_getiuservalue(L, 1, RESPONSE);
+  lua_getiuservalue(L, STREAM, RESPONSE);
   njl_reply *reply = njl_test(L, -1, NJL_RESPONSE);
   njl_future *call = reply == NULL ? NULL : reply->wait.call;
   lua_pop(L, 1);
@@ -145,18 +143,19 @@ static njl_wait *response_wait(lua_State *L, stream *self) {
   return wait;
 }
 
-static int await_part(lua_State *L, stream *self) {
-  self->wait->state = NJL_PENDING;
-  self->host->calls++;
-  return njl_await(L, self->wait, part_came);
-}
-
 /* Pushes the next event and returns NJL_PART_READY, or returns why there is none. */
 static njl_part read_event(lua_State *L, stream *self) {
+  njl_wait *wait = response_wait(L, self);
+  lua_pushcfunction(L, copy_event);
   njl_event event;
-  njl_part part = njl_events_next(self->handle, response_wait(L, self), &event);
+  njl_part part = njl_events_next(self->handle, wait, &event);
   if (part != NJL_PART_READY) return part;
-  push_event(L, &event);
+  lua_pushlightuserdata(L, &event);
+  /* A finalizer that reads the stream meanwhile gets an error, because it could release the event. */
+  self->is_reading = true;
+  int status = lua_pcall(L, 1, 1, 0);
+  self->is_reading = false;
+  if (status != LUA_OK) lua_error(L);
   njl_events_take(self->handle);
   return part;
 }
@@ -167,39 +166,75 @@ static int raise_failure(lua_State *L, stream *self) {
   return lua_error(L);
 }
 
-/* stream() -> the next event, or nil at the end. The continuations call this function last, so that the C stack does not
- * grow with the number of connections. */
-static int next_event(lua_State *L) {
-  stream *self = check_stream(L);
+/* Takes the steps of the stream until the function must wait. Returns true if it must not: an event, or nil at the end,
+ * is then on top of the stack. */
+static bool step(lua_State *L, stream *self) {
   for (;;) {
-    lua_settop(L, 1);
-    if (self->handle == NULL) return end_of_stream(L);
-    if (self->is_connecting || (self->wait != NULL && self->wait->state == NJL_PENDING)) {
-      return luaL_error(L, "another task already reads this event stream");
+    lua_settop(L, STREAM);
+    double seconds = 0;
+    switch (self->is_closed ? NJL_EVENTS_END : njl_events_step_of(self->handle, &seconds)) {
+    case NJL_EVENTS_CONNECT: connect(L, self); continue;
+    case NJL_EVENTS_WAIT:
+      new_wait(L, self)->deadline = njl_host_deadline_after(self->host, seconds);
+      njl_timer_add(self->wait);
+      return false;
+    case NJL_EVENTS_FAILED: raise_failure(L, self); continue;
+    case NJL_EVENTS_END: lua_pushnil(L); return true;
+    case NJL_EVENTS_READ: break;
     }
-    switch (njl_events_step_of(self->handle, &self->seconds)) {
-    case NJL_EVENTS_CONNECT: return connect(L, self);
-    case NJL_EVENTS_WAIT: return await_time(L, self);
-    case NJL_EVENTS_END: return end_of_stream(L);
-    case NJL_EVENTS_FAILED: return raise_failure(L, self);
-    case NJL_EVENTS_READ:
-      switch (read_event(L, self)) {
-      case NJL_PART_READY: return 1;
-      case NJL_PART_LATER: return await_part(L, self);
-      case NJL_PART_BUSY: return luaL_error(L, "another task already reads this response");
-      case NJL_PART_END:
-      case NJL_PART_FAILED: continue;
-      }
+    switch (read_event(L, self)) {
+    case NJL_PART_READY: return true;
+    case NJL_PART_LATER:
+      self->wait->state = NJL_PENDING;
+      self->host->calls++;
+      return false;
+    case NJL_PART_BUSY: luaL_error(L, "another task already reads this response"); continue;
+    case NJL_PART_END:
+    case NJL_PART_FAILED: continue;
     }
   }
 }
 
-/* stream:close(), also called by <close>, at the end of a loop and by the collector. Closes the connection. */
+/* Handles the end of a wait: only the wait for the next connection has no call. */
+static void waited(stream *self) {
+  if (self->wait->call == NULL) njl_events_waited(self->handle);
+}
+
+static int has_waited(lua_State *L, int status, lua_KContext context) {
+  (void)status, (void)context;
+  waited(lua_touserdata(L, STREAM));
+  return next_event(L);
+}
+
+/* stream() -> the next event, or nil at the end */
+static int next_event(lua_State *L) {
+  stream *self = check_stream(L);
+  if (self->is_connecting || self->is_reading || (self->wait != NULL && self->wait->state == NJL_PENDING)) {
+    return luaL_error(L, "another task already reads this event stream");
+  }
+  while (!step(L, self)) {
+    if (njl_may_yield(L, self->host)) return njl_await(L, self->wait, has_waited);
+    njl_await_here(L, self->wait);
+    waited(self);
+  }
+  return 1;
+}
+
+/* stream:close(), also called by <close> and at the end of a loop. Closes the connection. */
 static int close_stream(lua_State *L) {
   stream *self = check_stream(L);
+  self->is_closed = true;
+  njl_events_close(self->handle);
+  /* Ends the wait for the next connection. A task that waits for a response or an event is notified by its call. */
+  if (self->wait != NULL && self->wait->call == NULL) njl_wait_end(self->wait, NJL_DONE);
+  return 0;
+}
+
+static int collect(lua_State *L) {
+  stream *self = lua_touserdata(L, 1);
   njl_events *handle = self->handle;
   self->handle = NULL;
-  if (handle == NULL) return 0;
+  self->is_closed = true;
   njl_events_close(handle);
   njl_events_release(handle);
   return 0;
@@ -208,10 +243,6 @@ static int close_stream(lua_State *L) {
 /* stream:explain() -> the changes of the state and their reasons */
 static int explain(lua_State *L) {
   stream *self = check_stream(L);
-  if (self->handle == NULL) {
-    lua_pushliteral(L, "the stream is closed");
-    return 1;
-  }
   njl_loan *loan = njl_loan_push(L);
   loan->text = njl_events_explanation(self->handle);
   njl_loan_push_text(L, loan);
@@ -220,8 +251,7 @@ static int explain(lua_State *L) {
 
 static int describe(lua_State *L) {
   stream *self = check_stream(L);
-  const char *state = self->handle == NULL ? "closed" : njl_events_state_name(self->handle);
-  lua_pushfstring(L, "%s: %p (%s)", NJL_EVENTS, (void *)self, state);
+  lua_pushfstring(L, "%s: %p (%s)", NJL_EVENTS, (void *)self, njl_events_state_name(self->handle));
   return 1;
 }
 
@@ -233,12 +263,11 @@ static int field(lua_State *L) {
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
   const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
   if (strcmp(name, "state") == 0) {
-    lua_pushstring(L, self->handle == NULL ? "closed" : njl_events_state_name(self->handle));
+    lua_pushstring(L, njl_events_state_name(self->handle));
     return 1;
   }
   if (strcmp(name, "last_event_id") == 0) {
-    njl_bytes id = {0};
-    if (self->handle != NULL) id = njl_events_last_id(self->handle);
+    njl_bytes id = njl_events_last_id(self->handle);
     lua_pushlstring(L, id.length == 0 ? "" : id.data, id.length);
     return 1;
   }
@@ -247,140 +276,60 @@ static int field(lua_State *L) {
 
 /* --- Creating --- */
 
-/* Moves the options of the stream from the table at `options` to a new table, which it pushes as JSON text. */
-static void part_options(lua_State *L, int options) {
+/* Moves the options of the stream from the table at `options` to a new table, and pushes its JSON text. */
+static void take_options(lua_State *L, int options) {
   static const char *const known[] = {"last_event_id", "idle_timeout", "reconnect", "reconnection_time", "max_event",
                                       NULL};
+  enum { IDLE_TIMEOUT = 1 };
   lua_newtable(L);
   for (int index = 0; known[index] != NULL; index++) {
-    if (lua_getfield(L, options, known[index]) == LUA_TBOOLEAN && index == 1 && !lua_toboolean(L, -1)) {
-      lua_pop(L, 1); /* idle_timeout = false: no timeout */
-      lua_pushinteger(L, 0);
+    lua_getfield(L, options, known[index]);
+    if (index == IDLE_TIMEOUT && lua_isboolean(L, -1) && !lua_toboolean(L, -1)) {
+      lua_pop(L, 1);
+      lua_pushinteger(L, 0); /* no timeout */
     }
     lua_setfield(L, -2, known[index]);
     lua_pushnil(L);
     lua_setfield(L, options, known[index]);
   }
-  if (lua_rawlen(L, -1) == 0 && (lua_pushnil(L), lua_next(L, -2) == 0)) {
-    lua_pop(L, 1);
-    lua_pushliteral(L, "{}");
-    return;
-  }
-  lua_pop(L, 2);
   njl_json_encode(L, -1, "events");
   lua_remove(L, -2);
 }
 
-/* Sets the timeouts of the calls: the idle timeout of the stream, and no total timeout unless the script has set one. */
-static void set_timeouts(lua_State *L, int request, double idle) {
-  lua_getfield(L, request, "timeout");
-  lua_createtable(L, 0, 3);
-  if (lua_istable(L, -2)) {
-    lua_pop(L, 1);
-    njl_push_copy(L, lua_gettop(L));
-  } else {
-    if (lua_isnil(L, -2)) lua_pushboolean(L, 0);
-    else lua_pushvalue(L, -2);
-    lua_setfield(L, -2, "total");
-  }
-  if (lua_getfield(L, -1, "total") == LUA_TNIL) {
-    lua_pushboolean(L, 0);
-    lua_setfield(L, -3, "total");
-  }
-  lua_pop(L, 1);
-  if (idle > 0) lua_pushnumber(L, idle);
-  else lua_pushboolean(L, 0);
-  lua_setfield(L, -2, "idle");
-  lua_setfield(L, request, "timeout");
-  lua_pop(L, 1);
-}
-
-static void set_default(lua_State *L, int request, const char *name, bool value) {
-  if (lua_getfield(L, request, name) == LUA_TNIL) {
-    lua_pushboolean(L, value);
-    lua_setfield(L, request, name);
-  }
-  lua_pop(L, 1);
-}
-
-/* The method of the request at `request`. Keeps the string on the stack. */
-static njl_bytes method_of(lua_State *L, int request) {
-  njl_bytes method = {"GET", 3};
-  if (lua_getfield(L, request, "method") == LUA_TSTRING) method.data = lua_tolstring(L, -1, &method.length);
-  return method;
-}
-
-/* Gives all connections the same idempotency key. Returns whether there is one. */
-static bool fix_key(lua_State *L, int request) {
-  int type = lua_getfield(L, request, "idempotency_key");
-  bool has_key = type == LUA_TSTRING || (type == LUA_TBOOLEAN && lua_toboolean(L, -1));
-  if (has_key && type == LUA_TBOOLEAN) {
-    char text[NJL_KEY_LENGTH];
-    njl_idempotency_key(text);
-    lua_pushlstring(L, text, sizeof text);
-    lua_setfield(L, request, "idempotency_key");
-  }
-  lua_pop(L, 1);
-  return has_key;
-}
-
-/* The stack of njl_client_events. */
-enum { PATH_AT = 2, OPTIONS_AT, REQUEST_AT, SETTINGS_AT, STREAM_AT };
-
 /* api:events(path, options) -> a stream that can be called for the next event. For a loop, also returns two nils and the
  * stream as the value to close. */
 int njl_client_events(lua_State *L) {
-  njl_check_client(L);
-  if (lua_type(L, PATH_AT) != LUA_TSTRING) {
-    return luaL_error(L, "events: path must be a string, got %s", luaL_typename(L, PATH_AT));
-  }
-  if (!lua_isnoneornil(L, OPTIONS_AT) && !lua_istable(L, OPTIONS_AT)) {
-    return luaL_error(L, "events: options must be a table, got %s", luaL_typename(L, OPTIONS_AT));
-  }
-  lua_settop(L, OPTIONS_AT);
-  njl_push_request(L, OPTIONS_AT);
-  part_options(L, REQUEST_AT);
-  njl_check_option_names(L, REQUEST_AT, "events");
-  static const char *const given[] = {"path", "stream"};
-  for (int index = 0; index < 2; index++) {
-    if (lua_getfield(L, REQUEST_AT, given[index]) != LUA_TNIL) {
-      return luaL_error(L, "events: %s is not allowed in the options", given[index]);
-    }
-    lua_pop(L, 1);
-  }
-  lua_pushvalue(L, PATH_AT);
-  lua_setfield(L, REQUEST_AT, "path");
+  enum { REQUEST_TABLE = 4, SETTINGS, RESULT };
+  njl_push_stream_request(L, "events");
+  take_options(L, REQUEST_TABLE);
+  njl_check_option_names(L, REQUEST_TABLE, "events");
   stream *self = lua_newuserdatauv(L, sizeof *self, VALUES);
   *self = (stream){.host = njl_host_open(L)};
   njl_set_type(L, NJL_EVENTS);
   njl_own(L);
   lua_pushvalue(L, 1);
-  lua_setiuservalue(L, STREAM_AT, CLIENT);
-  lua_pushvalue(L, REQUEST_AT);
-  lua_setiuservalue(L, STREAM_AT, REQUEST);
-  bool has_key = fix_key(L, REQUEST_AT);
-  bool is_replayable = lua_getfield(L, REQUEST_AT, "body") != LUA_TFUNCTION;
-  njl_bytes method = method_of(L, REQUEST_AT), options;
-  options.data = lua_tolstring(L, SETTINGS_AT, &options.length);
+  lua_setiuservalue(L, RESULT, CLIENT);
+  lua_pushvalue(L, REQUEST_TABLE);
+  lua_setiuservalue(L, RESULT, REQUEST);
   njl_reply *error = njl_error_push(L);
-  self->handle = njl_events_new(options, method, has_key, is_replayable, &error->wait.call);
+  njl_bytes options;
+  options.data = lua_tolstring(L, SETTINGS, &options.length);
+  self->handle = njl_events_new(options, &error->wait.call);
   if (self->handle == NULL) return lua_error(L);
-  lua_settop(L, STREAM_AT);
-  set_timeouts(L, REQUEST_AT, njl_events_idle_timeout(self->handle));
-  set_default(L, REQUEST_AT, "stream", true);
-  set_default(L, REQUEST_AT, "cache", false);
-  set_default(L, REQUEST_AT, "coalesce", false);
-  njl_set_header(L, REQUEST_AT, "Accept", (njl_bytes){"text/event-stream", 17}, false);
-  njl_set_header(L, REQUEST_AT, "Cache-Control", (njl_bytes){"no-store", 8}, false);
-  lua_settop(L, STREAM_AT);
+  lua_settop(L, RESULT);
   lua_pushnil(L);
   lua_pushnil(L);
-  lua_pushvalue(L, STREAM_AT);
+  lua_pushvalue(L, RESULT);
   return 4;
 }
 
+njl_events *njl_events_at(lua_State *L, int index) {
+  stream *self = njl_test(L, index, NJL_EVENTS);
+  return self == NULL ? NULL : self->handle;
+}
+
 void njl_open_events(lua_State *L) {
-  static const luaL_Reg meta[] = {{"__gc", close_stream},
+  static const luaL_Reg meta[] = {{"__gc", collect},
                                   {"__close", close_stream},
                                   {"__call", next_event},
                                   {"__tostring", describe},

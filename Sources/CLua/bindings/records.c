@@ -30,7 +30,7 @@ static const char *const names[] = {"lines", "ndjson"};
 
 /* --- Reading --- */
 
-static int next_record(lua_State *L);
+static int next_record(lua_State *L) NJL_YIELDS;
 
 static int record_came(lua_State *L, int status, lua_KContext context) {
   (void)status, (void)context;
@@ -49,6 +49,8 @@ static void decode(lua_State *L, reader *self) {
   njl_bytes problem;
   problem.data = lua_tolstring(L, -1, &problem.length);
   njl_reply *error = njl_error_push(L);
+  /* A finalizer may have closed the reader. */
+  if (self->handle == NULL) njl_raise(L, NJL_KIND_CLOSED, 0, "the response was closed");
   error->wait.call = njl_records_reject(self->handle, problem);
   lua_error(L);
 }
@@ -64,34 +66,42 @@ static njl_wait *waiting(lua_State *L, reader *self) {
   return wait;
 }
 
+/* Reads until there is a result. Returns false if the function must wait for the next part; otherwise pushes the record,
+ * or nil at the end. */
+static bool read_record(lua_State *L, reader *self) {
+  for (;;) {
+    lua_settop(L, 1);
+    njl_bytes record;
+    switch (njl_records_next(self->handle, self->wait, &record, NULL)) {
+    case NJL_PART_READY:
+      lua_pushlstring(L, record.data, record.length);
+      if (!njl_records_take(self->handle)) continue; /* A finalizer has read this record meanwhile. */
+      if (self->format == NJL_JSON_VALUES) decode(L, self);
+      return true;
+    case NJL_PART_LATER: return false;
+    case NJL_PART_BUSY: luaL_error(L, "another task already reads this response"); return false;
+    case NJL_PART_END: lua_pushnil(L); return true;
+    case NJL_PART_FAILED: break;
+    }
+    njl_reply *error = njl_error_push(L);
+    njl_records_next(self->handle, self->wait, &record, &error->wait.call);
+    lua_error(L);
+  }
+}
+
 /* reader() -> the next record, or nil at the end */
 static int next_record(lua_State *L) {
   reader *self = njl_check(L, 1, NJL_RECORDS);
   lua_settop(L, 1);
-  if (self->handle == NULL) {
-    lua_pushnil(L);
-    return 1;
-  }
   njl_wait *wait = waiting(L, self);
   if (wait->state == NJL_PENDING) return luaL_error(L, "another task already reads this response");
-  njl_bytes record;
-  switch (njl_records_next(self->handle, wait, &record, NULL)) {
-  case NJL_PART_READY:
-    lua_pushlstring(L, record.data, record.length);
-    njl_records_take(self->handle);
-    if (self->format == NJL_JSON_VALUES) decode(L, self);
-    return 1;
-  case NJL_PART_LATER:
+  while (!read_record(L, self)) {
     wait->state = NJL_PENDING;
     self->host->calls++;
-    return njl_await(L, wait, record_came);
-  case NJL_PART_BUSY: return luaL_error(L, "another task already reads this response");
-  case NJL_PART_END: lua_pushnil(L); return 1;
-  case NJL_PART_FAILED: break;
+    if (njl_may_yield(L, self->host)) return njl_await(L, wait, record_came);
+    njl_await_here(L, wait);
   }
-  njl_reply *error = njl_error_push(L);
-  njl_records_next(self->handle, wait, &record, &error->wait.call);
-  return lua_error(L);
+  return 1;
 }
 
 /* reader:close(), also called by <close>, at the end of a loop and by the collector. Cancels a streamed response that
@@ -146,6 +156,9 @@ static int return_reader(lua_State *L) {
   return 4;
 }
 
+/* The maximum of max_line, as for nj_request_set_max_line. */
+enum { MOST_BYTES = 2147483646 };
+
 /* Returns the option max_line of the table at `options`, and removes it. 0: the default. */
 static lua_Integer take_maximum(lua_State *L, int options, const char *function) {
   lua_pushliteral(L, "max_line");
@@ -153,8 +166,9 @@ static lua_Integer take_maximum(lua_State *L, int options, const char *function)
     lua_pop(L, 1);
     return 0;
   }
-  if (!lua_isinteger(L, -1) || lua_tointeger(L, -1) < 1) {
-    return luaL_error(L, "%s: max_line must be a positive number of bytes, got %s", function, luaL_tolstring(L, -1, NULL));
+  if (!lua_isinteger(L, -1) || lua_tointeger(L, -1) < 1 || lua_tointeger(L, -1) > MOST_BYTES) {
+    return luaL_error(L, "%s: max_line must be between 1 and 2147483646 bytes, got %s", function,
+                      luaL_tolstring(L, -1, NULL));
   }
   lua_Integer maximum = lua_tointeger(L, -1);
   lua_pop(L, 1);
@@ -193,7 +207,7 @@ int njl_response_lines(lua_State *L) { return response_records(L, NJL_LINES); }
 int njl_response_ndjson(lua_State *L) { return response_records(L, NJL_JSON_VALUES); }
 
 /* The stack of the functions below. */
-enum { CLIENT = 1, PATH, OPTIONS, REQUEST, REPLY };
+enum { CLIENT = 1, REQUEST = 4, REPLY };
 
 static int opened(lua_State *L, int status, lua_KContext context) {
   (void)status;
@@ -203,34 +217,16 @@ static int opened(lua_State *L, int status, lua_KContext context) {
 
 /* Sends a request whose response is streamed, and returns a reader of its body. */
 static int client_records(lua_State *L, njl_record_format format) {
-  const char *function = names[format];
-  njl_check_client(L);
-  if (lua_type(L, PATH) != LUA_TSTRING) {
-    return luaL_error(L, "%s: path must be a string, got %s", function, luaL_typename(L, PATH));
-  }
-  if (!lua_isnoneornil(L, OPTIONS) && !lua_istable(L, OPTIONS)) {
-    return luaL_error(L, "%s: options must be a table, got %s", function, luaL_typename(L, OPTIONS));
-  }
-  lua_settop(L, OPTIONS);
-  njl_push_request(L, OPTIONS);
-  lua_Integer maximum = take_maximum(L, REQUEST, function);
-  njl_check_option_names(L, REQUEST, function);
-  static const char *const given[] = {"path", "stream"};
-  for (int index = 0; index < 2; index++) {
-    if (lua_getfield(L, REQUEST, given[index]) != LUA_TNIL) {
-      return luaL_error(L, "%s: %s is not allowed in the options", function, given[index]);
-    }
-    lua_pop(L, 1);
-  }
-  lua_pushvalue(L, PATH);
-  lua_setfield(L, REQUEST, "path");
+  njl_push_stream_request(L, names[format]);
+  lua_Integer maximum = take_maximum(L, REQUEST, names[format]);
+  njl_check_option_names(L, REQUEST, names[format]);
   lua_pushboolean(L, true);
   lua_setfield(L, REQUEST, "stream");
-  if (format == NJL_JSON_VALUES) njl_set_header(L, REQUEST, "Accept", njl_accepted_json(), false);
+  if (format == NJL_JSON_VALUES) njl_set_default_header(L, REQUEST, "Accept", njl_accepted_json());
   lua_pushcfunction(L, njl_send_request);
   lua_pushvalue(L, CLIENT);
   lua_pushvalue(L, REQUEST);
-  lua_KContext context = (lua_KContext)maximum << 1 | (lua_KContext)format;
+  lua_KContext context = (lua_KContext)maximum << 1 | (lua_KContext)format; /* MOST_BYTES fits. */
   lua_callk(L, 2, 1, context, opened);
   return opened(L, LUA_OK, context);
 }

@@ -324,7 +324,9 @@ void njl_read_options(lua_State *L, int options, const char *function, bool read
   }
   read_functions(&r, options, present, request);
   if (push_option(&r, options, present, STREAM)) {
-    if (!lua_isboolean(L, -1)) njl_reading_mismatch(&r, "a boolean", -1);
+    /* An event stream makes its connections with itself as the option. */
+    request->events = njl_events_at(L, -1);
+    if (request->events == NULL && !lua_isboolean(L, -1)) njl_reading_mismatch(&r, "a boolean", -1);
     request->is_streamed = lua_toboolean(L, -1);
     lua_pop(L, 1);
   }

@@ -113,13 +113,24 @@ static int set_next(lua_State *L, int status, lua_KContext context) {
 /* Returns whether the task must not wait. A `__close` metamethod of a cancelled task may still wait. */
 static bool is_cancelled(const njl_task *task) { return task->is_cancelled && !task->is_closing; }
 
+bool njl_may_yield(lua_State *L, const njl_host *host) {
+  return host->yields && L == host->running && lua_isyieldable(L);
+}
+
+static int return_nothing(lua_State *L, int status, lua_KContext context) {
+  (void)L, (void)status, (void)context;
+  return 0;
+}
+
+void njl_await_here(lua_State *L, njl_wait *wait) { njl_await(L, wait, return_nothing); }
+
 int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) {
   njl_host *host = wait->host;
   njl_task *task = host->current;
   wait->then = k;
   wait->waiter = task->number;
   if (atomic_load(&host->is_stopped)) return refuse_stopped(L, wait);
-  bool yields = host->yields && L == host->running && lua_isyieldable(L);
+  bool yields = njl_may_yield(L, host);
   if (is_cancelled(task)) {
     if (!yields) return refuse_cancelled(L, wait);
     /* Yields instead of raising an error, which the script could catch to wait again, forever. The loop then closes the

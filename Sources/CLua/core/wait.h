@@ -44,6 +44,11 @@ void njl_wait_drop(njl_wait *wait);
  * the last call: `return njl_await(...)`. Does not continue in `k` but raises an error, for example, if the wait was
  * cancelled, or if code other than the loop resumed the coroutine. */
 int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) NJL_YIELDS;
+/* Returns whether njl_await suspends the coroutine. If not, njl_await returns after the wait, and a function that waits
+ * in a loop must use njl_await_here: a chain of continuations would use more of the C stack with each wait. */
+bool njl_may_yield(lua_State *L, const njl_host *host);
+/* Waits without a continuation, where the coroutine cannot yield. Raises the same errors as njl_await. */
+void njl_await_here(lua_State *L, njl_wait *wait) NJL_YIELDS;
 /* Suspends the calling C function until the descriptor is readable (or writable) or broken, then continues in `k`
  * with the wait as its context. The wait's state is NJL_DONE, or NJL_EXPIRED if the deadline passed first. Must be
  * the last call. `k` must begin with njl_check_work, which raises the error of the wait: after a fork, all of these

@@ -5,9 +5,6 @@
 #include "njl_calls.h"
 #include "njl_types.h"
 
-/* The state machine of a stream, and the response that it reads. Owned by the caller. */
-typedef struct njl_events njl_events;
-
 /* An event. Borrowed until njl_events_take. */
 typedef struct njl_event {
   njl_bytes type; /* empty: "message" */
@@ -17,22 +14,18 @@ typedef struct njl_event {
 
 /* The next action of the script. */
 typedef enum njl_events_step {
-  NJL_EVENTS_CONNECT, /* send the request, and then call njl_events_opened or njl_events_failed */
+  NJL_EVENTS_CONNECT, /* send a request with `events`, and then call njl_events_opened or njl_events_failed */
   NJL_EVENTS_WAIT,    /* wait for `seconds`, and then call njl_events_waited */
   NJL_EVENTS_READ,    /* call njl_events_next */
   NJL_EVENTS_END,
   NJL_EVENTS_FAILED,  /* njl_events_error has the error */
 } njl_events_step;
 
-/* Creates a stream. `options` is a JSON object of the schema of nj_events_new; no `data`: none. `method` is the method of
- * the request. Returns NULL and sets `*error` on failure. */
-njl_events *njl_events_new(njl_bytes options, njl_bytes method, bool has_idempotency_key, bool is_replayable,
-                           njl_future **error);
+/* Creates a stream, owned by the caller. `options` is a JSON object of the schema of nj_events_new. Returns NULL and sets
+ * `*error` on failure. */
+njl_events *njl_events_new(njl_bytes options, njl_future **error);
 void njl_events_release(njl_events *events);
 njl_events_step njl_events_step_of(const njl_events *events, double *seconds);
-/* Returns the value of Last-Event-ID for the next connection. No `data`: the field is not sent. */
-njl_bytes njl_events_cursor(njl_events *events);
-double njl_events_idle_timeout(const njl_events *events); /* seconds; 0: none */
 void njl_events_opened(njl_events *events, njl_future *response);
 void njl_events_failed(njl_events *events, njl_future *error);
 void njl_events_waited(njl_events *events);

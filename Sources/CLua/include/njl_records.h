@@ -19,7 +19,8 @@ void njl_records_release(njl_records *records);
 /* Sets `*record` to the next record, borrowed until njl_records_take, or returns why there is none. The same record is
  * returned until it is taken, and a failure is returned again. */
 njl_part njl_records_next(njl_records *records, njl_wait *wait, njl_bytes *record, njl_future **error);
-void njl_records_take(njl_records *records);
+/* Takes the record that njl_records_next has returned. Returns false if it was taken before. */
+bool njl_records_take(njl_records *records);
 /* Fails the reader, because the record that was taken last is not JSON. Returns the error, owned by the caller, and
  * cancels the call. */
 njl_future *njl_records_reject(njl_records *records, njl_bytes problem);

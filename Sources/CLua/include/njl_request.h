@@ -65,6 +65,7 @@ typedef struct njl_request {
   const struct njl_catalog *catalog; /* the catalog that contains the endpoint */
   /* the subrequest that the request is made for; the subrequest's URL is used unless the hooks changed the path */
   njl_subrequest *subrequest;
+  njl_events *events; /* the event stream that the call is a connection of; NULL: none */
   njl_bytes rare; /* further options, a JSON object of the schema of nj_request_merge_json; empty: none */
 } njl_request;
 

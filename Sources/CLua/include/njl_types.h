@@ -17,6 +17,8 @@ typedef struct njl_future njl_future;
 typedef struct njl_wait njl_wait;
 /* A call for a paginated list or a document load, made through the hooks of the client. */
 typedef struct njl_subrequest njl_subrequest;
+/* The state machine of an event stream, and the response that it reads. */
+typedef struct njl_events njl_events;
 /* A coroutine of the host. Opaque to Swift, which only passes the pointer back. */
 typedef struct njl_task njl_task;
 

@@ -48,7 +48,9 @@ extension Call: ExchangeReceiver {
             }
         } else if task.handlers.head != nil {
             responseWasDelivered = true
-            loop.post(.head(task, head), to: task.queue)
+            let response = Response(
+                head, ByteBuffer(), trailers: Headers(), record, sent: request, reservation: task.reservation)
+            loop.post(.head(task, response), to: task.queue)
         }
         self.head = head
     }
@@ -114,16 +116,20 @@ extension Call: ExchangeReceiver {
     private func complete(_ trailers: Headers) {
         guard let head = head.take() else { return }
         timing.total = elapsed(until: limits.lastProgress)
+        let response = Response(
+            head, content.take(), trailers: trailers, record, sent: request, reservation: task.reservation)
+        completed = (response, decisions.count)
+        ascend(response, from: entryStage)
+    }
+
+    private var record: CallRecord {
         var record = CallRecord()
         record.attempts = attempts
         record.timing = timing
         record.source = source
         record.redirects = redirects
         record.decisions = decisions
-        let response = Response(
-            head, content.take(), trailers: trailers, record, sent: request, reservation: task.reservation)
-        completed = (response, decisions.count)
-        ascend(response, from: entryStage)
+        return record
     }
 
     func exchangeFailed(_ error: NightjarError) {

@@ -38,7 +38,7 @@ extension Call {
             return response
         }
         responseWasDelivered = true
-        if task.handlers.head != nil { loop.post(.head(task, response.head), to: task.queue) }
+        if task.handlers.head != nil { loop.post(.head(task, response.withoutBody), to: task.queue) }
         if response.body.readableBytes > 0 {
             _ = task.holdsBack(afterAdding: response.body.readableBytes)
             loop.post(.body(task, response.body), to: task.queue)

@@ -6,9 +6,9 @@ import Synchronization
 /// `CompletionQueue.close` or the blocking call, or on the client's loop thread if the call has no queue. ``refreshed``
 /// can have a queue of its own.
 public struct TaskHandlers: Sendable {
-    /// Called with the final response head, before the body. Called only if ``body`` is set. Not called after a cancel,
-    /// or if the status is unexpected.
-    public var head: (@Sendable (ClientTask, ResponseHead) -> Void)?
+    /// Called with the response, whose body is empty, when its final head has been received. Called only if ``body`` is
+    /// set. Not called after a cancel, or if the status is unexpected.
+    public var head: (@Sendable (ClientTask, Response) -> Void)?
     /// Called with each part of the response body. If set, the response is not collected and its `body` is empty. The
     /// body of a response with an unexpected status is collected for the error instead. Reading from the network pauses
     /// when more than ``ClientTask/window`` bytes are unconsumed.
@@ -42,8 +42,8 @@ public struct TaskHandlers: Sendable {
     /// because ``refreshed`` usually runs after the call has returned. If another thread polls the queue, ``refreshed``
     /// may also run before the call returns.
     public var refreshQueue: CompletionQueue?
-    /// Returns the result of the call for ``finished``, for a handler that reads the body and may find that it is invalid.
-    /// Called once, before ``finished``.
+    /// Replaces the result before ``finished`` receives it. A handler that decodes the body uses it to report an invalid
+    /// body. Called once.
     package var convertResult: ResultConversion?
     /// Called exactly once if the call was started. Only ``refreshed`` can follow.
     public var finished: @Sendable (ClientTask, Result<Response, NightjarError>) -> Void
@@ -118,17 +118,9 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
     /// The request URL, resolved against the base URL, with its query.
     public var url: RequestURL { request.url }
 
-    /// Converts the head passed to ``TaskHandlers/head`` to a response without a body.
-    public func response(_ head: ResponseHead) -> Response { response(head, body: ByteBuffer()) }
-
-    /// Creates a response whose body is a part of the body, such as one value of a stream of JSON values.
-    package func response(_ head: ResponseHead, body: ByteBuffer) -> Response {
-        Response(head, body, trailers: Headers(), CallRecord(), sent: request, reservation: reservation)
-    }
-
     /// Ends the call with `cancelled`. Has no effect if the call has ended or was cancelled before.
     public override func cancel() {
-        guard !isFinished, !wasCancelled.exchange(true, ordering: .relaxed) else { return }
+        guard !wasCancelled.exchange(true, ordering: .relaxed), !isFinished else { return }
         client.submit(.cancel(self))
     }
 
@@ -201,8 +193,8 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
 
     // MARK: On the thread that delivers the events
 
-    func deliver(head: ResponseHead) {
-        if wasCancelled.load(ordering: .relaxed) { isIncomplete = true } else { handlers.head?(self, head) }
+    func deliver(head response: Response) {
+        if wasCancelled.load(ordering: .relaxed) { isIncomplete = true } else { handlers.head?(self, response) }
     }
 
     func deliver(progress: TaskHandlers.Progress) {

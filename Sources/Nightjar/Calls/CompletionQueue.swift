@@ -298,7 +298,7 @@ public final class CompletionQueue: @unchecked Sendable {
 /// An event to run on the polling thread, or on the loop if there is no queue.
 enum QueueEvent: Sendable {
     // Large and rare payloads are indirect, because events are copied often.
-    indirect case head(ClientTask, ResponseHead)
+    case head(ClientTask, Response)
     case body(ClientTask, ByteBuffer)
     case progress(ClientTask, TaskHandlers.Progress)
     case provideBody(ClientTask, maximum: Int)
@@ -311,7 +311,7 @@ enum QueueEvent: Sendable {
     /// - Parameter queue: The queue that the task was registered with; nil on the loop itself.
     consuming func run(in queue: CompletionQueue?) {
         switch consume self {
-        case .head(let task, let head): task.deliver(head: head)
+        case .head(let task, let response): task.deliver(head: response)
         case .body(let task, let bytes): task.deliver(body: bytes)
         case .progress(let task, let progress): task.deliver(progress: progress)
         case .provideBody(let task, let maximum): task.deliverBodyRequest(maximum)

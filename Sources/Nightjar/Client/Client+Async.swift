@@ -28,27 +28,27 @@ extension Client {
     public func stream(_ request: Request) async throws(NightjarError) -> StreamedResponse {
         let content = StreamedContent()
         let pending = Pending<ClientTask>()
-        let result: Result<(ClientTask, ResponseHead), NightjarError> = await withTaskCancellationHandler {
+        let result: Result<(ClientTask, Response), NightjarError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let head = FirstResult(continuation)
+                let first = FirstResult(continuation)
                 var handlers = TaskHandlers { task, result in
-                    head.resume(result.map { (task, $0.head) })
+                    first.resume(result.map { (task, $0) })
                     content.end(task, result)
                 }
-                handlers.head = { head.resume(.success(($0, $1))) }
+                handlers.head = { first.resume(.success(($0, $1))) }
                 handlers.body = { content.add($1) }
                 handlers.creditsAreManual = true
                 do throws(NightjarError) {
                     pending.set(try start(request, on: nil, handlers))
                 } catch {
-                    head.resume(.failure(error))
+                    first.resume(.failure(error))
                 }
             }
         } onCancel: {
             pending.cancel()
         }
-        let (task, head) = try result.get()
-        return StreamedResponse(head: head, body: .init(StreamReading(task, content)))
+        let (task, response) = try result.get()
+        return StreamedResponse(response: response, body: .init(StreamReading(task, content)))
     }
 }
 

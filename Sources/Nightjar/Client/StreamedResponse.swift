@@ -8,7 +8,8 @@ import Synchronization
 /// The call is cancelled, and its connection is closed, if the iterator of ``body`` is released before the end of the
 /// body. The same happens if all copies of this value and of ``body`` are released and no iterator exists.
 public struct StreamedResponse: Sendable {
-    public let head: ResponseHead
+    /// The response when its head was received: without body and trailers, and ``Response/timing`` without the total.
+    public let response: Response
     public let body: Body
 
     /// Cancels the call and discards unread parts of the body. A reader that has not received the whole body fails with

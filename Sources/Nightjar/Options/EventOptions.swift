@@ -31,7 +31,7 @@ extension EventStreamSettings {
             settings.reconnectionTime = try value.duration(path)
         },
         Option(name: "max_event") { value, path, settings throws(NightjarError) in
-            settings.maximumEvent = try value.count(path, in: 1...(1 << 30))
+            settings.maximumEvent = try value.count(path, in: EventStreamSettings.eventSizes)
         },
     ])
 }

@@ -13,7 +13,6 @@ public final class Events: AsyncSequence, Sendable {
     public typealias Failure = NightjarError
     public typealias Settings = EventStreamSettings
     public typealias State = EventStreamState
-    public typealias Event = ServerEvent
 
     private let client: Client
     private let request: Request
@@ -26,11 +25,11 @@ public final class Events: AsyncSequence, Sendable {
     }
 
     init(_ client: Client, _ request: Request, _ settings: Settings) throws(NightjarError) {
+        try settings.check()
         self.client = client
-        self.request = request.withFixedIdempotencyKey
+        self.request = request
         self.settings = settings
         snapshot = Mutex(Snapshot(lastEventID: settings.lastEventID))
-        _ = try request.eventStream(settings)
     }
 
     /// The id of the last event that the loop has received. A later stream that begins with it continues after this
@@ -46,45 +45,40 @@ public final class Events: AsyncSequence, Sendable {
     /// Reads the events. For one Swift task.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let events: Events
-        private var stream: EventStream?
+        private var stream: EventStream
         private var parts: StreamedResponse.Body.AsyncIterator?
         private let start = ContinuousClock.now
         private var random = SystemRandomNumberGenerator()
 
-        init(_ events: Events) { self.events = events }
+        init(_ events: Events) {
+            self.events = events
+            stream = EventStream(events.settings)
+        }
 
         /// Returns the next event, or nil at the end of the stream.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(NightjarError) -> ServerEvent? {
-            if stream == nil { stream = try events.request.eventStream(events.settings) }
-            guard var stream else { return nil }
-            defer {
-                self.stream = stream
-                events.note(stream, at: start.duration(to: .now))
-            }
-            guard stream.state != .closed else { return nil }
             do throws(NightjarError) {
-                if stream.state == .connecting { try await perform(stream.begin(), &stream, actor) }
+                if stream.state == .connecting { try await perform(.connect, actor) }
                 while stream.state != .closed {
                     if let event = try stream.next() {
                         events.received(event)
                         return event
                     }
-                    try await read(&stream, actor)
+                    try await read(actor)
                 }
                 return nil
             } catch {
                 stream.close()
                 parts = nil
+                note()
                 throw error
             }
         }
 
         /// Reads a part of the body, or handles its end.
-        private mutating func read(
-            _ stream: inout EventStream, _ actor: isolated (any Actor)?
-        ) async throws(NightjarError) {
+        private mutating func read(_ actor: isolated (any Actor)?) async throws(NightjarError) {
             var end: NightjarError?
             do throws(NightjarError) {
                 if let part = try await parts?.next(isolation: actor) { return stream.append(part) }
@@ -92,18 +86,18 @@ public final class Events: AsyncSequence, Sendable {
                 end = error
             }
             parts = nil
-            try await perform(stream.ended(end, using: &random), &stream, actor)
+            try await perform(stream.ended(end, using: &random), actor)
         }
 
         /// Performs an action and those that follow, until the stream is open or closed.
         private mutating func perform(
-            _ action: EventStream.Action, _ stream: inout EventStream, _ actor: isolated (any Actor)?
+            _ action: EventStream.Action, _ actor: isolated (any Actor)?
         ) async throws(NightjarError) {
             var next: EventStream.Action? = action
             while let action = next {
-                events.note(stream, at: start.duration(to: .now))
+                note()
                 switch action {
-                case .connect(let lastEventID): next = try await connect(lastEventID, &stream, actor)
+                case .connect: next = try await connect(actor)
                 case .wait(let time):
                     guard (try? await Task.sleep(for: time)) != nil else {
                         throw NightjarError(.cancelled, "the event stream was cancelled")
@@ -113,22 +107,25 @@ public final class Events: AsyncSequence, Sendable {
                 case .fail(let error): throw error
                 }
             }
+            note()
         }
 
         /// Returns the action that follows, or nil if the stream is open.
         private mutating func connect(
-            _ lastEventID: String?, _ stream: inout EventStream, _ actor: isolated (any Actor)?
+            _ actor: isolated (any Actor)?
         ) async throws(NightjarError) -> EventStream.Action? {
-            let request = try events.request.forEvents(events.settings, lastEventID: lastEventID)
+            let request = try stream.prepare(events.request, using: &random)
             do throws(NightjarError) {
-                let response = try await events.client.stream(request)
-                if let action = stream.opened(response.head) { return action }
-                parts = response.body.makeAsyncIterator()
+                let streamed = try await events.client.stream(request)
+                if let action = stream.opened(streamed.response) { return action }
+                parts = streamed.body.makeAsyncIterator()
                 return nil
             } catch {
                 return stream.ended(error, using: &random)
             }
         }
+
+        private func note() { events.note(stream, at: start.duration(to: .now)) }
     }
 
     private func note(_ stream: EventStream, at time: Duration) {

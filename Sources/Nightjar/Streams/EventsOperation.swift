@@ -4,39 +4,34 @@ import Synchronization
 
 /// Reads an event stream and passes each event to a callback.
 ///
-/// The callbacks of the calls, and therefore the state machine, run where the operation's callbacks run: on the queue,
-/// or on the loop if there is none. Only waits run on the loop.
+/// The callbacks of the calls, and therefore the state machine, run on the operation's queue. Only waits run on the loop.
 package final class EventsOperation: ClientOperation, @unchecked Sendable {
     /// Receives an event. Does not run after a cancel.
     package typealias Handler = @Sendable (ServerEvent) -> Void
 
     private let client: Client
     private let request: Request
-    private let settings: EventStreamSettings
     private let handler: Handler
     /// The call of the connection. Nil if there is none: the callbacks of a call retain this object.
     private let call = Mutex<ClientTask?>(nil)
     private let snapshot = Mutex(StreamHistory())
     private let start = ContinuousClock.now
 
-    // Used where the callbacks run, one at a time:
+    // Used on the queue:
     private var stream: EventStream
     /// The action that follows the end of a call that this object has cancelled.
     private var next: EventStream.Action?
     private var random = SystemRandomNumberGenerator()
 
-    /// - Parameters:
-    ///   - queue: Nil: the callbacks run on the client's loop thread and must not block.
-    ///   - finished: Called once. Success means that the server has no more events.
+    /// - Parameter finished: Called once. Success means that the server has no more events.
     init(
-        _ client: Client, _ request: Request, _ settings: EventStreamSettings, on queue: CompletionQueue?,
+        _ client: Client, _ request: Request, _ settings: EventStreamSettings, on queue: CompletionQueue,
         event handler: @escaping Handler, finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
-    ) throws(NightjarError) {
+    ) {
         self.client = client
-        self.request = request.withFixedIdempotencyKey
-        self.settings = settings
+        self.request = request
         self.handler = handler
-        stream = try request.eventStream(settings)
+        stream = EventStream(settings)
         super.init("the event stream", on: client.loop, queue: queue, timeout: nil, finished: finished)
     }
 
@@ -45,7 +40,7 @@ package final class EventsOperation: ClientOperation, @unchecked Sendable {
 
     // MARK: On the loop
 
-    override func begin() { post { $0.perform($0.stream.begin()) } }
+    override func begin() { post { $0.perform(.connect) } }
 
     override func released() { call.withLock { $0 }?.cancel() }
 
@@ -53,23 +48,24 @@ package final class EventsOperation: ClientOperation, @unchecked Sendable {
         loop.post(.run { [self] in if !isCancelled { body(self) } }, to: queue)
     }
 
-    // MARK: Where the callbacks run
+    // MARK: On the queue
 
     private func perform(_ action: EventStream.Action) {
         note()
         switch action {
-        case .connect(let lastEventID):
-            do throws(NightjarError) { try connect(lastEventID) } catch { finish(.failure(error)) }
-        case .wait(let time):
-            loop.submit(
-                .run { [self] in
-                    loop.after(time) { [self] in
-                        guard !hasEnded else { return }
-                        post { $0.perform($0.stream.waited()) }
-                    }
-                })
+        case .connect:
+            do throws(NightjarError) { try connect() } catch { finish(.failure(error)) }
+        case .wait(let time): loop.submit(.run { [self] in wait(time) })
         case .end: finish(.success(()))
         case .fail(let error): finish(.failure(error))
+        }
+    }
+
+    /// Runs on the loop.
+    private func wait(_ time: Duration) {
+        loop.after(time) { [weak self] in
+            guard let self, !hasEnded else { return }
+            post { $0.perform($0.stream.waited()) }
         }
     }
 
@@ -84,16 +80,16 @@ package final class EventsOperation: ClientOperation, @unchecked Sendable {
         snapshot.withLock { $0.note(stream, at: time) }
     }
 
-    private func connect(_ lastEventID: String?) throws(NightjarError) {
+    private func connect() throws(NightjarError) {
         next = nil
         var handlers = TaskHandlers { [self] _, result in ended(result) }
-        handlers.head = { [self] task, head in
-            next = stream.opened(head)
+        handlers.head = { [self] task, response in
+            next = stream.opened(response)
             note()
             if next != nil { task.cancel() }
         }
         handlers.body = { [self] task, part in received(part, task) }
-        let task = try client.start(try request.forEvents(settings, lastEventID: lastEventID), on: queue, handlers)
+        let task = try client.start(try stream.prepare(request, using: &random), on: queue, handlers)
         call.withLock { if !task.isFinished { $0 = task } }
         // The operation may have been cancelled meanwhile.
         if isCancelled { task.cancel() }
@@ -105,7 +101,7 @@ package final class EventsOperation: ClientOperation, @unchecked Sendable {
         do throws(NightjarError) {
             while !isCancelled, let event = try stream.next() { handler(event) }
         } catch {
-            next = .fail(error)
+            next = .fail(error.of(task.request, attempts: 1))
             task.cancel()
         }
     }
@@ -125,17 +121,18 @@ extension Client {
     /// Starts to read an event stream without blocking.
     ///
     /// - Parameters:
-    ///   - handler: Receives each event, where the callbacks run.
+    ///   - queue: Where the callbacks run.
+    ///   - handler: Receives each event.
     ///   - finished: Called once, after the last event.
     /// - Throws: `invalid_argument` for invalid settings; `closed`; `forked`.
     package func startEvents(
-        _ request: Request, _ settings: EventStreamSettings, on queue: CompletionQueue?,
+        _ request: Request, _ settings: EventStreamSettings, on queue: CompletionQueue,
         event handler: @escaping EventsOperation.Handler,
         finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
     ) throws(NightjarError) -> EventsOperation {
         try checkProcess()
-        let operation = try EventsOperation(
-            self, request, settings, on: queue, event: handler, finished: finished)
+        try settings.check()
+        let operation = EventsOperation(self, request, settings, on: queue, event: handler, finished: finished)
         try operation.start()
         return operation
     }

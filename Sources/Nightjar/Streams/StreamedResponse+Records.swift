@@ -25,7 +25,7 @@ extension StreamedResponse {
         of type: Value.Type = JSONValue.self, maximumLength: Int = 1 << 20,
         _ options: JSONDecodingOptions = .init()
     ) -> Records<Value> {
-        Records(body, .json(contentType: head.headers["content-type"]), maximumLength) {
+        Records(body, .json(contentType: response.headers["content-type"]), maximumLength) {
             text, number throws(NightjarError) in
             try JSONValue.decode(type, record: text, number: number, options)
         }

@@ -4,7 +4,8 @@ import NightjarHTTP
 extension TaskHandlers {
     /// A record of a streamed response, such as a line.
     package struct Record {
-        package let head: ResponseHead
+        /// The response, without its body.
+        package let response: Response
         package let bytes: ByteBuffer
         /// The number of the record, from 1.
         package let number: Int
@@ -28,9 +29,9 @@ extension TaskHandlers {
     ) {
         let reading = RecordReading(handler)
         let head = head
-        self.head = { task, received in
-            reading.begin(received, RecordDecoder(format(received), maximumLength: maximumLength))
-            head?(task, received)
+        self.head = { task, response in
+            reading.begin(response, RecordDecoder(format(response.head), maximumLength: maximumLength))
+            head?(task, response)
         }
         body = { task, part in reading.received(part, task) }
         convertResult = { task, result in reading.end(result, task) }
@@ -41,7 +42,7 @@ extension TaskHandlers {
 private final class RecordReading: @unchecked Sendable {
     private let handler: TaskHandlers.RecordHandler
     /// Nil before the head of the response.
-    private var head: ResponseHead?
+    private var response: Response?
     private var decoder = RecordDecoder(.lines)
     private var delivered = 0
     /// The error of a record or of the handler. The call was then cancelled.
@@ -49,33 +50,36 @@ private final class RecordReading: @unchecked Sendable {
 
     init(_ handler: @escaping TaskHandlers.RecordHandler) { self.handler = handler }
 
-    func begin(_ head: ResponseHead, _ decoder: RecordDecoder) {
-        self.head = head
+    func begin(_ response: Response, _ decoder: RecordDecoder) {
+        self.response = response
         self.decoder = decoder
     }
 
     func received(_ part: ByteBuffer, _ task: ClientTask) {
-        guard failure == nil, let head else { return }
+        guard failure == nil, let response else { return }
         decoder.append(part)
         do throws(NightjarError) {
-            while !task.isCancelled, let record = try decoder.next() { try deliver(record, head, task) }
+            while let record = try decoder.next() { try deliver(record, response, task) }
         } catch {
             failure = error
             task.cancel()
         }
     }
 
-    private func deliver(_ record: ByteBuffer, _ head: ResponseHead, _ task: ClientTask) throws(NightjarError) {
-        try handler(task, TaskHandlers.Record(head: head, bytes: record, number: delivered + 1))
+    private func deliver(_ record: ByteBuffer, _ response: Response, _ task: ClientTask) throws(NightjarError) {
+        guard !task.isCancelled else {
+            throw NightjarError(.cancelled, "the call was cancelled", requestMayHaveBeenProcessed: true)
+        }
+        try handler(task, TaskHandlers.Record(response: response, bytes: record, number: delivered + 1))
         delivered += 1
     }
 
     /// Returns the result of the call and of reading its records.
     func end(_ result: Result<Response, NightjarError>, _ task: ClientTask) -> Result<Response, NightjarError> {
-        guard let head else { return result }
+        guard let response else { return result }
         if failure == nil, case .success = result {
             do throws(NightjarError) {
-                if let last = try decoder.finish() { try deliver(last, head, task) }
+                if let last = try decoder.finish() { try deliver(last, response, task) }
             } catch {
                 failure = error
             }

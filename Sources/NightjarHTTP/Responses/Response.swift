@@ -149,7 +149,10 @@ public final class Response: Sendable {
     }
 
     /// A copy with an empty body.
-    public var withoutBody: Response { Response(self, body: Response.terminated(ByteBuffer()), record) }
+    public var withoutBody: Response { with(body: ByteBuffer()) }
+
+    /// Returns a copy with another body.
+    package func with(body: ByteBuffer) -> Response { Response(self, body: Response.terminated(body), record) }
 
     public var status: Int { head.status }
     /// The number of exchanges that were started for the call, including redirects.

@@ -15,12 +15,30 @@ public struct Backoff: Sendable, Equatable {
     ///
     /// - Parameter attempt: the number of attempts that have ended, from 1.
     public func wait(afterAttempt attempt: Int, using random: inout some RandomNumberGenerator) -> Duration {
+        Backoff.random(upTo: ceiling(afterAttempt: attempt), using: &random)
+    }
+
+    /// Returns a random wait between half of the ceiling and the ceiling ("equal jitter"), for servers that ask for a
+    /// wait between connections.
+    ///
+    /// - Parameter attempt: the number of attempts that have ended, from 1.
+    package func longWait(afterAttempt attempt: Int, using random: inout some RandomNumberGenerator) -> Duration {
+        let ceiling = ceiling(afterAttempt: attempt)
+        let half = ceiling / 2
+        return .nanoseconds(Int64(clamping: half)) + Backoff.random(upTo: ceiling - half, using: &random)
+    }
+
+    /// Returns the upper bound of a wait, in nanoseconds.
+    private func ceiling(afterAttempt attempt: Int) -> UInt64 {
         let base = UInt64(max(base.nanosecondsClamped, 0))
         let cap = UInt64(max(cap.nanosecondsClamped, 0))
         // After 63 doublings, even one nanosecond exceeds every cap.
         let doublings = min(max(attempt, 1) - 1, 63)
         let (scaled, overflow) = base.multipliedReportingOverflow(by: 1 << UInt64(doublings))
-        let ceiling = overflow ? cap : min(scaled, cap)
+        return overflow ? cap : min(scaled, cap)
+    }
+
+    private static func random(upTo ceiling: UInt64, using random: inout some RandomNumberGenerator) -> Duration {
         // The upper half of the product is a number from 0 to the ceiling. `random(in:)` is not used, because it could
         // loop forever with a broken generator.
         return .nanoseconds(Int64(clamping: random.next().multipliedFullWidth(by: ceiling + 1).high))

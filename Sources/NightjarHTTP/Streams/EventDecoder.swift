@@ -20,6 +20,7 @@ package struct EventDecoder: Sendable {
     private var hasData = false
     private var type = ByteBuffer()
     private var id: ByteBuffer
+    private var hasOwnID = false
 
     /// - Parameters:
     ///   - maximumSize: The maximum length of a line and of an event's data, in bytes.
@@ -36,7 +37,7 @@ package struct EventDecoder: Sendable {
 
     /// Returns the next event, or nil if more of the body is needed.
     ///
-    /// - Throws: `too_large` for an event that is too long.
+    /// - Throws: `too_large` for an event that is too long; `no_memory`.
     package mutating func next() throws(NightjarError) -> ServerEvent? {
         while var line = try nextLine() {
             if isAtStart {
@@ -55,13 +56,15 @@ package struct EventDecoder: Sendable {
     }
 
     /// The memory for the incomplete event, in bytes.
-    package var heldBytes: Int { lines.heldBytes + (hasData ? data.readableBytes : 0) }
+    package var heldBytes: Int {
+        lines.heldBytes + data.readableBytes + type.readableBytes + id.readableBytes
+    }
 
     private mutating func nextLine() throws(NightjarError) -> ByteBuffer? {
         do throws(NightjarError) {
             return try lines.next()
         } catch {
-            throw tooLarge
+            throw error.kind == .tooLarge ? tooLarge : error
         }
     }
 
@@ -78,7 +81,8 @@ package struct EventDecoder: Sendable {
         case 4 where name.elementsEqual("data".utf8): try appendData(value)
         case 5 where name.elementsEqual("event".utf8): type = EventDecoder.text(value)
         case 2 where name.elementsEqual("id".utf8):
-            if !value.readableBytesView.contains(0) { id = EventDecoder.text(value) }
+            // The standard ignores only an id with NUL. An id with another control character cannot be sent.
+            if FieldSyntax.isValue(value.readableBytesView) { (id, hasOwnID) = (EventDecoder.text(value), true) }
         case 5 where name.elementsEqual("retry".utf8): readRetry(value)
         default: break  // An unknown field, or a comment: a line that begins with a colon.
         }
@@ -91,16 +95,15 @@ package struct EventDecoder: Sendable {
             return
         }
         guard data.readableBytes + 1 + text.readableBytes <= maximumSize else { throw tooLarge }
-        data.writeInteger(UInt8(ascii: "\n"))
-        data.writeImmutableBuffer(text)
+        try data.append(EventDecoder.lineFeed, for: "an event")
+        try data.append(text, for: "an event")
     }
 
     /// Sets the reconnection time if the value has only ASCII digits.
     private mutating func readRetry(_ value: ByteBuffer) {
         let digits = value.readableBytesView
         guard !digits.isEmpty, digits.allSatisfy({ 0x30...0x39 ~= $0 }) else { return }
-        let milliseconds = Int64(String(buffer: value)) ?? .max
-        reconnectionTime = .milliseconds(min(milliseconds, EventDecoder.longestTime))
+        reconnectionTime = .milliseconds(Int64(String(buffer: value)) ?? .max)
     }
 
     /// Ends the event in progress. Returns it if it has a `data` field.
@@ -110,9 +113,10 @@ package struct EventDecoder: Sendable {
             type = ByteBuffer()
             data = ByteBuffer()
             hasData = false
+            hasOwnID = false
         }
         guard hasData else { return nil }
-        return ServerEvent(data: data, type: type, id: id)
+        return ServerEvent(data: data, type: type, id: id, hasOwnID: hasOwnID)
     }
 
     /// Replaces invalid UTF-8 by U+FFFD. Event streams are always UTF-8.
@@ -127,6 +131,5 @@ package struct EventDecoder: Sendable {
     }
 
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
-    /// A year in milliseconds. Longer times would overflow a duration.
-    private static let longestTime: Int64 = 365 * 86_400_000
+    private static let lineFeed = ByteBuffer(string: "\n")
 }

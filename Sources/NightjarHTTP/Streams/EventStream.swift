@@ -5,8 +5,8 @@ public enum EventStreamState: String, Sendable {
     case connecting, open, waiting, closed
 }
 
-/// The state machine of an event stream with reconnections (WHATWG HTML, section 9.2). It decides when to connect, how long to
-/// wait and when to stop.
+/// The state machine of an event stream with reconnections (WHATWG HTML, section 9.2). It decides when to connect, how
+/// long to wait and when to stop. The first action is ``Action/connect``.
 ///
 ///     connecting ──head accepted──▶ open ──end, failure──▶ waiting ──time has passed──▶ connecting
 ///          ├──failure──▶ waiting      │                       │
@@ -19,8 +19,9 @@ package struct EventStream: Sendable {
 
     /// The next step of the caller.
     package enum Action: Sendable {
-        /// Start a call with this Last-Event-ID; nil: without the field.
-        case connect(lastEventID: String?)
+        /// Send the request of ``EventStream/prepare(_:using:)``, and then call ``EventStream/opened(_:)`` or
+        /// ``EventStream/ended(_:using:)``.
+        case connect
         /// Wait, and then call ``EventStream/waited()``.
         case wait(Duration)
         /// The stream has ended.
@@ -34,8 +35,12 @@ package struct EventStream: Sendable {
     /// The number of events that were returned.
     package private(set) var delivered = 0
     private let settings: EventStreamSettings
-    private let reconnection: EventStreamSettings.Reconnection
-    private let isIdempotent: Bool
+    // The properties of the request, which are known when the first connection is prepared:
+    private var reconnection = EventStreamSettings.Reconnection.never
+    private var isIdempotent = false
+    /// The key of all connections, if the request asks for a generated key.
+    private var idempotencyKey: IdempotencyKey?
+    private var isPrepared = false
     private var decoder: EventDecoder
     private var replays = ReplayFilter()
     private var hasBeenOpen = false
@@ -44,13 +49,8 @@ package struct EventStream: Sendable {
     /// The number of connections in sequence that delivered no event.
     private var failures = 0
 
-    /// - Parameters:
-    ///   - isSafe: Whether the method of the request is safe (RFC 9110 section 9.2.1).
-    ///   - isIdempotent: Whether the request may be sent again, because of its method or an idempotency key.
-    package init(_ settings: EventStreamSettings, isSafe: Bool, isIdempotent: Bool) {
+    package init(_ settings: EventStreamSettings) {
         self.settings = settings
-        self.isIdempotent = isIdempotent
-        reconnection = settings.reconnection ?? (isSafe ? .always : isIdempotent ? .afterFailure : .never)
         reconnectionTime = settings.reconnectionTime
         decoder = EventDecoder(
             maximumSize: settings.maximumEvent, lastEventID: ByteBuffer(string: settings.lastEventID))
@@ -61,27 +61,64 @@ package struct EventStream: Sendable {
 
     // MARK: Connecting
 
-    /// Returns the first action.
-    package func begin() -> Action { .connect(lastEventID: lastEventID.isEmpty ? nil : lastEventID) }
+    /// Returns the request of the next connection.
+    ///
+    /// A Last-Event-ID field of `request` counts as ``EventStreamSettings/lastEventID``, unless that is set.
+    ///
+    /// - Throws: `invalid_request` if a field cannot be added.
+    package mutating func prepare(
+        _ request: Request, using random: inout some RandomNumberGenerator
+    ) throws(NightjarError) -> Request {
+        var request = request
+        if !isPrepared, settings.lastEventID.isEmpty, let given = request.headers["last-event-id"] {
+            decoder = EventDecoder(maximumSize: settings.maximumEvent, lastEventID: ByteBuffer(string: given))
+        }
+        isPrepared = true
+        if request.headers["accept"] == nil { try request.headers.set("Accept", "text/event-stream") }
+        if request.headers["cache-control"] == nil { try request.headers.set("Cache-Control", "no-store") }
+        request.headers.remove("Last-Event-ID")
+        if !lastEventID.isEmpty { try request.headers.set("Last-Event-ID", lastEventID) }
+        request.usesCache = false
+        request.coalesces = false
+        request.timeouts.idle = settings.idleTimeout ?? request.timeouts.idle ?? EventStreamSettings.defaultIdleTimeout
+        request.timeouts.total = request.timeouts.total ?? Timeouts.unlimited
+        fixIdempotencyKey(of: &request, using: &random)
+        let hasKey = request.idempotencyKey != .none || request.headers[IdempotencyKey.fieldName] != nil
+        isIdempotent = request.method.isIdempotent || request.isIdempotent || hasKey
+        let usual: EventStreamSettings.Reconnection =
+            request.method.isSafe ? .always : isIdempotent ? .afterFailure : .never
+        reconnection = request.body.isReplayable ? settings.reconnection ?? usual : .never
+        return request
+    }
+
+    /// Replaces a key that each call would generate by one key for all connections.
+    private mutating func fixIdempotencyKey(
+        of request: inout Request, using random: inout some RandomNumberGenerator
+    ) {
+        guard request.idempotencyKey == .generated, request.headers[IdempotencyKey.fieldName] == nil else { return }
+        let key = idempotencyKey ?? IdempotencyKey(using: &random)
+        idempotencyKey = key
+        request.idempotencyKey = .key(key)
+    }
 
     /// Handles the head of a response with an expected status. The caller then reads the body, if the result is nil.
-    package mutating func opened(_ head: ResponseHead) -> Action? {
+    package mutating func opened(_ response: Response) -> Action? {
         guard state == .connecting else { return .end }
-        if head.status == 204 {
+        if response.status == 204 {
             change(to: .closed, "the server sent 204: there are no more events")
             return .end
         }
-        let type = head.headers["content-type"]
+        let type = response.headers["content-type"]
         guard type.flatMap(MediaType.init)?.essence == "text/event-stream" else {
             let found = type.map { "its Content-Type is \(quoted($0))" } ?? "it has no Content-Type"
             let error = NightjarError(
-                .decoding, "the response is not an event stream: \(found), not text/event-stream", phase: .receive)
+                .decoding, "the response is not an event stream: \(found), not text/event-stream"
+            ).about(response)
             change(to: .closed, error.message)
             return .fail(error)
         }
-        change(to: .open, "the server sent \(head.status)")
+        change(to: .open, "the server sent \(response.status)")
         hasBeenOpen = true
-        decoder = EventDecoder(maximumSize: settings.maximumEvent, lastEventID: decoder.lastEventID)
         replays.connected()
         return nil
     }
@@ -121,6 +158,7 @@ package struct EventStream: Sendable {
     package mutating func ended(_ error: NightjarError?, using random: inout some RandomNumberGenerator) -> Action {
         guard state == .connecting || state == .open else { return .end }
         if let time = decoder.reconnectionTime { reconnectionTime = EventStream.clamped(time) }
+        resetDecoder()
         let reason = error?.message ?? "the server ended the response"
         guard mayReconnect(after: error) else {
             change(to: .closed, reason)
@@ -128,8 +166,9 @@ package struct EventStream: Sendable {
             return .fail(hasBeenOpen ? error.afterDelivery(of: delivered, "event") : error)
         }
         change(to: .waiting, reason)
-        let wait = backoff(using: &random)
         failures += 1
+        let backoff = Backoff(base: reconnectionTime, cap: max(EventStream.longestBackoff, reconnectionTime))
+        let wait = backoff.longWait(afterAttempt: failures, using: &random)
         return .wait(max(wait, error?.retryAfter ?? .zero))
     }
 
@@ -137,10 +176,19 @@ package struct EventStream: Sendable {
     package mutating func waited() -> Action {
         guard state == .waiting else { return .end }
         change(to: .connecting, "the wait has ended")
-        return begin()
+        return .connect
     }
 
-    package mutating func close() { change(to: .closed, "the stream was closed") }
+    /// Closes the stream and releases its memory.
+    package mutating func close() {
+        change(to: .closed, "the stream was closed")
+        resetDecoder()
+    }
+
+    /// Discards the incomplete event of the connection that has ended.
+    private mutating func resetDecoder() {
+        decoder = EventDecoder(maximumSize: settings.maximumEvent, lastEventID: decoder.lastEventID)
+    }
 
     private mutating func change(to state: State, _ reason: String) {
         guard self.state != .closed else { return }
@@ -151,21 +199,13 @@ package struct EventStream: Sendable {
         guard hasBeenOpen else { return false }
         guard let error else { return reconnection == .always }
         guard reconnection != .never, isIdempotent || !error.requestMayHaveBeenProcessed else { return false }
+        // A server that asks for a longer wait is not available for this stream.
+        guard error.retryAfter ?? .zero <= EventStreamSettings.reconnectionTimes.upperBound else { return false }
         switch error.kind {
         case .offline, .dns, .connect, .connectionLost, .timeout, .rateLimited: return true
         case .server: return error.status.map { [502, 503, 504].contains($0) } ?? true
         default: return false
         }
-    }
-
-    /// Returns a random wait between half of the ceiling and the ceiling. The ceiling is the reconnection time, doubled
-    /// for each connection in sequence that delivered no event.
-    private func backoff(using random: inout some RandomNumberGenerator) -> Duration {
-        let limit = max(EventStream.longestBackoff, reconnectionTime)
-        var ceiling = reconnectionTime
-        for _ in 0..<min(failures, 16) where ceiling < limit { ceiling = min(ceiling * 2, limit) }
-        let half = ceiling.nanosecondsClamped / 2
-        return .nanoseconds(half + Int64.random(in: 0...max(half, 1), using: &random))
     }
 
     private static func clamped(_ time: Duration) -> Duration {

@@ -17,8 +17,9 @@ public struct EventStreamSettings: Sendable, Equatable {
     public var lastEventID = ""
     /// The wait before the first reconnection, until the server sends another one. From 0.1 to 300 s.
     public var reconnectionTime = Duration.seconds(1)
-    /// The connection has failed if no byte arrives for this time, not even a comment. Zero: no limit.
-    public var idleTimeout = Duration.seconds(60)
+    /// The connection has failed if no byte arrives for this time, not even a comment. Zero: no limit. Nil: the idle
+    /// timeout of the request, or else 60 s.
+    public var idleTimeout: Duration?
     /// The maximum length of an event's data in bytes.
     public var maximumEvent = 1 << 20
 
@@ -31,16 +32,19 @@ public struct EventStreamSettings: Sendable, Equatable {
                 .invalidArgument,
                 "reconnection_time must be between 0.1 and 300 seconds, got \(reconnectionTime.inSeconds)")
         }
-        guard 1...EventStreamSettings.largestEvent ~= maximumEvent else {
+        guard EventStreamSettings.eventSizes.contains(maximumEvent) else {
             throw NightjarError(
                 .invalidArgument,
-                "max_event must be between 1 and \(EventStreamSettings.largestEvent) bytes, got \(maximumEvent)")
+                "max_event must be between 1 and \(EventStreamSettings.eventSizes.upperBound) bytes, got \(maximumEvent)"
+            )
         }
-        guard lastEventID.utf8.allSatisfy({ $0 != 0 && $0 != 0x0A && $0 != 0x0D }) else {
-            throw NightjarError(.invalidArgument, "last_event_id must not contain a line end or a NUL byte")
+        guard FieldSyntax.isValue(lastEventID.utf8) else {
+            throw NightjarError(
+                .invalidArgument, "last_event_id must not contain a line end or another control character")
         }
     }
 
     package static let reconnectionTimes = Duration.milliseconds(100)...Duration.seconds(300)
-    private static let largestEvent = 1 << 30
+    package static let eventSizes = 1...(1 << 30)
+    static let defaultIdleTimeout = Duration.seconds(60)
 }

@@ -1,6 +1,18 @@
 import NIOCore
 
 extension JSONValue {
+    /// Parses the text of a stream's element.
+    ///
+    /// - Parameter subject: The name of the text in messages, such as `value 3 of the response`.
+    /// - Throws: `decoding` if the text is not JSON; `no_memory`.
+    package init(parsing text: ByteBuffer, of subject: String) throws(NightjarError) {
+        self = try JSONValue.describing(subject + " is ") { () throws(NightjarError) in
+            try text.withUnsafeReadableBytes { bytes in
+                Result { () throws(NightjarError) in try JSONValue(parsing: bytes) }
+            }.get()
+        }
+    }
+
     /// Decodes a record of a stream of JSON values.
     ///
     /// - Parameter number: The number of the record, from 1, for messages.
@@ -8,19 +20,9 @@ extension JSONValue {
     package static func decode<Value: Decodable>(
         _ type: Value.Type, record: ByteBuffer, number: Int, _ options: JSONDecodingOptions
     ) throws(NightjarError) -> Value {
-        let value = try JSONValue(record: record, number: number)
-        return try describing("value \(number) of the response: ") { () throws(NightjarError) in
-            try value.decode(type, options)
-        }
-    }
-
-    /// Parses a record of a stream of JSON values.
-    package init(record: ByteBuffer, number: Int) throws(NightjarError) {
-        self = try JSONValue.describing("value \(number) of the response is ") { () throws(NightjarError) in
-            try record.withUnsafeReadableBytes { bytes in
-                Result { () throws(NightjarError) in try JSONValue(parsing: bytes) }
-            }.get()
-        }
+        let subject = "value \(number) of the response"
+        let value = try JSONValue(parsing: record, of: subject)
+        return try describing(subject + ": ") { () throws(NightjarError) in try value.decode(type, options) }
     }
 
     private static func describing<Result>(

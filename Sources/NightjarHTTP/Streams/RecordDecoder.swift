@@ -79,14 +79,15 @@ package struct RecordDecoder: Sendable {
         let length = min(end, input.writerIndex) - start
         guard length <= maximumLength - partial.readableBytes else { throw tooLong }
         guard end < Int.max else {
-            partial.writeBuffer(&input)
+            try partial.append(input, for: "a \(format.noun)")
+            input = ByteBuffer()
             return nil
         }
         guard let rest = input.readSlice(length: length) else { return nil }
         input.moveReaderIndex(forwardBy: 1)
         skipsLF = format.isText && end == nextCR
         guard partial.readableBytes > 0 else { return rest }
-        partial.writeImmutableBuffer(rest)
+        try partial.append(rest, for: "a \(format.noun)")
         defer { partial = ByteBuffer() }
         return partial
     }

@@ -3,10 +3,11 @@ import NIOCore
 /// Finds the events at the beginning of a connection that an earlier connection of the stream has already delivered.
 ///
 /// A server should continue after the event whose id the client sends, but may send some of the events before it again.
-/// Events are compared by id, type and data, because ids need not be unique. The filter drops the shortest sequence that
-/// ends with the last delivered event, so it never drops a new event that differs from the delivered ones.
+/// Events are compared by id, type and data, because ids need not be unique. At the start of a connection, the filter
+/// looks up the latest delivered event that equals the first event. It drops events as long as they equal the delivered
+/// events from there on. Events without an id of their own are never dropped.
 package struct ReplayFilter: Sendable {
-    /// The hashes of the latest events with an id, oldest first.
+    /// The hashes of the latest events with an id of their own, oldest first.
     private var delivered: [Int] = []
     /// The index in ``delivered`` of the event that must come next. Nil: events are new.
     private var expected: Int?
@@ -20,12 +21,9 @@ package struct ReplayFilter: Sendable {
         expected = nil
     }
 
-    /// Returns whether the event is new, and records it. An event without an id is new.
+    /// Returns whether the event is new, and records it.
     package mutating func admits(_ event: ServerEvent) -> Bool {
-        guard event.rawID.readableBytes > 0 else {
-            (isAtStart, expected) = (false, nil)
-            return true
-        }
+        guard event.hasOwnID else { return true }
         let hash = ReplayFilter.hash(event)
         if isAtStart {
             isAtStart = false

@@ -7,10 +7,14 @@ public struct ServerEvent: Sendable, Equatable {
     private let typeBytes: ByteBuffer
     private let idBytes: ByteBuffer
 
-    package init(data: ByteBuffer, type: ByteBuffer, id: ByteBuffer) {
+    /// Whether the server has sent the id with this event, and not with an earlier one.
+    package let hasOwnID: Bool
+
+    package init(data: ByteBuffer, type: ByteBuffer, id: ByteBuffer, hasOwnID: Bool) {
         bytes = data
         typeBytes = type
         idBytes = id
+        self.hasOwnID = hasOwnID
     }
 
     /// The data. Lines are separated by LF.
@@ -25,16 +29,7 @@ public struct ServerEvent: Sendable, Equatable {
     ///
     /// - Throws: `decoding` if the data is not JSON.
     public var json: JSONValue {
-        get throws(NightjarError) {
-            do throws(NightjarError) {
-                return try bytes.withUnsafeReadableBytes { bytes in
-                    Result { () throws(NightjarError) in try JSONValue(parsing: bytes) }
-                }.get()
-            } catch {
-                throw error.kind == .decoding
-                    ? NightjarError(.decoding, "the data of the event is \(error.message)", phase: .receive) : error
-            }
-        }
+        get throws(NightjarError) { try JSONValue(parsing: bytes, of: "the data of the event") }
     }
 
     /// The type and the id as bytes, for other languages.

@@ -34,6 +34,10 @@ private func events(_ parts: [[UInt8]]) throws -> [String] {
         ),
         ("an id without data applies to later events", "id: 7\n\ndata: a\n\n", ["message|7|a"]),
         ("an id with NUL is ignored", "id: 1\ndata: a\n\nid: 2\0\ndata: b\n\n", ["message|1|a", "message|1|b"]),
+        (
+            "an id that cannot be sent is ignored", "id: 1\ndata: a\n\nid: 2\u{1}\ndata: b\n\n",
+            ["message|1|a", "message|1|b"]
+        ),
         ("a byte order mark is removed", "\u{FEFF}data: a\n\n", ["message||a"]),
         ("only one byte order mark is removed", "\u{FEFF}\u{FEFF}data: a\n\ndata: b\n\n", ["message||b"]),
         (
@@ -64,7 +68,7 @@ private func events(_ parts: [[UInt8]]) throws -> [String] {
     @Test(arguments: [
         ("retry: 1500\n", Duration.milliseconds(1500)), ("retry: 1500\nretry: 0\n", .zero), ("retry: 1.5\n", nil),
         ("retry: -1\n", nil), ("retry:\n", nil), ("retry: 1a\n", nil), ("retry: ١\n", nil),
-        ("retry: 99999999999999999999999\n", .seconds(365 * 86_400)),
+        ("retry: 99999999999999999999999\n", .milliseconds(Int64.max)),
     ])
     func retryHasDigitsOnly(_ body: String, _ time: Duration?) throws {
         var decoder = EventDecoder(maximumSize: 1000)

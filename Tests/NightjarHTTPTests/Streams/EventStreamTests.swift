@@ -3,24 +3,25 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// A generator whose numbers are all equal. 1 selects the shortest wait, `UInt64.max` the longest. With 0, `random(in:)`
-/// does not return.
+/// A generator whose numbers are all equal: the waits are the shortest or the longest.
 private struct Constant: RandomNumberGenerator {
     var value: UInt64
     mutating func next() -> UInt64 { value }
 }
 
-private func head(_ status: Int = 200, type: String? = "text/event-stream") -> ResponseHead {
+private func response(_ status: Int = 200, type: String? = "text/event-stream") -> Response {
     var headers = Headers()
     if let type { try? headers.set("Content-Type", type) }
-    return ResponseHead(status: status, headers: headers)
+    return Response(
+        head: ResponseHead(status: status, headers: headers), body: ByteBuffer(), url: try! RequestURL("http://a.test/")
+    )
 }
 
 /// The action as a text.
 private func text(_ action: EventStream.Action?) -> String {
     switch action {
     case nil: "read"
-    case .connect(let id): "connect \(id ?? "-")"
+    case .connect: "connect"
     case .wait(let time): "wait \(time.inSeconds)"
     case .end: "end"
     case .fail(let error): "\(error.kind.name): \(error.message)"
@@ -31,14 +32,30 @@ private let lost = NightjarError(.connectionLost, "the connection was lost", req
 private let refused = NightjarError(.connect, "the connection was refused")
 
 @Suite struct EventStreamTests {
-    private var shortest = Constant(value: 1)
+    private var shortest = Constant(value: 0)
 
+    /// Returns a stream whose first connection is prepared.
     private func stream(
-        isSafe: Bool = true, isIdempotent: Bool = true, _ change: (inout EventStreamSettings) -> Void = { _ in }
-    ) -> EventStream {
+        _ request: Request = Request(.get, "/"), _ change: (inout EventStreamSettings) -> Void = { _ in }
+    ) throws -> EventStream {
         var settings = EventStreamSettings()
         change(&settings)
-        return EventStream(settings, isSafe: isSafe, isIdempotent: isIdempotent)
+        try settings.check()
+        var stream = EventStream(settings)
+        _ = try prepared(&stream, request)
+        return stream
+    }
+
+    /// Returns the headers of the next connection.
+    private func prepared(_ stream: inout EventStream, _ request: Request = Request(.get, "/")) throws -> Headers {
+        var random = Constant(value: 0)
+        return try stream.prepare(request, using: &random).headers
+    }
+
+    private func post(withKey: Bool = false) -> Request {
+        var request = Request(.post, "/")
+        if withKey { request.idempotencyKey = .generated }
+        return request
     }
 
     /// Opens the stream and returns the data of its events.
@@ -50,38 +67,40 @@ private let refused = NightjarError(.connect, "the connection was refused")
     }
 
     @Test mutating func streamResumesAfterTheLastEvent() throws {
-        var stream = stream()
-        #expect(text(stream.begin()) == "connect -")
-        #expect(text(stream.opened(head())) == "read")
+        var stream = EventStream(EventStreamSettings())
+        #expect(try prepared(&stream)["last-event-id"] == nil)
+        #expect(text(stream.opened(response())) == "read")
         #expect(stream.state == .open)
         #expect(try receive(&stream, "id: 1\ndata: a\n\nid: 2\ndata: b\n\nid: 3\ndata: ") == ["a", "b"])
         #expect(text(stream.ended(lost, using: &shortest)) == "wait 0.5")
         #expect(stream.state == .waiting)
-        #expect(text(stream.waited()) == "connect 2")
-        #expect(text(stream.opened(head())) == "read")
+        #expect(text(stream.waited()) == "connect")
+        #expect(try prepared(&stream)["last-event-id"] == "2")
+        #expect(text(stream.opened(response())) == "read")
         // The server sends the second event again.
         #expect(try receive(&stream, "id: 2\ndata: b\n\nid: 3\ndata: c\n\n") == ["c"])
         #expect(text(stream.ended(nil, using: &shortest)) == "wait 0.5")
-        #expect(text(stream.waited()) == "connect 3")
-        #expect(text(stream.opened(head(204, type: nil))) == "end")
+        #expect(text(stream.waited()) == "connect")
+        #expect(try prepared(&stream)["last-event-id"] == "3")
+        #expect(text(stream.opened(response(204, type: nil))) == "end")
         #expect(stream.state == .closed)
         #expect(stream.delivered == 3)
     }
 
     @Test mutating func waitsDoubleUntilAnEventArrives() throws {
         var longest = Constant(value: .max)
-        var stream = stream()
-        _ = stream.opened(head())
+        var stream = try stream()
+        _ = stream.opened(response())
         var waits: [String] = []
         for _ in 0..<9 {
             waits.append(text(stream.ended(refused, using: &longest)))
             _ = stream.waited()
         }
         #expect(waits == [1, 2, 4, 8, 16, 32, 60, 60, 60].map { "wait \(Double($0))" })
-        _ = stream.opened(head())
+        _ = stream.opened(response())
         #expect(text(stream.ended(nil, using: &longest)) == "wait 60.0")
         _ = stream.waited()
-        _ = stream.opened(head())
+        _ = stream.opened(response())
         #expect(try receive(&stream, "data: a\n\n") == ["a"])
         #expect(text(stream.ended(nil, using: &longest)) == "wait 1.0")
     }
@@ -89,16 +108,16 @@ private let refused = NightjarError(.connect, "the connection was refused")
     @Test(arguments: [("2000", 2.0), ("0", 0.1), ("999999999", 300.0)])
     func serverSetsTheReconnectionTime(_ retry: String, _ seconds: Double) throws {
         var longest = Constant(value: .max)
-        var stream = stream()
-        _ = stream.opened(head())
+        var stream = try stream()
+        _ = stream.opened(response())
         #expect(try receive(&stream, "retry: \(retry)\n\ndata: a\n\n") == ["a"])
         #expect(text(stream.ended(nil, using: &longest)) == "wait \(seconds)")
     }
 
-    @Test func firstConnectionFailsLikeACall() {
-        var random = Constant(value: 1)
+    @Test func firstConnectionFailsLikeACall() throws {
+        var random = Constant(value: 0)
         for error in [lost, refused] {
-            var stream = stream()
+            var stream = try stream()
             #expect(text(stream.ended(error, using: &random)) == "\(error.kind.name): \(error.message)")
             #expect(stream.state == .closed)
         }
@@ -106,6 +125,9 @@ private let refused = NightjarError(.connect, "the connection was refused")
 
     @Test(arguments: [
         (NightjarError(.rateLimited, "429", retryAfter: .seconds(30)), "wait 30.0"),
+        (
+            NightjarError(.rateLimited, "429", retryAfter: .seconds(301)), "rate_limited: 429; 0 events were delivered"
+        ),
         (EventStreamTests.status(502), "wait 0.5"), (EventStreamTests.status(503), "wait 0.5"),
         (EventStreamTests.status(504), "wait 0.5"), (NightjarError(.timeout, "slow"), "wait 0.5"),
         (NightjarError(.offline, "offline"), "wait 0.5"), (NightjarError(.dns, "dns"), "wait 0.5"),
@@ -115,10 +137,10 @@ private let refused = NightjarError(.connect, "the connection was refused")
         (NightjarError(.pinMismatch, "pin"), "pin_mismatch: pin; 0 events were delivered"),
         (NightjarError(.cancelled, "cancelled"), "cancelled: cancelled; 0 events were delivered"),
     ])
-    func laterConnectionsAreRepeatedAfterTemporaryFailures(_ error: NightjarError, _ action: String) {
-        var random = Constant(value: 1)
-        var stream = stream()
-        _ = stream.opened(head())
+    func laterConnectionsAreRepeatedAfterTemporaryFailures(_ error: NightjarError, _ action: String) throws {
+        var random = Constant(value: 0)
+        var stream = try stream()
+        _ = stream.opened(response())
         #expect(text(stream.ended(error, using: &random)) == action)
     }
 
@@ -136,88 +158,118 @@ private let refused = NightjarError(.connect, "the connection was refused")
             "the response is not an event stream: its Content-Type is \"text/html; charset=utf-8\", not text/event-stream"
         ),
     ])
-    func otherMediaTypeFails(_ type: String?, _ message: String) {
-        var stream = stream()
-        #expect(text(stream.opened(head(type: type))) == "decoding: \(message)")
+    func otherMediaTypeFails(_ type: String?, _ message: String) throws {
+        var stream = try stream()
+        #expect(text(stream.opened(response(type: type))) == "decoding: \(message)")
         #expect(stream.state == .closed)
         #expect(stream.reason == message)
-        var parameters = self.stream()
-        #expect(text(parameters.opened(head(type: "Text/Event-Stream;charset=utf-8"))) == "read")
+        var parameters = try self.stream()
+        #expect(text(parameters.opened(response(type: "Text/Event-Stream;charset=utf-8"))) == "read")
     }
 
-    @Test func postIsSentAgainOnlyIfThatIsSafe() {
-        var random = Constant(value: 1)
+    @Test func postIsSentAgainOnlyIfThatIsSafe() throws {
+        var random = Constant(value: 0)
         // Without a key, the end of the response is the end of the stream, and a failure is final.
-        var plain = stream(isSafe: false, isIdempotent: false)
-        _ = plain.opened(head())
+        var plain = try stream(post())
+        _ = plain.opened(response())
         #expect(
             text(plain.ended(lost, using: &random))
                 == "connection_lost: the connection was lost; 0 events were delivered")
-        var finished = stream(isSafe: false, isIdempotent: false)
-        _ = finished.opened(head())
+        var finished = try stream(post())
+        _ = finished.opened(response())
         #expect(text(finished.ended(nil, using: &random)) == "end")
         // With a key, a failure is repeated.
-        var keyed = stream(isSafe: false, isIdempotent: true)
-        _ = keyed.opened(head())
+        var keyed = try stream(post(withKey: true))
+        _ = keyed.opened(response())
         #expect(text(keyed.ended(lost, using: &random)) == "wait 0.5")
         _ = keyed.waited()
-        _ = keyed.opened(head())
+        _ = keyed.opened(response())
         #expect(text(keyed.ended(nil, using: &random)) == "end")
         // If reconnection is requested, a request that the server has not received is repeated.
-        var requested = stream(isSafe: false, isIdempotent: false) { $0.reconnection = .always }
-        _ = requested.opened(head())
+        var requested = try stream(post()) { $0.reconnection = .always }
+        _ = requested.opened(response())
         #expect(text(requested.ended(refused, using: &random)) == "wait 0.5")
         _ = requested.waited()
-        _ = requested.opened(head())
+        _ = requested.opened(response())
         #expect(text(requested.ended(lost, using: &random)).hasPrefix("connection_lost"))
     }
 
-    @Test func reconnectionCanBeDisabled() {
-        var random = Constant(value: 1)
-        var stream = stream { $0.reconnection = .never }
-        _ = stream.opened(head())
+    @Test func reconnectionCanBeDisabled() throws {
+        var random = Constant(value: 0)
+        var stream = try stream { $0.reconnection = .never }
+        _ = stream.opened(response())
         #expect(text(stream.ended(nil, using: &random)) == "end")
     }
 
-    @Test mutating func savedCursorIsSent() {
-        let stream = stream { $0.lastEventID = "42" }
-        #expect(text(stream.begin()) == "connect 42")
+    @Test func savedCursorIsSent() throws {
+        var settings = EventStreamSettings()
+        settings.lastEventID = "42"
+        var stream = EventStream(settings)
+        #expect(try prepared(&stream)["last-event-id"] == "42")
+    }
+
+    /// A field of the request is the first cursor, and is replaced later.
+    @Test mutating func fieldOfTheRequestIsACursor() throws {
+        var request = Request(.get, "/")
+        try request.headers.set("last-event-id", "7")
+        var stream = EventStream(EventStreamSettings())
+        #expect(try prepared(&stream, request)["last-event-id"] == "7")
+        _ = stream.opened(response())
+        #expect(try receive(&stream, "id: 8\ndata: a\n\n") == ["a"])
+        #expect(try prepared(&stream, request)["last-event-id"] == "8")
+        #expect(try receive(&stream, "id\ndata: b\n\n") == ["b"])
+        #expect(try prepared(&stream, request)["last-event-id"] == nil)
+    }
+
+    @Test mutating func requestIsPrepared() throws {
+        var request = post(withKey: true)
+        request.timeouts.idle = .seconds(5)
+        var stream = EventStream(EventStreamSettings())
+        var random = SystemRandomNumberGenerator()
+        let first = try stream.prepare(request, using: &random)
+        #expect(first.headers["accept"] == "text/event-stream")
+        #expect(first.timeouts.idle == .seconds(5))
+        #expect(first.timeouts.total == Timeouts.unlimited)
+        #expect(!first.usesCache && first.coalesces == false)
+        let second = try stream.prepare(request, using: &random)
+        #expect(first.idempotencyKey == second.idempotencyKey && first.idempotencyKey != .generated)
     }
 
     @Test mutating func cursorSurvivesConnectionsWithoutEvents() throws {
-        var stream = stream()
-        _ = stream.opened(head())
+        var stream = try stream()
+        _ = stream.opened(response())
         #expect(try receive(&stream, "id: 5\ndata: a\n\n") == ["a"])
         for _ in 0..<3 {
             _ = stream.ended(nil, using: &shortest)
-            #expect(text(stream.waited()) == "connect 5")
-            _ = stream.opened(head())
+            #expect(text(stream.waited()) == "connect")
+            #expect(try prepared(&stream)["last-event-id"] == "5")
+            _ = stream.opened(response())
             #expect(try receive(&stream, ": nothing\n\n").isEmpty)
         }
     }
 
     @Test mutating func eventsWithEqualIDsAreKept() throws {
-        var stream = stream()
-        _ = stream.opened(head())
+        var stream = try stream()
+        _ = stream.opened(response())
         #expect(try receive(&stream, "id: 1\ndata: a\n\nid: 1\ndata: b\n\n") == ["a", "b"])
         _ = stream.ended(nil, using: &shortest)
         _ = stream.waited()
-        _ = stream.opened(head())
+        _ = stream.opened(response())
         #expect(try receive(&stream, "id: 1\ndata: c\n\nid: 1\ndata: a\n\n") == ["c", "a"])
         _ = stream.ended(nil, using: &shortest)
         _ = stream.waited()
-        _ = stream.opened(head())
+        _ = stream.opened(response())
         #expect(try receive(&stream, "id: 1\ndata: c\n\nid: 1\ndata: a\n\nid: 1\ndata: d\n\n") == ["d"])
     }
 
     @Test mutating func eventsWithoutIDsAreNeverDropped() throws {
-        var stream = stream()
-        _ = stream.opened(head())
-        #expect(try receive(&stream, "data: a\n\n") == ["a"])
+        var stream = try stream()
+        _ = stream.opened(response())
+        #expect(try receive(&stream, "data: a\n\nid: 1\ndata: b\n\ndata: ping\n\n") == ["a", "b", "ping"])
         _ = stream.ended(nil, using: &shortest)
         _ = stream.waited()
-        _ = stream.opened(head())
-        #expect(try receive(&stream, "data: a\n\n") == ["a"])
+        _ = stream.opened(response())
+        #expect(try receive(&stream, "data: ping\n\nid: 1\ndata: b\n\ndata: ping\n\n") == ["ping", "ping"])
     }
 
     @Test func invalidSettingsAreRejected() {
@@ -233,9 +285,9 @@ private let refused = NightjarError(.connect, "the connection was refused")
 
     @Test mutating func historyNamesEachChange() throws {
         var history = StreamHistory()
-        var stream = stream()
+        var stream = try stream()
         history.note(stream, at: .zero)
-        _ = stream.opened(head())
+        _ = stream.opened(response())
         history.note(stream, at: .milliseconds(20))
         _ = stream.ended(lost, using: &shortest)
         history.note(stream, at: .milliseconds(30))

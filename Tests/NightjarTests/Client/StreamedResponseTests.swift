@@ -109,7 +109,7 @@ import Testing
         let transport = ScriptedTransport([stuck])
         let api = try client(transport)
         defer { api.close() }
-        #expect(try await api.stream(Request(.get, "/")).head.status == 200)
+        #expect(try await api.stream(Request(.get, "/")).response.status == 200)
         try await cancelled(transport)
     }
 

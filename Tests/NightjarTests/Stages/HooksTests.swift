@@ -144,7 +144,7 @@ import Testing
         request.expectedStatuses = [StatusRange(302)]
         let content = Mutex<[String]>([])
         let result = try outcome(client(ScriptedTransport([HooksTests.redirecting])), request, { _, _ in .stop }) {
-            $0.head = { _, head in content.withLock { $0.append(String(head.status)) } }
+            $0.head = { _, response in content.withLock { $0.append(String(response.status)) } }
             $0.body = { _, bytes in content.withLock { $0.append(String(buffer: bytes)) } }
         }
         #expect(try result.get().body.readableBytes == 0)

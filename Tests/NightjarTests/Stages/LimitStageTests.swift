@@ -79,7 +79,7 @@ import Testing
         try await site.started(["/a"])
         site.transport.respond("/a", 500)
         _ = try await site.result("failed")
-        let reading = Task { [api = site.api] in try await api.stream(Request(.get, "/b")).head.status }
+        let reading = Task { [api = site.api] in try await api.stream(Request(.get, "/b")).response.status }
         try await site.started(["/a", "/b"])
         site.transport.respond("/b", body: "begun", isWhole: false)
         #expect(try await reading.value == 200)

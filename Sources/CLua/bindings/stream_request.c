@@ -1,0 +1,63 @@
+/* stream_request.c - the request of a response that is read while it arrives: lines, JSON values and event streams. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+#include <strings.h>
+
+#include "bindings/bindings.h"
+
+void njl_push_stream_request(lua_State *L, const char *function) {
+  enum { PATH = 2, OPTIONS, REQUEST };
+  njl_check_client(L);
+  if (lua_type(L, PATH) != LUA_TSTRING) {
+    luaL_error(L, "%s: path must be a string, got %s", function, luaL_typename(L, PATH));
+  }
+  if (!lua_isnoneornil(L, OPTIONS) && !lua_istable(L, OPTIONS)) {
+    luaL_error(L, "%s: options must be a table, got %s", function, luaL_typename(L, OPTIONS));
+  }
+  lua_settop(L, OPTIONS);
+  njl_push_request(L, OPTIONS);
+  static const char *const given[] = {"path", "stream"};
+  for (int index = 0; index < 2; index++) {
+    if (lua_getfield(L, REQUEST, given[index]) != LUA_TNIL) {
+      luaL_error(L, "%s: %s is not allowed in the options", function, given[index]);
+    }
+    lua_pop(L, 1);
+  }
+  lua_pushvalue(L, PATH);
+  lua_setfield(L, REQUEST, "path");
+}
+
+/* Returns whether the headers have a field. A list has pairs of a name and a value. */
+static bool has_field(lua_State *L, int headers, bool is_list, const char *name) {
+  bool found = false;
+  for (lua_pushnil(L); lua_next(L, headers) != 0; lua_pop(L, 1)) {
+    if (is_list && lua_istable(L, -1)) lua_rawgeti(L, -1, 1);
+    else lua_pushvalue(L, -2);
+    found = found || (lua_type(L, -1) == LUA_TSTRING && strcasecmp(lua_tostring(L, -1), name) == 0);
+    lua_pop(L, 1);
+  }
+  return found;
+}
+
+void njl_set_default_header(lua_State *L, int request, const char *name, njl_bytes value) {
+  lua_getfield(L, request, "headers");
+  int headers = lua_gettop(L);
+  /* njl_read_options rejects headers that are not a table. */
+  bool is_table = lua_istable(L, headers), is_list = is_table && lua_rawlen(L, headers) > 0;
+  if (!is_table || has_field(L, headers, is_list, name)) {
+    lua_settop(L, headers - 1);
+    return;
+  }
+  if (is_list) {
+    lua_createtable(L, 2, 0);
+    lua_pushstring(L, name);
+    lua_rawseti(L, -2, 1);
+    lua_pushlstring(L, value.data, value.length);
+    lua_rawseti(L, -2, 2);
+    lua_rawseti(L, headers, (lua_Integer)lua_rawlen(L, headers) + 1);
+  } else {
+    lua_pushlstring(L, value.data, value.length);
+    lua_setfield(L, headers, name);
+  }
+  lua_settop(L, headers - 1);
+}
