@@ -388,8 +388,8 @@ NJ_API const char *nj_error_explain_json(const nj_error *error, size_t *out_leng
 NJ_API const char *nj_error_idempotency_key(const nj_error *error);
 
 /**
- * Returns how many lines or JSON values were delivered before the call failed (nj_request_on_line, nj_request_on_json).
- * -1 for other errors, and if `error` is NULL.
+ * Returns how many lines, JSON values or events were delivered before the call or the event stream failed. -1 for other
+ * errors, for the failure of the first connection of an event stream, and if `error` is NULL.
  */
 NJ_API int64_t nj_error_delivered(const nj_error *error);
 
@@ -1963,7 +1963,8 @@ NJ_API const char *nj_login_prompt_complete_url(const nj_login_prompt *prompt);
 /* ==================================================================================================================
  * nj_task: a call, login, logout or event stream, in progress or finished
  *
- *   Created by   nj_client_start, nj_client_start_log_in, nj_client_start_log_out; nj_task_retain adds a reference
+ *   Created by   nj_client_start, nj_client_start_events, nj_client_start_log_in, nj_client_start_log_out; nj_task_retain
+ *                adds a reference
  *   Released by  nj_task_release
  *   Threads      any
  * ================================================================================================================== */
@@ -2282,8 +2283,8 @@ typedef void (*nj_line_fn)(void *context, nj_task *task, const char *line, size_
 
 /**
  * Sets the callback for the lines of the response body, and removes that of nj_request_on_body or nj_request_on_json. A
- * line ends with LF, CR or CRLF. The last line may have no line end. In all other ways, the callback is like that of
- * nj_request_on_body. After nj_task_cancel, no further line is delivered.
+ * line ends with LF, CR or CRLF. The last line may have no line end. After nj_task_cancel, no further line is
+ * delivered. Otherwise the callback behaves like nj_body_fn.
  *
  * The call fails with NJ_DECODING for a line that is not UTF-8 and with NJ_TOO_LARGE for a line that is too long
  * (nj_request_set_max_line). If it fails after the head of the response, nj_error_delivered returns the number of lines.
@@ -2326,7 +2327,7 @@ NJ_API nj_status nj_request_on_json(nj_request *request, nj_json_fn value, void 
 /**
  * Limits the length of a line or of a JSON value of the response.
  *
- * @param bytes 1 to 2147483647; 1048576 by default
+ * @param bytes 1 to 2147483646; 1048576 by default
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_set_max_line(nj_request *request, size_t bytes);
@@ -3538,17 +3539,19 @@ NJ_API char *nj_page_state(const nj_page *page, size_t consumed);
  * A stream connects again when its connection ends or fails, and asks the server for the events after the last one
  * (Last-Event-ID). Each connection is a call with the client's credentials, limits and proxies. The first connection
  * fails like any other call. Later ones are repeated while their failures are temporary: network failures, timeouts, and
- * the statuses 429, 502, 503 and 504. The waits begin at the reconnection time and double up to 60 seconds while
- * connections deliver no event; they are random between half and all of that time. The stream ends if the server
- * responds with 204.
+ * the statuses 429, 502, 503 and 504, unless Retry-After asks for more than 300 seconds. The waits begin at the
+ * reconnection time and double up to 60 seconds while connections deliver no event; they are random between half and all
+ * of that time. The stream ends if the server responds with 204.
  *
- * Events that the server sends again are not delivered twice by one stream, if they have an id. A request whose method
- * is not idempotent is sent again only if it has an idempotency key or the server has not received it.
+ * Events that the server sends again are not delivered twice by one stream, if they have an id of their own. A request
+ * whose method is not idempotent is sent again only if it has an idempotency key or the server has not received it.
+ * The total timeout of the request, by default none, limits each connection. The client's does not apply.
  *
  * Options, a JSON object:
  *
  *   last_event_id      the id of the last event of an earlier stream; "" by default
- *   idle_timeout       the connection has failed after this number of seconds without a byte; 60 by default, 0: none
+ *   idle_timeout       the connection has failed after this number of seconds without a byte; 0: none. By default the
+ *                      idle timeout of the request, or else 60.
  *   reconnect          true: after an end and after a failure. "after_failure": the end of the response is the end of
  *                      the stream. false: never. By default, true for safe methods such as GET, "after_failure" for
  *                      other requests with an idempotency key, and false otherwise.
@@ -3592,14 +3595,15 @@ NJ_API void nj_events_free(nj_events *events);
 
 /**
  * Blocks until the next event has arrived. Callbacks of the client run on this thread meanwhile. While the program does
- * not read, at most 256 KiB are buffered, and the client stops reading from the network.
+ * not read, about 512 KiB are buffered at most, and the client stops reading from the network.
  *
  * @param seconds   how long to wait, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit
  * @param out_event set to the event, borrowed until the next call for this stream; NULL after the last event and on
  *                  failure
  * @return NJ_OK; NJ_TIMEOUT if no event arrived in time (the stream stays open); NJ_DECODING if the response is not an
  *         event stream; NJ_TOO_LARGE for an event that is too large; the errors of calls, see above; NJ_CLOSED;
- *         NJ_FORKED; NJ_INVALID_ARGUMENT. After a failure, nj_error_delivered returns the number of events.
+ *         NJ_FORKED; NJ_REENTRANT inside a callback that this function runs for the stream; NJ_INVALID_ARGUMENT. After a
+ *         failure, nj_error_delivered returns the number of events.
  */
 NJ_API nj_status nj_events_next(nj_events *events, double seconds, const nj_event **out_event, nj_error **out_error);
 

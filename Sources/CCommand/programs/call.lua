@@ -105,17 +105,7 @@ function call.run(verb, words)
     io.stdout:flush()
     return status
   end
-  if items.is_usage(status) then
-    io.stderr:write(("nightjar %s: %s\nTry 'nightjar %s --help'.\n"):format(verb, status.message, verb))
-    return 2
-  end
-  io.stdout:flush()
-  if type(status) == "userdata" then
-    call_response.complain(status)
-  else
-    io.stderr:write("nightjar: ", tostring(status), "\n")
-  end
-  return 1
+  return call_response.fail(verb, status)
 end
 
 return call

@@ -1,6 +1,7 @@
 -- Writes the response of nightjar get, post and so on.
 local nightjar = require "nightjar"
 local bodies = require "nightjar.command.show_bodies"
+local items = require "nightjar.command.items"
 local json_text = require "nightjar.command.json_text"
 local output = require "nightjar.command.output"
 local profiles = require "nightjar.command.profiles"
@@ -15,6 +16,21 @@ function call_response.complain(err)
   io.stdout:flush()
   local shown = terminal.is_terminal(2) and show.error(err, text.painter(text.has_colors(2)), true)
   io.stderr:write("nightjar: ", shown or require("nightjar.command.hints").command_message(tostring(err)), "\n")
+end
+
+-- Reports the error that ended a command, which is a usage error, an error of a call or a message. Returns the exit status.
+function call_response.fail(command, err)
+  io.stdout:flush()
+  if items.is_usage(err) then
+    io.stderr:write(("nightjar %s: %s\nTry 'nightjar %s --help'.\n"):format(command, err.message, command))
+    return 2
+  end
+  if type(err) == "userdata" then
+    call_response.complain(err)
+  else
+    io.stderr:write("nightjar: ", tostring(err), "\n")
+  end
+  return 1
 end
 
 -- Returns the JSON text of a body; nil and an error if it is not JSON.

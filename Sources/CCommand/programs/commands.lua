@@ -84,7 +84,7 @@ for _, verb in ipairs(commands.verbs) do add(verb, summaries[verb], call_items()
 local request_options = {
   ["--profile"] = true, ["--json"] = true, ["--form"] = true, ["--multipart"] = true, ["--raw"] = true, ["--ignore-stdin"] = true,
   ["--retry"] = true, ["--follow"] = true, ["--no-follow"] = true, ["--ca-file"] = true, ["--cert"] = true,
-  ["--cert-key"] = true, ["--trace"] = true, ["--har"] = true, ["--har-secrets"] = true,
+  ["--cert-key"] = true, ["--key-log"] = true, ["--trace"] = true, ["--har"] = true, ["--har-secrets"] = true,
 }
 
 local event_items = { { "url" }, { "item", many = true, optional = true } }

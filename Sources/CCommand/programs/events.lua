@@ -70,17 +70,7 @@ function events.run(words)
   output.show_all()
   local ok, status = pcall(read, options)
   io.stdout:flush()
-  if ok then return status end
-  if items.is_usage(status) then
-    io.stderr:write(("nightjar events: %s\nTry 'nightjar events --help'.\n"):format(status.message))
-    return 2
-  end
-  if type(status) == "userdata" then
-    call_response.complain(status)
-  else
-    io.stderr:write("nightjar: ", tostring(status), "\n")
-  end
-  return 1
+  return ok and status or call_response.fail("events", status)
 end
 
 return events

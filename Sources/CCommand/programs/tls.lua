@@ -193,13 +193,7 @@ function tls.run(words)
     io.stdout:flush()
     return status
   end
-  if items.is_usage(status) then
-    io.stderr:write(("nightjar tls: %s\nTry 'nightjar tls --help'.\n"):format(status.message))
-    return 2
-  end
-  io.stdout:flush()
-  io.stderr:write("nightjar: ", tostring(type(status) == "userdata" and status.message or status), "\n")
-  return 1
+  return call_response.fail("tls", status)
 end
 
 return tls
