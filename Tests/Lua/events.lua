@@ -15,6 +15,17 @@ local function gather(path, query, options)
   return all
 end
 
+-- Reads on until the history has the text. Returns the history.
+local function history_until(events, text)
+  local reading = nightjar.spawn(function() return events() end)
+  nightjar.timeout(20, function()
+    while not events:explain():find(text, 1, true) do nightjar.sleep(0.01) end
+  end)
+  reading:cancel()
+  pcall(reading.join, reading)
+  return events:explain()
+end
+
 test("events have a type, an id, data and json", function(t)
   local events = gather("/events", { count = 3 })
   t:equal(#events, 3)
@@ -43,11 +54,7 @@ end)
 test("the history names each change", function(t)
   local events <close> = api:events("/events", { query = { count = 2, ["end"] = "close", retry = 0 }, reconnection_time = 0.1 })
   events() events()
-  local third = nightjar.spawn(function() return events() end)
-  nightjar.sleep(0.5)
-  third:cancel()
-  pcall(third.join, third)
-  local history = events:explain()
+  local history = history_until(events, "waiting:")
   t:truthy(history:find("connecting\nat [%d.]+ s: open: the server sent 200\nat [%d.]+ s: waiting: the server ended the response"),
     history)
 end)
@@ -58,6 +65,54 @@ test("status 429 and 503 are temporary for later connections, but not for the fi
   end)
 end)
 
+test("a later connection is repeated after 503, but not if Retry-After exceeds 300 seconds", function(t)
+  local one = { status = 200, headers = { ["Content-Type"] = "text/event-stream" }, body = "id: 1\ndata: x\n\n" }
+  local function unavailable(seconds) return { status = 503, headers = { ["Retry-After"] = tostring(seconds) }, body = "" } end
+  local function stream(...)
+    local mock = nightjar.mock { { path = "/feed", responses = { ... } } }
+    local mocked = nightjar.client { base_url = "http://api.test", mock = mock, retry = { attempts = 1 } }
+    return mocked:events("/feed", { reconnection_time = 0.1 })
+  end
+  local count, temporary = 0, stream(one, unavailable(0), { status = 204 })
+  for _ in temporary do count = count + 1 end
+  t:equal(count, 1)
+  t:truthy(temporary:explain():find("waiting: GET returned 503", 1, true), temporary:explain())
+  local final = stream(one, unavailable(301))
+  t:equal(final().id, "1")
+  local ok, err = pcall(final)
+  t:equal(ok, false)
+  t:equal(err.kind, "server")
+  t:equal(err.delivered, 1)
+  t:equal(final.state, "closed")
+end)
+
+test("a cancelled read loses the connection, and the next read connects again", function(t)
+  local connections = 0
+  local counted = nightjar.client {
+    base_url = os.getenv "NIGHTJAR_DEMO_URL", retry = { attempts = 1 },
+    before = function() connections = connections + 1 end,
+  }
+  local events <close> = counted:events("/events", { query = { count = 1, ["end"] = "hold" }, reconnection_time = 0.1 })
+  t:equal(events().id, "1")
+  local ok, err = pcall(nightjar.timeout, 0.1, events)
+  t:equal(ok, false)
+  t:equal(err.kind, "timeout")
+  pcall(nightjar.timeout, 0.1, events)
+  t:equal(connections, 2)
+  t:equal(events.last_event_id, "1")
+end)
+
+test("very small parts of a long event and a long line are joined", function(t)
+  local events = gather("/events", { count = 1, size = 20000, chunk = 1 })
+  t:equal(#events[1].json.padding, 20000)
+  local lines = 0
+  for line in api:lines("/lines/1", { query = { width = 20000, chunk = 1 } }) do
+    lines = lines + 1
+    t:equal(#line, 20000)
+  end
+  t:equal(lines, 1)
+end)
+
 test("another media type is an error", function()
   fails("decoding", 'the response is not an event stream: its Content-Type is "text/plain", not text/event-stream',
     function() gather("/lines/1") end)
@@ -66,11 +121,8 @@ end)
 test("silence ends the connection", function(t)
   local events <close> = api:events("/events", { query = { count = 1, ["end"] = "hold" }, idle_timeout = 0.2, reconnection_time = 0.1 })
   t:equal(events().id, "1")
-  local waiting = nightjar.spawn(function() return events() end)
-  nightjar.sleep(0.5)
-  waiting:cancel()
-  pcall(waiting.join, waiting)
-  t:truthy(events:explain():find("waiting: no byte", 1, true) or events:explain():find("waiting:", 1, true), events:explain())
+  local history = history_until(events, "waiting:")
+  t:truthy(history:find("waiting: %g.-idle"), history)
 end)
 
 test("an event that is too large is an error", function(t)

@@ -9,8 +9,12 @@ local seed = tonumber(arg[1]) or os.time()
 local origin = os.getenv "NIGHTJAR_DEMO_URL"
 local tokens = nightjar.client { base_url = origin }:post("/v1/auth/login",
   { json = { email = "ada@example.org", password = "moonlight", expires_in = 8 } }).json
+local connections = 0
 local api = nightjar.client {
   base_url = origin, retry = { attempts = 1 },
+  before = function(request)
+    if request.path:find("/private/events", 1, true) then connections = connections + 1 end
+  end,
   auth = {
     type = "oauth2", token_url = "/v1/oauth/token", client_id = "demo", access_token = tokens.access_token,
     refresh_token = tokens.refresh_token, expires_in = 8,
@@ -18,7 +22,7 @@ local api = nightjar.client {
 }
 print("seed " .. seed)
 
--- Reads one stream. Returns the number of its connections that were closed.
+-- Reads one stream.
 local function read(number)
   local query = { count = 3000, drop = 1500, replay = number % 5, seed = seed + number, retry = 100 }
   local expected = 0
@@ -28,16 +32,14 @@ local function read(number)
     assert(event.id == tostring(expected), ("got the event %s, expected %d"):format(event.id, expected))
   end
   assert(expected == 3000, ("got %d events, expected 3000"):format(expected))
-  local _, count = stream:explain():gsub("waiting", "")
-  return count
 end
 
--- Ten streams in parallel: the explanation of each has at most 100 lines.
-local closed, number = 0, 0
-while closed < 1000 do
+-- Each stream uses one connection more than were closed.
+local number = 0
+while connections - number < 1000 do
   local numbers = {}
   for index = 1, 10 do numbers[index] = number + index end
   number = number + 10
-  for _, count in ipairs(nightjar.map(numbers, read)) do closed = closed + count end
+  nightjar.map(numbers, read)
 end
-print(("%d connections were closed; every event arrived once and in order"):format(closed))
+print(("%d connections were closed; every event arrived once and in order"):format(connections - number))

@@ -1,6 +1,7 @@
 /* Lines, JSON values and event streams, against the demo API whose URL is the argument. */
 #include "check.h"
 #include <nightjar.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static nj_client *client;
@@ -49,8 +50,13 @@ static void lines(void) {
     CHECK(send_lines(target, &seen, on_line, NULL, 0) == NULL);
     CHECK_TEXT(seen.text, "line 1|line 2|line 3|");
   }
+  /* The whole response arrives at once. A cancel nevertheless stops the delivery. */
+  seen ended = {.stop_at = 1};
+  nj_error *error = send_lines("/lines/3", &ended, on_line, NULL, 0);
+  CHECK(nj_error_kind(error) == NJ_CANCELLED && ended.count == 1 && nj_error_delivered(error) == 1);
+  nj_error_release(error);
   seen none = {0};
-  nj_error *error = send_lines("/status/404", &none, on_line, NULL, 0);
+  error = send_lines("/status/404", &none, on_line, NULL, 0);
   CHECK(nj_error_kind(error) == NJ_NOT_FOUND && none.count == 0 && nj_error_delivered(error) == -1);
   nj_error_release(error);
   seen cut = {0};
@@ -136,6 +142,28 @@ static void failing_events(void) {
   }
 }
 
+static void events_after_fork(void) {
+  nj_request *request = nj_request_new("GET", "/events?count=2&end=hold");
+  nj_events *events = nj_events_new(client, request, NULL, 0, NULL);
+  const nj_event *event;
+  CHECK(nj_events_next(events, 30, &event, NULL) == NJ_OK && event);
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    nj_status status = nj_events_next(events, 30, &event, NULL);
+    nj_events_free(events);
+    /* Replaces the process, so that valgrind does not report the memory of the parent's threads as lost. */
+    execl("/bin/sh", "sh", "-c", status == NJ_FORKED && event == NULL ? "exit 0" : "exit 1", (char *)NULL);
+    _exit(2);
+  }
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  CHECK(nj_events_next(events, 30, &event, NULL) == NJ_OK && event);
+  CHECK_TEXT(nj_event_id(event), "2");
+  nj_events_free(events);
+  nj_request_free(request);
+}
+
 static void on_event(void *context, const nj_event *event) {
   seen *self = context;
   CHECK(atoi(nj_event_id(event)) == ++self->count);
@@ -214,6 +242,7 @@ int main(int count, char **arguments) {
   blocking_events();
   waiting_for_events();
   failing_events();
+  events_after_fork();
   queued_events();
   invalid_arguments();
   nj_client_free(client);
