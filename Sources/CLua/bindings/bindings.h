@@ -62,6 +62,16 @@ void njl_read_pinning(lua_State *L, int options, int client, njl_listener *liste
 void njl_push_pin_report(lua_State *L, njl_callback *callback) NJL_RAISES;
 int njl_set_pinning(lua_State *L) NJL_RAISES;
 
+/* callback_task.c */
+/* Responds to a decision request with the results of a Lua function. */
+typedef struct njl_responder {
+  int results;           /* of the function */
+  lua_CFunction respond; /* receives the results and the decision request as a light userdata */
+} njl_responder;
+/* Runs as the task of a decision request: calls a function with one argument, both of which are on the stack, and responds
+ * with its results. An error of the function or of the responder fails the request. */
+int njl_call_and_respond(lua_State *L, const njl_responder *responder) NJL_RAISES;
+
 /* challenge.c */
 /* Moves the function in the option `on_challenge` of the table at `options` into the client and the listener. */
 void njl_read_challenge(lua_State *L, int options, int client, njl_listener *listener) NJL_RAISES;

@@ -45,33 +45,9 @@ static int respond(lua_State *L) {
   }
 }
 
-/* Cancels the waiting calls with the error on top of the stack. */
-static void fail(lua_State *L, njl_callback *callback) {
-  njl_push_message(L, -1);
-  njl_bytes message;
-  message.data = lua_tolstring(L, -1, &message.length);
-  njl_callback_fail(callback, message);
-}
+static const njl_responder responder = {.results = 2, .respond = respond};
 
-static int decided(lua_State *L, int status, lua_KContext context) {
-  njl_callback *callback = ((njl_task *)context)->callback;
-  if (status != LUA_OK && status != LUA_YIELD) {
-    fail(L, callback);
-    return 0;
-  }
-  lua_settop(L, 2);
-  lua_pushcfunction(L, respond);
-  lua_insert(L, 1);
-  lua_pushlightuserdata(L, callback);
-  if (lua_pcall(L, 3, 0, 0) != LUA_OK) fail(L, callback);
-  return 0;
-}
-
-/* Runs as the task of a challenge: calls the function. The stack: the function and its argument. */
-static int decide(lua_State *L) {
-  lua_KContext task = (lua_KContext)njl_host_open(L)->current;
-  return decided(L, lua_pcallk(L, 1, 2, 0, task, decided), task);
-}
+static int decide(lua_State *L) { return njl_call_and_respond(L, &responder); }
 
 int njl_push_challenge_call(lua_State *L, njl_callback *callback) {
   lua_getiuservalue(L, -1, NJL_CLIENT_CHALLENGE);

@@ -132,32 +132,9 @@ static int deliver(lua_State *L) {
   return 0;
 }
 
-static void fail(lua_State *L, njl_callback *callback) {
-  njl_push_message(L, -1);
-  njl_bytes message;
-  message.data = lua_tolstring(L, -1, &message.length);
-  njl_callback_fail(callback, message);
-}
+static const njl_responder responder = {.results = 1, .respond = deliver};
 
-static int responded(lua_State *L, int status, lua_KContext context) {
-  njl_callback *callback = ((njl_task *)context)->callback;
-  if (status != LUA_OK && status != LUA_YIELD) {
-    fail(L, callback);
-    return 0;
-  }
-  lua_settop(L, 1);
-  lua_pushcfunction(L, deliver);
-  lua_insert(L, 1);
-  lua_pushlightuserdata(L, callback);
-  if (lua_pcall(L, 2, 0, 0) != LUA_OK) fail(L, callback);
-  return 0;
-}
-
-/* Runs as the task of a mock request: calls the mock's function. The stack: the mock's function and its argument. */
-static int response(lua_State *L) {
-  lua_KContext task = (lua_KContext)njl_host_open(L)->current;
-  return responded(L, lua_pcallk(L, 1, 1, 0, task, responded), task);
-}
+static int response(lua_State *L) { return njl_call_and_respond(L, &responder); }
 
 int njl_mock_push_call(lua_State *L, njl_callback *callback) {
   lua_getiuservalue(L, -1, FUNCTIONS);

@@ -1,0 +1,37 @@
+/* callback_task.c - tasks that call a Lua function for a decision request of a client. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/task.h"
+#include "bindings/bindings.h"
+#include "njl_callbacks.h"
+
+/* Fails the waiting calls with the error on top of the stack. */
+static void fail(lua_State *L, njl_callback *callback) {
+  njl_push_message(L, -1);
+  njl_bytes message;
+  message.data = lua_tolstring(L, -1, &message.length);
+  njl_callback_fail(callback, message);
+}
+
+static int returned(lua_State *L, int status, lua_KContext context) {
+  const njl_responder *responder = (const njl_responder *)context;
+  njl_callback *callback = njl_host_open(L)->current->callback;
+  if (status != LUA_OK && status != LUA_YIELD) {
+    fail(L, callback);
+    return 0;
+  }
+  lua_settop(L, responder->results);
+  lua_pushcfunction(L, responder->respond);
+  lua_insert(L, 1);
+  lua_pushlightuserdata(L, callback);
+  if (lua_pcall(L, responder->results + 1, 0, 0) != LUA_OK) fail(L, callback);
+  return 0;
+}
+
+int njl_call_and_respond(lua_State *L, const njl_responder *responder) {
+  lua_KContext context = (lua_KContext)responder;
+  return returned(L, lua_pcallk(L, 1, responder->results, 0, context, returned), context);
+}
