@@ -65,12 +65,7 @@ final class RequestPassword: Stage, @unchecked Sendable {
             random: SecureRandom.bytes(DigestAuthentication.randomByteCount), &passwords)
         guard field != nil || wasSigned else { return .proceed }
         call.loginIsReplaced = field != nil
-        do throws(NightjarError) {
-            call.request = try request.setting("Authorization", field)
-            return .proceed
-        } catch {
-            return .fail(error)
-        }
+        return call.setAuthorization(field)
     }
 
     // MARK: Up

@@ -43,12 +43,7 @@ final class RespondToChallenge: Stage, @unchecked Sendable {
         progress.isRequested = false
         guard field != nil || progress.isSigned else { return .proceed }
         progress.isSigned = field != nil
-        do throws(NightjarError) {
-            call.request = try request.setting("Authorization", field)
-            return .proceed
-        } catch {
-            return .fail(error)
-        }
+        return call.setAuthorization(field)
     }
 
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {

@@ -2,8 +2,8 @@ import NIOCore
 
 /// Parses the bytes of a server into frames. RFC 6455 section 5.
 ///
-/// The payload of data frames is returned as it arrives. The decoder stores at most the payload of one control frame,
-/// which is 125 bytes. The result does not depend on how the data is split into reads.
+/// The payload of data frames is returned as it arrives. The decoder stores at most the payload of one control frame
+/// (125 bytes). The result does not depend on how the data is split into reads.
 ///
 ///     first ──▶ second ──▶ length ──▶ payload ──end──▶ first       any ──violation──▶ failed (permanent)
 ///                 └─────────length below 126──▲
