@@ -1,3 +1,4 @@
+import Glibc
 import NIOSSL
 import Nightjar
 import NightjarHTTP
@@ -294,17 +295,24 @@ import class Foundation.Thread
         #expect(peer.connectionCount == 1)
     }
 
-    /// A call that begins to wait later can decide if the queue of the first call is not polled.
-    @Test func laterCallDecidesIfTheFirstQueueIsNotPolled() throws {
+    /// A call that begins to wait later can decide if the queue of the first call is not polled: with the same request,
+    /// so that both calls share an exchange, or with another one; and before or after the challenge was posted.
+    @Test(arguments: [false, true], [false, true])
+    func laterCallDecidesIfTheFirstQueueIsNotPolled(shares: Bool, isPosted: Bool) throws {
         let peer = try ScriptedPeer(
             [[.untilClosed([.expectRequest, .respond(body: "secret")])]], repeatsLast: true, tls: PeerTLS())
         let record = ChallengeRecord { _, _ in .useDefault }
         let api = try client(record, onLoop: false) { $0.transport.connectionsPerHost = 1 }
         let (silent, polled) = (CompletionQueue(), CompletionQueue())
         let (first, second) = (ChallengedCalls(), ChallengedCalls())
+        let descriptor = silent.descriptor
         let task = try api.start(get(peer), on: silent, first.handlers)
-        try eventually("the connection is open") { peer.connectionCount == 1 }
-        try api.start(get(peer), on: polled, second.handlers)
+        if isPosted {
+            var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            #expect(poll(&waiting, 1, 20_000) == 1)
+        }
+        let request = shares ? get(peer) : Request(.get, "https://localhost:\(peer.port)/other")
+        try api.start(request, on: polled, second.handlers)
         try second.await(1, on: polled)
         #expect(second.texts == ["secret"])
         #expect(record.count == 1)

@@ -6,7 +6,7 @@ import Synchronization
 /// If the handler does not run on the loop, the challenge is posted to the queues of all calls that wait for the
 /// decision. A queue may be polled late or never, and a call may be cancelled. The first queue that is polled calls the
 /// handler.
-final class PendingChallenge: @unchecked Sendable {
+final class PendingChallenge: SharedDecision, @unchecked Sendable {
     let details: Authentication.Challenge.Details
     private let handler: Authentication.ChallengeHandler
     private let loop: ClientLoop
@@ -32,6 +32,9 @@ final class PendingChallenge: @unchecked Sendable {
     /// on the loop.
     func put(to call: Call) {
         guard !wasTaken.load(ordering: .relaxed), !isOnLoop else { return }
+        if call.waiters != nil, !call.sharedDecisions.contains(where: { $0 === self }) {
+            call.sharedDecisions.append(self)
+        }
         let event = QueueEvent.run { [self] in run() }
         for queue in handler.runsOnLoop ? [nil] : call.eventQueues {
             guard let queue else {

@@ -61,6 +61,8 @@ final class Call: @unchecked Sendable {
     private var postRefreshCompletion: (() -> Void)?
     /// The calls that wait for this shared exchange.
     var waiters: (() -> [Call])?
+    /// The decisions that this shared exchange waits for. They are also posted to calls that join the exchange.
+    var sharedDecisions: [any SharedDecision] = []
     /// Whether a redirect has led to another origin. The credentials of the login are then not sent again, not even to
     /// the first origin.
     var credentialsAreDropped = false
@@ -344,6 +346,7 @@ final class Call: @unchecked Sendable {
         loop.forget(self)
         branchedFrom = nil
         waiters = nil
+        sharedDecisions = []
         task.call = nil
         task.markFinished()
         if let completion { return completion(finalResult) }

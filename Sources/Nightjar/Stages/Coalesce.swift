@@ -113,7 +113,9 @@ final class Coalesce: Stage, @unchecked Sendable {
         call.sharedExchange = shared.exchange
         shared.waiters.append(call)
         shared.present += 1
-        if let exchange = shared.exchange { sessions[call.options.login]?.joined(call, exchange) }
+        guard let exchange = shared.exchange else { return }
+        sessions[call.options.login]?.joined(call, exchange)
+        for decision in exchange.sharedDecisions { decision.put(to: exchange) }
     }
 
     /// Retires exchanges when the response head of a write is delivered before the body. From then on, the caller may
