@@ -295,14 +295,17 @@ import class Foundation.Thread
         #expect(peer.connectionCount == 1)
     }
 
-    /// A call that begins to wait later can decide if the queue of the first call is not polled: with the same request,
-    /// so that both calls share an exchange, or with another one; and before or after the challenge was posted.
+    /// A call that begins to wait later, before or after the challenge was posted, can decide if the queue of the first
+    /// call is not polled. With coalescing, both calls share an exchange.
     @Test(arguments: [false, true], [false, true])
     func laterCallDecidesIfTheFirstQueueIsNotPolled(shares: Bool, isPosted: Bool) throws {
         let peer = try ScriptedPeer(
             [[.untilClosed([.expectRequest, .respond(body: "secret")])]], repeatsLast: true, tls: PeerTLS())
         let record = ChallengeRecord { _, _ in .useDefault }
-        let api = try client(record, onLoop: false) { $0.transport.connectionsPerHost = 1 }
+        let api = try client(record, onLoop: false) {
+            $0.transport.connectionsPerHost = 1
+            $0.coalesces = shares
+        }
         let (silent, polled) = (CompletionQueue(), CompletionQueue())
         let (first, second) = (ChallengedCalls(), ChallengedCalls())
         let descriptor = silent.descriptor
@@ -311,11 +314,11 @@ import class Foundation.Thread
             var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             #expect(poll(&waiting, 1, 20_000) == 1)
         }
-        let request = shares ? get(peer) : Request(.get, "https://localhost:\(peer.port)/other")
-        try api.start(request, on: polled, second.handlers)
+        try api.start(get(peer), on: polled, second.handlers)
         try second.await(1, on: polled)
         #expect(second.texts == ["secret"])
         #expect(record.count == 1)
+        #expect(peer.requests.count == (shares ? 1 : 2))
         task.cancel()
         try first.await(1, on: silent)
     }

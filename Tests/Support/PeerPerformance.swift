@@ -201,7 +201,7 @@ final class PeerPerformance: @unchecked Sendable {
     private func clientHasClosed() throws -> Bool {
         guard pending.isEmpty else { return false }
         do {
-            try socket.wait(for: POLLIN, within: nil)
+            try stream.waitForData()
             return try !fill(within: maximumWait)
         } catch let error as SocketError where error.code == ECONNRESET {
             return true

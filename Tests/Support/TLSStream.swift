@@ -1,3 +1,4 @@
+import Glibc
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOEmbedded
@@ -95,6 +96,8 @@ public struct PeerHandshake: Sendable, Equatable {
 /// The stream on which a script runs: a plain socket or TLS.
 protocol PeerStream: AnyObject {
     func receive(within limit: Duration) throws -> [UInt8]
+    /// Waits without limit until ``receive(within:)`` has data to return or to decrypt, or the peer has closed its half.
+    func waitForData() throws
     func send(_ bytes: Bytes, within limit: Duration) throws
     /// Closes the local half, with a close_notify alert if TLS is used, and leaves the peer's half open.
     func shutdownOutput()
@@ -104,6 +107,7 @@ protocol PeerStream: AnyObject {
 
 extension Socket: PeerStream {
     func receive(within limit: Duration) throws -> [UInt8] { try receive(atMost: 64 * 1024, within: limit) }
+    func waitForData() throws { try wait(for: POLLIN, within: nil) }
 }
 
 /// The TLS settings and session keys that the connections of a ``ScriptedPeer`` share.
@@ -133,6 +137,8 @@ final class TLSStream: PeerStream {
     private let watch = HandshakeWatch()
     private let fault: PeerTLS.Fault?
     private var sentCount = 0
+    /// Decrypted data that ``waitForData()`` has found.
+    private var found: ByteBuffer?
 
     /// The connection has ended at the position of its fault.
     struct Ended: Error {}
@@ -173,9 +179,16 @@ final class TLSStream: PeerStream {
 
     func receive(within limit: Duration) throws -> [UInt8] {
         while true {
-            if let buffer = try channel.readInbound(as: ByteBuffer.self) { return Array(buffer.readableBytesView) }
+            if let buffer = try found.take() ?? channel.readInbound(as: ByteBuffer.self) {
+                return Array(buffer.readableBytesView)
+            }
             guard try step(within: limit) else { return [] }
         }
+    }
+
+    func waitForData() throws {
+        found = try found ?? channel.readInbound(as: ByteBuffer.self)
+        if found == nil { try socket.wait(for: POLLIN, within: nil) }
     }
 
     func send(_ bytes: Bytes, within limit: Duration) throws {
