@@ -1,6 +1,5 @@
 import NightjarHTTP
 import NightjarStorage
-import Synchronization
 
 /// How a client authenticates. Calls carry credentials only to the origin of the client's base URL.
 public enum Authentication: Sendable, CustomStringConvertible, CustomReflectable {
@@ -127,7 +126,6 @@ extension TokenProvider {
         public let wasRejected: Bool
         private let submit: @Sendable (Result<Token, NightjarError>) -> Void
         private let forkGeneration = Fork.generation
-        private let wasTaken = Atomic<Bool>(false)
 
         /// Whether the client belongs to the parent of this forked process. The client then ignores the response.
         public var isOfParentProcess: Bool { Fork.hasForked(since: forkGeneration) }
@@ -137,11 +135,6 @@ extension TokenProvider {
             self.wasRejected = wasRejected
             self.submit = submit
         }
-
-        /// Returns true exactly once, to the thread that may call the provider. Any thread.
-        func take() -> Bool { !wasTaken.exchange(true, ordering: .relaxed) }
-
-        var isTaken: Bool { wasTaken.load(ordering: .relaxed) }
 
         /// Responds to the request. Any thread may call this method; calls after the first have no effect. A failure of
         /// kind `unauthorized` ends the login. After any other failure, the login continues.

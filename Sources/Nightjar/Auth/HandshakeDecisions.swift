@@ -23,7 +23,7 @@ final class HandshakeDecisions: @unchecked Sendable {
         if call.credentialsAreDropped, case .clientCertificate = challenge.subject { return false }
         let request = challenge.request as? Request ?? begin(challenge, on: call.loop)
         request.calls.append(call)
-        request.pending.put(to: call)
+        request.pending.post(for: call)
         return true
     }
 

@@ -150,14 +150,6 @@ final class TokenManager: @unchecked Sendable {
         handlerTarget.follow(call)
     }
 
-    /// Posts a pending token request to a call that has joined the shared exchange waiting for the token.
-    func joined(_ call: Call, _ exchange: Call) {
-        guard pendingRequest != nil, let progress = exchange.states[states], waiting[progress.number] != nil else {
-            return
-        }
-        pendingRequest?.put(to: call)
-    }
-
     func ended(_ call: Call) {
         guard let progress = call.states[states] else { return }
         if !waiting.isEmpty { waiting[progress.number] = nil }
@@ -208,7 +200,7 @@ final class TokenManager: @unchecked Sendable {
                 let progress = progress(of: caller)
                 progress.waitsSince = .now()
                 progress.wasRefused = false
-                pendingRequest?.put(to: caller)
+                pendingRequest?.post(for: caller)
                 verdict = .wait
             case .attach(let number, let version):
                 deliver(number, caller, &verdict) { call in attach(version, call) }
@@ -376,7 +368,8 @@ final class TokenManager: @unchecked Sendable {
         ) {
             [weak self] in self?.provided($0, for: refresh)
         }
-        if let lastCaller { pendingRequest?.put(to: lastCaller) }
+        if let lastCaller { pendingRequest?.post(for: lastCaller) }
+        for call in waiting.values { pendingRequest?.post(for: call) }
     }
 
     private func provided(_ token: Result<Token, NightjarError>, for refresh: TokenRefresh.Refresh) {

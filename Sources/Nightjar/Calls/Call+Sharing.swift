@@ -1,12 +1,5 @@
 import NightjarHTTP
 
-/// A decision that the callers of a shared exchange make together. Used on the loop.
-protocol SharedDecision: AnyObject {
-    /// Posts the request for the decision to the queues of all calls that wait for the shared exchange `call`. Does
-    /// nothing for queues that have received it.
-    func put(to call: Call)
-}
-
 /// Calls that share one exchange.
 extension Call {
     /// The queue on which the callbacks of this call run, or nil for the loop. For a shared exchange, the queue of the

@@ -62,7 +62,7 @@ final class Call: @unchecked Sendable {
     /// The calls that wait for this shared exchange.
     var waiters: (() -> [Call])?
     /// The decisions that this shared exchange waits for. They are also posted to calls that join the exchange.
-    var sharedDecisions: [any SharedDecision] = []
+    var sharedDecisions: [PendingDecision] = []
     /// Whether a redirect has led to another origin. The credentials of the login are then not sent again, not even to
     /// the first origin.
     var credentialsAreDropped = false
@@ -79,7 +79,7 @@ final class Call: @unchecked Sendable {
     /// call does not wait for a stage.
     private var suspension: (stage: Int, responding: Response?, failing: NightjarError?)?
     /// The decision that the call waits for from its caller, or nil.
-    private var pendingDecision: DecisionRequest?
+    var pendingDecision: DecisionRequest?
     /// The position of the last stage whose ``Stage/outgoing(_:)`` or ``Stage/expired(_:_:)`` was called.
     var reachedStage = -1
     /// A verdict that arrived before its stage returned `wait`.
@@ -373,26 +373,12 @@ final class Call: @unchecked Sendable {
         }
     }
 
-    // MARK: Decisions
+    // MARK: Explaining
 
     /// Records a decision and its reason.
     func decide(_ what: Decision.Kind) {
         decisions.append(
             Decision(what, attempt: attempts, moment: .nanoseconds((loop.clock.now - started).nanoseconds)))
-    }
-
-    /// Posts a decision request to the caller. The current stage then continues with the verdict of `request`.
-    func request(_ request: DecisionRequest) -> Verdict {
-        pendingDecision = request
-        loop.post(.decision(task, request), to: task.queue)
-        return .wait
-    }
-
-    /// Continues with the caller's decision. A decision that the call does not wait for is ignored.
-    func decided(_ decision: any Sendable) {
-        guard let request = pendingDecision, let verdict = request.verdict(for: decision, self) else { return }
-        pendingDecision = nil
-        resume(verdict)
     }
 
     /// Writes a log line about this call.

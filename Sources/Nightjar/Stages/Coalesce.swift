@@ -114,8 +114,7 @@ final class Coalesce: Stage, @unchecked Sendable {
         shared.waiters.append(call)
         shared.present += 1
         guard let exchange = shared.exchange else { return }
-        sessions[call.options.login]?.joined(call, exchange)
-        for decision in exchange.sharedDecisions { decision.put(to: exchange) }
+        for decision in exchange.sharedDecisions { decision.post(for: exchange) }
     }
 
     /// Retires exchanges when the response head of a write is delivered before the body. From then on, the caller may

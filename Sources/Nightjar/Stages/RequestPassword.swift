@@ -145,7 +145,7 @@ final class RequestPassword: Stage, @unchecked Sendable {
         progress.subject = subject
         let shared = pending[subject] ?? begin(subject, rejections, on: call.loop)
         shared.calls.append(call)
-        shared.challenge.put(to: call)
+        shared.challenge.post(for: call)
     }
 
     private func begin(_ subject: Subject, _ rejections: Int, on loop: ClientLoop) -> PasswordRequest {
