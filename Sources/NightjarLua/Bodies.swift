@@ -1,4 +1,5 @@
 import CLua
+import DequeModule
 import NIOCore
 import Nightjar
 import NightjarHTTP
@@ -14,9 +15,7 @@ final class IncomingBody: @unchecked Sendable {
         case failed(NightjarError)
     }
 
-    private var parts: [ByteBuffer] = []
-    /// The index of the part that ``take()`` takes next.
-    private var first = 0
+    private var parts = Deque<ByteBuffer>()
     private var failure: NightjarError?
     private(set) var isEnded = false
 
@@ -40,30 +39,19 @@ final class IncomingBody: @unchecked Sendable {
     /// Discards the received parts. Reading then fails with `cancelled`.
     func close() {
         parts = []
-        first = 0
         isEnded = true
         failure = NightjarError(.cancelled, "the response was closed")
     }
 
     /// The part that ``take()`` will take.
     var next: Part {
-        if first < parts.count { return .bytes(parts[first]) }
+        if let part = parts.first { return .bytes(part) }
         guard isEnded else { return .later }
         return failure.map(Part.failed) ?? .end
     }
 
     /// Removes the next part. Returns its length in bytes.
-    func take() -> Int {
-        guard first < parts.count else { return 0 }
-        let count = parts[first].readableBytes
-        parts[first] = ByteBuffer()
-        first += 1
-        if first == parts.count {
-            parts.removeAll(keepingCapacity: true)
-            first = 0
-        }
-        return count
-    }
+    func take() -> Int { parts.popFirst()?.readableBytes ?? 0 }
 }
 
 /// A request body that a script produces. The script provides parts of any length; the transport takes pieces of them.
