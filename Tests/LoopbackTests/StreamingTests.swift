@@ -47,10 +47,10 @@ import Testing
             ]
         ])
         let client = try client(of: peer)
-        let response = try await client.stream(Request(.get, "/"))
-        #expect(response.response.status == 200)
+        let streamed = try await client.stream(Request(.get, "/"))
+        #expect(streamed.response.status == 200)
         var text = ""
-        for try await part in response.body { text += String(buffer: part) }
+        for try await part in streamed.body { text += String(buffer: part) }
         #expect(text == "abcdef")
     }
 

@@ -4,8 +4,6 @@
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 
-#include "core/failure.h"
-#include "core/host.h"
 #include "core/task.h"
 #include "bindings/bindings.h"
 #include "json/json.h"

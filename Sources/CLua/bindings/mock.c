@@ -5,7 +5,6 @@
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 
-#include "core/failure.h"
 #include "core/host.h"
 #include "core/metatable.h"
 #include "core/names.h"

@@ -167,7 +167,7 @@ static lua_Integer take_maximum(lua_State *L, int options, const char *function)
     return 0;
   }
   if (!lua_isinteger(L, -1) || lua_tointeger(L, -1) < 1 || lua_tointeger(L, -1) > MOST_BYTES) {
-    return luaL_error(L, "%s: max_line must be between 1 and 2147483646 bytes, got %s", function,
+    return luaL_error(L, "%s: max_line must be between 1 and %d bytes, got %s", function, MOST_BYTES,
                       luaL_tolstring(L, -1, NULL));
   }
   lua_Integer maximum = lua_tointeger(L, -1);

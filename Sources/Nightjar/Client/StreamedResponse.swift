@@ -8,7 +8,7 @@ import Synchronization
 /// The call is cancelled, and its connection is closed, if the iterator of ``body`` is released before the end of the
 /// body. The same happens if all copies of this value and of ``body`` are released and no iterator exists.
 public struct StreamedResponse: Sendable {
-    /// The response when its head was received: without body and trailers, and ``Response/timing`` without the total.
+    /// The response as it was when its head was received. Its body is empty: read ``body``.
     public let response: Response
     public let body: Body
 
