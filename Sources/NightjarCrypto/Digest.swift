@@ -13,6 +13,12 @@ package enum Digest {
         digest(of: 32) { _ = SHA512_256(bytes, bytes.count, $0) }
     }
 
+    /// Returns the SHA-1 digest: 20 bytes. Used only for the WebSocket handshake, where it protects nothing (RFC 6455
+    /// section 10.8). FIPS 180-4.
+    package static func sha1(_ bytes: [UInt8]) -> [UInt8] {
+        digest(of: 20) { _ = SHA1(bytes, bytes.count, $0) }
+    }
+
     /// Returns the MD5 digest: 16 bytes. Used only for servers that support nothing better (RFC 7616 section 3.2). RFC
     /// 1321.
     package static func md5(_ bytes: [UInt8]) -> [UInt8] {

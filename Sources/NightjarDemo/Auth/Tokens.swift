@@ -142,12 +142,20 @@ final class Tokens: Resettable {
     /// Returns the holder of an access token. Returns nil and counts a refusal in the statistics if the token is
     /// unknown or expired, or if its login has ended.
     func holder(of token: String) -> (family: Int, holder: Holder)? {
-        guard let entry = accessTokens[token], entry.number > lastExpired, .now() < entry.expiresAt,
-            let family = families[entry.family], !family.hasEnded
-        else {
+        guard let found = validHolder(of: token) else {
             ledger.note { $0.auth.refused += 1 }
             return nil
         }
+        return found
+    }
+
+    /// True if an access token is known and has not expired, and if its login has not ended. Not counted.
+    func isValid(_ token: String) -> Bool { validHolder(of: token) != nil }
+
+    private func validHolder(of token: String) -> (family: Int, holder: Holder)? {
+        guard let entry = accessTokens[token], entry.number > lastExpired, .now() < entry.expiresAt,
+            let family = families[entry.family], !family.hasEnded
+        else { return nil }
         return (entry.family, family.holder)
     }
 

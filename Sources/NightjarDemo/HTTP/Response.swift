@@ -23,6 +23,9 @@ struct Response {
     var closesConnection = false
     /// True to close the connection after the delay without sending a response.
     var isDropped = false
+    /// The handler that receives all following bytes of the connection, for a response with status 101. It is added
+    /// next to the socket, so that the HTTP handlers receive no more input. ``delay`` and ``body`` are not used.
+    var upgrade: (any ChannelHandler)?
 
     /// A response that is not sent. The connection is closed instead.
     static var dropped: Response {

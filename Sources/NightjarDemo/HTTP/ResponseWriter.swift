@@ -97,7 +97,8 @@ final class ResponseWriter {
             }
         }
         if !keepsAlive {
-            head.headers.replaceOrAdd(name: "Connection", value: "close")
+            // The response may already have the option Upgrade.
+            head.headers.add(name: "Connection", value: "close")
         } else if !request.supportsHTTP11 {
             head.headers.replaceOrAdd(name: "Connection", value: "keep-alive")
         }

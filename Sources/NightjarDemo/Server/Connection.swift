@@ -260,8 +260,12 @@ final class Connection: ChannelDuplexHandler {
     private func respond(
         _ response: Response, to head: HTTPRequestHead, closing: Bool, _ context: ChannelHandlerContext
     ) {
+        if let handler = response.upgrade {
+            upgrade(to: handler, response, context)
+            return
+        }
         let keepsAlive =
-            !closing && head.isKeepAlive && !response.closesConnection && !response.isDropped
+            !closing && head.isKeepAlive && !head.endsParsing && !response.closesConnection && !response.isDropped
             && ResponseWriter.delimits(response, for: head)
         isClosing = !keepsAlive
         // Cleared first, because a pipelined request may arrive during `send`.
@@ -277,6 +281,25 @@ final class Connection: ChannelDuplexHandler {
             } else if !keepsAlive {
                 shut(context)
             }
+        }
+    }
+
+    /// Writes a 101 response and lets `handler` receive all following bytes. The HTTP handlers stay in the pipeline but
+    /// receive only the end of the connection. The handler must flush.
+    private func upgrade(to handler: any ChannelHandler, _ response: Response, _ context: ChannelHandlerContext) {
+        (incoming, isClosing) = (.ignoring, true)
+        let (exchange, subject) = (exchange, subject)
+        (self.exchange, self.subject) = (nil, nil)
+        let head = HTTPResponseHead(version: .http1_1, status: response.status, headers: response.headers)
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.write(wrapOutboundOut(.end(nil)), promise: nil)
+        if let exchange { site.ledger.responded(Int(response.status.code), to: exchange) }
+        if let subject { finish(subject) }
+        do {
+            let pipeline = context.pipeline.syncOperations
+            try pipeline.addHandler(handler, position: .after(pipeline.handler(type: ByteCounter.self)))
+        } catch {
+            context.close(promise: nil)
         }
     }
 

@@ -30,6 +30,7 @@ final class Site {
         let events = Events(tokens: tokens)
         events.add(to: &router)
         states.append(events)
+        WebSockets(ledger: ledger, tokens: tokens, store: store).add(to: &router)
         Responses().add(to: &router)
         Redirects().add(to: &router)
         Cookies().add(to: &router)

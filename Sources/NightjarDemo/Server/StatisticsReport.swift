@@ -12,6 +12,7 @@ extension DemoStatistics {
             "auth": auth.json,
             "scope": .string(auth.scope),
             "orders": orders.json,
+            "web_sockets": webSockets.json,
             "limited": .int(limited),
             "outage_requests": .int(outageRequests),
             "per_second": .array(perSecond.map(JSON.int)),
@@ -58,6 +59,22 @@ extension DemoStatistics.Orders {
             "replayed": .int(replayed),
             "conflicts": .int(conflicts),
             "dropped": .int(dropped),
+        ]
+    }
+}
+
+extension DemoStatistics.WebSockets {
+    fileprivate var json: JSON {
+        [
+            "opened": .int(opened),
+            "open": .int(open),
+            "messages": .int(messages),
+            "messages_sent": .int(messagesSent),
+            "pings": .int(pings),
+            "pongs": .int(pongs),
+            "closes": .object(
+                closes.sorted { $0.key < $1.key }.map { .init(name: String($0.key), value: .int($0.value)) }),
+            "violations": .int(violations),
         ]
     }
 }

@@ -48,6 +48,7 @@ package struct DemoStatistics: Sendable {
     package internal(set) var exchanges: [Exchange] = []
     package internal(set) var auth = Auth()
     package internal(set) var orders = Orders()
+    package internal(set) var webSockets = WebSockets()
     /// The number of 429 responses of `/v1/limited`.
     package internal(set) var limited = 0
     /// The number of requests that were affected by an outage. See `/__control`.
@@ -147,12 +148,13 @@ final class Ledger: Sendable {
         }
     }
 
-    /// Resets the statistics except the numbers of open connections and of requests in flight.
+    /// Resets the statistics except the numbers of open connections, of open WebSockets and of requests in flight.
     func reset() {
         state.withLock { state in
-            let open = state.statistics.connectionsOpen
+            let (open, openWebSockets) = (state.statistics.connectionsOpen, state.statistics.webSockets.open)
             state.statistics = DemoStatistics()
             state.statistics.connectionsOpen = open
+            state.statistics.webSockets.open = openWebSockets
             state.load.reset(now: .now())
             state.paths.removeAll()
         }

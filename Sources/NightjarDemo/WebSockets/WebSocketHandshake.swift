@@ -1,0 +1,104 @@
+import NIOHTTP1
+
+/// A valid opening handshake of a client (RFC 6455 section 4.2.1).
+struct WebSocketHandshake {
+    let request: Request
+    /// The value of Sec-WebSocket-Accept in the response.
+    let accept: String
+    /// The subprotocols that the client offers, in order of preference.
+    let offeredProtocols: [String]
+    let offeredExtensions: [WebSocketExtension]
+
+    private static let version = "13"
+    private static let keySize = 16
+
+    /// - Throws: 426 if the request is no WebSocket handshake or has another version; 400 if the handshake is invalid.
+    init(_ request: Request) throws(Problem) {
+        let head = request.head
+        let fields = head.headers
+        guard head.method == .GET, head.supportsHTTP11, fields.hasToken("upgrade", in: "connection"),
+            fields.hasToken("websocket", in: "upgrade")
+        else {
+            throw WebSocketHandshake.upgradeRequired("this resource is available only over WebSocket")
+        }
+        guard head.contentLength ?? 0 == 0, !fields.contains(name: "transfer-encoding") else {
+            throw Problem(.badRequest, "a WebSocket handshake must not have a body")
+        }
+        guard fields["sec-websocket-version"] == [WebSocketHandshake.version] else {
+            throw WebSocketHandshake.upgradeRequired("only version 13 of WebSocket is supported")
+        }
+        let keys = fields["sec-websocket-key"]
+        guard keys.count == 1, Base64.decode(keys[0])?.count == WebSocketHandshake.keySize, keys[0].utf8.count == 24
+        else {
+            throw Problem(.badRequest, "Sec-WebSocket-Key must be the base64 form of 16 bytes")
+        }
+        self.request = request
+        accept = WebSocketHandshake.accept(key: keys[0])
+        offeredProtocols = fields[canonicalForm: "sec-websocket-protocol"].map(String.init)
+        offeredExtensions = fields[canonicalForm: "sec-websocket-extensions"].map { WebSocketExtension($0) }
+    }
+
+    /// Returns the value of Sec-WebSocket-Accept for a key (RFC 6455 section 4.2.2).
+    static func accept(key: String) -> String {
+        Base64.encode(Hash.sha1(Array("\(key)258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8)))
+    }
+
+    /// The fields of a response without extensions and subprotocol.
+    var headers: HTTPHeaders {
+        ["Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Accept": accept]
+    }
+
+    private static func upgradeRequired(_ detail: String) -> Problem {
+        Problem(
+            .upgradeRequired, detail,
+            headers: ["Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": version])
+    }
+}
+
+/// The result of the negotiation. The query of the request selects what the server accepts:
+///
+/// - `protocols`: a comma-separated list of subprotocols. The first offered one that the list contains is selected. The
+///   default is `v1,v2`.
+/// - `deflate=0` declines permessage-deflate.
+/// - `server_max_window_bits` and `client_max_window_bits`: the largest accepted windows, from 8 to 15.
+/// - `server_no_context_takeover=1` and `client_no_context_takeover=1`.
+/// - `fragment`: the number of bytes in each frame of a message that the server sends. 0, the default, sends each
+///   message in one frame.
+struct WebSocketAgreement {
+    private(set) var subprotocol: String?
+    /// Nil if messages are not compressed.
+    private(set) var deflate: DeflateNegotiation?
+    /// The maximum payload of the frames that the server sends, in bytes. 0: unlimited.
+    let fragmentSize: Int
+
+    private static let defaultProtocols = "v1,v2"
+
+    /// - Parameter declinesExtensions: true to decline all extensions.
+    init(_ handshake: WebSocketHandshake, declinesExtensions: Bool = false) throws(Problem) {
+        let request = handshake.request
+        let allowed = (request.query("protocols") ?? WebSocketAgreement.defaultProtocols).split(separator: ",")
+        subprotocol = handshake.offeredProtocols.first { offered in allowed.contains { $0 == offered } }
+        fragmentSize = try request.query("fragment", in: 0...WebSocketReader.messageLimit, or: 0)
+        let preferences = DeflateNegotiation.Preferences(
+            serverWindow: try WebSocketAgreement.window("server_max_window_bits", request),
+            clientWindow: try WebSocketAgreement.window("client_max_window_bits", request),
+            serverResets: try request.query("server_no_context_takeover", oneOf: ["0", "1"]) == "1",
+            clientResets: try request.query("client_no_context_takeover", oneOf: ["0", "1"]) == "1")
+        if try request.query("deflate", oneOf: ["1", "0"]) == "1", !declinesExtensions {
+            deflate = DeflateNegotiation.accept(handshake.offeredExtensions, preferences)
+        }
+    }
+
+    /// The fields of the response that select the subprotocol and the extension.
+    var headers: HTTPHeaders {
+        var headers = HTTPHeaders()
+        if let subprotocol { headers.add(name: "Sec-WebSocket-Protocol", value: subprotocol) }
+        if let deflate { headers.add(name: "Sec-WebSocket-Extensions", value: deflate.field) }
+        return headers
+    }
+
+    private static func window(_ name: String, _ request: Request) throws(Problem) -> Int? {
+        guard request.query(name) != nil else { return nil }
+        return try request.query(name, in: DeflateNegotiation.windows, or: 15)
+    }
+}
