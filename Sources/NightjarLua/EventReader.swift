@@ -14,7 +14,7 @@ final class EventReader: @unchecked Sendable {
     /// The event that is returned until it is taken.
     private var current: ServerEvent?
     private(set) var lastEventID: ByteBuffer
-    private(set) var history = StreamHistory()
+    private(set) var history = StreamHistory(EventStreamState.connecting)
     /// The body of the open response.
     private var body: BodyReader?
     /// The call of the connection in progress.
@@ -59,7 +59,7 @@ final class EventReader: @unchecked Sendable {
 
     private func perform(_ action: EventStream.Action?) {
         self.action = action
-        history.note(stream, at: start.duration(to: .now))
+        history.note(stream.state, stream.reason, at: start.duration(to: .now))
     }
 
     // MARK: Reading

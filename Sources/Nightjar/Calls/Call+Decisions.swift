@@ -3,7 +3,7 @@ extension Call {
     /// Posts a decision request to the caller. The current stage then continues with the verdict of `request`.
     func request(_ request: DecisionRequest) -> Verdict {
         pendingDecision = request
-        loop.post(.decision(task, request), to: task.queue)
+        loop.post(.decision(task, request), to: task.decisionQueue)
         return .wait
     }
 

@@ -184,7 +184,7 @@ extension Call: ExchangeReceiver {
         switch request.framing {
         case .absent: progress.sentTotal = 0
         case .length(let length): progress.sentTotal = length
-        case .chunked: break
+        case .chunked, .upgrade: break
         }
         if let exchange, isOnConnection { progress.sent = max(exchange.sentBytes - exchange.unsentBytes, 0) }
         if let total = progress.sentTotal { progress.sent = min(progress.sent, total) }

@@ -4,9 +4,9 @@ import NightjarHTTP
 extension Call {
     /// The queue on which the callbacks of this call run, or nil for the loop. For a shared exchange, the queue of the
     /// first call that waits for it.
-    var eventQueue: CompletionQueue? { (waiters?().first ?? self).task.queue }
+    var eventQueue: CompletionQueue? { (waiters?().first ?? self).task.decisionQueue }
     /// The queues of all calls that wait for this shared exchange. For another call, only the queue of this call.
-    var eventQueues: [CompletionQueue?] { waiters.map { $0().map(\.task.queue) } ?? [task.queue] }
+    var eventQueues: [CompletionQueue?] { waiters.map { $0().map(\.task.decisionQueue) } ?? [task.decisionQueue] }
 
     /// Creates an internal call that passes the stages below the current stage of this call. The internal call has no
     /// total timeout; the calls that wait for its response end it. Start the internal call with ``begin()``.

@@ -101,6 +101,8 @@ final class ClientLoop: @unchecked Sendable {
 
     var isOnLoop: Bool { thread.loop.inEventLoop }
     var eventLoop: any EventLoop { thread.loop }
+    /// The present time in nanoseconds of a monotonic clock. Used on the loop.
+    var now: UInt64 { clock.now.uptimeNanoseconds }
     /// Passes results from other threads to the loop, unless the client has closed.
     let gate: LoopGate
     /// Used on the loop.

@@ -42,6 +42,9 @@ public struct TaskHandlers: Sendable {
     /// because ``refreshed`` usually runs after the call has returned. If another thread polls the queue, ``refreshed``
     /// may also run before the call returns.
     public var refreshQueue: CompletionQueue?
+    /// The queue on which hooks and decisions run, if the other callbacks run on the loop. Nil: the queue of the other
+    /// callbacks.
+    package var decisionQueue: CompletionQueue?
     /// Replaces the result before ``finished`` receives it. A handler that decodes the body uses it to report an invalid
     /// body. Called once.
     package var convertResult: ResultConversion?
@@ -83,6 +86,8 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
     let options: CallOptions
     let handlers: TaskHandlers
     let queue: CompletionQueue?
+    /// The queue of hooks and decisions.
+    var decisionQueue: CompletionQueue? { handlers.decisionQueue ?? queue }
     /// Counts the memory held for the task. Nil: the memory is not counted.
     package let reservation: MemoryReservation?
     private let client: ClientLoop
@@ -222,8 +227,14 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
             isRefreshing = false
         }
         if let convertResult = handlers.convertResult { result = convertResult(self, result) }
-        if let hooks = options.hooks, !hooks.runOnLoop { hooks.after?(result) }
+        runAfterHook(result)
         handlers.finished(self, result)
+    }
+
+    private func runAfterHook(_ result: Result<Response, NightjarError>) {
+        guard let hooks = options.hooks, !hooks.runOnLoop, let after = hooks.after else { return }
+        guard let queue = handlers.decisionQueue else { return after(result) }
+        client.post(.run { after(result) }, to: queue)
     }
 
     func deliver(_ request: DecisionRequest) {

@@ -41,7 +41,7 @@ extension Client {
         let body =
             switch prepared.body {
             case .bytes, .multipart: prepared.body.length ?? 0
-            case .none, .stream, .file: 0
+            case .none, .stream, .file, .upgrade: 0
             }
         let window = isStreamed ? ClientTask.window : 0
         guard reservation.add(Client.callCost + 2 * prepared.wireHead.readableBytes + body + window) else {

@@ -25,7 +25,7 @@ extension Request {
         var request = self
         if expectsContinue == nil, expectationIsUseless(idle) { request.expectsContinue = false }
         switch body {
-        case .none, .bytes, .stream: break
+        case .none, .bytes, .stream, .upgrade: break
         case .file(let path, let offset, let length):
             request.body = try Request.measured(path, offset, length)
             if !hasHeader("Content-Type"), !template.hasField("Content-Type") {
@@ -85,7 +85,7 @@ extension Request {
             )
         }
         switch body {
-        case .none: return
+        case .none, .upgrade: return
         case .bytes(let bytes):
             let compressed = try Request.gzip(bytes)
             guard compressed.readableBytes < bytes.readableBytes else { return compresses = false }

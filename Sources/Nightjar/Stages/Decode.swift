@@ -8,8 +8,9 @@ final class Decode: Stage, @unchecked Sendable {
     override var hooks: StageHooks { .incoming }
 
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
-        // A part of an encoded body (206) cannot be decoded by itself.
-        guard call.options.decompresses, head.status != 206, head.headers.firstIndex(of: "Content-Encoding") != nil
+        // A part of an encoded body (206) cannot be decoded by itself. The bytes after an upgrade (101) are no body.
+        guard call.options.decompresses, head.status != 206, head.status != 101,
+            head.headers.firstIndex(of: "Content-Encoding") != nil
         else { return .proceed }
         let limits = DecodingLimits(maximumBytes: call.collectsBody ? call.options.maximumBody : .max)
         do throws(NightjarError) {

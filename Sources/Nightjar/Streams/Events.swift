@@ -21,7 +21,7 @@ public final class Events: AsyncSequence, Sendable {
 
     private struct Snapshot: Sendable {
         var lastEventID: String
-        var history = StreamHistory()
+        var history = StreamHistory(EventStreamState.connecting)
     }
 
     init(_ client: Client, _ request: Request, _ settings: Settings) throws(NightjarError) {
@@ -129,7 +129,7 @@ public final class Events: AsyncSequence, Sendable {
     }
 
     private func note(_ stream: EventStream, at time: Duration) {
-        snapshot.withLock { $0.history.note(stream, at: time) }
+        snapshot.withLock { $0.history.note(stream.state, stream.reason, at: time) }
     }
 
     private func received(_ event: ServerEvent) { snapshot.withLock { $0.lastEventID = event.id } }

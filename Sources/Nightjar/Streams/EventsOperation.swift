@@ -14,7 +14,7 @@ package final class EventsOperation: ClientOperation, @unchecked Sendable {
     private let handler: Handler
     /// The call of the connection. Nil if there is none: the callbacks of a call retain this object.
     private let call = Mutex<ClientTask?>(nil)
-    private let snapshot = Mutex(StreamHistory())
+    private let snapshot = Mutex(StreamHistory(EventStreamState.connecting))
     private let start = ContinuousClock.now
 
     // Used on the queue:
@@ -77,7 +77,7 @@ package final class EventsOperation: ClientOperation, @unchecked Sendable {
 
     private func note() {
         let (stream, time) = (stream, start.duration(to: .now))
-        snapshot.withLock { $0.note(stream, at: time) }
+        snapshot.withLock { $0.note(stream.state, stream.reason, at: time) }
     }
 
     private func connect() throws(NightjarError) {

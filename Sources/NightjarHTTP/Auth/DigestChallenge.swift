@@ -67,7 +67,7 @@ extension RequestBody {
     /// The bytes of the body. Nil if the body is read while it is sent.
     var inMemory: [UInt8]? {
         switch self {
-        case .none: []
+        case .none, .upgrade: []
         case .bytes(let bytes): Array(bytes.readableBytesView)
         case .stream, .file, .multipart: nil
         }

@@ -13,6 +13,9 @@ public enum RequestBody: Sendable {
     case file(path: String, offset: Int = 0, length: Int? = nil)
     /// A multipart form. Its files are read while the form is sent.
     case multipart(MultipartForm)
+    /// No body. The request asks the server to upgrade the connection to WebSocket (RFC 6455). After the response 101
+    /// (Switching Protocols), both sides send bytes without HTTP framing.
+    case upgrade
 
     /// True if a second attempt can send the same bytes although the caller does not supply them again.
     public var isReplayable: Bool {
@@ -21,21 +24,25 @@ public enum RequestBody: Sendable {
 
     /// True if there is a body, even an empty one.
     var isPresent: Bool {
-        if case .none = self { false } else { true }
+        switch self {
+        case .none, .upgrade: false
+        case .bytes, .stream, .file, .multipart: true
+        }
     }
 
-    /// True if the body is a stream, a file or a form, which is supplied or read while it is sent.
+    /// True if the body is a stream, a file or a form, which is supplied or read while it is sent, or if bytes are
+    /// supplied after an upgrade.
     public var isStreamedFromCaller: Bool {
         switch self {
         case .none, .bytes: false
-        case .stream, .file, .multipart: true
+        case .stream, .file, .multipart, .upgrade: true
         }
     }
 
     /// The length in bytes. Nil if the length is not known in advance.
     public var length: Int? {
         switch self {
-        case .none: 0
+        case .none, .upgrade: 0
         case .bytes(let bytes): bytes.readableBytes
         case .stream(let length), .file(_, _, let length): length
         case .multipart(let form): form.length
@@ -45,7 +52,7 @@ public enum RequestBody: Sendable {
     /// The pieces to read and send, in order. Nil if the body is neither a file nor a form.
     public var pieces: BodyPieces? {
         switch self {
-        case .none, .bytes, .stream: nil
+        case .none, .bytes, .stream, .upgrade: nil
         case .file(let path, let offset, let length): BodyPieces(file: path, offset: offset, length: length)
         case .multipart(let form): form.makeBody()
         }
@@ -57,8 +64,12 @@ extension RequestBody {
     ///
     /// - Parameter isCoded: true if the body is compressed while it is sent. Its encoded length is then unknown.
     public func framing(isCoded: Bool = false) -> BodyFraming {
-        if case .none = self { return .absent }
-        guard !isCoded, let length else { return .chunked }
-        return .length(length)
+        switch self {
+        case .none: return .absent
+        case .upgrade: return .upgrade
+        case .bytes, .stream, .file, .multipart:
+            guard !isCoded, let length else { return .chunked }
+            return .length(length)
+        }
     }
 }

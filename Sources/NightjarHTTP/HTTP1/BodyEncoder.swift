@@ -8,6 +8,8 @@ public struct HTTP1BodyEncoder: Sendable {
     private enum Framing {
         case length(remaining: Int)
         case chunked
+        /// Bytes after an upgrade.
+        case unframed
         case ended
     }
 
@@ -19,6 +21,7 @@ public struct HTTP1BodyEncoder: Sendable {
             case .absent: .length(remaining: 0)
             case .length(let count): .length(remaining: count)
             case .chunked: .chunked
+            case .upgrade: .unframed
             }
     }
 
@@ -49,6 +52,7 @@ public struct HTTP1BodyEncoder: Sendable {
             send(size)
             send(part)
             send(HTTP1BodyEncoder.chunkEnd)
+        case .unframed: send(part)
         case .ended:
             throw NightjarError(
                 .invalidRequest, "the request body has already ended; do not send more data", phase: .send)
@@ -69,7 +73,7 @@ public struct HTTP1BodyEncoder: Sendable {
                 )
             }
         case .chunked: send(HTTP1BodyEncoder.lastChunk)
-        case .ended: break
+        case .unframed, .ended: break
         }
     }
 

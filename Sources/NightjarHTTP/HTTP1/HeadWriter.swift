@@ -27,6 +27,10 @@ enum HeadWriter {
             buffer.writeStaticString("Transfer-Encoding: chunked\r\n")
             if expectsContinue { buffer.writeStaticString("Expect: 100-continue\r\n") }
             return
+        case .upgrade:
+            // The connection adds Sec-WebSocket-Key, because each connection needs another one.
+            buffer.writeStaticString("Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n")
+            return
         case .length(let count):
             guard count >= 0 else {
                 throw NightjarError(

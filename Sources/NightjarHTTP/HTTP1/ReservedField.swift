@@ -6,13 +6,15 @@ package enum ReservedField {
         switch name.count {
         case 2 where ASCII.isCaseless(name, "te"): "it controls the connection, and trailers are accepted without it"
         case 6 where ASCII.isCaseless(name, "expect"): "it controls how the body is sent"
-        case 7 where ASCII.isCaseless(name, "upgrade"): "it controls the connection, which cannot be upgraded"
+        case 7 where ASCII.isCaseless(name, "upgrade"): "it controls the connection; open a WebSocket instead"
         case 7 where ASCII.isCaseless(name, "trailer"): "it announces trailers, which requests do not have"
         case 10 where ASCII.isCaseless(name, "connection"): "it controls the connection, which the pool manages"
         case 10 where ASCII.isCaseless(name, "keep-alive"): "it controls the connection, which the pool manages"
         case 14 where ASCII.isCaseless(name, "content-length"): "it is derived from the body"
         case 16 where ASCII.isCaseless(name, "proxy-connection"): "it controls the connection, which the pool manages"
+        case 17 where ASCII.isCaseless(name, "sec-websocket-key"): "it is random for each connection"
         case 17 where ASCII.isCaseless(name, "transfer-encoding"): "it is derived from the body"
+        case 21 where ASCII.isCaseless(name, "sec-websocket-version"): "the version is always 13"
         case 19 where ASCII.isCaseless(name, "proxy-authorization"):
             "it is for the proxy, but a server could receive it; set the user name and password in the proxy's URL"
         default: nil

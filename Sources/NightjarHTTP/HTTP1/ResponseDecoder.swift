@@ -51,6 +51,7 @@ public struct HTTP1ResponseDecoder: Sendable {
     private var state = State.idle
     private var failure: NightjarError?
     private var method = Method.get
+    private var allowsUpgrade = false
     private var lines = LineBuffer()
     private var section: FieldSection
     private var chunks: ChunkedBody
@@ -73,13 +74,17 @@ public struct HTTP1ResponseDecoder: Sendable {
     }
 
     /// Sets the method of the request to which the next response belongs. Must be called once before each response.
-    public mutating func expectResponse(to method: Method) {
+    ///
+    /// - Parameter allowsUpgrade: true if the request asks for an upgrade. The response 101 (Switching Protocols) is
+    ///   then final, and all bytes after its head are its body.
+    public mutating func expectResponse(to method: Method, allowsUpgrade: Bool = false) {
         guard case .idle = state else {
             assertionFailure("the previous response has not ended")
             failure = failure ?? .malformedResponse("a request was sent before the previous response had ended")
             return
         }
         self.method = method
+        self.allowsUpgrade = allowsUpgrade
         headSize = 0
         connectionIsReusable = false
         state = .statusLine
@@ -197,7 +202,8 @@ public struct HTTP1ResponseDecoder: Sendable {
 
     /// Returns the event of a complete head, and determines the framing of the body.
     private mutating func headEvent(_ line: StatusLine) throws(NightjarError) -> Event {
-        guard line.status != 101 else {
+        let isUpgrade = line.status == 101
+        guard !isUpgrade || allowsUpgrade else {
             throw .malformedResponse("the server switched protocols (101), which was not requested")
         }
         let (headers, fields) = section.take()
@@ -208,6 +214,11 @@ public struct HTTP1ResponseDecoder: Sendable {
             status: line.status, reason: line.reason, minorVersion: line.minorVersion, headers: headers,
             contentLength: contentLength)
         connectionIsReusable = fields.keepsConnection(framing, status: line.status, minorVersion: line.minorVersion)
+        guard !isUpgrade else {
+            connectionIsReusable = false
+            state = .untilClose
+            return .head(head)
+        }
         guard line.status >= 200 else {
             state = .statusLine
             return .informational(head)

@@ -6,4 +6,6 @@ public enum BodyFraming: Sendable, Equatable {
     case length(Int)
     /// The chunked transfer coding.
     case chunked
+    /// No body, and the fields that request an upgrade to WebSocket. RFC 6455 section 4.1.
+    case upgrade
 }

@@ -124,7 +124,7 @@ extension PreparedRequest {
         var fields = fields
         // Like credentials, a Host field that the caller set is not sent to another origin.
         let host = proposed.dropsCredentials ? nil : fields["Host"]
-        for name in ["Host", "Content-Length", "Transfer-Encoding", "Expect"] { fields.remove(name) }
+        for name in PreparedRequest.rewrittenFields { fields.remove(name) }
         fields = proposed.headers(from: fields, sensitive: sensitive, forwarded: forwarded)
         var values = values
         values.method = proposed.method
@@ -133,6 +133,11 @@ extension PreparedRequest {
         if proposed.dropsCredentials { values.ownCookies = [] }
         return try PreparedRequest(values, host: host ?? proposed.url.origin.hostField, fields: fields)
     }
+
+    /// Host, Expect, and the fields of ``HeadWriter/writeFraming(_:method:expectsContinue:into:)``.
+    private static let rewrittenFields = [
+        "Host", "Content-Length", "Transfer-Encoding", "Expect", "Connection", "Upgrade", "Sec-WebSocket-Version",
+    ]
 
     /// - Parameter fields: all fields except Host, Expect and the fields that frame the body.
     private convenience init(_ values: Values, host: String, fields: Headers) throws(NightjarError) {

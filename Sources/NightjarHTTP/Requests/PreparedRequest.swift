@@ -54,7 +54,7 @@ public final class PreparedRequest: Sendable {
         try PreparedRequest.check(request)
         let framing = request.body.framing(isCoded: isCompressed)
         expectsContinue =
-            framing != .absent && framing != .length(0)
+            request.body.isPresent && framing != .length(0)
             && request.expectsContinue ?? ExpectContinue.isWorthwhile(for: request.body)
 
         let method = request.method.name

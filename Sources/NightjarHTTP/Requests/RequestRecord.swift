@@ -30,7 +30,7 @@ public struct RequestRecord: Sendable {
     public init(_ request: PreparedRequest) {
         let body: Body =
             switch request.body {
-            case .none: .none
+            case .none, .upgrade: .none
             case .bytes(let bytes): .bytes(bytes)
             case .stream, .file, .multipart: .omitted(length: request.isCompressed ? nil : request.body.length)
             }

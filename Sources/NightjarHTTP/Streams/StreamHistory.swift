@@ -1,19 +1,24 @@
 /// The changes of a stream's state, for an explanation. Contains no secrets.
-package struct StreamHistory: Sendable {
-    package private(set) var state = EventStream.State.connecting
-    private var lines = ["at 0.0 s: connecting"]
+package struct StreamHistory<State: RawRepresentable & Equatable & Sendable>: Sendable where State.RawValue == String {
+    package private(set) var state: State
+    private var lines: [String]
 
-    package init() {}
+    package init(_ state: State) {
+        self.state = state
+        lines = ["at 0.0 s: \(state.rawValue)"]
+    }
 
-    /// Records the state of the stream, if it has changed.
-    package mutating func note(_ stream: EventStream, at time: Duration) {
-        guard stream.state != state else { return }
-        state = stream.state
-        if lines.count == StreamHistory.capacity { lines.removeFirst() }
-        lines.append("at \(time.shortSeconds) s: \(state.rawValue): \(stream.reason)")
+    /// Records a state, if it has changed.
+    ///
+    /// - Parameter reason: why the stream has this state, as a clause.
+    package mutating func note(_ state: State, _ reason: String, at time: Duration) {
+        guard state != self.state else { return }
+        self.state = state
+        if lines.count == capacity { lines.removeFirst() }
+        lines.append("at \(time.shortSeconds) s: \(state.rawValue): \(reason)")
     }
 
     package var explanation: String { lines.joined(separator: "\n") }
 
-    private static let capacity = 100
+    private var capacity: Int { 100 }
 }

@@ -4,6 +4,9 @@ package struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable {
 
     package init(rawValue: UInt16) { self.rawValue = rawValue }
 
+    /// Returns the code, or one that is not allowed if the number has more than 16 bits.
+    package init(clamping number: Int) { rawValue = UInt16(clamping: number) }
+
     package static let normal = WebSocketCloseCode(rawValue: 1000)
     package static let goingAway = WebSocketCloseCode(rawValue: 1001)
     package static let protocolError = WebSocketCloseCode(rawValue: 1002)

@@ -26,7 +26,7 @@ package struct WebSocketClosure: Sendable {
 }
 
 /// The payload of a Close frame. Section 5.5.1.
-struct WebSocketClosePayload {
+package struct WebSocketClosePayload {
     /// Nil if the payload is empty.
     var code: WebSocketCloseCode?
     var reason = ""
@@ -74,6 +74,11 @@ struct WebSocketClosePayload {
                     + "got \(reason.utf8.count)")
         }
         return WebSocketClosePayload(code, reason: reason)
+    }
+
+    /// - Throws: `invalid_argument` if the code cannot be sent or the reason is too long.
+    package static func check(_ code: WebSocketCloseCode?, reason: String) throws(NightjarError) {
+        _ = try checked(code, reason: reason)
     }
 
     var bytes: ByteBuffer {

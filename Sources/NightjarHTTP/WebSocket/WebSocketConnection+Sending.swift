@@ -50,7 +50,7 @@ extension WebSocketConnection {
     }
 
     /// Starts the closing handshake: queued messages are sent, then a Close frame. The server must respond within
-    /// ``WebSocketSettings/closeTimeout``. Does nothing if the connection is closing or closed.
+    /// ``WebSocketConnectionSettings/closeTimeout``. Does nothing if the connection is closing or closed.
     ///
     /// - Parameters:
     ///   - code: nil sends a Close frame without a code.
@@ -76,6 +76,9 @@ extension WebSocketConnection {
         self.now = now
         if isReading { keepAlive.resume(now: now) } else { keepAlive.pause() }
     }
+
+    /// The bytes that a message adds to ``queuedBytes``.
+    package static func queuedSize(_ message: WebSocketMessage) -> Int { WebSocketSendQueue.size(message.payload) }
 
     /// A message that is larger than the limit is accepted if the queue is empty.
     private func hasRoom(for payload: ByteBuffer) -> Bool {

@@ -21,7 +21,7 @@ package struct WebSocketConnection: ~Copyable {
         case message(WebSocketMessage)
         /// The server has sent a Ping. The Pong is already queued.
         case ping(ByteBuffer)
-        /// The server has sent a Pong that does not belong to a Ping of ``WebSocketSettings/pingInterval``.
+        /// The server has sent a Pong that does not belong to a Ping of ``WebSocketConnectionSettings/pingInterval``.
         case pong(ByteBuffer)
         case closed(WebSocketClosure)
         case closeTransport
@@ -41,7 +41,7 @@ package struct WebSocketConnection: ~Copyable {
     /// The time in which the server must close the transport after the end of the connection.
     static let lingerTime = Duration.seconds(2)
 
-    let settings: WebSocketSettings
+    let settings: WebSocketConnectionSettings
     var state = State.connecting
     var queue: WebSocketSendQueue
     var keepAlive: WebSocketKeepAlive
@@ -59,7 +59,7 @@ package struct WebSocketConnection: ~Copyable {
     private var closure: WebSocketClosure?
     private var closesTransport = false
 
-    package init(_ settings: WebSocketSettings = WebSocketSettings(), now: UInt64) {
+    package init(_ settings: WebSocketConnectionSettings = WebSocketConnectionSettings(), now: UInt64) {
         self.settings = settings
         self.now = now
         queue = WebSocketSendQueue(settings, nil)
@@ -69,6 +69,14 @@ package struct WebSocketConnection: ~Copyable {
     }
 
     package var isOpen: Bool { if case .open = state { true } else { false } }
+
+    /// True before the end of an open connection: messages can arrive.
+    package var canReceive: Bool {
+        switch state {
+        case .open, .closing: true
+        case .connecting, .lingering, .closed: false
+        }
+    }
 
     /// The size of the queued messages and Pings in bytes.
     package var queuedBytes: Int { queue.queuedBytes }

@@ -1,5 +1,5 @@
 /// The settings of a WebSocket connection. Sizes are in bytes.
-package struct WebSocketSettings: Sendable, Equatable {
+package struct WebSocketConnectionSettings: Sendable, Equatable {
     /// The maximum size of a received message after decompression. A larger message closes the connection with 1009.
     package var maximumMessage = 16 << 20
     /// True to deliver messages in pieces as they arrive, false to deliver whole messages. Pieces of a text are checked

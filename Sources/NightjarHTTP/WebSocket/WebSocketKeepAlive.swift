@@ -26,7 +26,7 @@ struct WebSocketKeepAlive: Sendable {
     private var state: State
     private var count: UInt32 = 0
 
-    init(_ settings: WebSocketSettings, now: UInt64) {
+    init(_ settings: WebSocketConnectionSettings, now: UInt64) {
         interval = settings.pingInterval
         timeout = settings.pongTimeout
         state = .idle(since: now)

@@ -22,7 +22,7 @@ struct WebSocketMessageAssembler: ~Copyable {
     /// True if a piece of the current message was delivered.
     private var isStarted = false
 
-    init(_ settings: WebSocketSettings, _ compressor: (any WebSocketCompressor)?) {
+    init(_ settings: WebSocketConnectionSettings, _ compressor: (any WebSocketCompressor)?) {
         maximumMessage = max(settings.maximumMessage, 0)
         deliversPieces = settings.deliversPieces
         self.compressor = compressor
@@ -92,7 +92,7 @@ struct WebSocketMessageAssembler: ~Copyable {
         guard let compressor else { return true }
         let before = content.readableBytes
         // One byte more than allowed shows that the message is too large.
-        let room = min(max(maximumMessage - size, 0), WebSocketSettings.largestPiece - 1) + 1
+        let room = min(max(maximumMessage - size, 0), WebSocketConnectionSettings.largestPiece - 1) + 1
         defer { size += content.readableBytes - before }
         return try compressor.inflate(&piece.payload, endsMessage: piece.endsMessage, into: &content, maximum: room)
     }

@@ -48,7 +48,7 @@ struct WebSocketSendQueue: ~Copyable {
     /// True if the Close frame was written. Nothing is written after it.
     private(set) var isClosed = false
 
-    init(_ settings: WebSocketSettings, _ compressor: (any WebSocketCompressor)?) {
+    init(_ settings: WebSocketConnectionSettings, _ compressor: (any WebSocketCompressor)?) {
         maximumFrame = max(settings.maximumFrame, 1)
         smallestCompressed = settings.smallestCompressed
         self.compressor = compressor

@@ -12,7 +12,9 @@ enum Route {
     case tunnelled(ProxyAddress)
 
     /// Determines the route to an origin. Throws `invalid_url` if the proxy for `origin` is invalid.
-    init(to origin: Origin, socket: UnixSocket?, _ rules: ProxyRules) throws(NightjarError) {
+    ///
+    /// - Parameter needsTunnel: Whether a proxy must open a tunnel, also to an http origin.
+    init(to origin: Origin, needsTunnel: Bool = false, socket: UnixSocket?, _ rules: ProxyRules) throws(NightjarError) {
         if let socket = origin.socket ?? socket {
             self = .socket(socket)
             return
@@ -21,7 +23,7 @@ enum Route {
         case .direct: self = .direct
         case .proxy(let proxy):
             let isSOCKS = proxy.kind == .socks5 || proxy.kind == .socks5h
-            self = origin.isTLS || isSOCKS ? .tunnelled(proxy) : .forwarded(proxy)
+            self = origin.isTLS || isSOCKS || needsTunnel ? .tunnelled(proxy) : .forwarded(proxy)
         }
     }
 

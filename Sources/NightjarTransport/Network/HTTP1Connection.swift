@@ -11,7 +11,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    private enum Phase { case connecting, idle, busy, closed }
+    enum Phase { case connecting, idle, busy, closed }
 
     /// A strong reference, because an unowned reference costs two atomic operations at each use. The transport releases
     /// a connection when the connection is closed.
@@ -20,29 +20,33 @@ final class HTTP1Connection: ChannelInboundHandler {
     /// The ticket of the exchange for which the connection was opened.
     let attempt: NetworkTransport.Pool.Ticket
 
-    private var phase = Phase.connecting
+    var phase = Phase.connecting
     /// The progress of opening, as reported by the connection attempt.
     var opening = ConnectionOpening()
     /// Nil until the connection is open.
     private(set) var record: ConnectionRecord?
-    private var context: ChannelHandlerContext?
+    var context: ChannelHandlerContext?
     private var decoder: HTTP1ResponseDecoder
     /// The socket for direct writes. Nil over TLS, and after data was written through the channel.
     private var socket: SocketHandle?
     /// The handler of the origin's TLS, or of the TLS of a proxy that forwards requests. Nil without TLS.
     private var tls: TLSHandler?
-    private var exchange: NetworkExchange?
+    var exchange: NetworkExchange?
     private var isReused = false
     /// Whether the connection is closed after its exchange.
     private var isRetired = false
     private var requestIsComplete = false
     private var responseHasStarted = false
+    /// Nil for a request that asks for no upgrade, and after the response.
+    private var upgrade: ConnectionUpgrade?
+    /// Whether the connection no longer speaks HTTP. It is not part of the pool any more.
+    private(set) var isUpgraded = false
     /// The unsent part of the request body; nil if there is none.
-    private var outgoing: OutgoingBody?
+    var outgoing: OutgoingBody?
     /// Nil for a request without Expect: 100-continue.
-    private var expectation: ExpectContinue?
+    var expectation: ExpectContinue?
     /// Fires if the server does not respond to the expectation.
-    private var timeout: Scheduled<Void>?
+    var timeout: Scheduled<Void>?
     /// The channel's error, which is reported before the channel closes.
     private var cause: (any Error)?
     /// The channel while the connection is being opened. This handler may not be in it yet.
@@ -119,9 +123,9 @@ final class HTTP1Connection: ChannelInboundHandler {
         isReused = reused
         responseHasStarted = false
         let request = exchange.request
-        decoder.expectResponse(to: request.method)
-
         var head = host.wireHead(of: request)
+        upgrade = ConnectionUpgrade(request, addingKeyTo: &head)
+        decoder.expectResponse(to: request.method, allowsUpgrade: upgrade != nil)
         if case .none = request.body {
             requestIsComplete = true
         } else {
@@ -149,7 +153,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     }
 
     /// Writes the available data while the channel accepts it, then requests more.
-    private func continueBody(_ context: ChannelHandlerContext) {
+    func continueBody(_ context: ChannelHandlerContext) {
         // Written data must be flushed, or the channel never becomes writable again.
         var isUnflushed = false
         defer { if isUnflushed { context.flush() } }
@@ -207,47 +211,6 @@ final class HTTP1Connection: ChannelInboundHandler {
     /// The number of body bytes that were taken from their source.
     var sentBytes: Int { outgoing?.sentBytes ?? 0 }
 
-    // MARK: Expect: 100-continue
-
-    private func sendExpectation(_ expectation: consuming ExpectContinue, _ context: ChannelHandlerContext) {
-        let action = expectation.headSent()
-        self.expectation = expectation
-        perform(action, context)
-    }
-
-    /// Performs an action of the expectation. Returns false if the exchange is repeated on another connection.
-    @discardableResult
-    private func perform(_ action: ExpectContinue.Action?, _ context: ChannelHandlerContext) -> Bool {
-        switch action {
-        case nil, .nothing: break
-        case .startTimer(let timeout):
-            self.timeout = context.eventLoop.assumeIsolated().scheduleTask(
-                in: .nanoseconds(timeout.nanosecondsClamped)
-            ) { self.timedOut() }
-        case .sendBody: continueBody(context)
-        case .dropBody: outgoing = nil
-        case .repeatWithoutExpectation:
-            let exchange = exchange
-            abandon()
-            exchange?.repeatWithoutExpectation()
-            return false
-        }
-        return true
-    }
-
-    private func timedOut() {
-        timeout = nil
-        guard phase == .busy, let context, let action = expectation?.timerFired() else { return }
-        perform(action, context)
-    }
-
-    private func forgetExpectation() {
-        guard expectation != nil else { return }
-        expectation = nil
-        timeout?.cancel()
-        timeout = nil
-    }
-
     // MARK: Receiving
 
     /// Whether the channel reads. If false, flow control slows down the peer.
@@ -285,11 +248,27 @@ final class HTTP1Connection: ChannelInboundHandler {
         case .head(let head):
             try host.checkProxy(head)
             if let context, !perform(expectation?.received(status: head.status), context) { return }
+            let isAccepted = try upgrade.take()?.isAccepted(by: head)
             exchange?.receiver?.exchangeReceived(head: consume head)
+            if let isAccepted { endUpgrade(isAccepted) }
         case .body(let bytes): exchange?.receiver?.exchangeReceived(body: bytes)
         case .end(let trailers):
             finish(trailers: trailers, hasSurplus: rest > 0)
         }
+    }
+
+    /// After an accepted upgrade, requests the first bytes to send. A refused upgrade leaves a response as any other.
+    private func endUpgrade(_ isAccepted: Bool) {
+        guard phase == .busy else { return }
+        guard isAccepted else {
+            outgoing = nil
+            requestIsComplete = true
+            return
+        }
+        isUpgraded = true
+        transport.upgraded(self)
+        outgoing?.upgraded()
+        if let context { continueBody(context) }
     }
 
     /// Ends the exchange after a complete response.

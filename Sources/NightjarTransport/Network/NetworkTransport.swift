@@ -11,6 +11,12 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
 
     typealias Host = TransportHost
 
+    private struct HostKey: Hashable {
+        let origin: Origin
+        /// Whether a proxy must open a tunnel to an http origin.
+        let needsTunnel: Bool
+    }
+
     private let loop: any EventLoop
     let clock: LoopClock
     private let connector: Connector
@@ -18,7 +24,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     /// The limits and syntax options of responses.
     let decoderLimits: HTTP1ResponseDecoder.Limits
     private let proxies: ProxyRules
-    private var hosts: [Origin: Host] = [:]
+    private var hosts: [HostKey: Host] = [:]
     private var latestHost: Host?
     /// Connections that are open or being opened.
     private var connections: [ObjectIdentifier: HTTP1Connection] = [:]
@@ -63,7 +69,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     ) -> any Exchange {
         do throws(NightjarError) {
             let exchange = NetworkExchange(
-                request, connectTimeout: connectTimeout, host: try host(for: request.origin), transport: self,
+                request, connectTimeout: connectTimeout, host: try host(for: request), transport: self,
                 receiver: receiver)
             acquire(for: exchange, fresh: false)
             return exchange
@@ -88,18 +94,26 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
 
     // MARK: Finding a connection
 
-    private func host(for origin: Origin) throws(NightjarError) -> Host {
-        if let latestHost, latestHost.origin == origin { return latestHost }
+    private func host(for request: PreparedRequest) throws(NightjarError) -> Host {
+        let host = try host(for: request.origin)
+        // A proxy that forwards requests does not forward upgrades. RFC 6455 section 4.1.
+        guard case .upgrade = request.body, case .forwarded = host.route else { return host }
+        return try self.host(for: request.origin, needsTunnel: true)
+    }
+
+    private func host(for origin: Origin, needsTunnel: Bool = false) throws(NightjarError) -> Host {
+        if !needsTunnel, let latestHost, latestHost.origin == origin { return latestHost }
+        let key = HostKey(origin: origin, needsTunnel: needsTunnel)
         let host: Host
-        if let known = hosts[origin] {
+        if let known = hosts[key] {
             host = known
         } else {
             forgetUnusedHosts()
-            let route = try Route(to: origin, socket: configuration.unixSocket, proxies)
+            let route = try Route(to: origin, needsTunnel: needsTunnel, socket: configuration.unixSocket, proxies)
             host = Host(origin, route, limit: configuration.connectionsPerHost)
-            hosts[origin] = host
+            hosts[key] = host
         }
-        latestHost = host
+        if !needsTunnel { latestHost = host }
         return host
     }
 
@@ -171,8 +185,12 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     /// Removes a connection that was lost during an exchange or cannot be reused after it.
     func lost(_ connection: HTTP1Connection) {
         connections[ObjectIdentifier(connection)] = nil
+        if connection.isUpgraded { return }
         connect(connection.host, connection.host.pool.lost())
     }
+
+    /// Removes a connection from the pool that no longer speaks HTTP. It does not count for the limit of connections.
+    func upgraded(_ connection: HTTP1Connection) { connect(connection.host, connection.host.pool.lost()) }
 
     func lostIdle(_ connection: HTTP1Connection) {
         connections[ObjectIdentifier(connection)] = nil

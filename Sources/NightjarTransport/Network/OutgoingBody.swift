@@ -18,6 +18,8 @@ struct OutgoingBody {
         case bytes(ByteBuffer)
         /// The source provides one part at a time, on request. `remaining` is nil for an unknown length.
         case stream(remaining: Int?, isRequested: Bool)
+        /// Nothing is sent before the server has accepted the upgrade.
+        case awaitsUpgrade
     }
 
     private var source = Source.none
@@ -40,6 +42,7 @@ struct OutgoingBody {
         case (.bytes(let bytes), _): source = .bytes(bytes)
         case (_, .length(let length)): source = .stream(remaining: length, isRequested: false)
         case (_, .chunked): source = .stream(remaining: nil, isRequested: false)
+        case (_, .upgrade): source = .awaitsUpgrade
         }
     }
 
@@ -60,12 +63,17 @@ struct OutgoingBody {
             source = bytes.readableBytes == 0 ? .none : .bytes(bytes)
             sentBytes += part.readableBytes
             return .write(part)
-        case .stream(_, isRequested: true):
+        case .stream(_, isRequested: true), .awaitsUpgrade:
             return .wait
         case .stream(let remaining, isRequested: false):
             source = .stream(remaining: remaining, isRequested: true)
             return .requestPart(maximum: min(remaining ?? OutgoingBody.partSize, OutgoingBody.partSize))
         }
+    }
+
+    /// Reports that the server has accepted the upgrade. Parts are requested until the source ends.
+    mutating func upgraded() {
+        if case .awaitsUpgrade = source { source = .stream(remaining: nil, isRequested: false) }
     }
 
     /// Accepts a part from the source.

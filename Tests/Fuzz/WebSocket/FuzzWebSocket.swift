@@ -57,7 +57,7 @@ private final class Client {
     private var isTransportClosed = false
 
     init(_ deflate: WebSocketDeflate.Agreement?, deliversPieces: Bool) {
-        var settings = WebSocketSettings()
+        var settings = WebSocketConnectionSettings()
         settings.maximumMessage = Client.limit
         settings.deliversPieces = deliversPieces
         settings.maximumFrame = 1000
@@ -177,11 +177,11 @@ private final class Client {
 private func checkHandshake(_ bytes: [UInt8]) {
     let text = String(decoding: bytes, as: UTF8.self)
     guard
-        let handshake = try? WebSocketHandshake(
-            protocols: ["v1"], deflate: WebSocketDeflate.Offer(), random: [UInt8](repeating: 1, count: 16))
+        let handshake = try? WebSocketHandshake(protocols: ["v1"], deflate: WebSocketDeflate.Offer())
     else { return require(false, "the handshake cannot be made") }
-    _ = try? WebSocketHandshake(protocols: [text], random: [UInt8](repeating: 1, count: 16))
-    let accept = WebSocketHandshake.accept("AQEBAQEBAQEBAQEBAQEBAQ==") { _ in [1, 2, 3] }
+    _ = try? WebSocketHandshake(protocols: [text])
+    let key = WebSocketKey(random: [UInt8](repeating: 1, count: 16))
+    let accept = key.accept { _ in [1, 2, 3] }
     for name in ["Upgrade", "Connection", "Sec-WebSocket-Accept", "Sec-WebSocket-Protocol", "Sec-WebSocket-Extensions"]
     {
         var head = ResponseHead(status: 101)
@@ -194,7 +194,8 @@ private func checkHandshake(_ bytes: [UInt8]) {
             return
         }
         do throws(NightjarError) {
-            let agreement = try handshake.check(head) { _ in [1, 2, 3] }
+            try key.check(head) { _ in [1, 2, 3] }
+            let agreement = try handshake.check(status: head.status, head.headers)
             require(agreement.subprotocol.map { $0 == "v1" } ?? true, "a subprotocol that was not offered")
             if let deflate = agreement.deflate {
                 require((8...15).contains(deflate.serverWindowBits), "an invalid window")

@@ -284,15 +284,15 @@ private let refused = NightjarError(.connect, "the connection was refused")
     }
 
     @Test mutating func historyNamesEachChange() throws {
-        var history = StreamHistory()
+        var history = StreamHistory(EventStreamState.connecting)
         var stream = try stream()
-        history.note(stream, at: .zero)
+        history.note(stream.state, stream.reason, at: .zero)
         _ = stream.opened(response())
-        history.note(stream, at: .milliseconds(20))
+        history.note(stream.state, stream.reason, at: .milliseconds(20))
         _ = stream.ended(lost, using: &shortest)
-        history.note(stream, at: .milliseconds(30))
+        history.note(stream.state, stream.reason, at: .milliseconds(30))
         stream.close()
-        history.note(stream, at: .milliseconds(40))
+        history.note(stream.state, stream.reason, at: .milliseconds(40))
         #expect(
             history.explanation == """
                 at 0.0 s: connecting

@@ -8,8 +8,8 @@ import Testing
     private typealias Conversation = WebSocketConversation
     private static let second: UInt64 = 1_000_000_000
 
-    private func settings(_ change: (inout WebSocketSettings) -> Void) -> WebSocketSettings {
-        var settings = WebSocketSettings()
+    private func settings(_ change: (inout WebSocketConnectionSettings) -> Void) -> WebSocketConnectionSettings {
+        var settings = WebSocketConnectionSettings()
         change(&settings)
         return settings
     }

@@ -84,7 +84,10 @@ final class WebSocketConversation {
     private var sent = ByteBuffer()
     private var sentMessage: (opcode: UInt8, isCompressed: Bool, payload: [UInt8])?
 
-    init(_ settings: WebSocketSettings = WebSocketSettings(), deflate: WebSocketDeflate.Agreement? = nil) {
+    init(
+        _ settings: WebSocketConnectionSettings = WebSocketConnectionSettings(),
+        deflate: WebSocketDeflate.Agreement? = nil
+    ) {
         connection = WebSocketConnection(settings, now: 0)
         peer = deflate.map { MessageDeflate($0.swapped) }
         connection.opened(deflate.map { MessageDeflate($0) }, now: 0)

@@ -9,8 +9,8 @@ import Testing
 @Suite struct WebSocketMessageTests {
     private typealias Conversation = WebSocketConversation
 
-    private func settings(_ change: (inout WebSocketSettings) -> Void) -> WebSocketSettings {
-        var settings = WebSocketSettings()
+    private func settings(_ change: (inout WebSocketConnectionSettings) -> Void) -> WebSocketConnectionSettings {
+        var settings = WebSocketConnectionSettings()
         change(&settings)
         return settings
     }
