@@ -1,0 +1,214 @@
+import NIOCore
+import NightjarCoding
+import NightjarCrypto
+import NightjarHTTP
+
+/// One connection of a WebSocket: a call of the client that is upgraded. Used on the client's loop.
+///
+/// Calls its session until the connection has ended. It then waits by itself for the server to close the transport.
+final class WebSocketLink: @unchecked Sendable {
+    private let loop: ClientLoop
+    private let handshake: WebSocketHandshake
+    private let settings: WebSocketConnectionSettings
+    private var connection: WebSocketConnection
+    /// Nil after the end of the connection.
+    private weak var session: WebSocketSession?
+    private var task: ClientTask?
+    /// The failure of the handshake, which ends the call as cancelled.
+    private var refusal: NightjarError?
+    /// The received bytes that the call counts as unconsumed.
+    private var uncredited = 0
+    /// Whether the transport waits for bytes to send.
+    private var isAwaited = false
+    private var isFlushScheduled = false
+    /// The time of the earliest scheduled timer.
+    private var timer: UInt64?
+    private var masks = MaskKeys()
+
+    init(_ session: WebSocketSession, _ handshake: WebSocketHandshake, _ settings: WebSocketConnectionSettings) {
+        self.session = session
+        loop = session.loop
+        self.handshake = handshake
+        self.settings = settings
+        var unlimited = settings
+        // The session limits the queue.
+        unlimited.maximumQueued = .max
+        connection = WebSocketConnection(unlimited, now: session.loop.now)
+    }
+
+    var isOpen: Bool { connection.isOpen }
+    var queuedBytes: Int { connection.queuedBytes }
+
+    // MARK: Events of the session
+
+    /// Starts the call.
+    func connect(_ client: Client, _ request: Request) throws(NightjarError) {
+        var request = request
+        request.body = .upgrade
+        for (name, value) in handshake.fields { try request.headers.set(name, value) }
+        // Other statuses are checked by the handshake, which knows a better error.
+        request.expectedStatuses = [Request.StatusRange(101), Request.StatusRange(200, 299)]
+        request.usesCache = false
+        request.coalesces = false
+        request.timeouts.total = request.timeouts.total ?? Timeouts.unlimited
+        var handlers = TaskHandlers { [self] _, result in ended(result) }
+        handlers.head = { [self] _, response in opened(response) }
+        handlers.body = { [self] _, part in received(part) }
+        handlers.creditsAreManual = true
+        handlers.decisionQueue = session?.queue
+        handlers.provideBody = { [self] _, _ in nextPart() }
+        task = try client.start(request, on: nil, handlers)
+    }
+
+    /// Sends a message of which the session has checked the content.
+    func send(_ message: WebSocketMessage) {
+        do throws(NightjarError) {
+            _ = try connection.send(message)
+        } catch {
+            assertionFailure("a message was rejected: \(error.message)")
+        }
+        flushSoon()
+    }
+
+    /// Sends a Ping. Returns false if the connection is not open.
+    func ping(_ payload: ByteBuffer) -> Bool {
+        guard (try? connection.ping(payload)) == true else { return false }
+        flushSoon()
+        return true
+    }
+
+    /// Starts the closing handshake, or ends a connection that is not open yet.
+    func close(_ code: WebSocketCloseCode?, reason: String) {
+        try? connection.close(code: code, reason: reason, now: loop.now)
+        proceed()
+    }
+
+    /// Closes the transport at once. Nothing is reported any more.
+    func abandon() {
+        session = nil
+        task?.cancel()
+    }
+
+    /// Delivers the messages that were received while the session accepted none.
+    func resume() { proceed() }
+
+    // MARK: Events of the call
+
+    private func opened(_ response: Response) {
+        do throws(NightjarError) {
+            let agreement = try handshake.check(status: response.status, response.headers)
+            connection.opened(agreement.deflate.map { MessageDeflate($0) }, now: loop.now)
+            session?.opened(agreement.subprotocol)
+            proceed()
+        } catch {
+            refusal = error.about(response)
+            task?.cancel()
+        }
+    }
+
+    private func received(_ part: ByteBuffer) {
+        uncredited += part.readableBytes
+        connection.received(part, now: loop.now)
+        proceed()
+    }
+
+    private func nextPart() -> TaskHandlers.BodyPart {
+        isAwaited = true
+        return nextFrames().map(TaskHandlers.BodyPart.bytes) ?? .later
+    }
+
+    private func ended(_ result: Result<Response, NightjarError>) {
+        task = nil
+        if let refusal {
+            connection.failed(refusal)
+        } else if case .failure(let error) = result {
+            connection.failed(error)
+        }
+        connection.endOfStream(now: loop.now)
+        proceed()
+    }
+
+    // MARK: Actions
+
+    /// Carries out the actions of the connection.
+    private func proceed() {
+        repeat { handleEvents() } while flush()
+        if connection.canReceive { connection.setReading(session?.acceptsMessages != false, now: loop.now) }
+        watch()
+    }
+
+    private func handleEvents() {
+        while session?.acceptsMessages != false || !connection.canReceive {
+            guard let event = connection.next() else { return creditReceived() }
+            switch event {
+            case .message(let message): session?.received(message)
+            case .ping: break
+            case .pong(let payload): session?.received(pong: payload)
+            case .closed(let closure): session.take()?.closed(closure, unsent: connection.takeUnsent())
+            case .closeTransport: task?.cancel()
+            }
+        }
+    }
+
+    /// Lets the transport read on, because all received bytes were processed.
+    private func creditReceived() {
+        guard uncredited > 0 else { return }
+        task?.consumed(uncredited)
+        uncredited = 0
+    }
+
+    /// Sends the queued frames when the loop has finished its current work, so that several messages need one system
+    /// call.
+    private func flushSoon() {
+        guard isAwaited, !isFlushScheduled else { return }
+        isFlushScheduled = true
+        loop.eventLoop.assumeIsolated().execute { [self] in
+            isFlushScheduled = false
+            proceed()
+        }
+    }
+
+    /// Returns whether frames were sent.
+    private func flush() -> Bool {
+        guard isAwaited, let frames = nextFrames() else { return false }
+        task?.call?.feed?.send(.bytes(frames))
+        return true
+    }
+
+    /// Returns the next frames to send. Nil if there are none: the transport then waits for the next flush.
+    private func nextFrames() -> ByteBuffer? {
+        guard connection.hasOutput else { return nil }
+        isAwaited = false
+        var frames = ByteBuffer()
+        connection.write(into: &frames) { masks.next() }
+        session?.sent()
+        return frames
+    }
+
+    private func watch() {
+        guard let deadline = connection.deadline, deadline < timer ?? .max else { return }
+        timer = deadline
+        let now = loop.now
+        loop.after(.nanoseconds(Int64(clamping: deadline > now ? deadline - now : 0))) { [self] in
+            guard timer == deadline else { return }
+            timer = nil
+            connection.reached(loop.now)
+            proceed()
+        }
+    }
+}
+
+/// Mask keys for frames, which must be unpredictable. RFC 6455 section 5.3.
+private struct MaskKeys {
+    private var bytes: [UInt8] = []
+
+    mutating func next() -> UInt32 {
+        if bytes.isEmpty { bytes = SecureRandom.bytes(MaskKeys.batch * MemoryLayout<UInt32>.size) }
+        let key = bytes.suffix(MemoryLayout<UInt32>.size).reduce(0) { $0 << 8 | UInt32($1) }
+        bytes.removeLast(MemoryLayout<UInt32>.size)
+        return key
+    }
+
+    /// The number of keys that are generated at once.
+    private static let batch = 64
+}

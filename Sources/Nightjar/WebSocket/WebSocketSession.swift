@@ -1,0 +1,280 @@
+import DequeModule
+import NIOCore
+import NightjarHTTP
+import Synchronization
+
+/// The state of a WebSocket.
+public enum WebSocketState: String, Sendable {
+    /// The first connection, or another one, is being opened.
+    case connecting
+    case open
+    /// The connection was lost. Another one is opened after a wait.
+    case waiting
+    /// The closing handshake is in progress.
+    case closing
+    case closed
+}
+
+/// A WebSocket that connects again after its connection was lost, if its settings say so.
+///
+///     connecting ──opened──▶ open ──close()──▶ closing ──▶ closed
+///      ▲    └──failure──┐      └──end──┐
+///      │                ▼              ▼
+///      └─time passed── waiting, or closed
+///
+/// Any thread sends; see `WebSocketSession+Sending.swift`. The callbacks run on the queue, or on the loop without one.
+package final class WebSocketSession: ClientOperation, @unchecked Sendable {
+    /// The callbacks of a WebSocket. They run one at a time, in order, and before `finished`.
+    package struct Handlers: Sendable {
+        /// Called when a connection is open. Messages that this callback sends are sent before messages that were kept
+        /// while there was no connection.
+        package var opened: (@Sendable (WebSocketSession) -> Void)?
+        package var message: @Sendable (WebSocketSession, WebSocketMessage) -> Void
+        /// Called when the send queue has room again after ``WebSocketSession/send(_:)`` has returned false.
+        package var writable: (@Sendable (WebSocketSession) -> Void)?
+        /// If true, a message counts as consumed only after ``WebSocketSession/consumed(_:)``.
+        package var creditsAreManual = false
+
+        package init(message: @escaping @Sendable (WebSocketSession, WebSocketMessage) -> Void) {
+            self.message = message
+        }
+    }
+
+    /// The properties that any thread can read.
+    struct Snapshot: Sendable {
+        var history = StreamHistory(WebSocketState.connecting)
+        var subprotocol: String?
+        var closure: WebSocketClosure?
+    }
+
+    let client: Client
+    private let request: Request
+    let settings: WebSocketSettings
+    private let handshake: WebSocketHandshake
+    let handlers: Handlers
+    private let snapshot = Mutex(Snapshot())
+    private let start = ContinuousClock.now
+    /// The bytes that were delivered and not consumed.
+    private let unconsumedBytes = Atomic<Int>(0)
+    private let isHeldBack = Atomic<Bool>(false)
+    let sendLimit: WebSocketSendLimit
+
+    // Used on the loop:
+    private var state = WebSocketState.connecting
+    private(set) var link: WebSocketLink?
+    private var reconnect: WebSocketReconnect
+    private var random = SystemRandomNumberGenerator()
+    /// The messages to send when a connection is open, and ``Handlers/opened`` has returned.
+    var kept = Deque<WebSocketMessage>()
+    /// Whether ``Handlers/opened`` has not returned yet.
+    var isOpening = false
+    private var wasOpen = false
+    /// The bytes that are reserved for messages that this object has received and not sent.
+    var reservedBytes = 0
+    var pings: [UInt64: Ping] = [:]
+    var lastPing: UInt64 = 0
+    var roomWaiters: [@Sendable () -> Void] = []
+
+    struct Ping {
+        let sent: UInt64
+        let completion: @Sendable (Result<Duration, NightjarError>) -> Void
+    }
+
+    /// - Throws: `invalid_argument` for invalid settings.
+    init(
+        _ client: Client, _ request: Request, _ settings: WebSocketSettings, on queue: CompletionQueue?,
+        _ handlers: Handlers, finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
+    ) throws(NightjarError) {
+        try settings.check()
+        self.client = client
+        self.request = request
+        self.settings = settings
+        self.handlers = handlers
+        handshake = try WebSocketHandshake(
+            protocols: settings.protocols, deflate: settings.compresses ? WebSocketDeflate.Offer() : nil)
+        reconnect = WebSocketReconnect(settings.reconnection)
+        sendLimit = WebSocketSendLimit(settings.maximumQueued)
+        super.init("the WebSocket", on: client.loop, queue: queue, timeout: nil, finished: finished)
+    }
+
+    // MARK: Any thread
+
+    package var currentState: WebSocketState { snapshot.withLock { $0.history.state } }
+    /// The changes of the state and their reasons, one per line: at most the last 100.
+    package var explanation: String { snapshot.withLock { $0.history.explanation } }
+    /// The subprotocol that the server has selected.
+    package var subprotocol: String? { snapshot.withLock { $0.subprotocol } }
+    /// The end of the last connection. Nil before the first one has ended.
+    package var closure: WebSocketClosure? { snapshot.withLock { $0.closure } }
+
+    /// Reports a message as consumed. Call it only if ``Handlers/creditsAreManual`` is set.
+    package func consumed(_ message: WebSocketMessage) { credit(WebSocketSession.cost(of: message)) }
+
+    func credit(_ count: Int) {
+        let left = unconsumedBytes.subtract(count, ordering: .sequentiallyConsistent).newValue
+        if left <= ClientTask.window / 2, isHeldBack.exchange(false, ordering: .sequentiallyConsistent) {
+            loop.submit(.run { [self] in link?.resume() })
+        }
+    }
+
+    /// Starts the closing handshake. Messages that were sent before are sent first. The callbacks end when the server
+    /// has responded, or after the close timeout. Messages that arrive meanwhile may be discarded.
+    ///
+    /// - Parameters:
+    ///   - code: 1000 to 1003, 1007 to 1014, or 3000 to 4999. Nil: a Close frame without a code.
+    ///   - reason: At most 123 bytes of UTF-8.
+    /// - Throws: `invalid_argument`.
+    package func close(code: WebSocketCloseCode? = .normal, reason: String = "") throws(NightjarError) {
+        try WebSocketClosePayload.check(code, reason: reason)
+        sendLimit.refuse(WebSocketSession.closed)
+        loop.submit(.run { [self] in beginClosing(code, reason) })
+    }
+
+    /// Ends the WebSocket at once, because the caller cannot continue.
+    package func fail(_ error: NightjarError) {
+        loop.submit(.run { [self] in if !hasEnded { finish(.failure(error), error.message) } })
+    }
+
+    // MARK: On the loop: connecting
+
+    override func begin() { connect() }
+
+    override func released() {
+        sendLimit.refuse(WebSocketSession.closed)
+        link.take()?.abandon()
+        change(to: .closed, isCancelled ? "the caller cancelled it" : "the client was closed")
+        kept = []
+        failPings(WebSocketSession.closed)
+        notifyRoomWaiters()
+    }
+
+    private func connect() {
+        change(to: .connecting, "the wait is over")
+        let link = WebSocketLink(self, handshake, settings.connection)
+        self.link = link
+        do throws(NightjarError) {
+            try link.connect(client, request)
+        } catch {
+            self.link = nil
+            finish(.failure(error), error.message)
+        }
+    }
+
+    private func change(to new: WebSocketState, _ reason: String) {
+        state = new
+        let time = start.duration(to: .now)
+        snapshot.withLock { $0.history.note(new, reason, at: time) }
+    }
+
+    // MARK: On the loop: events of the connection
+
+    /// Whether the connection should deliver messages. While the caller closes the WebSocket, messages are not held
+    /// back, because the server's Close frame arrives after them.
+    var acceptsMessages: Bool { state == .closing || !isHeldBack.load(ordering: .relaxed) }
+
+    func opened(_ subprotocol: String?) {
+        wasOpen = true
+        reconnect.opened(now: loop.now)
+        snapshot.withLock { $0.subprotocol = subprotocol }
+        change(to: .open, "the server accepted the handshake")
+        guard let opened = handlers.opened else { return sendKept() }
+        isOpening = true
+        loop.post(
+            .run { [self] in
+                if !isCancelled { opened(self) }
+                loop.submit(.run { [self] in sendKept() })
+            }, to: queue)
+    }
+
+    func received(_ message: WebSocketMessage) {
+        let cost = WebSocketSession.cost(of: message)
+        if state == .closing, unconsumedBytes.load(ordering: .relaxed) > ClientTask.window { return }
+        let unconsumed = unconsumedBytes.add(cost, ordering: .sequentiallyConsistent).newValue
+        if unconsumed > ClientTask.window {
+            isHeldBack.store(true, ordering: .sequentiallyConsistent)
+            // The callback may have consumed messages before the flag was set.
+            if unconsumedBytes.load(ordering: .sequentiallyConsistent) <= ClientTask.window / 2 {
+                isHeldBack.store(false, ordering: .sequentiallyConsistent)
+            }
+        }
+        loop.post(.run { [self] in deliver(message, cost) }, to: queue)
+    }
+
+    private func deliver(_ message: WebSocketMessage, _ cost: Int) {
+        if !isCancelled {
+            handlers.message(self, message)
+            if handlers.creditsAreManual { return }
+        }
+        credit(cost)
+    }
+
+    func received(pong payload: ByteBuffer) {
+        guard let number = payload.getInteger(at: payload.readerIndex, as: UInt64.self),
+            let ping = pings.removeValue(forKey: number)
+        else { return }
+        ping.completion(.success(.nanoseconds(Int64(clamping: loop.now - ping.sent))))
+    }
+
+    /// Handles the end of the connection.
+    func closed(_ closure: WebSocketClosure, unsent: [WebSocketMessage]) {
+        link = nil
+        let isFirst = !wasOpen
+        if !isFirst || closure.isRequested { snapshot.withLock { $0.closure = closure } }
+        failPings(WebSocketSession.lost)
+        // The listener of the client's end reports a better error.
+        if hasEnded || loop.isClosing { return }
+        keep(unsent)
+        switch verdict(closure) {
+        case .again(let wait):
+            change(to: .waiting, closure.summary)
+            loop.after(wait) { [weak self] in
+                guard let self, state == .waiting, !hasEnded else { return }
+                connect()
+            }
+        case .stop:
+            let notSent = kept.isEmpty ? "" : "; \(kept.count) messages were not sent"
+            finish(closure.result(isRequested: state == .closing, notSent), closure.summary + notSent)
+        }
+    }
+
+    private func verdict(_ closure: WebSocketClosure) -> WebSocketReconnect.Verdict {
+        guard settings.reconnects, wasOpen, state != .closing else { return .stop(.closedByCaller) }
+        guard state == .connecting, let error = closure.error else {
+            return reconnect.closed(closure, now: loop.now, using: &random)
+        }
+        return reconnect.failed(error, using: &random)
+    }
+
+    private func finish(_ result: Result<Void, NightjarError>, _ reason: String) {
+        change(to: .closed, reason)
+        end(result)
+    }
+
+    // MARK: On the loop: closing
+
+    private func beginClosing(_ code: WebSocketCloseCode?, _ reason: String) {
+        guard !hasEnded, state != .closing else { return }
+        let isConnected = link?.isOpen == true
+        if isOpening { sendKept() }
+        change(to: .closing, "the caller closed it")
+        guard isConnected, let link else {
+            self.link.take()?.abandon()
+            snapshot.withLock { $0.closure = WebSocketClosure(.abnormal, isRequested: true) }
+            return finish(.success(()), "there was no open connection")
+        }
+        link.close(code, reason: reason)
+    }
+
+    private func failPings(_ error: NightjarError) {
+        for ping in exchange(&pings, with: [:]).values { ping.completion(.failure(error)) }
+    }
+
+    private static let lost = NightjarError(
+        .connectionLost, "the WebSocket connection was lost before its Pong arrived", phase: .receive,
+        requestMayHaveBeenProcessed: true)
+
+    /// The bytes that a message counts while it is not consumed.
+    private static func cost(of message: WebSocketMessage) -> Int {
+        message.payload.readableBytes + ClientTask.partCost
+    }
+}
