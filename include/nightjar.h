@@ -46,6 +46,7 @@
  *   nj_paginator      nj_paginator_new                                         one at a time  nj_paginator_free
  *   nj_page           nj_paginator_next_page, nj_page_retain                   any            nj_page_release
  *   nj_events         nj_events_new                                            one at a time  nj_events_free
+ *   nj_websocket      nj_websocket_new, nj_client_start_websocket, _retain     any            nj_websocket_release
  *   nj_token_request  nj_token_request_retain                                  any            nj_token_request_release
  *   nj_challenge      nj_challenge_retain                                      any            nj_challenge_release
  *   nj_script         nj_script_new                                            one at a time  nj_script_free
@@ -55,7 +56,7 @@
  *   char *            nj_paginator_state, nj_client_limits_json and others     any            nj_text_free
  *
  * A callback borrows its nj_prepared_request, nj_proposed_redirect, nj_failed_attempt, nj_login_prompt, nj_pin_report,
- * nj_event, nj_script_call or nj_progress. These are valid until the callback returns and are never released.
+ * nj_event, nj_message, nj_script_call or nj_progress. These are valid until the callback returns and are never released.
  *
  * A pointer that a getter returns is borrowed: it is valid until the handle is released, unless the function's
  * comment gives another lifetime. A handle that a callback receives is borrowed until the callback returns. Arguments
@@ -252,6 +253,7 @@ typedef struct nj_pagination nj_pagination;                 /* the rules for the
 typedef struct nj_paginator nj_paginator;                   /* reads a list page by page */
 typedef struct nj_page nj_page;                             /* one page of a list; immutable */
 typedef struct nj_events nj_events;                         /* an event stream that the program reads */
+typedef struct nj_websocket nj_websocket;                   /* messages in both directions over one connection */
 typedef struct nj_script nj_script;                         /* a Lua interpreter */
 typedef struct nj_network nj_network;                       /* the status of the network; immutable */
 typedef struct nj_network_observer nj_network_observer;     /* reports changes of the network */
@@ -261,6 +263,7 @@ typedef struct nj_failed_attempt nj_failed_attempt;         /* borrowed: an atte
 typedef struct nj_login_prompt nj_login_prompt;             /* borrowed: the prompt of an interactive login */
 typedef struct nj_pin_report nj_pin_report;                 /* borrowed: a certificate chain without a pinned key */
 typedef struct nj_event nj_event;                           /* borrowed: an event of an event stream */
+typedef struct nj_message nj_message;                       /* borrowed: a message of a WebSocket */
 typedef struct nj_script_call nj_script_call;               /* borrowed: a script's call of a host function */
 typedef struct nj_token_request nj_token_request;           /* a decision request for a token */
 typedef struct nj_challenge nj_challenge;                   /* a decision request for the challenge of a server */
@@ -3655,6 +3658,241 @@ typedef void (*nj_events_done_fn)(void *context, const nj_error *error);
 NJ_API nj_task *nj_client_start_events(nj_client *client, const nj_request *request, const char *options, size_t length,
                                        nj_queue *queue, nj_event_fn event, nj_events_done_fn done, void *context,
                                        nj_error **out_error);
+
+/* ==================================================================================================================
+ * nj_websocket: WebSockets (RFC 6455)
+ *
+ *   Created by   nj_websocket_new, nj_client_start_websocket; nj_websocket_retain adds a reference
+ *   Released by  nj_websocket_release
+ *   Threads      any; nj_websocket_receive: one at a time
+ *
+ * The handshake is a call with the client's credentials, cookies, limits, proxies and TLS settings. The total timeout of
+ * the request, by default none, limits the whole connection. The client's does not apply. Messages are delivered whole.
+ * While the program does not receive, about 512 KiB are buffered at most, and the client stops reading from the network.
+ *
+ * A WebSocket that was lost can connect again (option `reconnect`). The waits begin at 0.5 seconds and double up to 30
+ * seconds, and are random between zero and that time. Messages that were not sent, and messages that are sent meanwhile,
+ * are then sent over the next connection. No message is sent twice: a message that was written when the connection was
+ * lost is not sent again, although the server may not have received it.
+ *
+ * Options, a JSON object:
+ *
+ *   protocols           an array of subprotocols that the client offers, in order of preference
+ *   compress            whether compression is offered (permessage-deflate, RFC 7692); true by default
+ *   max_message         the maximum size of a received message in bytes, after decompression, 1 to 1073741824; 16777216
+ *                       by default. A larger message closes the connection with 1009: NJ_TOO_LARGE.
+ *   max_queued          the maximum size of all messages that wait to be sent, in bytes, 1 to 1073741824; 1048576 by
+ *                       default. A larger message is accepted if no other one waits.
+ *   ping                the client sends a Ping after this number of seconds without a received byte; 0: never; 20 by
+ *                       default
+ *   pong_timeout        the connection is lost if no byte arrives for this number of seconds after a Ping; 20 by default
+ *   close_timeout       the server must respond to a Close frame within this number of seconds; 10 by default
+ *   reconnect           whether another connection is opened when the connection is lost; false by default. The first
+ *                       connection fails like any other call.
+ *   reconnect_codes     an array of the close codes after which another connection is opened; [1001, 1006, 1011, 1012,
+ *                       1013, 1014] by default. 1006 is a connection that ended without a Close frame.
+ *   reconnect_attempts  the maximum number of attempts in a row to open another connection; unlimited by default
+ *   keep_unsent         whether messages are kept for the next connection; true by default. false: messages that were
+ *                       not sent are discarded, and sending fails with NJ_CONNECTION_LOST while there is no connection.
+ * ================================================================================================================== */
+
+/** The state of a WebSocket. */
+typedef enum nj_websocket_state {
+  NJ_WEBSOCKET_CONNECTING = 0,
+  NJ_WEBSOCKET_OPEN = 1,
+  NJ_WEBSOCKET_WAITING = 2, /* the connection was lost; another one is opened after a wait */
+  NJ_WEBSOCKET_CLOSING = 3, /* the closing handshake is in progress */
+  NJ_WEBSOCKET_CLOSED = 4
+} nj_websocket_state;
+
+/** The kind of a message. */
+typedef enum nj_message_kind {
+  NJ_MESSAGE_TEXT = 1, /* UTF-8 */
+  NJ_MESSAGE_BINARY = 2
+} nj_message_kind;
+
+/** Returns the kind of a message. NJ_MESSAGE_BINARY if `message` is NULL. */
+NJ_API nj_message_kind nj_message_get_kind(const nj_message *message);
+
+/**
+ * Returns the content of a message, with a NUL at the end. NULL if `message` is NULL.
+ *
+ * @param out_length set to the number of bytes without the NUL at the end; may be NULL
+ */
+NJ_API const char *nj_message_data(const nj_message *message, size_t *out_length);
+
+/**
+ * Opens a WebSocket for a program that receives by nj_websocket_receive. Returns at once: the connection is opened by the
+ * client's thread.
+ *
+ * @code
+ *     nj_request *request = nj_request_new("GET", "/ws/echo");
+ *     nj_websocket *socket = nj_websocket_new(client, request, NULL, 0, &error);
+ *     nj_websocket_send(socket, NJ_MESSAGE_TEXT, "hello", 5, NJ_NO_LIMIT, &error);
+ *     const nj_message *message = NULL;
+ *     if (nj_websocket_receive(socket, NJ_NO_LIMIT, &message, &error) == NJ_OK && message) {
+ *       printf("%s\n", nj_message_data(message, NULL));
+ *     }
+ *     nj_websocket_close(socket, 1000, NULL, NJ_NO_LIMIT, &error);
+ *     nj_websocket_release(socket);
+ *     nj_request_free(request);
+ * @endcode
+ *
+ * @param request a GET request without a body; copied. Its target may begin with ws: or wss:
+ * @param options a JSON object as described above; need not end with NUL. NULL: none
+ * @param length  bytes of `options`
+ * @return the WebSocket, or NULL: NJ_INVALID_ARGUMENT; NJ_DECODING if `options` is not JSON; NJ_INVALID_REQUEST for
+ *         another method, a body, or invalid arguments of an endpoint; NJ_CLOSED; NJ_FORKED
+ */
+NJ_API nj_websocket *nj_websocket_new(nj_client *client, const nj_request *request, const char *options, size_t length,
+                                      nj_error **out_error);
+
+/** The callbacks of nj_client_start_websocket. They are called one at a time, from nj_queue_poll. */
+typedef struct nj_websocket_callbacks {
+  size_t size; /* sizeof(nj_websocket_callbacks) */
+  /**
+   * Called when a connection is open, also after a reconnection. Messages that this callback sends are sent before the
+   * messages that were kept while there was no connection. May be NULL.
+   */
+  void (*open)(void *context, nj_websocket *socket);
+  /** Receives a message, which is borrowed until the callback returns. Required. */
+  void (*message)(void *context, nj_websocket *socket, const nj_message *message);
+  /** Called when half of the send queue is free, after nj_websocket_try_send has sent nothing. May be NULL. */
+  void (*writable)(void *context, nj_websocket *socket);
+  /**
+   * Called exactly once, as the last callback. `error` is borrowed. It is NULL if the program has closed the WebSocket,
+   * or if the server has closed it with 1000, 1001 or without a code. Required.
+   */
+  void (*done)(void *context, nj_websocket *socket, const nj_error *error);
+} nj_websocket_callbacks;
+
+/**
+ * Opens a WebSocket without blocking.
+ *
+ * @param options   as for nj_websocket_new
+ * @param callbacks copied
+ * @param context   passed to the callbacks unchanged; must stay valid until `done` has returned
+ * @return a WebSocket that the caller releases (releasing does not close it), or NULL: the errors of nj_websocket_new
+ */
+NJ_API nj_websocket *nj_client_start_websocket(nj_client *client, const nj_request *request, const char *options,
+                                               size_t length, nj_queue *queue, const nj_websocket_callbacks *callbacks,
+                                               void *context, nj_error **out_error);
+
+/** Adds a reference. NULL if `socket` is NULL. */
+NJ_API nj_websocket *nj_websocket_retain(nj_websocket *socket);
+
+/**
+ * Releases one reference. The last release of a WebSocket from nj_websocket_new closes its connection at once. One from
+ * nj_client_start_websocket continues until `done` is called. NULL is ignored.
+ */
+NJ_API void nj_websocket_release(nj_websocket *socket);
+
+/**
+ * Blocks until the connection is open. Not necessary before other functions: they wait by themselves.
+ *
+ * @param seconds how long to wait, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit
+ * @return NJ_OK; NJ_TIMEOUT (the client still tries to connect); the errors of calls if the handshake fails, NJ_PROTOCOL
+ *         if its response is invalid; NJ_CLOSED if the WebSocket is closed; NJ_FORKED; NJ_REENTRANT inside a callback
+ *         that a function runs for this WebSocket; NJ_INVALID_ARGUMENT, also for a WebSocket with callbacks
+ */
+NJ_API nj_status nj_websocket_connect(nj_websocket *socket, double seconds, nj_error **out_error);
+
+/**
+ * Blocks until a message has arrived. Callbacks of the client run on this thread meanwhile.
+ *
+ * @param seconds     how long to wait, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit
+ * @param out_message set to the message, borrowed until the next call of this function for this WebSocket; NULL on
+ *                    failure, and at the end: the program has closed the WebSocket, or the server has closed it with
+ *                    1000, 1001 or without a code
+ * @return NJ_OK; NJ_TIMEOUT if no message arrived in time (the WebSocket stays open), or if the server did not respond
+ *         to a Ping; NJ_CONNECTION_LOST; NJ_PROTOCOL if the server violates the protocol; NJ_TOO_LARGE; the errors of
+ *         nj_websocket_connect
+ */
+NJ_API nj_status nj_websocket_receive(nj_websocket *socket, double seconds, const nj_message **out_message,
+                                      nj_error **out_error);
+
+/**
+ * Sends a message. Returns when the message is in the send queue: blocks while the queue is full.
+ *
+ * @param data    copied; may be NULL if `length` is 0
+ * @param seconds how long to wait for room, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit
+ * @return NJ_OK; NJ_TIMEOUT if the queue stayed full (nothing was sent); NJ_CLOSED; NJ_CONNECTION_LOST if there is no
+ *         connection and messages are not kept; NJ_INVALID_ARGUMENT, also for a text that is not UTF-8; NJ_NO_MEMORY;
+ *         NJ_FORKED
+ */
+NJ_API nj_status nj_websocket_send(nj_websocket *socket, nj_message_kind kind, const void *data, size_t length,
+                                   double seconds, nj_error **out_error);
+
+/**
+ * Sends a message without blocking.
+ *
+ * @param out_sent set to false if the send queue is full: nothing was sent, and `writable` is called later
+ * @return NJ_OK; the errors of nj_websocket_send except NJ_TIMEOUT
+ */
+NJ_API nj_status nj_websocket_try_send(nj_websocket *socket, nj_message_kind kind, const void *data, size_t length,
+                                       bool *out_sent, nj_error **out_error);
+
+/**
+ * Sends a Ping and blocks until its Pong has arrived. Not necessary to keep a connection: see the option `ping`.
+ *
+ * @param seconds     how long to wait, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit
+ * @param out_seconds set to the time between both; may be NULL
+ * @return NJ_OK; NJ_TIMEOUT; NJ_CONNECTION_LOST if there is no connection, or if it is lost; NJ_CLOSED; NJ_FORKED;
+ *         NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_websocket_ping(nj_websocket *socket, double seconds, double *out_seconds, nj_error **out_error);
+
+/**
+ * Closes the WebSocket after the messages that were sent before, and blocks until the server has responded, at most for
+ * the close timeout. Messages that arrive meanwhile may be discarded.
+ *
+ * @param code    1000 to 1003, 1007 to 1014, or 3000 to 4999; 0: a Close frame without a code
+ * @param reason  at most 123 bytes of UTF-8; NULL: none
+ * @param seconds how long to wait, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no further limit
+ * @return NJ_OK, also if the WebSocket is closed; NJ_TIMEOUT (the client continues to close it); NJ_INVALID_ARGUMENT,
+ *         also for a WebSocket with callbacks, which nj_websocket_start_close closes; NJ_REENTRANT; NJ_FORKED
+ */
+NJ_API nj_status nj_websocket_close(nj_websocket *socket, int code, const char *reason, double seconds,
+                                    nj_error **out_error);
+
+/**
+ * Starts to close the WebSocket, and returns at once.
+ *
+ * @param code   as for nj_websocket_close
+ * @param reason as for nj_websocket_close
+ * @return NJ_OK, also if the WebSocket is closed; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_websocket_start_close(nj_websocket *socket, int code, const char *reason, nj_error **out_error);
+
+/**
+ * Closes the connection at once, without a closing handshake: the WebSocket ends with NJ_CANCELLED. Does nothing if it
+ * has ended, if `socket` is NULL, and after fork.
+ */
+NJ_API void nj_websocket_cancel(nj_websocket *socket);
+
+/** Returns the state. NJ_WEBSOCKET_CLOSED if `socket` is NULL, and after fork. */
+NJ_API nj_websocket_state nj_websocket_get_state(const nj_websocket *socket);
+
+/**
+ * Returns the subprotocol that the server has selected for the last connection. NULL if it has selected none, if there
+ * was no connection yet, or if `socket` is NULL. The caller frees it with nj_text_free.
+ */
+NJ_API char *nj_websocket_subprotocol(const nj_websocket *socket);
+
+/**
+ * Returns the close code of the last connection that has ended. 1005: the Close frame has no code. 1006: the connection
+ * ended without a Close frame. 0 if no connection has ended, or if `socket` is NULL.
+ */
+NJ_API int nj_websocket_close_code(const nj_websocket *socket);
+
+/** Returns the reason in the last Close frame, "" if there is none. The caller frees it with nj_text_free. */
+NJ_API char *nj_websocket_close_reason(const nj_websocket *socket);
+
+/**
+ * Returns the changes of the state and their reasons, one per line, at most the last 100. Contains no secret. The caller
+ * frees it with nj_text_free. NULL if `socket` is NULL.
+ */
+NJ_API char *nj_websocket_explain(const nj_websocket *socket);
 
 /* ==================================================================================================================
  * nj_script: a Lua 5.4 interpreter

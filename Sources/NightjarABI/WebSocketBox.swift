@@ -1,0 +1,222 @@
+import CNightjar
+import NIOCore
+import Nightjar
+import NightjarHTTP
+import NightjarHandles
+
+/// A message whose content ends with NUL.
+final class MessageBox: Sendable {
+    let kind: nj_message_kind
+    let length: Int
+    private let bytes: ByteBuffer
+
+    /// - Throws: `no_memory`.
+    init(_ message: WebSocketMessage) throws(NightjarError) {
+        kind = message.kind == .text ? NJ_MESSAGE_TEXT : NJ_MESSAGE_BINARY
+        length = message.payload.readableBytes
+        var bytes = message.payload
+        try bytes.reserve(1, for: "a WebSocket message")
+        bytes.writeInteger(0 as UInt8)
+        self.bytes = bytes
+    }
+
+    /// Valid as long as this object.
+    var data: UnsafePointer<CChar>? {
+        bytes.withUnsafeReadableBytes { $0.bindMemory(to: CChar.self).baseAddress }
+    }
+}
+
+/// A WebSocket of a C program: with callbacks, or read by blocking functions.
+final class WebSocketBox: @unchecked Sendable {
+    /// Set once, before the program has the handle, or before the first callback.
+    private(set) var session: WebSocketSession?
+    private let client: Client
+    /// Nil for a WebSocket with callbacks.
+    private let reading: Reading?
+
+    /// The state of the blocking functions. Used by one thread at a time.
+    private final class Reading: @unchecked Sendable {
+        let queue = CompletionQueue()
+        var messages: [WebSocketMessage] = []
+        var first = 0
+        var end: Result<Void, NightjarError>?
+        var current: MessageBox?
+        /// Whether a blocking function is running. Callbacks of the client can run meanwhile.
+        var isActive = false
+
+        func next() -> WebSocketMessage? {
+            guard first < messages.count else {
+                (messages, first) = ([], 0)
+                return nil
+            }
+            defer { first += 1 }
+            return messages[first]
+        }
+    }
+
+    /// Opens a WebSocket for blocking functions.
+    init(_ client: Client, _ request: Request, _ settings: WebSocketSettings) throws(NightjarError) {
+        self.client = client
+        let reading = Reading()
+        self.reading = reading
+        var handlers = WebSocketSession.Handlers { _, message in reading.messages.append(message) }
+        handlers.creditsAreManual = true
+        session = try client.startWebSocket(request, settings, on: reading.queue, handlers) { reading.end = $0 }
+    }
+
+    /// Opens a WebSocket with callbacks, which retain this object until the last one has returned.
+    init(
+        _ client: Client, _ request: Request, _ settings: WebSocketSettings, on queue: CompletionQueue,
+        _ callbacks: WebSocketCallbacks
+    ) throws(NightjarError) {
+        self.client = client
+        reading = nil
+        session = try client.startWebSocket(request, settings, on: queue, callbacks.handlers(self)) {
+            callbacks.done(self, $0)
+        }
+    }
+
+    deinit {
+        guard let reading else { return }
+        session?.cancel()
+        reading.queue.close()
+    }
+
+    var isOfParent: Bool { client.isOfParent }
+
+    /// - Throws: `forked`.
+    func open() throws(NightjarError) -> WebSocketSession {
+        try client.checkProcess()
+        guard let session else { throw NightjarError(.closed, "the WebSocket is closed") }
+        return session
+    }
+
+    // MARK: Blocking functions
+
+    /// - Throws: the failure of the WebSocket; `closed` after its end; `timeout`.
+    func waitUntilOpen(within timeout: Duration?) throws(NightjarError) {
+        let session = try open()
+        try read(within: timeout, "the WebSocket is not open yet; the client still tries to open it") { reading in
+            session.currentState == .open || reading.end != nil ? () : nil
+        }
+        if let end = try reader().end {
+            try end.get()
+            throw NightjarError(.closed, "the WebSocket is closed; open another one")
+        }
+    }
+
+    /// Returns the next message; nil at the end.
+    func receive(within timeout: Duration?) throws(NightjarError) -> MessageBox? {
+        let reading = try reader()
+        let session = try open()
+        let message = try read(within: timeout, "no message arrived in time; the WebSocket is still open") {
+            reading -> WebSocketMessage?? in
+            guard let message = reading.next() else { return reading.end == nil ? nil : .some(nil) }
+            return message
+        }
+        guard let message else {
+            try reading.end?.get()
+            return nil
+        }
+        session.consumed(message)
+        do throws(NightjarError) {
+            let box = try MessageBox(message)
+            reading.current = box
+            return box
+        } catch {
+            session.fail(error)
+            throw error
+        }
+    }
+
+    /// Waits until the closing handshake has ended.
+    func waitUntilClosed(within timeout: Duration?) throws(NightjarError) {
+        try read(within: timeout, "the WebSocket is not closed yet; the client still waits for the server") {
+            $0.end == nil ? nil : ()
+        }
+    }
+
+    private func reader() throws(NightjarError) -> Reading {
+        guard let reading else {
+            throw NightjarError(
+                .invalidArgument, "this WebSocket has callbacks; use the functions that do not block the thread")
+        }
+        return reading
+    }
+
+    /// Runs the callbacks of the client on this thread until `result` returns a value.
+    private func read<Value>(
+        within timeout: Duration?, _ late: String, _ result: (Reading) -> Value?
+    ) throws(NightjarError) -> Value {
+        let reading = try reader()
+        try client.checkProcess()
+        guard !reading.isActive else {
+            throw NightjarError(
+                .reentrant, "a blocking function must not be called from a callback that it runs for this WebSocket")
+        }
+        reading.isActive = true
+        defer { reading.isActive = false }
+        let deadline = timeout.map { ContinuousClock.now + $0 }
+        while true {
+            if let value = result(reading) { return value }
+            let rest = deadline.map { max(ContinuousClock.now.duration(to: $0), .zero) }
+            let count = reading.queue.poll(timeout: rest)
+            try client.checkProcess()
+            if count == 0, rest == .zero {
+                if let value = result(reading) { return value }
+                throw NightjarError(.timeout, late, phase: .receive)
+            }
+        }
+    }
+}
+
+/// The callbacks of a WebSocket.
+struct WebSocketCallbacks: @unchecked Sendable {
+    private let functions: nj_websocket_callbacks
+    private let context: CallbackContext
+
+    /// - Throws: `invalid_argument` if a required callback is missing, or if the size is wrong.
+    init(
+        _ callbacks: UnsafePointer<nj_websocket_callbacks>?, _ context: UnsafeMutableRawPointer?
+    ) throws(NightjarError) {
+        functions = try required(callbacks, "callbacks").pointee
+        self.context = CallbackContext(pointer: context)
+        guard functions.size == MemoryLayout<nj_websocket_callbacks>.size else {
+            throw NightjarError(
+                .invalidArgument,
+                "callbacks.size must be sizeof(nj_websocket_callbacks), \(MemoryLayout<nj_websocket_callbacks>.size), "
+                    + "got \(functions.size)")
+        }
+        _ = try required(functions.message, "callbacks.message")
+        _ = try required(functions.done, "callbacks.done")
+    }
+
+    func handlers(_ box: WebSocketBox) -> WebSocketSession.Handlers {
+        var handlers = WebSocketSession.Handlers { [self] session, message in
+            do throws(NightjarError) {
+                let message = try MessageBox(message)
+                withExtendedLifetime(message) {
+                    functions.message?(context.pointer, Handle.lend(box), Handle.lend(message))
+                }
+            } catch {
+                session.fail(error)
+            }
+        }
+        if let open = functions.open {
+            handlers.opened = { [context] _ in open(context.pointer, Handle.lend(box)) }
+        }
+        if let writable = functions.writable {
+            handlers.writable = { [context] _ in writable(context.pointer, Handle.lend(box)) }
+        }
+        return handlers
+    }
+
+    func done(_ box: WebSocketBox, _ result: Result<Void, NightjarError>) {
+        switch result {
+        case .success: functions.done?(context.pointer, Handle.lend(box), nil)
+        case .failure(let error):
+            let error = ErrorBox(error)
+            withExtendedLifetime(error) { functions.done?(context.pointer, Handle.lend(box), Handle.lend(error)) }
+        }
+    }
+}
