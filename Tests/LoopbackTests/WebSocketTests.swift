@@ -73,7 +73,7 @@ import Testing
         try await socket.close()
     }
 
-    @Test func readerThatIsBehindStopsTheServer() async throws {
+    @Test func slowReaderStopsTheServer() async throws {
         let socket = try socket("/ws/count?n=2000&interval=0&size=4096")
         var messages = socket.makeAsyncIterator()
         _ = try await messages.next()
@@ -152,7 +152,7 @@ import Testing
         #expect(count(of: .open, socket) == 3)
     }
 
-    @Test func serverThatAnswersNoPingIsLost() async throws {
+    @Test func serverWithoutPongIsLost() async throws {
         let socket = try socket("/ws/silent") {
             $0.pingInterval = .milliseconds(100)
             $0.pongTimeout = .milliseconds(100)
@@ -181,7 +181,7 @@ import Testing
         await #expect(throws: NightjarError.self) { try await socket.send("x") }
     }
 
-    @Test func floodOfPingsIsAnswered() async throws {
+    @Test func eachPingOfAFloodHasItsPong() async throws {
         let socket = try socket("/ws/pings?n=1000")
         try await socket.send("x")
         var messages = socket.makeAsyncIterator()
@@ -216,7 +216,7 @@ import Testing
         #expect(error?.message.contains(reason) == true, "\(error?.message ?? "none")")
     }
 
-    @Test func statusOfARefusedHandshakeIsItsError() async throws {
+    @Test func statusOfARejectedHandshakeIsItsError() async throws {
         let error = await failure(try socket("/ws/handshake/status-403"))
         #expect(error?.kind == .forbidden)
         #expect(error?.status == 403)

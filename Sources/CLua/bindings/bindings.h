@@ -169,6 +169,10 @@ void njl_check_option_names(lua_State *L, int options, const char *function) NJL
 /* Checks the arguments (client, path, options) of a function that reads a response while it arrives. Pushes a copy of
  * the options with the path, at index 4. */
 void njl_push_stream_request(lua_State *L, const char *function) NJL_RAISES;
+/* Moves the options `known` from the table at `options` to a new table, and pushes its JSON text. `false` becomes 0, no
+ * limit, for the option `limit`. */
+void njl_take_options(lua_State *L, int options, const char *const *known, const char *limit,
+                      const char *function) NJL_YIELDS;
 /* Adds a field to the headers of the request table at `request`, unless they have it. */
 void njl_set_default_header(lua_State *L, int request, const char *name, njl_bytes value) NJL_RAISES;
 
@@ -202,6 +206,10 @@ int njl_client_events(lua_State *L) NJL_YIELDS;
 /* Returns NULL if the value is not an event stream. */
 njl_events *njl_events_at(lua_State *L, int index);
 void njl_open_events(lua_State *L) NJL_RAISES;
+
+/* websocket.c */
+int njl_client_websocket(lua_State *L) NJL_YIELDS;
+void njl_open_websocket(lua_State *L) NJL_RAISES;
 
 /* records.c */
 int njl_client_lines(lua_State *L) NJL_YIELDS;

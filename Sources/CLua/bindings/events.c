@@ -276,32 +276,14 @@ static int field(lua_State *L) {
 
 /* --- Creating --- */
 
-/* Moves the options of the stream from the table at `options` to a new table, and pushes its JSON text. */
-static void take_options(lua_State *L, int options) {
-  static const char *const known[] = {"last_event_id", "idle_timeout", "reconnect", "reconnection_time", "max_event",
-                                      NULL};
-  enum { IDLE_TIMEOUT = 1 };
-  lua_newtable(L);
-  for (int index = 0; known[index] != NULL; index++) {
-    lua_getfield(L, options, known[index]);
-    if (index == IDLE_TIMEOUT && lua_isboolean(L, -1) && !lua_toboolean(L, -1)) {
-      lua_pop(L, 1);
-      lua_pushinteger(L, 0); /* no timeout */
-    }
-    lua_setfield(L, -2, known[index]);
-    lua_pushnil(L);
-    lua_setfield(L, options, known[index]);
-  }
-  njl_json_encode(L, -1, "events");
-  lua_remove(L, -2);
-}
-
 /* api:events(path, options) -> a stream that can be called for the next event. For a loop, also returns two nils and the
  * stream as the value to close. */
 int njl_client_events(lua_State *L) {
+  static const char *const known[] = {"last_event_id", "idle_timeout", "reconnect", "reconnection_time", "max_event",
+                                      NULL};
   enum { REQUEST_TABLE = 4, SETTINGS, RESULT };
   njl_push_stream_request(L, "events");
-  take_options(L, REQUEST_TABLE);
+  njl_take_options(L, REQUEST_TABLE, known, "idle_timeout", "events");
   njl_check_option_names(L, REQUEST_TABLE, "events");
   stream *self = lua_newuserdatauv(L, sizeof *self, VALUES);
   *self = (stream){.host = njl_host_open(L)};

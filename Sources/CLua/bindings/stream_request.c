@@ -1,8 +1,11 @@
-/* stream_request.c - the request of a response that is read while it arrives: lines, JSON values and event streams. */
+/* stream_request.c - the request of a response that is read while it arrives: lines, JSON values, event streams and
+ * WebSockets. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
+#include <string.h>
 #include <strings.h>
 
+#include "json/json.h"
 #include "bindings/bindings.h"
 
 void njl_push_stream_request(lua_State *L, const char *function) {
@@ -25,6 +28,23 @@ void njl_push_stream_request(lua_State *L, const char *function) {
   }
   lua_pushvalue(L, PATH);
   lua_setfield(L, REQUEST, "path");
+}
+
+void njl_take_options(lua_State *L, int options, const char *const *known, const char *limit, const char *function) {
+  lua_newtable(L);
+  for (int index = 0; known[index] != NULL; index++) {
+    lua_getfield(L, options, known[index]);
+    bool is_limit = strcmp(known[index], limit) == 0;
+    if (is_limit && lua_isboolean(L, -1) && !lua_toboolean(L, -1)) {
+      lua_pop(L, 1);
+      lua_pushinteger(L, 0);
+    }
+    lua_setfield(L, -2, known[index]);
+    lua_pushnil(L);
+    lua_setfield(L, options, known[index]);
+  }
+  njl_json_encode(L, -1, function);
+  lua_remove(L, -2);
 }
 
 /* Returns whether the headers have a field. A list has pairs of a name and a value. */

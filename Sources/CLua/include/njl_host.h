@@ -31,6 +31,7 @@
 #include "njl_subrequests.h"
 #include "njl_timestamps.h"
 #include "njl_types.h"
+#include "njl_websocket.h"
 #include "njl_work.h"
 
 #endif

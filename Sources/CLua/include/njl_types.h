@@ -19,6 +19,8 @@ typedef struct njl_wait njl_wait;
 typedef struct njl_subrequest njl_subrequest;
 /* The state machine of an event stream, and the response that it reads. */
 typedef struct njl_events njl_events;
+/* A WebSocket and the messages that the script has not received. */
+typedef struct njl_websocket njl_websocket;
 /* A coroutine of the host. Opaque to Swift, which only passes the pointer back. */
 typedef struct njl_task njl_task;
 

@@ -69,6 +69,7 @@ int luaopen_nightjar(lua_State *L) {
   njl_open_list(L);
   njl_open_records(L);
   njl_open_events(L);
+  njl_open_websocket(L);
   njl_open_endpoints(L);
   njl_open_explain(L);
   njl_open_debounce(L);

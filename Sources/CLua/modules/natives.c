@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/failure.h"
+#include "core/metatable.h"
 #include "core/names.h"
 #include "modules/modules.h"
 #include "njl_future.h"
@@ -115,6 +116,12 @@ static int options(lua_State *L) {
   return 1;
 }
 
+/* is_websocket(value) -> whether the value is a WebSocket */
+static int is_websocket(lua_State *L) {
+  lua_pushboolean(L, njl_test(L, 1, NJL_WEBSOCKET) != NULL);
+  return 1;
+}
+
 void njl_add_part(lua_State *L, int table, const char *field, const char *name, const char *text, size_t length) {
   table = lua_absindex(L, table);
   if (luaL_loadbufferx(L, text, length, name, "t") != LUA_OK) lua_error(L);
@@ -125,6 +132,7 @@ void njl_add_part(lua_State *L, int table, const char *field, const char *name, 
 
 void njl_push_natives(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"misuse", misuse}, {"fail", fail}, {"got", got}, {"nearest", nearest}, {"options", options}, {NULL, NULL}};
+      {"misuse", misuse}, {"fail", fail}, {"got", got}, {"nearest", nearest}, {"options", options},
+      {"is_websocket", is_websocket}, {NULL, NULL}};
   luaL_newlib(L, functions);
 }

@@ -46,7 +46,7 @@ final class WebSocketLink: @unchecked Sendable {
         var request = request
         request.body = .upgrade
         for (name, value) in handshake.fields { try request.headers.set(name, value) }
-        // Other statuses are checked by the handshake, which knows a better error.
+        // The handshake checks other statuses, because its errors say more.
         request.expectedStatuses = [Request.StatusRange(101), Request.StatusRange(200, 299)]
         request.usesCache = false
         request.coalesces = false

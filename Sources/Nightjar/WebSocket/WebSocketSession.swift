@@ -29,6 +29,8 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
         /// Called when a connection is open. Messages that this callback sends are sent before messages that were kept
         /// while there was no connection.
         package var opened: (@Sendable (WebSocketSession) -> Void)?
+        /// If true, kept messages are sent only after ``WebSocketSession/sendKeptMessages()``.
+        package var holdsKeptMessages = false
         package var message: @Sendable (WebSocketSession, WebSocketMessage) -> Void
         /// Called when the send queue has room again after ``WebSocketSession/send(_:)`` has returned false.
         package var writable: (@Sendable (WebSocketSession) -> Void)?
@@ -130,6 +132,9 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
         loop.submit(.run { [self] in beginClosing(code, reason) })
     }
 
+    /// Sends the messages that were kept while there was no connection. See ``Handlers/holdsKeptMessages``.
+    package func sendKeptMessages() { loop.submit(.run { [self] in sendKept() }) }
+
     /// Ends the WebSocket at once, because the caller cannot continue.
     package func fail(_ error: NightjarError) {
         loop.submit(.run { [self] in if !hasEnded { finish(.failure(error), error.message) } })
@@ -182,7 +187,7 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
         loop.post(
             .run { [self] in
                 if !isCancelled { opened(self) }
-                loop.submit(.run { [self] in sendKept() })
+                if !handlers.holdsKeptMessages { sendKeptMessages() }
             }, to: queue)
     }
 

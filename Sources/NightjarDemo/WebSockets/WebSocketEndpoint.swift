@@ -6,7 +6,7 @@ protocol WebSocketEndpoint: AnyObject {
     /// must return true, so that its output is bounded.
     var isPacedByOutput: Bool { get }
 
-    /// False if the server sends no Pong and no Close frame, whatever the client sends.
+    /// False if the server never sends Pongs and Close frames.
     var sendsControlFrames: Bool { get }
 
     /// Called once, after the response of the handshake has been written.

@@ -205,6 +205,25 @@ function channels.channel(capacity)
   return channel
 end
 
+-- The channels to which a task copies the messages of WebSockets, for select.
+local sockets = setmetatable({}, { __mode = "k" })
+
+-- Returns the inside of a channel or of the channel of a WebSocket. Returns nil for another value.
+local function source(item)
+  if insides[item] then return insides[item] end
+  if not native.is_websocket(item) then return nil end
+  local channel = sockets[item]
+  if not channel then
+    channel = channels.channel(1)
+    sockets[item] = channel
+    nightjar.spawn(function()
+      local open <close> = channel
+      for message in item:messages() do open:send(message) end
+    end)
+  end
+  return insides[channel]
+end
+
 -- Returns the position and value of the first channel that has a value or is closed.
 local function look(list)
   for place, self in ipairs(list) do
@@ -213,15 +232,17 @@ local function look(list)
   end
 end
 
--- nightjar.select{channel, channel, timeout = seconds} -> the first channel in the list that has a value or is closed,
--- and the value, or nil if that channel is closed and empty. Returns nil if the timeout expired first.
+-- nightjar.select{channel, socket, timeout = seconds} -> the first channel or WebSocket in the list that has a value or is
+-- closed, and the value, or nil if it is closed and empty. Returns nil if the timeout expired first. From the first
+-- select on, a child of the current task receives the messages of a WebSocket.
 function channels.select(cases)
   if type(cases) ~= "table" or insides[cases] then
     misuse(format("select: a list of channels expected, got %s", insides[cases] and "a channel" or type(cases)))
   end
   local list, timeout = {}, cases.timeout
   for place, channel in ipairs(cases) do
-    list[place] = insides[channel] or misuse(format("select: item %d must be a channel, got %s", place, type(channel)))
+    list[place] = source(channel)
+      or misuse(format("select: item %d must be a channel or a WebSocket, got %s", place, type(channel)))
   end
   for name in pairs(cases) do
     if name ~= "timeout" and not (math_type(name) == "integer" and list[name]) then
