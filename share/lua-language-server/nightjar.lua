@@ -95,9 +95,9 @@ function nightjar.every(seconds, f, ...) end
 ---@return nightjar.channel
 function nightjar.channel(capacity) end
 
----Waits until a channel of a list has a value, and returns the channel and the value. The value is nil if the channel is closed and empty. With timeout = seconds in the list, returns nil when the timeout expires.
+---Waits until a channel or WebSocket of a list has a value, and returns both. The value is nil if the channel is closed and empty. From then on, a task receives the messages of the WebSocket, so only select may read it. With timeout = seconds in the list, returns nil when the timeout expires.
 ---@param channels table
----@return nightjar.channel?
+---@return nightjar.channel|nightjar.websocket|nil
 ---@return any
 function nightjar.select(channels) end
 
@@ -501,6 +501,12 @@ function client:ndjson(path, options) end
 ---@return nightjar.events
 function client:events(path, options) end
 
+---Opens a WebSocket, and returns it at once. Its functions wait until it is open. The hook before is called once; after is not called.
+---@param path string
+---@param options? nightjar.websocket_options
+---@return nightjar.websocket
+function client:websocket(path, options) end
+
 ---Returns a list that the server sends in pages: for item in api:paginate(path) do ... end. The style is detected unless the options set it.
 ---@param path string
 ---@param options? nightjar.page_options
@@ -654,6 +660,21 @@ function client:close() end
 ---@field reconnect? boolean|"after_failure" Whether the stream connects again: true after an end and after a failure, false never. Default: true for safe methods, "after_failure" for other methods with an idempotency key, otherwise false.
 ---@field reconnection_time? number Seconds before the first reconnection, 0.1 to 300, until the server sends another. Default: 1.
 ---@field max_event? integer The maximum size of the data of an event in bytes. Default: 1 MiB.
+
+---Options of api:websocket. path, stream and a body are not allowed.
+---@class nightjar.websocket_options: nightjar.call_options
+---@field protocols? string[] The subprotocols that the client offers, in order of preference. Default: none.
+---@field compress? boolean Whether compression is offered (permessage-deflate). Default: true.
+---@field max_message? integer The maximum size of a received message in bytes, up to 1 GiB. A larger message closes the connection. Default: 16 MiB.
+---@field max_queued? integer The maximum size of all messages that wait to be sent, in bytes. send waits while they are larger. Default: 1 MiB.
+---@field ping? number|false Seconds without a received byte after which the client sends a Ping. Default: 20.
+---@field pong_timeout? number Seconds after a Ping after which the connection is lost if no byte arrives. Default: 20.
+---@field close_timeout? number Seconds in which the server must respond to a close. Default: 10.
+---@field reconnect? boolean Whether another connection is opened when the connection is lost. Default: false.
+---@field reconnect_codes? integer[] The close codes after which another connection is opened. 1006: the connection ended without a close code. Default: 1001, 1006, 1011 to 1014.
+---@field reconnect_attempts? integer The maximum number of attempts in a row to open another connection. Default: unlimited.
+---@field keep_unsent? boolean Whether messages that were not sent are kept for the next connection. false: they are discarded, and sending fails while there is no connection. Default: true.
+---@field on_open? fun(socket: nightjar.websocket) Called for each connection that was opened, by the next function of the WebSocket. Its messages are sent before the messages that were kept. Default: none.
 
 ---Options of api:paginate. Lists do not support path, body, file, multipart, stream, respect_retry_after, expect_continue, on_redirect, on_retry, on_refresh and on_progress.
 ---@class nightjar.page_options: nightjar.call_options
@@ -1029,6 +1050,63 @@ function events:close() end
 ---@field id? string The last id that the server has sent, with this event or before. Empty if there is none.
 ---@field data? string The data.
 ---@field json? any The data decoded from JSON. Raises an error of the kind decoding if it is not JSON.
+
+---A WebSocket. Several tasks can use it.
+---@class nightjar.websocket
+---@field state "connecting"|"open"|"waiting"|"closing"|"closed" The state.
+---@field protocol string? The subprotocol that the server has selected.
+---@field close_code integer? The close code of the last connection. 1005: the server sent none. 1006: the connection ended without a close.
+---@field close_reason string? The reason that the server has sent with the close code.
+local websocket = {}
+
+---Sends a text, which must be UTF-8. Waits while the send queue is full; after timeout seconds, raises an error of the kind timeout.
+---@param text string
+---@param timeout? number
+function websocket:send(text, timeout) end
+
+---Sends a binary message.
+---@param bytes string
+---@param timeout? number
+function websocket:send_binary(bytes, timeout) end
+
+---Sends a value as JSON.
+---@param value any
+---@param timeout? number
+function websocket:send_json(value, timeout) end
+
+---Returns the next message. Returns nil after the end: a close by either side, with the codes 1000 and 1001 or without a code. Other ends raise an error. After timeout seconds, raises an error of the kind timeout.
+---@param timeout? number
+---@return nightjar.message?
+function websocket:receive(timeout) end
+
+---Returns an iterator of the messages: for message in socket:messages() do ... end.
+---@return fun(): nightjar.message?
+function websocket:messages() end
+
+---Sends a Ping and returns the seconds until the server responded.
+---@param timeout? number
+---@return number
+function websocket:ping(timeout) end
+
+---Waits until the WebSocket is open, and returns it.
+---@param timeout? number
+---@return nightjar.websocket
+function websocket:connect(timeout) end
+
+---Closes the WebSocket after the messages that were sent before, and waits for the response of the server. The code is 1000 by default; 0 sends none. <close> does the same.
+---@param code? integer
+---@param reason? string
+function websocket:close(code, reason) end
+
+---Returns the changes of the state and their reasons, one per line.
+---@return string
+function websocket:explain() end
+
+---A message of a WebSocket: a text or binary.
+---@class nightjar.message
+---@field text string? The text.
+---@field binary string? The bytes.
+---@field json? any The message decoded from JSON. Raises an error of the kind decoding if it is not JSON.
 
 ---A paginated list. A loop over it returns its items.
 ---@class nightjar.list

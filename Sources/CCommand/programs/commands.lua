@@ -103,6 +103,24 @@ for _, item in ipairs {
 add("events", "Writes the events of an event stream (server-sent events) as they arrive, and connects again when the connection ends.",
   event_items, items_help)
 
+local socket_items = { { "url" }, { "item", many = true, optional = true } }
+local body_options = { ["--json"] = true, ["--form"] = true, ["--multipart"] = true, ["--raw"] = true, ["--follow"] = true }
+for _, item in ipairs(call_items()) do
+  local is_listed = request_options[item[2]] or request_options[item[1]]
+  if is_listed and not body_options[item[2]] and not body_options[item[1]] then socket_items[#socket_items + 1] = item end
+end
+for _, item in ipairs {
+  { "--protocol", "NAME", many = true, help = "offer a subprotocol" },
+  { "--reconnect", help = "connect again when the connection is lost" },
+  { "-n", "--max-messages", "N", type = "integer", help = "close after N messages" },
+  { "-w", "--wait", "SECONDS", type = "number", help = "after the end of standard input, close when no message arrives for SECONDS; default: 1, or 0 on a terminal" },
+  { "-o", "--output", "FORMAT", choices = { "pretty", "ndjson", "data" }, help = "output format: pretty (the default on a terminal), ndjson, or only the data" },
+  { "-v", "--verbose", help = "write the changes of the connection to standard error at the end" },
+} do socket_items[#socket_items + 1] = item end
+
+add("ws", "Opens a WebSocket, sends each line of standard input, and writes the messages that arrive. Ctrl-C and Ctrl-D close it.",
+  socket_items, "An item is a header, NAME:VALUE, or a query parameter, NAME==VALUE.")
+
 add("login", "Logs in as configured in the profile, for example with a device code or in the browser, and stores the login.", {
   { "-p", "--profile", "PROFILE", help = "the profile; default: the default profile" },
 })

@@ -13,7 +13,7 @@ extension WebSocketSettings {
 
     private static let options = OptionTable<WebSocketSettings>([
         Option(name: "protocols") { value, path, settings throws(NightjarError) in
-            settings.protocols = try value.texts(path)
+            settings.protocols = value.isEmptyTable ? [] : try value.texts(path)
         },
         Option(name: "compress") { value, path, settings throws(NightjarError) in
             settings.compresses = try value.flag(path)
@@ -37,10 +37,11 @@ extension WebSocketSettings {
             settings.reconnects = try value.flag(path)
         },
         Option(name: "reconnect_codes") { value, path, settings throws(NightjarError) in
+            settings.reconnectCodes = []
+            if value.isEmptyTable { return }
             guard case .array(let codes) = value else {
                 throw .mismatch(path, expected: "an array of close codes", value)
             }
-            settings.reconnectCodes = []
             for code in codes { settings.reconnectCodes.insert(try code.count(path, in: closeCodes)) }
         },
         Option(name: "reconnect_attempts") { value, path, settings throws(NightjarError) in
@@ -50,4 +51,11 @@ extension WebSocketSettings {
             settings.keepsUnsent = try value.flag(path)
         },
     ])
+}
+
+extension JSONValue {
+    /// Lua encodes an empty list as an object.
+    fileprivate var isEmptyTable: Bool {
+        if case .object(let members) = self { members.isEmpty } else { false }
+    }
 }

@@ -12,7 +12,7 @@ function channels.channel(capacity) end
 
 ---The same as nightjar.select.
 ---@param channels table
----@return nightjar.channel?
+---@return nightjar.channel|nightjar.websocket|nil
 ---@return any
 function channels.select(channels) end
 

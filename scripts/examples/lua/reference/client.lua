@@ -25,6 +25,7 @@ print(#other:load_openapi "url:/openapi.json" > 30)
 for line in other:lines "/lines/1" do print(line) end
 for value in other:ndjson "/ndjson/1" do print(value.id) end
 for event in other:events("/events", { query = { count = 1 } }) do print(event.id, event.type) end
+for message in other:websocket("/ws/count", { query = { n = 1 } }):messages() do print(message.json.n) end
 other:set_pinning "report"                              -- has an effect only with the option tls.pins
 other:close()
 -- Prints:
@@ -42,3 +43,4 @@ other:close()
 --   line 1
 --   1
 --   1	tick
+--   1
