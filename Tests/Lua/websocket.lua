@@ -107,6 +107,10 @@ test("a lost socket connects again, and on_open comes before kept messages", fun
     socket:send("message " .. number)
     received[#received + 1] = socket:receive(20).text
     received[#received + 1] = socket:receive(20).text
+    -- A message that is sent before the client has noticed the loss would be lost.
+    nightjar.timeout(20, function()
+      while select(2, socket:explain():gsub(": waiting:", "")) < number do nightjar.sleep(0.005) end
+    end)
   end
   t:equal(table.concat(received, ", "),
     "hello 1, message 1, hello 2, message 2, hello 3, message 3")
@@ -205,6 +209,20 @@ test("select waits for sockets, channels and a timeout", function(t)
   from, value = nightjar.select { socket, channel, timeout = 20 }
   t:equal(from, socket)
   t:equal(value, nil)
+end)
+
+test("a WebSocket works over a slow network, and a mock can only reject it", function(t)
+  local slow <close> = nightjar.client { base_url = os.getenv "NIGHTJAR_DEMO_URL", network = "3g" }
+  local socket <close> = slow:websocket "/ws/echo"
+  socket:send "x"
+  t:equal(socket:receive(20).text, "x")
+  local mocked <close> = nightjar.client {
+    base_url = "http://api.example", mock = nightjar.mock { { path = "/ws", response = 200 }, { path = "/no", response = 403 } },
+  }
+  local _, err = nightjar.try(function() mocked:websocket("/ws"):connect(20) end)
+  t:equal(err.message, "the WebSocket handshake failed: the server responded 200 instead of 101 (Switching Protocols)")
+  _, err = nightjar.try(function() mocked:websocket("/no"):connect(20) end)
+  t:equal(err.kind, "forbidden")
 end)
 
 test("the end of the scope closes the socket", function(t)

@@ -91,8 +91,11 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
 
     // MARK: The request
 
+    /// Whether the request asks for an upgrade to WebSocket. A mock can reject it or pass it to the network.
+    private var isUpgrade: Bool { if case .upgrade = request.body { true } else { false } }
+
     func begin() {
-        guard request.body.isStreamedFromCaller else {
+        guard request.body.isStreamedFromCaller, !isUpgrade else {
             // Runs later: otherwise a call that fails at once and is retried would start its next attempt recursively.
             if case .bytes(let bytes) = request.body { body = bytes }
             return transport.loop.execute { [self] in choose() }
@@ -114,6 +117,7 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     }
 
     func send(_ part: ByteBuffer) {
+        if isUpgrade { return inner?.send(part) ?? () }
         guard state == .taking else { return }
         if body.readableBytes + part.readableBytes <= MockExchange.largestBody {
             body.writeImmutableBuffer(part)
@@ -124,6 +128,7 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     }
 
     func endBody() {
+        if isUpgrade { return inner?.endBody() ?? () }
         if state == .taking { transport.loop.execute { [self] in choose() } }
     }
 
@@ -173,7 +178,8 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     private func deliverNext(_ event: ExchangeScript.Event) {
         receiver?.exchangeProgressed()
         switch event {
-        case .head(let head) where head.status < 200: receiver?.exchangeReceived(informational: head)
+        case .head(let head) where head.status < 200 && head.status != 101:
+            receiver?.exchangeReceived(informational: head)
         case .head(let head): receiver?.exchangeReceived(head: head)
         case .body(let bytes): receiver?.exchangeReceived(body: bytes)
         case .finish(let trailers): end()?.exchangeFinished(trailers: trailers)
@@ -232,7 +238,7 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool) {
         isSent = false
         // A streamed body has already been requested; a second start would request it again.
-        guard !request.body.isStreamedFromCaller else { return }
+        guard !request.body.isStreamedFromCaller || isUpgrade else { return }
         hasStarted = true
         receiver?.exchangeStarted(on: connection, isReused: isReused)
     }
@@ -258,6 +264,7 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
 
     /// Sends the buffered body as a whole.
     func exchangeNeedsBody(maximum: Int) {
+        if isUpgrade { return receiver?.exchangeNeedsBody(maximum: maximum) ?? () }
         let bytes = body
         transport.loop.execute { [self] in
             guard state == .passing, let inner else { return }

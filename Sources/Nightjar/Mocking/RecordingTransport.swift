@@ -16,6 +16,10 @@ final class RecordingTransport: HTTPTransport {
     func begin(
         _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
     ) -> any Exchange {
+        // The bytes after an upgrade to WebSocket are no exchange.
+        if case .upgrade = request.body {
+            return network.begin(request, connectTimeout: connectTimeout, receiver: receiver)
+        }
         let exchange = RecordingExchange(request, recorder, receiver)
         exchange.begin(over: network, connectTimeout)
         return exchange

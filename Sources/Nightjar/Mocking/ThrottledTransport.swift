@@ -208,7 +208,8 @@ final class ThrottledExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     private func deliverNext(_ event: ExchangeScript.Event) {
         receiver?.exchangeProgressed()
         switch event {
-        case .head(let head) where head.status < 200: receiver?.exchangeReceived(informational: head)
+        case .head(let head) where head.status < 200 && head.status != 101:
+            receiver?.exchangeReceived(informational: head)
         case .head(let head): receiver?.exchangeReceived(head: head)
         case .body(let bytes):
             bytesInTransit -= bytes.readableBytes
