@@ -71,9 +71,17 @@ final class WebSocketBox: @unchecked Sendable {
     ) throws(NightjarError) {
         self.client = client
         reading = nil
-        session = try client.startWebSocket(request, settings, on: queue, callbacks.handlers(self)) {
-            callbacks.done(self, $0)
+        let holder = Holder(self)
+        session = try client.startWebSocket(request, settings, on: queue, callbacks.handlers(holder)) {
+            callbacks.done(holder, $0)
         }
+    }
+
+    /// Retains the WebSocket of the callbacks until the last one has returned. Used on the queue.
+    final class Holder: @unchecked Sendable {
+        var box: WebSocketBox?
+
+        init(_ box: WebSocketBox) { self.box = box }
     }
 
     deinit {
@@ -191,11 +199,12 @@ struct WebSocketCallbacks: @unchecked Sendable {
         _ = try required(functions.done, "callbacks.done")
     }
 
-    func handlers(_ box: WebSocketBox) -> WebSocketSession.Handlers {
+    func handlers(_ holder: WebSocketBox.Holder) -> WebSocketSession.Handlers {
         var handlers = WebSocketSession.Handlers { [self] session, message in
             do throws(NightjarError) {
                 let message = try MessageBox(message)
-                withExtendedLifetime(message) {
+                guard let box = holder.box else { return }
+                withExtendedLifetime((message, box)) {
                     functions.message?(context.pointer, Handle.lend(box), Handle.lend(message))
                 }
             } catch {
@@ -203,15 +212,24 @@ struct WebSocketCallbacks: @unchecked Sendable {
             }
         }
         if let open = functions.open {
-            handlers.opened = { [context] _ in open(context.pointer, Handle.lend(box)) }
+            handlers.opened = { [self] _ in call(open, holder) }
         }
         if let writable = functions.writable {
-            handlers.writable = { [context] _ in writable(context.pointer, Handle.lend(box)) }
+            handlers.writable = { [self] _ in call(writable, holder) }
         }
         return handlers
     }
 
-    func done(_ box: WebSocketBox, _ result: Result<Void, NightjarError>) {
+    private func call(
+        _ function: (UnsafeMutableRawPointer?, OpaquePointer?) -> Void, _ holder: WebSocketBox.Holder
+    ) {
+        guard let box = holder.box else { return }
+        withExtendedLifetime(box) { function(context.pointer, Handle.lend(box)) }
+    }
+
+    func done(_ holder: WebSocketBox.Holder, _ result: Result<Void, NightjarError>) {
+        guard let box = holder.box.take() else { return }
+        defer { withExtendedLifetime(box) {} }
         switch result {
         case .success: functions.done?(context.pointer, Handle.lend(box), nil)
         case .failure(let error):

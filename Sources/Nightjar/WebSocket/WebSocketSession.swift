@@ -182,7 +182,11 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
         reconnect.opened(now: loop.now)
         snapshot.withLock { $0.subprotocol = subprotocol }
         change(to: .open, "the server accepted the handshake")
-        guard let opened = handlers.opened else { return sendKept() }
+        guard let opened = handlers.opened else {
+            // Wakes a thread that polls the queue until the WebSocket is open.
+            loop.post(.wake, to: queue)
+            return sendKept()
+        }
         isOpening = true
         loop.post(
             .run { [self] in

@@ -1,5 +1,5 @@
-/* Every function with an out_error sets it to NULL on success. Tests/ABI/run checks that no function is missing
- * here.
+/* Every function with an out_error sets it to NULL on success; websocket.c checks those of WebSockets. Tests/ABI/run
+ * checks that no function is missing in both.
  *
  *   out_error DIRECTORY */
 #include "check.h"

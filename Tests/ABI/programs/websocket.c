@@ -1,0 +1,366 @@
+/* WebSockets, against the demo API whose URL is the argument. */
+#include "check.h"
+#include <nightjar.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static nj_error *const poison = (nj_error *)(uintptr_t)1;
+static nj_error *error;
+static nj_client *client;
+
+/* A call that must succeed and set the error to NULL. */
+#define SUCCEEDS(call)              \
+  do {                              \
+    error = poison;                 \
+    bool is_ok_ = (call);           \
+    CHECK(is_ok_);                  \
+    CHECK(error == NULL);           \
+    if (error != NULL && error != poison) fprintf(stderr, "%s\n", nj_error_message(error)); \
+  } while (0)
+
+/* A call that must fail with this status and an error of this kind. */
+#define FAILS(call, kind)                                         \
+  do {                                                            \
+    nj_error *error = NULL;                                       \
+    nj_status status_ = (call);                                   \
+    CHECK(status_ == (kind));                                     \
+    CHECK(error != NULL && nj_error_kind(error) == (kind));       \
+    if (status_ != (kind) && error) fprintf(stderr, "%s\n", nj_error_message(error)); \
+    nj_error_release(error);                                      \
+  } while (0)
+
+static nj_websocket *opened(const char *target, const char *options) {
+  nj_request *request = nj_request_new("GET", target);
+  nj_websocket *socket = NULL;
+  SUCCEEDS((socket = nj_websocket_new(client, request, options, options ? strlen(options) : 0, &error)) != NULL);
+  nj_request_free(request);
+  return socket;
+}
+
+static void receive(nj_websocket *socket, nj_message_kind kind, const char *expected, size_t expected_length) {
+  const nj_message *message = NULL;
+  SUCCEEDS(nj_websocket_receive(socket, 60, &message, &error) == NJ_OK);
+  size_t length = 0;
+  const char *data = nj_message_data(message, &length);
+  CHECK(data && length == expected_length && memcmp(data, expected, length) == 0 && data[length] == 0);
+  CHECK(nj_message_get_kind(message) == kind);
+}
+
+static void receive_text(nj_websocket *socket, const char *expected) {
+  receive(socket, NJ_MESSAGE_TEXT, expected, strlen(expected));
+}
+
+static void send_text(nj_websocket *socket, const char *text) {
+  SUCCEEDS(nj_websocket_send(socket, NJ_MESSAGE_TEXT, text, strlen(text), 60, &error) == NJ_OK);
+}
+
+static void check_text(char *text, const char *expected) {
+  CHECK_TEXT(text, expected);
+  nj_text_free(text);
+}
+
+static void echo(void) {
+  nj_websocket *socket = opened("/ws/echo", "{\"protocols\": [\"v9\", \"v2\"]}");
+  SUCCEEDS(nj_websocket_connect(socket, 60, &error) == NJ_OK);
+  CHECK(nj_websocket_get_state(socket) == NJ_WEBSOCKET_OPEN);
+  check_text(nj_websocket_subprotocol(socket), "v2");
+  send_text(socket, "gr\xC3\xBC\xC3\x9F");
+  receive_text(socket, "gr\xC3\xBC\xC3\x9F");
+  SUCCEEDS(nj_websocket_send(socket, NJ_MESSAGE_BINARY, "\0\xFF", 2, NJ_NO_LIMIT, &error) == NJ_OK);
+  receive(socket, NJ_MESSAGE_BINARY, "\0\xFF", 2);
+  SUCCEEDS(nj_websocket_send(socket, NJ_MESSAGE_TEXT, NULL, 0, NJ_NO_LIMIT, &error) == NJ_OK);
+  receive_text(socket, "");
+  size_t size = 1 << 20;
+  char *large = malloc(size);
+  for (size_t index = 0; index < size; index++) large[index] = (char)('a' + index % 23);
+  bool is_sent = false;
+  SUCCEEDS(nj_websocket_try_send(socket, NJ_MESSAGE_TEXT, large, size, &is_sent, &error) == NJ_OK);
+  CHECK(is_sent);
+  receive(socket, NJ_MESSAGE_TEXT, large, size);
+  free(large);
+  double seconds = 0;
+  SUCCEEDS(nj_websocket_ping(socket, 60, &seconds, &error) == NJ_OK);
+  CHECK(seconds > 0 && seconds < 60);
+  const nj_message *message = (const nj_message *)poison;
+  FAILS(nj_websocket_receive(socket, 0.05, &message, &error), NJ_TIMEOUT);
+  CHECK(message == NULL);
+  FAILS(nj_websocket_send(socket, NJ_MESSAGE_TEXT, "\xFF", 1, 1, &error), NJ_INVALID_ARGUMENT);
+  FAILS(nj_websocket_close(socket, 1005, NULL, 1, &error), NJ_INVALID_ARGUMENT);
+  send_text(socket, "still open");
+  receive_text(socket, "still open");
+  SUCCEEDS(nj_websocket_close(socket, 4000, "done", 60, &error) == NJ_OK);
+  SUCCEEDS(nj_websocket_close(socket, 4000, "done", 60, &error) == NJ_OK);
+  SUCCEEDS(nj_websocket_receive(socket, 60, &message, &error) == NJ_OK);
+  CHECK(message == NULL);
+  CHECK(nj_websocket_get_state(socket) == NJ_WEBSOCKET_CLOSED);
+  CHECK(nj_websocket_close_code(socket) == 4000);
+  check_text(nj_websocket_close_reason(socket), "done");
+  char *history = nj_websocket_explain(socket);
+  CHECK(history && strstr(history, "closing: the caller closed it"));
+  nj_text_free(history);
+  FAILS(nj_websocket_send(socket, NJ_MESSAGE_TEXT, "x", 1, 1, &error), NJ_CLOSED);
+  FAILS(nj_websocket_ping(socket, 1, NULL, &error), NJ_CLOSED);
+  FAILS(nj_websocket_connect(socket, 1, &error), NJ_CLOSED);
+  nj_websocket_release(socket);
+}
+
+static void ends(void) {
+  const nj_message *message;
+  nj_websocket *socket = opened("/ws/count?n=2&interval=0&size=0", NULL);
+  receive_text(socket, "{\"n\":1,\"pad\":\"\"}");
+  receive_text(socket, "{\"n\":2,\"pad\":\"\"}");
+  SUCCEEDS(nj_websocket_receive(socket, 60, &message, &error) == NJ_OK);
+  CHECK(message == NULL && nj_websocket_close_code(socket) == 1000);
+  nj_websocket_release(socket);
+  static const struct {
+    const char *target;
+    nj_status status;
+    int code;
+  } cases[] = {{"/ws/drop?after=0&code=4401&reason=x", NJ_CONNECTION_LOST, 4401},
+               {"/ws/drop?after=0", NJ_CONNECTION_LOST, 1006},
+               {"/ws/violation/masked", NJ_PROTOCOL, 1002},
+               {"/ws/violation/invalid-utf8", NJ_PROTOCOL, 1007},
+               {"/ws/violation/huge-frame", NJ_TOO_LARGE, 1009},
+               {"/ws/handshake/wrong-accept", NJ_PROTOCOL, 0},
+               {"/ws/handshake/status-403", NJ_FORBIDDEN, 0},
+               {"/ws/chat", NJ_UNAUTHORIZED, 0}};
+  for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
+    socket = opened(cases[index].target, NULL);
+    FAILS(nj_websocket_receive(socket, 60, &message, &error), cases[index].status);
+    FAILS(nj_websocket_receive(socket, 60, &message, &error), cases[index].status);
+    CHECK(nj_websocket_close_code(socket) == cases[index].code);
+    nj_websocket_release(socket);
+  }
+}
+
+static void reconnects(void) {
+  nj_websocket *socket = opened("/ws/drop?after=1&code=1012", "{\"reconnect\": true}");
+  for (int number = 0; number < 3; number++) {
+    send_text(socket, "x");
+    receive_text(socket, "x");
+    /* A message that is sent before the client has noticed the close would be lost. */
+    for (int waits = 0; nj_websocket_get_state(socket) == NJ_WEBSOCKET_OPEN && waits < 600; waits++) {
+      nj_websocket_receive(socket, 0.01, &(const nj_message *){NULL}, NULL);
+      if (nj_websocket_close_code(socket) == 1012) break;
+    }
+  }
+  nj_websocket_release(socket);
+}
+
+static void invalid_arguments(void) {
+  nj_request *request = nj_request_new("GET", "/ws/echo"), *post = nj_request_new("POST", "/ws/echo");
+  const struct {
+    nj_client *client;
+    nj_request *request;
+    const char *options;
+    nj_status kind;
+  } cases[] = {{NULL, request, NULL, NJ_INVALID_ARGUMENT},
+               {client, NULL, NULL, NJ_INVALID_ARGUMENT},
+               {client, post, NULL, NJ_INVALID_REQUEST},
+               {client, request, "{", NJ_DECODING},
+               {client, request, "{\"pign\": 1}", NJ_INVALID_ARGUMENT},
+               {client, request, "{\"protocols\": [\"a b\"]}", NJ_INVALID_ARGUMENT},
+               {client, request, "{\"max_message\": 0}", NJ_INVALID_ARGUMENT},
+               {client, request, "{\"reconnect_codes\": [999]}", NJ_INVALID_ARGUMENT}};
+  for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
+    const char *options = cases[index].options;
+    nj_error *refusal = NULL;
+    CHECK(nj_websocket_new(cases[index].client, cases[index].request, options, options ? strlen(options) : 0, &refusal) == NULL);
+    CHECK(nj_error_kind(refusal) == cases[index].kind);
+    nj_error_release(refusal);
+  }
+  FAILS(nj_websocket_connect(NULL, 1, &error), NJ_INVALID_ARGUMENT);
+  FAILS(nj_websocket_receive(NULL, 1, NULL, &error), NJ_INVALID_ARGUMENT);
+  FAILS(nj_websocket_send(NULL, NJ_MESSAGE_TEXT, "x", 1, 1, &error), NJ_INVALID_ARGUMENT);
+  FAILS(nj_websocket_try_send(NULL, NJ_MESSAGE_TEXT, "x", 1, NULL, &error), NJ_INVALID_ARGUMENT);
+  FAILS(nj_websocket_ping(NULL, 1, NULL, &error), NJ_INVALID_ARGUMENT);
+  FAILS(nj_websocket_close(NULL, 1000, NULL, 1, &error), NJ_INVALID_ARGUMENT);
+  FAILS(nj_websocket_start_close(NULL, 1000, NULL, &error), NJ_INVALID_ARGUMENT);
+  CHECK(nj_websocket_get_state(NULL) == NJ_WEBSOCKET_CLOSED && nj_websocket_close_code(NULL) == 0);
+  CHECK(!nj_websocket_subprotocol(NULL) && !nj_websocket_close_reason(NULL) && !nj_websocket_explain(NULL));
+  CHECK(!nj_message_data(NULL, NULL) && nj_message_get_kind(NULL) == NJ_MESSAGE_BINARY && !nj_websocket_retain(NULL));
+  nj_websocket_cancel(NULL);
+  nj_websocket_release(NULL);
+  nj_websocket *socket = opened("/ws/echo", NULL);
+  FAILS(nj_websocket_send(socket, (nj_message_kind)3, "x", 1, 1, &error), NJ_INVALID_ARGUMENT);
+  FAILS(nj_websocket_send(socket, NJ_MESSAGE_TEXT, NULL, 1, 1, &error), NJ_INVALID_ARGUMENT);
+  FAILS(nj_websocket_send(socket, NJ_MESSAGE_TEXT, "x", 1, -1, &error), NJ_INVALID_ARGUMENT);
+  FAILS(nj_websocket_receive(socket, -1, NULL, &error), NJ_INVALID_ARGUMENT);
+  nj_websocket_release(socket);
+  nj_request_free(request);
+  nj_request_free(post);
+}
+
+/* --- With callbacks --- */
+
+typedef struct seen {
+  int opened, messages, writable, done, close_at, resend;
+  char text[256];
+  nj_status end;
+} seen;
+
+static void on_open(void *context, nj_websocket *socket) {
+  seen *self = context;
+  char text[32];
+  snprintf(text, sizeof text, "open %d", ++self->opened);
+  CHECK(nj_websocket_try_send(socket, NJ_MESSAGE_TEXT, text, strlen(text), NULL, NULL) == NJ_OK);
+}
+
+static void on_message(void *context, nj_websocket *socket, const nj_message *message) {
+  seen *self = context;
+  self->messages++;
+  size_t used = strlen(self->text);
+  if (self->resend == 0) snprintf(self->text + used, sizeof self->text - used, "%s|", nj_message_data(message, NULL));
+  if (self->messages == self->close_at) CHECK(nj_websocket_start_close(socket, 1000, "bye", NULL) == NJ_OK);
+  CHECK(nj_websocket_receive(socket, 1, NULL, NULL) == NJ_INVALID_ARGUMENT);
+}
+
+static void on_writable(void *context, nj_websocket *socket) {
+  (void)socket;
+  ((seen *)context)->writable++;
+}
+
+static void on_done(void *context, nj_websocket *socket, const nj_error *error) {
+  seen *self = context;
+  self->done++;
+  self->end = error ? nj_error_kind(error) : NJ_OK;
+  CHECK(nj_websocket_get_state(socket) == NJ_WEBSOCKET_CLOSED);
+}
+
+static const nj_websocket_callbacks callbacks = {sizeof callbacks, on_open, on_message, on_writable, on_done};
+
+static nj_websocket *started(const char *target, const char *options, nj_queue *queue, seen *seen) {
+  nj_request *request = nj_request_new("GET", target);
+  nj_websocket *socket = NULL;
+  SUCCEEDS((socket = nj_client_start_websocket(client, request, options, options ? strlen(options) : 0, queue, &callbacks, seen,
+                                               &error)) != NULL);
+  nj_request_free(request);
+  return socket;
+}
+
+static void poll_until(nj_queue *queue, const int *value, int expected) {
+  for (int polls = 0; *value < expected && polls < 6000; polls++) nj_queue_poll(queue, 0.01);
+  CHECK(*value >= expected);
+}
+
+static void queued(void) {
+  nj_queue *queue = nj_queue_new();
+  /* The message that is sent before the connection is open follows the message of the callback. */
+  seen seen = {.close_at = 3};
+  nj_websocket *socket = started("/ws/echo", NULL, queue, &seen);
+  SUCCEEDS(nj_websocket_try_send(socket, NJ_MESSAGE_TEXT, "kept", 4, NULL, &error) == NJ_OK);
+  poll_until(queue, &seen.messages, 2);
+  SUCCEEDS(nj_websocket_try_send(socket, NJ_MESSAGE_TEXT, "last", 4, NULL, &error) == NJ_OK);
+  nj_websocket *second = nj_websocket_retain(socket);
+  CHECK(second == socket);
+  nj_websocket_release(second);
+  nj_websocket_release(socket); /* `done` is called nevertheless */
+  poll_until(queue, &seen.done, 1);
+  CHECK_TEXT(seen.text, "open 1|kept|last|");
+  CHECK(seen.end == NJ_OK && seen.opened == 1);
+
+  /* A full send queue, and its end. */
+  struct seen slow = {.resend = 1};
+  socket = started("/ws/slow?seconds=0.3", "{\"max_queued\": 65536, \"compress\": false}", queue, &slow);
+  poll_until(queue, &slow.opened, 1);
+  static char block[16384];
+  int sent = 0;
+  for (bool is_sent = true; is_sent && sent < 10000; sent += is_sent) {
+    SUCCEEDS(nj_websocket_try_send(socket, NJ_MESSAGE_BINARY, block, sizeof block, &is_sent, &error) == NJ_OK);
+  }
+  CHECK(sent > 1 && sent < 10000);
+  poll_until(queue, &slow.writable, 1);
+  poll_until(queue, &slow.messages, sent + 1);
+  nj_websocket_cancel(socket);
+  poll_until(queue, &slow.done, 1);
+  CHECK(slow.end == NJ_CANCELLED);
+  nj_websocket_release(socket);
+
+  /* The queue is freed while a WebSocket is open. */
+  struct seen left = {0};
+  socket = started("/ws/echo", NULL, queue, &left);
+  poll_until(queue, &left.messages, 1);
+  nj_queue_free(queue);
+  CHECK(left.done == 1 && left.end == NJ_CANCELLED);
+  CHECK(nj_websocket_get_state(socket) == NJ_WEBSOCKET_CLOSED);
+  nj_websocket_release(socket);
+
+  nj_websocket_callbacks wrong = callbacks;
+  wrong.size = 8;
+  nj_request *request = nj_request_new("GET", "/ws/echo");
+  queue = nj_queue_new();
+  CHECK(nj_client_start_websocket(client, request, NULL, 0, queue, &wrong, NULL, NULL) == NULL);
+  wrong = callbacks;
+  wrong.done = NULL;
+  CHECK(nj_client_start_websocket(client, request, NULL, 0, queue, &wrong, NULL, NULL) == NULL);
+  CHECK(nj_client_start_websocket(client, request, NULL, 0, NULL, &callbacks, NULL, NULL) == NULL);
+  CHECK(nj_client_start_websocket(client, request, NULL, 0, queue, NULL, NULL, NULL) == NULL);
+  nj_queue_free(queue);
+  nj_request_free(request);
+}
+
+/* --- Threads and processes --- */
+
+static void *send_many(void *socket) {
+  for (int number = 0; number < 200; number++) send_text(socket, "from another thread");
+  return NULL;
+}
+
+static void threads(void) {
+  nj_websocket *socket = opened("/ws/echo", NULL);
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, send_many, socket) == 0);
+  for (int number = 0; number < 200; number++) receive_text(socket, "from another thread");
+  pthread_join(thread, NULL);
+  nj_websocket_release(socket);
+}
+
+static void after_fork(void) {
+  nj_websocket *socket = opened("/ws/echo", NULL);
+  SUCCEEDS(nj_websocket_connect(socket, 60, &error) == NJ_OK);
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    bool is_right = nj_websocket_receive(socket, 30, NULL, NULL) == NJ_FORKED &&
+                    nj_websocket_send(socket, NJ_MESSAGE_TEXT, "x", 1, 30, NULL) == NJ_FORKED &&
+                    nj_websocket_close(socket, 1000, NULL, 30, NULL) == NJ_FORKED &&
+                    nj_websocket_get_state(socket) == NJ_WEBSOCKET_CLOSED && nj_websocket_explain(socket) == NULL;
+    nj_websocket_cancel(socket);
+    nj_websocket_release(socket);
+    /* Replaces the process, so that valgrind does not report the memory of the parent's threads as lost. */
+    execl("/bin/sh", "sh", "-c", is_right ? "exit 0" : "exit 1", (char *)NULL);
+    _exit(2);
+  }
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  send_text(socket, "x");
+  receive_text(socket, "x");
+  nj_websocket_release(socket);
+}
+
+static void closed_client(void) {
+  nj_websocket *socket = opened("/ws/echo", NULL);
+  SUCCEEDS(nj_websocket_connect(socket, 60, &error) == NJ_OK);
+  nj_client_free(client);
+  FAILS(nj_websocket_receive(socket, 30, &(const nj_message *){NULL}, &error), NJ_CANCELLED);
+  FAILS(nj_websocket_send(socket, NJ_MESSAGE_TEXT, "x", 1, 1, &error), NJ_CLOSED);
+  nj_websocket_release(socket);
+}
+
+int main(int count, char **arguments) {
+  if (count < 2) return 2;
+  nj_config *config = nj_config_new();
+  nj_config_set_base_url(config, arguments[1]);
+  client = nj_client_new(config, NULL);
+  nj_config_free(config);
+  echo();
+  ends();
+  reconnects();
+  invalid_arguments();
+  queued();
+  threads();
+  after_fork();
+  closed_client();
+  FINISH();
+}
