@@ -13,7 +13,7 @@ final class ScriptWebSocket: @unchecked Sendable {
     private(set) var session: WebSocketSession?
     private var messages = Deque<WebSocketMessage>()
     private(set) var end: Result<Void, NightjarError>?
-    /// Whether a connection was opened that the script has not been told of.
+    /// Whether a connection was opened and not reported to the script.
     private var hasOpened = false
     /// The outcomes that the next event ends.
     private var waiters: [Future] = []

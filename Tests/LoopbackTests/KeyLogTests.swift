@@ -72,7 +72,7 @@ import Testing
     @Test func descriptorIsCloseOnExec() throws {
         let client = try client(path)
         defer { client.close() }
-        let descriptors = (0..<1024).filter { (descriptor: CInt) in
+        let descriptors = (0..<65536).filter { (descriptor: CInt) in
             var name = [CChar](repeating: 0, count: 4096)
             let count = max(readlink("/proc/self/fd/\(descriptor)", &name, name.count), 0)
             return name.prefix(count).map(UInt8.init(bitPattern:)) == Array(path.utf8)

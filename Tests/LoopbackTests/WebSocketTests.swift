@@ -164,7 +164,7 @@ import Testing
 
     @Test func serverThatIgnoresCloseIsLeft() async throws {
         let socket = try socket("/ws/silent") { $0.closeTimeout = .milliseconds(100) }
-        try await eventually("it is open") { socket.state == .open }
+        try await eventually("it is open", within: .seconds(60)) { socket.state == .open }
         try await socket.close()
         #expect(socket.state == .closed)
         #expect(socket.closeCode == 1006)
@@ -173,7 +173,7 @@ import Testing
     @Test func cancelledTaskClosesTheSocket() async throws {
         let socket = try socket("/ws/echo")
         let task = Task { for try await _ in socket {} }
-        try await eventually("it is open") { socket.state == .open }
+        try await eventually("it is open", within: .seconds(60)) { socket.state == .open }
         task.cancel()
         let error = await #expect(throws: NightjarError.self) { try await task.value }
         #expect(error?.kind == .cancelled)
@@ -253,7 +253,7 @@ import Testing
     @Test func closedClientEndsTheSocket() async throws {
         let client = try LoopbackTests.client(port: port)
         let socket = try client.webSocket(Request(.get, "/ws/echo"))
-        try await eventually("it is open") { socket.state == .open }
+        try await eventually("it is open", within: .seconds(60)) { socket.state == .open }
         client.close()
         #expect(await failure(socket)?.kind == .cancelled)
     }
