@@ -117,6 +117,31 @@ test("a lost socket connects again, and on_open comes before kept messages", fun
   t:truthy(socket:explain():find("waiting", 1, true))
 end)
 
+test("a message that is sent before the socket is open and closed is not lost", function(t)
+  local room = "before-close"
+  local reader <close> = api:websocket("/ws/broadcast/" .. room)
+  reader:connect(20)
+  local socket = api:websocket("/ws/broadcast/" .. room)
+  socket:send "last words"
+  socket:close()
+  t:equal(reader:receive(20).text, "last words")
+  t:equal(socket.close_code, 1000)
+end)
+
+test("without keep_unsent, sending fails while there is no connection", function(t)
+  local socket <close> = api:websocket("/ws/drop", { query = { after = 1 }, reconnect = true, keep_unsent = false })
+  socket:send "x"
+  t:equal(socket:receive(20).text, "x")
+  local lost
+  nightjar.timeout(20, function()
+    repeat
+      local _, err = nightjar.try(socket.send, socket, "y")
+      lost = err
+    until lost
+  end)
+  t:equal(lost.kind, "connection_lost")
+end)
+
 test("an error of on_open is an error of the function that waits", function(t)
   local socket <close> = api:websocket("/ws/echo", { on_open = function() error "no subscription" end })
   local ok, err = pcall(socket.receive, socket, 20)

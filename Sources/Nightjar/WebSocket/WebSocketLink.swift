@@ -119,12 +119,11 @@ final class WebSocketLink: @unchecked Sendable {
 
     private func ended(_ result: Result<Response, NightjarError>) {
         task = nil
-        if let refusal {
-            connection.failed(refusal)
-        } else if case .failure(let error) = result {
-            connection.failed(error)
-        }
-        connection.endOfStream(now: loop.now)
+        var failure: NightjarError?
+        if case .failure(let error) = result { failure = error }
+        // These have no effect on a connection that is open, or that has ended.
+        if let error = refusal ?? failure { connection.failed(error) }
+        connection.endOfStream(failure, now: loop.now)
         proceed()
     }
 

@@ -60,6 +60,7 @@ extension WebSocketSession {
         isOpening = false
         guard let link, link.isOpen else { return }
         while let message = kept.popFirst() { link.send(message) }
+        closeIfRequested()
     }
 
     /// Keeps the messages that the last connection has not sent, or discards them.

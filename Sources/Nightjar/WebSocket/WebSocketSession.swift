@@ -71,6 +71,8 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     /// Whether ``Handlers/opened`` has not returned yet.
     var isOpening = false
     private var wasOpen = false
+    /// The close that follows the kept messages when the WebSocket is open.
+    private var pendingClose: (code: WebSocketCloseCode?, reason: String)?
     /// The bytes that are reserved for messages that this object has received and not sent.
     var reservedBytes = 0
     var pings: [UInt64: Ping] = [:]
@@ -182,6 +184,7 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
         reconnect.opened(now: loop.now)
         snapshot.withLock { $0.subprotocol = subprotocol }
         change(to: .open, "the server accepted the handshake")
+        if !settings.keepsUnsent, pendingClose == nil { sendLimit.refuse(nil) }
         guard let opened = handlers.opened else {
             // Wakes a thread that polls the queue until the WebSocket is open.
             loop.post(.wake, to: queue)
@@ -235,19 +238,19 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
         keep(unsent)
         switch verdict(closure) {
         case .again(let wait):
+            if !settings.keepsUnsent { sendLimit.refuse(WebSocketSession.notConnected) }
             change(to: .waiting, closure.summary)
             loop.after(wait) { [weak self] in
                 guard let self, state == .waiting, !hasEnded else { return }
                 connect()
             }
         case .stop:
-            let notSent = kept.isEmpty ? "" : "; \(kept.count) messages were not sent"
             finish(closure.result(isRequested: state == .closing, notSent), closure.summary + notSent)
         }
     }
 
     private func verdict(_ closure: WebSocketClosure) -> WebSocketReconnect.Verdict {
-        guard settings.reconnects, wasOpen, state != .closing else { return .stop(.closedByCaller) }
+        guard settings.reconnects, wasOpen, state != .closing, pendingClose == nil else { return .stop(.closedByCaller) }
         guard state == .connecting, let error = closure.error else {
             return reconnect.closed(closure, now: loop.now, using: &random)
         }
@@ -262,16 +265,36 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     // MARK: On the loop: closing
 
     private func beginClosing(_ code: WebSocketCloseCode?, _ reason: String) {
-        guard !hasEnded, state != .closing else { return }
+        guard !hasEnded, state != .closing, pendingClose == nil else { return }
+        if state == .connecting, !kept.isEmpty {
+            pendingClose = (code, reason)
+            return
+        }
         let isConnected = link?.isOpen == true
         if isOpening { sendKept() }
         change(to: .closing, "the caller closed it")
         guard isConnected, let link else {
             self.link.take()?.abandon()
-            snapshot.withLock { $0.closure = WebSocketClosure(.abnormal, isRequested: true) }
-            return finish(.success(()), "there was no open connection")
+            let closure = WebSocketClosure(.abnormal, isRequested: true)
+            snapshot.withLock { $0.closure = closure }
+            return finish(closure.result(isRequested: kept.isEmpty, notSent), "there was no open connection" + notSent)
         }
         link.close(code, reason: reason)
+    }
+
+    /// Closes the WebSocket after the kept messages, if the caller has closed it before it was open.
+    func closeIfRequested() {
+        guard let (code, reason) = pendingClose.take() else { return }
+        beginClosing(code, reason)
+    }
+
+    /// The end of an error message if messages are lost.
+    private var notSent: String {
+        switch kept.count {
+        case 0: ""
+        case 1: "; 1 message was not sent"
+        case let count: "; \(count) messages were not sent"
+        }
     }
 
     private func failPings(_ error: NightjarError) {

@@ -52,6 +52,8 @@ package struct WebSocketConnection: ~Copyable {
     /// Received bytes that were not parsed.
     private var input = ByteBuffer()
     private var hasEnded = false
+    /// The failure of the transport.
+    private var transportError: NightjarError?
     /// The kind of the message in pieces that the caller is sending. Nil between messages.
     var sentKind: WebSocketFrame.Kind?
     var sentText = UTF8Validator()
@@ -136,8 +138,11 @@ package struct WebSocketConnection: ~Copyable {
     }
 
     /// Reports that the server closed its side of the transport, or that the transport failed.
-    package mutating func endOfStream(now: UInt64) {
+    ///
+    /// - Parameter error: the failure; nil if the server closed it.
+    package mutating func endOfStream(_ error: NightjarError? = nil, now: UInt64) {
         self.now = now
+        transportError = error
         switch state {
         case .connecting: lose(lost("during the handshake"))
         // The bytes before the end are processed first.
@@ -206,7 +211,7 @@ package struct WebSocketConnection: ~Copyable {
                 case nil:
                     // Release the memory of the last read.
                     input = ByteBuffer()
-                    if hasEnded { lose(lost("without a Close frame")) }
+                    if hasEnded { lose(transportError ?? lost("without a Close frame")) }
                     return nil
                 }
             }
