@@ -250,7 +250,9 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     }
 
     private func verdict(_ closure: WebSocketClosure) -> WebSocketReconnect.Verdict {
-        guard settings.reconnects, wasOpen, state != .closing, pendingClose == nil else { return .stop(.closedByCaller) }
+        guard settings.reconnects, wasOpen, state != .closing, pendingClose == nil else {
+            return .stop(.closedByCaller)
+        }
         guard state == .connecting, let error = closure.error else {
             return reconnect.closed(closure, now: loop.now, using: &random)
         }
