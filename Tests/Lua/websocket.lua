@@ -142,6 +142,14 @@ test("without keep_unsent, sending fails while there is no connection", function
   t:equal(lost.kind, "connection_lost")
 end)
 
+test("a socket keeps its client open", function(t)
+  local socket <close> = nightjar.client { base_url = os.getenv "NIGHTJAR_DEMO_URL" }:websocket "/ws/echo"
+  socket:connect(20)
+  collectgarbage() collectgarbage()
+  socket:send "x"
+  t:equal(socket:receive(20).text, "x")
+end)
+
 test("an error of on_open is an error of the function that waits", function(t)
   local socket <close> = api:websocket("/ws/echo", { on_open = function() error "no subscription" end })
   local ok, err = pcall(socket.receive, socket, 20)

@@ -19,8 +19,8 @@
 #include "njl_websocket.h"
 #include "njl_work.h"
 
-/* The user value of a WebSocket. */
-enum { ON_OPEN = 1 };
+/* The user values of a WebSocket. It keeps its client open. */
+enum { ON_OPEN = 1, OWNER, VALUES = OWNER };
 
 typedef struct websocket {
   njl_websocket *handle; /* released by the collector, because a finalizer may close the WebSocket while it is used */
@@ -377,12 +377,14 @@ static int open_socket(lua_State *L, int status, lua_KContext context) {
   (void)status, (void)context;
   lua_settop(L, SETTINGS);
   njl_client *client = njl_check_client(L);
-  websocket *self = lua_newuserdatauv(L, sizeof *self, ON_OPEN);
+  websocket *self = lua_newuserdatauv(L, sizeof *self, VALUES);
   *self = (websocket){.host = njl_host_open(L)};
   njl_set_type(L, NJL_WEBSOCKET);
   njl_own(L);
   lua_pushvalue(L, HANDLER);
   lua_setiuservalue(L, RESULT, ON_OPEN);
+  lua_pushvalue(L, CLIENT);
+  lua_setiuservalue(L, RESULT, OWNER);
   njl_reply *error = njl_error_push(L);
   njl_request request = {.method = {"GET", 3}};
   njl_read_options(L, REQUEST_TABLE, "websocket", false, &request);
