@@ -16,6 +16,8 @@ final class WebSocketLink: @unchecked Sendable {
     private var task: ClientTask?
     /// The failure of the handshake, which ends the call as cancelled.
     private var refusal: NightjarError?
+    /// The end of the connection that was not reported yet.
+    private var closure: WebSocketClosure?
     /// The received bytes that the call counts as unconsumed.
     private var uncredited = 0
     /// Whether the transport waits for bytes to send.
@@ -114,7 +116,8 @@ final class WebSocketLink: @unchecked Sendable {
 
     private func nextPart() -> TaskHandlers.BodyPart {
         isAwaited = true
-        return nextFrames().map(TaskHandlers.BodyPart.bytes) ?? .later
+        if connection.hasOutput { flushSoon() }
+        return .later
     }
 
     private func ended(_ result: Result<Response, NightjarError>) {
@@ -132,6 +135,7 @@ final class WebSocketLink: @unchecked Sendable {
     /// Carries out the actions of the connection.
     private func proceed() {
         repeat { handleEvents() } while flush()
+        reportClosure()
         if connection.canReceive { connection.setReading(session?.acceptsMessages != false, now: loop.now) }
         watch()
     }
@@ -143,10 +147,16 @@ final class WebSocketLink: @unchecked Sendable {
             case .message(let message): session?.received(message)
             case .ping: break
             case .pong(let payload): session?.received(pong: payload)
-            case .closed(let closure): session.take()?.closed(closure, unsent: connection.takeUnsent())
+            case .closed(let closure): self.closure = closure
             case .closeTransport: task?.cancel()
             }
         }
+    }
+
+    /// Reports the end of the connection after the Close frame was written, because the program may then exit.
+    private func reportClosure() {
+        guard !connection.hasOutput || task == nil, let closure = closure.take() else { return }
+        session.take()?.closed(closure, unsent: connection.takeUnsent())
     }
 
     /// Lets the transport read on, because all received bytes were processed.
@@ -169,19 +179,13 @@ final class WebSocketLink: @unchecked Sendable {
 
     /// Returns whether frames were sent.
     private func flush() -> Bool {
-        guard isAwaited, let frames = nextFrames() else { return false }
-        task?.call?.feed?.send(.bytes(frames))
-        return true
-    }
-
-    /// Returns the next frames to send. Nil if there are none: the transport then waits for the next flush.
-    private func nextFrames() -> ByteBuffer? {
-        guard connection.hasOutput else { return nil }
+        guard isAwaited, connection.hasOutput else { return false }
         isAwaited = false
         var frames = ByteBuffer()
         connection.write(into: &frames) { masks.next() }
         session?.sent()
-        return frames
+        task?.call?.feed?.send(.bytes(frames))
+        return true
     }
 
     private func watch() {
