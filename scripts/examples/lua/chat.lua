@@ -33,11 +33,11 @@ end
 local function say(socket, text)
   repeat
     socket:send(text)
-    local heard = nightjar.try(nightjar.timeout, 2, function()
+    local has_arrived = nightjar.try(nightjar.timeout, 2, function()
       repeat local message = socket:receive() until message.json.text == text
       return true
     end)
-  until heard
+  until has_arrived
 end
 
 local ada, bruno = join "ada@example.org", join "bruno@example.org"
