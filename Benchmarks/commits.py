@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import sys
 
-HTTP, HTTPS = os.environ["NIGHTJAR_HTTP_URL"], os.environ["NIGHTJAR_HTTPS_URL"]
+HTTP, HTTPS, ECHO = (os.environ[f"NIGHTJAR_{name}_URL"] for name in ("HTTP", "HTTPS", "ECHO"))
 
 
 class Benchmark:
@@ -54,11 +54,16 @@ BENCHMARKS = {
     "http1-tls": Benchmark("cpu_us", "cpu_us_per_request", 30_000, 1_000, program("many", f"{HTTPS}/1k")),
     "handshake": Benchmark("cpu_us", "cpu_us_per_connection", 300, 20, program("handshake", f"{HTTPS}/close")),
     "lua": Benchmark("cpu_us", "cpu_us_per_request", 30_000, 1_000, script("nightjar.lua")),
+    "websocket": Benchmark(
+        "cpu_us", "cpu_us_per_message", 100_000, 2_000,
+        lambda prefix, count: [f"{prefix}/websocket-side", "messages", ECHO, str(count)]),
 }
 
 
 def compare(name, prefix, other, rounds):
     benchmark = BENCHMARKS[name]
+    if not os.path.exists(benchmark.command(other, 1)[0]):
+        return print(f"bench: the other commit has no benchmark {name}", file=sys.stderr)
     mine, others = [], []
     for turn in range(rounds):
         # The order alternates, because the first run of a round may have colder caches.

@@ -14,7 +14,7 @@ PREFIX, *WORDS = sys.argv[1:]
 ROUNDS = int(WORDS[WORDS.index("--rounds") + 1]) if "--rounds" in WORDS else 5
 NAMES = [word for word in WORDS if not word.startswith("--") and not word.isdigit()]
 HTTP, HTTPS, RESUMING = (os.environ[f"NIGHTJAR_{name}_URL"] for name in ("HTTP", "HTTPS", "RESUMING"))
-WWW = os.environ["NIGHTJAR_WWW"]
+ECHO, WWW = os.environ["NIGHTJAR_ECHO_URL"], os.environ["NIGHTJAR_WWW"]
 
 
 def measure(command, **environment):
@@ -166,6 +166,21 @@ def sse():
     report("sse", statistics.median(measure(side)["us"] for _ in range(ROUNDS)), None, None, "cpu_us_per_event", 2)
 
 
+def websocket_sides(mode, count):
+    return ([f"{PREFIX}/{side}-side", mode, ECHO, count] for side in ("websocket", "libwebsockets"))
+
+
+def websocket():
+    """Texts of 1 KiB to an echo server and back over 64 connections, without compression."""
+    compare("websocket", "cpu_us", "cpu_us_per_message", 1.0, *websocket_sides("messages", 200_000), "libwebsockets")
+
+
+def memory_websocket():
+    """1000 idle WebSockets after one message each. Also the part that the allocator has handed out."""
+    allow_descriptors()
+    growth("memory-websocket", "rss_kib_per_idle_websocket", None, *websocket_sides("memory", 1000), "libwebsockets")
+
+
 def json_decode():
     records = [
         {
@@ -185,9 +200,14 @@ def json_decode():
 def memory_tls():
     """1000 idle TLS connections after one response each. Also the part that the allocator has handed out."""
     allow_descriptors()
-    ours, theirs = (measure(side) for side in sides("memory-tls", f"{HTTPS}/1k", 1000))
+    growth("memory-tls", "rss_kib_per_idle_connection", 1.0, *sides("memory-tls", f"{HTTPS}/1k", 1000), "libcurl-multi")
+
+
+def growth(name, unit, budget, ours, theirs, peer):
+    """Compares the memory for each connection."""
+    ours, theirs = measure(ours), measure(theirs)
     report(
-        "memory-tls", ours["bytes_each"] / 1024, "libcurl-multi", theirs["bytes_each"] / 1024, "rss_kib_per_idle_connection", 1.0,
+        name, ours["bytes_each"] / 1024, peer, theirs["bytes_each"] / 1024, unit, budget,
         allocated_kib=round(ours["allocated_each"] / 1024, 1), peer_allocated_kib=round(theirs["allocated_each"] / 1024, 1),
         connections=ours["connections"], peer_connections=theirs["connections"],
     )
@@ -283,8 +303,9 @@ def openapi():
 BENCHES = {
     "http1": http1, "http1-policies": http1_policies, "coalesce": coalesce, "cache-hit": cache_hit,
     "http1-cache": http1_cache, "blocking": blocking, "http1-tls": http1_tls, "handshake": handshake,
-    "handshake-resumed": handshake_resumed, "download": download, "lua": lua, "sse": sse, "memory": memory, "memory-tls": memory_tls,
-    "load": load, "json": json_decode, "prefetch": prefetch, "pages-memory": pages_memory, "openapi": openapi,
+    "handshake-resumed": handshake_resumed, "download": download, "lua": lua, "sse": sse, "websocket": websocket,
+    "memory": memory, "memory-tls": memory_tls, "memory-websocket": memory_websocket, "load": load, "json": json_decode,
+    "prefetch": prefetch, "pages-memory": pages_memory, "openapi": openapi,
 }
 chosen = list(BENCHES) if NAMES == ["all"] else NAMES
 for name in chosen:
