@@ -83,14 +83,23 @@ local computed = {
   ["nightjar.client"] = { "cookies", "cache", "endpoints" },
   ["nightjar.list"] = { "explanation" },
   ["nightjar.events"] = { "last_event_id", "state" },
+  ["nightjar.websocket"] = { "close_code", "close_reason", "protocol", "state" },
   ["nightjar.task"] = { "done", "cancelled" },
   ["nightjar.page"] = { "items", "number", "response" },
 }
 
 local plain = nightjar.client { base_url = origin, cookies = true, cache = true }
+-- A WebSocket that has all fields.
+local function closed_socket()
+  local socket = plain:websocket("/ws/echo", { protocols = { "v1" } }):connect(30)
+  socket:close(1000, "done")
+  return socket
+end
+
 local samples = {
   ["nightjar.client"] = plain, ["nightjar.list"] = (plain:paginate "/v1/articles"), ["nightjar.task"] = nightjar.spawn(function() end),
   ["nightjar.page"] = plain:paginate("/v1/articles"):pages()(), ["nightjar.events"] = (plain:events "/events"),
+  ["nightjar.websocket"] = closed_socket(),
 }
 samples["nightjar.list"]:take(1) -- sets the explanation
 -- Objects that are tables, which are compared with a sample below, and classes that scripts never see.
