@@ -72,9 +72,12 @@ final class ClientLoop: @unchecked Sendable {
     private var calls: [Call] = []
     /// Callbacks of pending work other than calls. Called when the client is closed.
     private var listeners: [ObjectIdentifier: () -> Void] = [:]
+    /// The events whose callbacks run on the loop.
+    private var loopEvents: [QueueEvent] = []
     private var outbox: [QueueEvent] = []
     /// The queue that ``outbox`` is for.
     private var outboxQueue: CompletionQueue?
+    private var isFlushScheduled = false
     var eventCoalescer = EventCoalescer()
     private var alarm = Alarm()
     /// The client's timers, by number. They are cancelled when the client is closed, because the event loop outlives
@@ -239,7 +242,8 @@ final class ClientLoop: @unchecked Sendable {
                         .cancelled, "the client was closed during the call",
                         requestMayHaveBeenProcessed: call.isOnConnection)))
         }
-        sendEvents()
+        runLoopEvents()
+        sendOutbox()
     }
 
     // MARK: Calls
@@ -287,31 +291,41 @@ final class ClientLoop: @unchecked Sendable {
     // MARK: Events
 
     /// Posts an event, at the latest when the loop has finished its current work, so that one wake-up delivers many
-    /// events.
+    /// events. Runs no callback.
     ///
     /// - Parameter queue: The queue of the event. Nil: the event's callback runs on the loop.
     func post(_ event: consuming QueueEvent, to queue: CompletionQueue?) {
-        if outbox.isEmpty { thread.loop.execute { self.flushOutbox() } }
-        // Callbacks that run in `sendEvents` may post more events.
-        while !outbox.isEmpty, queue !== outboxQueue { sendEvents() }
+        if !isFlushScheduled {
+            isFlushScheduled = true
+            thread.loop.execute { self.flushEvents() }
+        }
+        guard let queue else { return loopEvents.append(event) }
+        if queue !== outboxQueue { sendOutbox() }
         outboxQueue = queue
         outbox.append(event)
     }
 
-    private func flushOutbox() {
-        sendEvents()
+    private func flushEvents() {
+        runLoopEvents()
+        sendOutbox()
+        isFlushScheduled = false
+        // A callback may have posted an event to the loop.
+        if !loopEvents.isEmpty {
+            isFlushScheduled = true
+            thread.loop.execute { self.flushEvents() }
+        }
         if let delay = eventCoalescer.delay() { LoopThread.sleep(delay) }
     }
 
-    private func sendEvents() {
-        guard !outbox.isEmpty else { return }
-        if let outboxQueue {
-            outboxQueue.post(&outbox)
-            return
-        }
+    private func runLoopEvents() {
+        guard !loopEvents.isEmpty else { return }
         var events: [QueueEvent] = []
-        swap(&events, &outbox)  // The callbacks may post more events.
+        swap(&events, &loopEvents)  // The callbacks may post more events.
         for index in events.indices { exchange(&events[index], with: .wake).run(in: nil) }
+    }
+
+    private func sendOutbox() {
+        if !outbox.isEmpty { outboxQueue?.post(&outbox) }
     }
 
     /// Writes a log line.

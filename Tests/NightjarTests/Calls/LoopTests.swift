@@ -28,6 +28,21 @@ import Testing
         api.close()
     }
 
+    /// The handler of an earlier event runs later than the present work, so its events follow.
+    @Test func eventPrecedesEventsOfLoopHandlers() throws {
+        let api = try Client(Configuration())
+        let queue = CompletionQueue()
+        let order = Mutex<[Int]>([])
+        api.loop.submit(
+            .run { [loop = api.loop] in
+                loop.post(.run { loop.post(.run { order.withLock { $0.append(2) } }, to: queue) }, to: nil)
+                loop.post(.run { order.withLock { $0.append(1) } }, to: queue)
+            })
+        for _ in 0..<200 where order.withLock({ $0.count }) < 2 { queue.poll(timeout: .milliseconds(5)) }
+        #expect(order.withLock { $0 } == [1, 2])
+        api.close()
+    }
+
     @Test func closedGateDiscardsWork() throws {
         let thread = try LoopThread()
         let gate = LoopGate(thread.loop)
