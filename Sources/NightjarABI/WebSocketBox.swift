@@ -72,9 +72,9 @@ final class WebSocketBox: @unchecked Sendable {
         self.client = client
         reading = nil
         let holder = Holder(self)
-        session = try client.startWebSocket(request, settings, on: queue, callbacks.handlers(holder)) {
-            callbacks.done(holder, $0)
-        }
+        _ = try client.startWebSocket(
+            request, settings, on: queue, callbacks.handlers(holder), prepared: { session = $0 }
+        ) { callbacks.done(holder, $0) }
     }
 
     /// Retains the WebSocket of the callbacks until the last one has returned. Used on the queue.
@@ -137,6 +137,15 @@ final class WebSocketBox: @unchecked Sendable {
         }
     }
 
+    /// - Throws: the errors of blocking functions that do not depend on the connection.
+    func checkMayBlock() throws(NightjarError) {
+        try client.checkProcess()
+        guard try !reader().isActive else {
+            throw NightjarError(
+                .reentrant, "a blocking function must not be called from a callback that it runs for this WebSocket")
+        }
+    }
+
     /// Waits until the closing handshake has ended.
     func waitUntilClosed(within timeout: Duration?) throws(NightjarError) {
         try read(within: timeout, "the WebSocket is not closed yet; the client still waits for the server") {
@@ -156,12 +165,8 @@ final class WebSocketBox: @unchecked Sendable {
     private func read<Value>(
         within timeout: Duration?, _ late: String, _ result: (Reading) -> Value?
     ) throws(NightjarError) -> Value {
+        try checkMayBlock()
         let reading = try reader()
-        try client.checkProcess()
-        guard !reading.isActive else {
-            throw NightjarError(
-                .reentrant, "a blocking function must not be called from a callback that it runs for this WebSocket")
-        }
         reading.isActive = true
         defer { reading.isActive = false }
         let deadline = timeout.map { ContinuousClock.now + $0 }
@@ -187,14 +192,17 @@ struct WebSocketCallbacks: @unchecked Sendable {
     init(
         _ callbacks: UnsafePointer<nj_websocket_callbacks>?, _ context: UnsafeMutableRawPointer?
     ) throws(NightjarError) {
-        functions = try required(callbacks, "callbacks").pointee
-        self.context = CallbackContext(pointer: context)
-        guard functions.size == MemoryLayout<nj_websocket_callbacks>.size else {
+        let callbacks = try required(callbacks, "callbacks")
+        // A structure of another size may end before the last callback, so it is not read as a whole yet.
+        let size = UnsafeRawPointer(callbacks).load(as: Int.self)
+        guard size == MemoryLayout<nj_websocket_callbacks>.size else {
             throw NightjarError(
                 .invalidArgument,
                 "callbacks.size must be sizeof(nj_websocket_callbacks), \(MemoryLayout<nj_websocket_callbacks>.size), "
-                    + "got \(functions.size)")
+                    + "got \(size)")
         }
+        functions = callbacks.pointee
+        self.context = CallbackContext(pointer: context)
         _ = try required(functions.message, "callbacks.message")
         _ = try required(functions.done, "callbacks.done")
     }

@@ -145,6 +145,7 @@ public func nj_websocket_close(
     setting(outError) { () throws(NightjarError) in
         let box = try box(socket)
         let limit = try limit(seconds)
+        try box.checkMayBlock()
         try box.open().close(code: code(number), reason: try optional(reason, "reason") ?? "")
         try box.waitUntilClosed(within: limit)
     }

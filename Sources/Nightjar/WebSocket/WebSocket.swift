@@ -53,7 +53,7 @@ public final class WebSocket: AsyncSequence, Sendable {
             guard !Task.isCancelled else {
                 throw NightjarError(.cancelled, "sending a WebSocket message was cancelled")
             }
-            await withCheckedContinuation { waiter in session.whenRoom { waiter.resume() } }
+            await withCheckedContinuation { waiter in session.whenRoom(for: message) { waiter.resume() } }
         }
     }
 
@@ -128,16 +128,18 @@ extension Client {
     ///
     /// - Parameters:
     ///   - queue: Where the callbacks run. Nil: on the loop.
+    ///   - prepared: Called before the first callback, on this thread.
     ///   - finished: Called once, after the other callbacks.
     /// - Throws: As ``webSocket(_:_:)``; `forked`.
     package func startWebSocket(
         _ request: Request, _ settings: WebSocket.Settings, on queue: CompletionQueue?,
-        _ handlers: WebSocketSession.Handlers,
+        _ handlers: WebSocketSession.Handlers, prepared: (WebSocketSession) -> Void = { _ in },
         finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
     ) throws(NightjarError) -> WebSocketSession {
         try checkProcess()
         let session = try WebSocketSession(
             self, try request.forWebSocket(), settings, on: queue, handlers, finished: finished)
+        prepared(session)
         try session.start()
         return session
     }

@@ -12,7 +12,7 @@ extension WebSocketSession {
         try client.checkMayWait()
         let deadline = timeout.map { Monitor.deadline(after: $0) }
         while try !send(message) {
-            guard sendLimit.waitForRoom(until: deadline) else {
+            guard sendLimit.waitForRoom(for: WebSocketConnection.queuedSize(message), until: deadline) else {
                 throw NightjarError(
                     .timeout, "sending a WebSocket message failed: the send queue is full; the server reads too slowly",
                     phase: .send)

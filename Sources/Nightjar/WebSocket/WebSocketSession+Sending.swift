@@ -17,10 +17,16 @@ extension WebSocketSession {
         return true
     }
 
-    /// Calls `body` once, on the loop, when half of the send queue is free, or when the WebSocket has ended.
-    package func whenRoom(_ body: @escaping @Sendable () -> Void) {
+    /// Calls `body` once, on the loop, when the send queue has room for a message, or when the WebSocket has ended.
+    package func whenRoom(for message: WebSocketMessage, _ body: @escaping @Sendable () -> Void) {
+        let count = WebSocketConnection.queuedSize(message)
         let isSubmitted = loop.submit(
-            .run { [self] in if hasEnded || sendLimit.hasRoom { body() } else { roomWaiters.append(body) } })
+            .run { [self] in
+                guard !hasEnded, !sendLimit.hasRoom(for: count) else { return body() }
+                // Another sender may have taken the room of the last notification.
+                sendLimit.want(count)
+                roomWaiters.append(body)
+            })
         if !isSubmitted { body() }
     }
 
@@ -52,7 +58,9 @@ extension WebSocketSession {
         guard !hasEnded else { return }
         reservedBytes += WebSocketConnection.queuedSize(message)
         // Until the callback `opened` returns, its messages are sent before the kept ones.
-        if let link, link.isOpen { link.send(message) } else { kept.append(message) }
+        if let link, link.isOpen { return link.send(message) }
+        // The connection may have been lost since the message was accepted.
+        if settings.keepsUnsent || !wasOpen { kept.append(message) } else { sent() }
     }
 
     /// Sends the messages that were kept while there was no connection.

@@ -32,7 +32,7 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
         /// If true, kept messages are sent only after ``WebSocketSession/sendKeptMessages()``.
         package var holdsKeptMessages = false
         package var message: @Sendable (WebSocketSession, WebSocketMessage) -> Void
-        /// Called when the send queue has room again after ``WebSocketSession/send(_:)`` has returned false.
+        /// Called when the send queue has room for a message again after ``WebSocketSession/send(_:)`` has returned false.
         package var writable: (@Sendable (WebSocketSession) -> Void)?
         /// If true, a message counts as consumed only after ``WebSocketSession/consumed(_:)``.
         package var creditsAreManual = false
@@ -70,7 +70,7 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     var kept = Deque<WebSocketMessage>()
     /// Whether ``Handlers/opened`` has not returned yet.
     var isOpening = false
-    private var wasOpen = false
+    private(set) var wasOpen = false
     /// The close that follows the kept messages when the WebSocket is open.
     private var pendingClose: (code: WebSocketCloseCode?, reason: String)?
     /// The bytes that are reserved for messages that this object has received and not sent.
@@ -130,7 +130,7 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     /// - Throws: `invalid_argument`.
     package func close(code: WebSocketCloseCode? = .normal, reason: String = "") throws(NightjarError) {
         try WebSocketClosePayload.check(code, reason: reason)
-        sendLimit.refuse(WebSocketSession.closed)
+        sendLimit.end(WebSocketSession.closed)
         loop.submit(.run { [self] in beginClosing(code, reason) })
     }
 
@@ -147,7 +147,7 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     override func begin() { connect() }
 
     override func released() {
-        sendLimit.refuse(WebSocketSession.closed)
+        sendLimit.end(WebSocketSession.closed)
         link.take()?.abandon()
         change(to: .closed, isCancelled ? "the caller cancelled it" : "the client was closed")
         kept = []
@@ -184,7 +184,7 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
         reconnect.opened(now: loop.now)
         snapshot.withLock { $0.subprotocol = subprotocol }
         change(to: .open, "the server accepted the handshake")
-        if !settings.keepsUnsent, pendingClose == nil { sendLimit.refuse(nil) }
+        sendLimit.accept()
         guard let opened = handlers.opened else {
             // Wakes a thread that polls the queue until the WebSocket is open.
             loop.post(.wake, to: queue)
