@@ -97,10 +97,10 @@
  * Fork, signals, exit
  * -------------------
  * After fork, handles that own threads, locks or files belong to the parent: clients, queues, tasks, batches, caches,
- * cookie jars, paginators, event streams, token requests, challenges and scripts. In the child, their functions fail with
- * NJ_FORKED, or return their value for "none" if they return no status. The child may free these handles. This does not
- * affect the parent. Configurations, requests, forms, pagination rules, catalogs, cookie lists, responses, pages and
- * errors work in the child, and so do all handles that the child creates.
+ * cookie jars, paginators, event streams, WebSockets, token requests, challenges and scripts. In the child, their
+ * functions fail with NJ_FORKED, or return their value for "none" if they return no status. The child may free these
+ * handles. This does not affect the parent. Configurations, requests, forms, pagination rules, catalogs, cookie lists,
+ * responses, pages and errors work in the child, and so do all handles that the child creates.
  *
  * The library's threads block all signals. The library does not change the disposition of SIGPIPE, and stays mapped
  * after dlclose.
@@ -425,17 +425,18 @@ NJ_API const char *nj_error_curl(const nj_error *error, bool show_secrets);
  *   Destructor   nj_queue_free
  *   Threads      any
  *
- * Tasks, batches, paginators and the log deliver their events to a queue. nj_queue_poll calls the host's callbacks for
- * these events. Any number of clients may share a queue.
+ * Tasks, batches, paginators, event streams, WebSockets and the log deliver their events to a queue. nj_queue_poll calls
+ * the host's callbacks for these events. Any number of clients may share a queue.
  * ================================================================================================================== */
 
 /** Creates a queue. Never NULL. */
 NJ_API nj_queue *nj_queue_new(void);
 
 /**
- * Cancels the tasks, batches and page requests that deliver to the queue, runs their remaining callbacks on this
- * thread, frees the queue, and returns when no callback is left. If a callback of the same queue calls nj_queue_free,
- * the running nj_queue_poll cancels the work and runs the remaining callbacks before it returns. NULL is ignored.
+ * Cancels the tasks, batches, page requests, event streams and WebSockets that deliver to the queue, runs their
+ * remaining callbacks on this thread, frees the queue, and returns when no callback is left. If a callback of the same
+ * queue calls nj_queue_free, the running nj_queue_poll cancels the work and runs the remaining callbacks before it
+ * returns. NULL is ignored.
  */
 NJ_API void nj_queue_free(nj_queue *queue);
 
@@ -3664,7 +3665,10 @@ NJ_API nj_task *nj_client_start_events(nj_client *client, const nj_request *requ
  *
  *   Created by   nj_websocket_new, nj_client_start_websocket; nj_websocket_retain adds a reference
  *   Released by  nj_websocket_release
- *   Threads      any; nj_websocket_receive: one at a time
+ *   Threads      any; nj_websocket_connect, nj_websocket_receive and nj_websocket_close: one of them at a time
+ *
+ * Hooks and token providers of the client run inside these three functions. Call nj_websocket_connect first if there are
+ * any: otherwise the connection is not opened, and nj_websocket_send without a limit may block forever.
  *
  * The handshake is a call with the client's credentials, cookies, limits, proxies and TLS settings. The total timeout of
  * the request, by default none, limits the whole connection. The client's does not apply. Messages are delivered whole.
@@ -3692,8 +3696,10 @@ NJ_API nj_task *nj_client_start_events(nj_client *client, const nj_request *requ
  *   reconnect_codes     an array of the close codes after which another connection is opened; [1001, 1006, 1011, 1012,
  *                       1013, 1014] by default. 1006 is a connection that ended without a Close frame.
  *   reconnect_attempts  the maximum number of attempts in a row to open another connection; unlimited by default
- *   keep_unsent         whether messages are kept for the next connection; true by default. false: messages that were
- *                       not sent are discarded, and sending fails with NJ_CONNECTION_LOST while there is no connection.
+ *   keep_unsent         whether messages are kept for the next connection; true by default. false: after the
+ *                       connection was lost, messages that were not sent are discarded, and sending fails with
+ *                       NJ_CONNECTION_LOST until there is another one. Messages that are sent before the first
+ *                       connection is open are kept in any case.
  * ================================================================================================================== */
 
 /** The state of a WebSocket. */
@@ -3752,12 +3758,13 @@ typedef struct nj_websocket_callbacks {
   size_t size; /* sizeof(nj_websocket_callbacks) */
   /**
    * Called when a connection is open, also after a reconnection. Messages that this callback sends are sent before the
-   * messages that were kept while there was no connection. May be NULL.
+   * messages that were kept while there was no connection. Messages that other threads send while the connection is
+   * open and this callback has not returned are sent at once. May be NULL.
    */
   void (*open)(void *context, nj_websocket *socket);
   /** Receives a message, which is borrowed until the callback returns. Required. */
   void (*message)(void *context, nj_websocket *socket, const nj_message *message);
-  /** Called when half of the send queue is free, after nj_websocket_try_send has sent nothing. May be NULL. */
+  /** Called when the send queue has room again, after nj_websocket_try_send has sent nothing. May be NULL. */
   void (*writable)(void *context, nj_websocket *socket);
   /**
    * Called exactly once, as the last callback. `error` is borrowed. It is NULL if the program has closed the WebSocket,
@@ -3837,26 +3844,29 @@ NJ_API nj_status nj_websocket_try_send(nj_websocket *socket, nj_message_kind kin
  *
  * @param seconds     how long to wait, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit
  * @param out_seconds set to the time between both; may be NULL
- * @return NJ_OK; NJ_TIMEOUT; NJ_CONNECTION_LOST if there is no connection, or if it is lost; NJ_CLOSED; NJ_FORKED;
- *         NJ_INVALID_ARGUMENT
+ * @return NJ_OK; NJ_TIMEOUT; NJ_CONNECTION_LOST if no connection is open (the function does not wait for one), or if
+ *         it is lost; NJ_CLOSED; NJ_FORKED; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_websocket_ping(nj_websocket *socket, double seconds, double *out_seconds, nj_error **out_error);
 
 /**
  * Closes the WebSocket after the messages that were sent before, and blocks until the server has responded, at most for
- * the close timeout. Messages that arrive meanwhile may be discarded.
+ * the close timeout. While a connection is being opened and messages wait for it, the function also waits for
+ * the connection. Messages that arrive meanwhile may be discarded.
  *
  * @param code    1000 to 1003, 1007 to 1014, or 3000 to 4999; 0: a Close frame without a code
  * @param reason  at most 123 bytes of UTF-8; NULL: none
  * @param seconds how long to wait, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no further limit
  * @return NJ_OK, also if the WebSocket is closed; NJ_TIMEOUT (the client continues to close it); NJ_INVALID_ARGUMENT,
- *         also for a WebSocket with callbacks, which nj_websocket_start_close closes; NJ_REENTRANT; NJ_FORKED
+ *         also for a WebSocket with callbacks, which nj_websocket_start_close closes; NJ_REENTRANT inside a callback that
+ *         a function runs for this WebSocket; NJ_FORKED. The WebSocket stays open after the last three. How it ended
+ *         is reported by nj_websocket_receive: NJ_CONNECTION_LOST if the messages that wait could not be sent.
  */
 NJ_API nj_status nj_websocket_close(nj_websocket *socket, int code, const char *reason, double seconds,
                                     nj_error **out_error);
 
 /**
- * Starts to close the WebSocket, and returns at once.
+ * Starts to close the WebSocket, and returns at once. Messages that arrive meanwhile may be discarded.
  *
  * @param code   as for nj_websocket_close
  * @param reason as for nj_websocket_close
@@ -3885,7 +3895,10 @@ NJ_API char *nj_websocket_subprotocol(const nj_websocket *socket);
  */
 NJ_API int nj_websocket_close_code(const nj_websocket *socket);
 
-/** Returns the reason in the last Close frame, "" if there is none. The caller frees it with nj_text_free. */
+/**
+ * Returns the reason in the last Close frame, "" if there is none. The caller frees it with nj_text_free. NULL if
+ * `socket` is NULL, and after fork.
+ */
 NJ_API char *nj_websocket_close_reason(const nj_websocket *socket);
 
 /**

@@ -45,7 +45,13 @@ static bool send_line(struct chat *chat, nj_websocket *socket) {
   if (!fgets(line, sizeof line, stdin)) return false;
   size_t length = strcspn(line, "\n");
   /* Blocks while the send queue is full. The client's thread empties it. */
-  if (nj_websocket_send(socket, NJ_MESSAGE_TEXT, line, length, 30, NULL) == NJ_OK) chat->unanswered++;
+  nj_error *err = NULL;
+  if (nj_websocket_send(socket, NJ_MESSAGE_TEXT, line, length, 30, &err) == NJ_OK) {
+    chat->unanswered++;
+  } else {
+    fprintf(stderr, "not sent: %s: %s\n", line, nj_error_message(err));
+    nj_error_release(err);
+  }
   return true;
 }
 
