@@ -38,7 +38,7 @@ struct Command {
         if invocation.traces || hasPrompt || program != nil { interpreter.observe(by: TraceOutput().show) }
         if let path = invocation.archive {
             let archive = try ArchiveFile(path: path, showsSecrets: invocation.archivesSecrets)
-            interpreter.observe(by: archive.add)
+            interpreter.observe(keepsMessages: true, by: archive.add)
         }
         for step in invocation.steps {
             switch step {

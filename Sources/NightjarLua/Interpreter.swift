@@ -25,9 +25,12 @@ public final class Interpreter {
     }
 
     /// Observes the clients that scripts create from now on. Events are delivered on the thread that runs the scripts.
-    public func observe(by observe: @escaping @Sendable (CallObserver.Event) -> Void) {
+    ///
+    /// - Parameter keepsMessages: Whether the reports of WebSockets contain their first messages, for archives.
+    public func observe(keepsMessages: Bool = false, by observe: @escaping @Sendable (CallObserver.Event) -> Void) {
         guard let engine = Handle<Engine>.borrow(njl_script_engine(script.state)) else { return }
-        engine.observers.append(CallObserver(queue: engine.queue, observe: observe))
+        engine.observers.append(
+            CallObserver(queue: engine.queue, keepsMessages: keepsMessages, observe: observe))
     }
 
     public func runCode(_ code: [UInt8]) throws(NightjarError) {

@@ -75,6 +75,46 @@ def read(path):
     return log["entries"]
 
 
+SOCKETS = """
+local nightjar = require "nightjar"
+local api = nightjar.client { base_url = arg[1] }
+local socket = api:websocket("/ws/echo", { query = { access_token = "hunter2" } })
+local function exchange(send, value) send(socket, value) return socket:receive() end
+assert(exchange(socket.send, "plain").text == "plain")
+assert(exchange(socket.send_json, { token = "hunter2", note = "a" }).json.note == "a")
+assert(#exchange(socket.send_binary, "\\0\\255").binary == 2)
+assert(#exchange(socket.send, ("x"):rep(2 << 20)).text == 2 << 20)
+assert(exchange(socket.send, "late").text == "late")
+socket:close(1000)
+nightjar.try(function() return api:websocket("/ws/handshake/status-403"):receive() end)
+"""
+
+
+def sockets(folder):
+    """The messages of WebSockets are in the archive, in the form of Chromium's developer tools."""
+    path, archive = os.path.join(folder, "sockets.lua"), os.path.join(folder, "sockets.har")
+    with open(path, "w") as file:
+        file.write(SOCKETS)
+    result = subprocess.run([NIGHTJAR, "--har", archive, path, ORIGIN], capture_output=True, text=True, timeout=60)
+    entries = read(archive) if result.returncode == 0 else []
+    check("a WebSocket is an entry", [entry["response"]["status"] for entry in entries] == [101, 403], result, len(entries))
+    entry = entries[0]
+    messages = entry["_webSocketMessages"]
+    check("the entry has the form of HAR 1.2", is_entry(entry))
+    check("the messages have their direction and kind", entry["_resourceType"] == "websocket" and
+          [(message["type"], message["opcode"]) for message in messages[:6]]
+          == [("send", 1), ("receive", 1), ("send", 1), ("receive", 1), ("send", 2), ("receive", 2)], messages[:6])
+    check("the messages have their content", [messages[at]["data"] for at in (0, 1, 4, 5)]
+          == ["plain", "plain", "AP8=", "AP8="], messages[:6])
+    check("secrets in messages are masked", "hunter2" not in json.dumps(entry) and
+          json.loads(messages[2]["data"])["note"] == "a", messages[2])
+    check("the messages have their time", all(abs(message["time"] - datetime.fromisoformat(
+        entry["startedDateTime"].replace("Z", "+00:00")).timestamp()) < 60 for message in messages))
+    check("long conversations are truncated", "only the first" in messages[6]["comment"] and len(messages) == 7
+          and "3 later messages" in entry["comment"], entry.get("comment"), len(messages))
+    check("a rejected handshake has no messages", "_webSocketMessages" not in entries[1])
+
+
 def refusals(folder):
     """Another user has created a file, link or pipe at the path of the archive."""
     victim, path = os.path.join(folder, "victim"), os.path.join(folder, "planted.har")
@@ -125,6 +165,8 @@ with tempfile.TemporaryDirectory() as folder:
 
     run(f"--har={archive}", "--har-secrets")
     check("--har-secrets shows secrets", "Bearer hunter2" in json.dumps(read(archive)))
+
+    sockets(folder)
 
     result = run("--har", archive, ending="die")
     check("a process that is killed leaves an archive", result.returncode != 0 and len(read(archive)) == 9, result)

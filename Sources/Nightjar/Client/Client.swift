@@ -33,6 +33,8 @@ public final class Client: Sendable {
     let respectsRetryAfter: Bool
     let connectivity: ConnectivitySettings
     let hooks: CallHooks?
+    /// Whether an observer keeps the messages of WebSockets.
+    let keepsMessages: Bool
     /// The URLs that calls may request; nil: any.
     let scope: Confinement?
     let pathScope: PathScope?
@@ -114,6 +116,7 @@ public final class Client: Sendable {
         cachePolicy = configuration.cachePolicy
         fresh = configuration.freshResponses
         hooks = configuration.hooks
+        keepsMessages = configuration.observers.contains(where: \.keepsMessages)
         pathScope = try configuration.pathScope.map { text throws(NightjarError) in try PathScope(text) }
         scope = try configuration.confinement(pathScope, base)
         bounds = CallBounds(configuration)

@@ -9,11 +9,23 @@ public final class CallObserver: Sendable {
     /// The queue of ``observe``. Nil: ``observe`` runs on the client's loop thread and must not block.
     let queue: CompletionQueue?
     let observe: @Sendable (Event) -> Void
+    /// Whether the reports of WebSocket connections contain their first messages.
+    let keepsMessages: Bool
 
     /// - Parameter queue: Runs `observe` inside `CompletionQueue.poll`. If the call uses the same queue, `observe` runs
     ///   before the call's own callbacks for the same event.
     public init(queue: CompletionQueue? = nil, observe: @escaping @Sendable (Event) -> Void) {
         self.queue = queue
+        self.observe = observe
+        keepsMessages = false
+    }
+
+    /// Creates an observer whose reports of WebSocket connections contain the first messages, at most 1 MiB.
+    package init(
+        queue: CompletionQueue?, keepsMessages: Bool, observe: @escaping @Sendable (Event) -> Void
+    ) {
+        self.queue = queue
+        self.keepsMessages = keepsMessages
         self.observe = observe
     }
 }
@@ -83,6 +95,8 @@ extension CallObserver {
         public let phases: Phases
         public let connection: ConnectionRecord?
         public let isReused: Bool
+        /// The messages of a WebSocket. Nil for other exchanges, and if no observer keeps messages.
+        let messages: WebSocketTranscript?
         /// Why the response is missing, incomplete or rejected. An unexpected status is not reported here, only as the
         /// error of the call.
         public let error: NightjarError?
@@ -117,6 +131,7 @@ extension CallObserver {
                 to: .nanoseconds((call.loop.clock.now - call.started).nanoseconds))
             connection = timing.connection
             isReused = timing.reusedConnection
+            messages = call.states[MessageTranscript.key]?.messages
             self.error = error
         }
 
@@ -144,6 +159,7 @@ extension HAREntry {
         timings.receive = phases.receive
         serverAddress = exchange.connection?.peerAddress
         connection = exchange.connection.map { String($0.number) }
+        messages = exchange.messages
         failure = exchange.error
     }
 }

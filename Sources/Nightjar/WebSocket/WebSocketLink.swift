@@ -26,6 +26,9 @@ final class WebSocketLink: @unchecked Sendable {
     /// The time of the earliest scheduled timer.
     private var timer: UInt64?
     private var masks = MaskKeys()
+    private var keepsMessages = false
+    /// The messages of this connection, if an observer keeps them.
+    private var transcript: MessageTranscript?
 
     init(_ session: WebSocketSession, _ handshake: WebSocketHandshake, _ settings: WebSocketConnectionSettings) {
         self.session = session
@@ -45,6 +48,7 @@ final class WebSocketLink: @unchecked Sendable {
 
     /// Starts the call.
     func connect(_ client: Client, _ request: Request) throws(NightjarError) {
+        keepsMessages = client.keepsMessages
         var request = request
         request.body = .upgrade
         for (name, value) in handshake.fields { try request.headers.set(name, value) }
@@ -66,6 +70,7 @@ final class WebSocketLink: @unchecked Sendable {
     func send(_ message: WebSocketMessage) {
         do throws(NightjarError) {
             _ = try connection.send(message)
+            transcript?.note(message, isSent: true)
         } catch {
             assertionFailure("a message was rejected: \(error.message)")
         }
@@ -100,6 +105,10 @@ final class WebSocketLink: @unchecked Sendable {
         do throws(NightjarError) {
             let agreement = try handshake.check(status: response.status, response.headers)
             connection.opened(agreement.deflate.map { MessageDeflate($0) }, now: loop.now)
+            if keepsMessages {
+                transcript = MessageTranscript()
+                task?.call?.states[MessageTranscript.key] = transcript
+            }
             session?.opened(agreement.subprotocol)
             proceed()
         } catch {
@@ -144,7 +153,9 @@ final class WebSocketLink: @unchecked Sendable {
         while session?.acceptsMessages != false || !connection.canReceive {
             guard let event = connection.next() else { return creditReceived() }
             switch event {
-            case .message(let message): session?.received(message)
+            case .message(let message):
+                transcript?.note(message, isSent: false)
+                session?.received(message)
             case .ping: break
             case .pong(let payload): session?.received(pong: payload)
             case .closed(let closure): self.closure = closure

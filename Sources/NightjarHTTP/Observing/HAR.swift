@@ -30,6 +30,8 @@ public struct HAREntry: Sendable {
     /// An identifier of the connection.
     public var connection: String?
     public var failure: NightjarError?
+    /// The messages of a WebSocket. Nil for other exchanges.
+    package var messages: WebSocketTranscript?
 
     public struct Response: Sendable {
         public var head: ResponseHead
@@ -94,7 +96,16 @@ public struct HARWriter: Sendable {
         ]
         if let address = entry.serverAddress { members.append(.init("serverIPAddress", .string(address))) }
         if let connection = entry.connection { members.append(.init("connection", .string(connection))) }
-        if let failure = entry.failure { members.append(.init("comment", .string(failure.description))) }
+        var comments = entry.failure.map { [$0.description] } ?? []
+        if let transcript = entry.messages {
+            // The names are those of Chromium's developer tools.
+            members.append(.init("_resourceType", .string("websocket")))
+            members.append(
+                .init(
+                    "_webSocketMessages", .array(transcript.entries.map { message($0, sensitive: entry.request.sensitive) })))
+            if transcript.omittedCount > 0 { comments.append("\(transcript.omittedCount) later messages were not kept") }
+        }
+        if !comments.isEmpty { members.append(.init("comment", .string(comments.joined(separator: "; ")))) }
         var text = ByteBuffer(string: hasEntries ? ",\n" : "\n")
         hasEntries = true
         HARWriter.write(members, into: &text)
@@ -211,6 +222,26 @@ public struct HARWriter: Sendable {
         if content.isBase64 { members.append(.init("encoding", .string("base64"))) }
         if let comment = content.comment { members.append(.init("comment", .string(comment))) }
         return members
+    }
+
+    // MARK: Messages
+
+    private func message(_ entry: WebSocketTranscript.Entry, sensitive names: [String]) -> JSONValue {
+        let isText = entry.kind == .text
+        let isJSON = entry.payload.readableBytesView.first.map { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "[") }
+        let content =
+            isText
+            ? content(entry.payload, type: isJSON == true ? "application/json" : nil, sensitive + names).text
+            : Base64.encode(entry.payload.readableBytesView.prefix(maximumBody))
+        var members: [JSONValue.Member] = [
+            .init("type", .string(entry.isSent ? "send" : "receive")), .init("time", .number(entry.time)),
+            .init("opcode", .integer(isText ? 1 : 2)), .init("data", .string(content)),
+        ]
+        let kept = min(entry.payload.readableBytes, maximumBody)
+        if kept < entry.length {
+            members.append(.init("comment", .string("only the first \(kept) of \(entry.length) bytes")))
+        }
+        return .object(members)
     }
 
     // MARK: Both
