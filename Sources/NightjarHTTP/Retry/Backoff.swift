@@ -18,14 +18,13 @@ public struct Backoff: Sendable, Equatable {
         Backoff.random(upTo: ceiling(afterAttempt: attempt), using: &random)
     }
 
-    /// Returns a random wait between half of the ceiling and the ceiling ("equal jitter"), for servers that ask for a
-    /// wait between connections.
+    /// Returns a random wait between the ceiling and one and a half times the ceiling, for servers that ask for a wait
+    /// between connections: a client must not be early.
     ///
     /// - Parameter attempt: the number of attempts that have ended, from 1.
     package func longWait(afterAttempt attempt: Int, using random: inout some RandomNumberGenerator) -> Duration {
         let ceiling = ceiling(afterAttempt: attempt)
-        let half = ceiling / 2
-        return .nanoseconds(Int64(clamping: half)) + Backoff.random(upTo: ceiling - half, using: &random)
+        return .nanoseconds(Int64(clamping: ceiling)) + Backoff.random(upTo: ceiling / 2, using: &random)
     }
 
     /// Returns the upper bound of a wait, in nanoseconds.

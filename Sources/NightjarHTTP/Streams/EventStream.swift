@@ -46,8 +46,10 @@ package struct EventStream: Sendable {
     private var hasBeenOpen = false
     /// The time that the server has set.
     private var reconnectionTime: Duration
-    /// The number of connections in sequence that delivered no event.
+    /// The number of connections in sequence that have failed, or have ended without an event.
     private var failures = 0
+    /// The last id before the connection.
+    private var previousID = ByteBuffer()
 
     package init(_ settings: EventStreamSettings) {
         self.settings = settings
@@ -119,6 +121,7 @@ package struct EventStream: Sendable {
         }
         change(to: .open, "the server sent \(response.status)")
         hasBeenOpen = true
+        previousID = decoder.lastEventID
         replays.connected()
         return nil
     }
@@ -157,6 +160,8 @@ package struct EventStream: Sendable {
     /// - Parameter error: Nil if the body has ended normally.
     package mutating func ended(_ error: NightjarError?, using random: inout some RandomNumberGenerator) -> Action {
         guard state == .connecting || state == .open else { return .end }
+        // A server that sets the time or an id and ends the response asks the client to poll.
+        if error == nil, decoder.reconnectionTime != nil || decoder.lastEventID != previousID { failures = 0 }
         if let time = decoder.reconnectionTime { reconnectionTime = EventStream.clamped(time) }
         resetDecoder()
         let reason = error?.message ?? "the server ended the response"

@@ -15,7 +15,7 @@ public struct EventStreamSettings: Sendable, Equatable {
     /// The id of the last event that was received by an earlier stream. The server is asked for the events after it.
     /// Empty: none.
     public var lastEventID = ""
-    /// The wait before the first reconnection, until the server sends another one. From 0.1 to 300 s.
+    /// The shortest wait before a reconnection, until the server sends another one. From 0.1 to 300 s.
     public var reconnectionTime = Duration.seconds(1)
     /// The connection has failed if no byte arrives for this time, not even a comment. Zero: no limit. Nil: the idle
     /// timeout of the request, or else 60 s.

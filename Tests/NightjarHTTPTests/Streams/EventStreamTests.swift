@@ -72,14 +72,14 @@ private let refused = NightjarError(.connect, "the connection was refused")
         #expect(text(stream.opened(response())) == "read")
         #expect(stream.state == .open)
         #expect(try receive(&stream, "id: 1\ndata: a\n\nid: 2\ndata: b\n\nid: 3\ndata: ") == ["a", "b"])
-        #expect(text(stream.ended(lost, using: &shortest)) == "wait 0.5")
+        #expect(text(stream.ended(lost, using: &shortest)) == "wait 1.0")
         #expect(stream.state == .waiting)
         #expect(text(stream.waited()) == "connect")
         #expect(try prepared(&stream)["last-event-id"] == "2")
         #expect(text(stream.opened(response())) == "read")
         // The server sends the second event again.
         #expect(try receive(&stream, "id: 2\ndata: b\n\nid: 3\ndata: c\n\n") == ["c"])
-        #expect(text(stream.ended(nil, using: &shortest)) == "wait 0.5")
+        #expect(text(stream.ended(nil, using: &shortest)) == "wait 1.0")
         #expect(text(stream.waited()) == "connect")
         #expect(try prepared(&stream)["last-event-id"] == "3")
         #expect(text(stream.opened(response(204, type: nil))) == "end")
@@ -96,22 +96,37 @@ private let refused = NightjarError(.connect, "the connection was refused")
             waits.append(text(stream.ended(refused, using: &longest)))
             _ = stream.waited()
         }
-        #expect(waits == [1, 2, 4, 8, 16, 32, 60, 60, 60].map { "wait \(Double($0))" })
+        #expect(waits == [1.5, 3, 6, 12, 24, 48, 90, 90, 90].map { "wait \(Double($0))" })
         _ = stream.opened(response())
-        #expect(text(stream.ended(nil, using: &longest)) == "wait 60.0")
+        #expect(text(stream.ended(nil, using: &longest)) == "wait 90.0")
         _ = stream.waited()
         _ = stream.opened(response())
         #expect(try receive(&stream, "data: a\n\n") == ["a"])
-        #expect(text(stream.ended(nil, using: &longest)) == "wait 1.0")
+        #expect(text(stream.ended(nil, using: &longest)) == "wait 1.5")
     }
 
     @Test(arguments: [("2000", 2.0), ("0", 0.1), ("999999999", 300.0)])
     func serverSetsTheReconnectionTime(_ retry: String, _ seconds: Double) throws {
-        var longest = Constant(value: .max)
+        var shortest = Constant(value: 0)
         var stream = try stream()
         _ = stream.opened(response())
         #expect(try receive(&stream, "retry: \(retry)\n\ndata: a\n\n") == ["a"])
-        #expect(text(stream.ended(nil, using: &longest)) == "wait \(seconds)")
+        #expect(text(stream.ended(nil, using: &shortest)) == "wait \(seconds)")
+    }
+
+    /// Servers that let the client poll send an id or the reconnection time, and end the response.
+    @Test(arguments: ["retry: 2000\n\n", "id: 7\ndata\n\n", "id: 7\n\n"])
+    func pollingDoesNotDoubleTheWait(_ body: String) throws {
+        var shortest = Constant(value: 0)
+        var stream = try stream()
+        var waits: Set<String> = []
+        for number in 0..<4 {
+            _ = stream.opened(response())
+            _ = try receive(&stream, body.replacing("7", with: String(number)))
+            waits.insert(text(stream.ended(nil, using: &shortest)))
+            _ = stream.waited()
+        }
+        #expect(waits == [body.hasPrefix("retry") ? "wait 2.0" : "wait 1.0"])
     }
 
     @Test func firstConnectionFailsLikeACall() throws {
@@ -128,9 +143,9 @@ private let refused = NightjarError(.connect, "the connection was refused")
         (
             NightjarError(.rateLimited, "429", retryAfter: .seconds(301)), "rate_limited: 429; 0 events were delivered"
         ),
-        (EventStreamTests.status(502), "wait 0.5"), (EventStreamTests.status(503), "wait 0.5"),
-        (EventStreamTests.status(504), "wait 0.5"), (NightjarError(.timeout, "slow"), "wait 0.5"),
-        (NightjarError(.offline, "offline"), "wait 0.5"), (NightjarError(.dns, "dns"), "wait 0.5"),
+        (EventStreamTests.status(502), "wait 1.0"), (EventStreamTests.status(503), "wait 1.0"),
+        (EventStreamTests.status(504), "wait 1.0"), (NightjarError(.timeout, "slow"), "wait 1.0"),
+        (NightjarError(.offline, "offline"), "wait 1.0"), (NightjarError(.dns, "dns"), "wait 1.0"),
         (EventStreamTests.status(500), "server: 500; 0 events were delivered"),
         (NightjarError(.notFound, "404"), "not_found: 404; 0 events were delivered"),
         (NightjarError(.unauthorized, "401"), "unauthorized: 401; 0 events were delivered"),
@@ -181,14 +196,14 @@ private let refused = NightjarError(.connect, "the connection was refused")
         // With a key, a failure is repeated.
         var keyed = try stream(post(withKey: true))
         _ = keyed.opened(response())
-        #expect(text(keyed.ended(lost, using: &random)) == "wait 0.5")
+        #expect(text(keyed.ended(lost, using: &random)) == "wait 1.0")
         _ = keyed.waited()
         _ = keyed.opened(response())
         #expect(text(keyed.ended(nil, using: &random)) == "end")
         // If reconnection is requested, a request that the server has not received is repeated.
         var requested = try stream(post()) { $0.reconnection = .always }
         _ = requested.opened(response())
-        #expect(text(requested.ended(refused, using: &random)) == "wait 0.5")
+        #expect(text(requested.ended(refused, using: &random)) == "wait 1.0")
         _ = requested.waited()
         _ = requested.opened(response())
         #expect(text(requested.ended(lost, using: &random)).hasPrefix("connection_lost"))
