@@ -1696,6 +1696,12 @@ NJ_API nj_status nj_request_on_waiting(nj_request *request, nj_waiting_fn waitin
  *   chunk_size             the size in bytes of each received part of the body
  *   fault                  "offline", "dns", "connect", "tls", "connect_timeout", "timeout", "hang", "connection_lost",
  *                          "malformed", or {"kind": "connection_lost", "after": 100}: after 100 bytes of the body
+ *   websocket              the steps of a WebSocket that the server accepts, in place of a body. A step has one of
+ *                          "send" (a text, or an object that is sent as JSON), "send_base64" (a binary message),
+ *                          "receive" (waits for a text, for an object with these members, or for any message: true),
+ *                          "receive_base64", "close" (a code, 0 for none, with "reason") and "drop": true (the connection
+ *                          is lost), and can have "delay" in seconds. Another message than the expected one ends the
+ *                          WebSocket with NJ_INVALID_REQUEST.
  *
  * @param json text that ends with NUL; NULL, the default: no mock
  * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown member or a wrong value; NJ_DECODING if `json` is not JSON;
@@ -3544,8 +3550,8 @@ NJ_API char *nj_page_state(const nj_page *page, size_t consumed);
  * (Last-Event-ID). Each connection is a call with the client's credentials, limits and proxies. The first connection
  * fails like any other call. Later ones are repeated while their failures are temporary: network failures, timeouts, and
  * the statuses 429, 502, 503 and 504, unless Retry-After asks for more than 300 seconds. The waits begin at the
- * reconnection time and double up to 60 seconds while connections deliver no event; they are random between half and all
- * of that time. The stream ends if the server responds with 204.
+ * reconnection time and double up to 60 seconds while connections fail, or end without an event, an id or a reconnection
+ * time; a random time up to half of that is added. The stream ends if the server responds with 204.
  *
  * Events that the server sends again are not delivered twice by one stream, if they have an id of their own. A request
  * whose method is not idempotent is sent again only if it has an idempotency key or the server has not received it.

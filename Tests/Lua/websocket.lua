@@ -42,7 +42,7 @@ test("headers, the subprotocol and hooks are part of the handshake", function(t)
     query = { headers = 1 }, protocols = { "v9", "v2" }, headers = { ["X-Test"] = "a" },
   })
   t:equal(socket:connect(20), socket)
-  t:equal(socket.protocol, "v2")
+  t:equal(socket.subprotocol, "v2")
   local headers = socket:receive(20).json
   t:equal(headers["x-test"], "a")
   t:equal(headers["x-signature"], "s1")

@@ -424,6 +424,7 @@ function mock:verify() end
 ---@field rate? integer Bytes of the body per second. Default: unlimited.
 ---@field chunk_size? integer Bytes of each chunk of the body. Default: one chunk.
 ---@field fault? string|table offline, dns, connect, tls, connect_timeout, timeout, hang, connection_lost or malformed; or { kind =, after = bytes of the body }. Default: none.
+---@field websocket? table[] The steps of a WebSocket, each with one of send, send_base64, receive, receive_base64, close (with reason) and drop, and with delay. Default: none.
 
 ---Options of nightjar.map and api:batch.
 ---@class nightjar.map_options
@@ -658,7 +659,7 @@ function client:close() end
 ---@field last_event_id? string The id of the last event of an earlier stream. The stream begins after this event. Default: none.
 ---@field idle_timeout? number|false Seconds without a byte after which a connection has failed. Default: 60.
 ---@field reconnect? boolean|"after_failure" Whether the stream connects again: true after an end and after a failure, false never. Default: true for safe methods, "after_failure" for other methods with an idempotency key, otherwise false.
----@field reconnection_time? number Seconds before the first reconnection, 0.1 to 300, until the server sends another. Default: 1.
+---@field reconnection_time? number The shortest wait before a reconnection in seconds, 0.1 to 300, until the server sends another. Default: 1.
 ---@field max_event? integer The maximum size of the data of an event in bytes. Default: 1 MiB.
 
 ---Options of api:websocket. path, stream and a body are not allowed.
@@ -1054,7 +1055,7 @@ function events:close() end
 ---A WebSocket. Several tasks can use it.
 ---@class nightjar.websocket
 ---@field state "connecting"|"open"|"waiting"|"closing"|"closed" The state.
----@field protocol string? The subprotocol that the server has selected.
+---@field subprotocol string? The subprotocol that the server has selected.
 ---@field close_code integer? The close code of the last connection. 1005: the server sent none. 1006: the connection ended without a close.
 ---@field close_reason string? The reason that the server has sent with the close code.
 local websocket = {}

@@ -348,7 +348,7 @@ static int describe(lua_State *L) {
 static int field(lua_State *L) {
   static const char *const names[] = {"send",     "send_binary", "send_json", "receive", "messages",
                                       "ping",     "connect",     "close",     "explain", "state",
-                                      "protocol", "close_code",  "close_reason", NULL};
+                                      "subprotocol", "close_code",  "close_reason", NULL};
   websocket *self = check_socket(L);
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
@@ -357,7 +357,7 @@ static int field(lua_State *L) {
     lua_pushstring(L, njl_websocket_state_name(self->handle));
     return 1;
   }
-  if (strcmp(name, "protocol") == 0) return push_text(L, njl_websocket_subprotocol(self->handle));
+  if (strcmp(name, "subprotocol") == 0) return push_text(L, njl_websocket_subprotocol(self->handle));
   if (strcmp(name, "close_reason") == 0) return push_text(L, njl_websocket_close_reason(self->handle));
   if (strcmp(name, "close_code") == 0) {
     int code = njl_websocket_close_code(self->handle);

@@ -33,6 +33,8 @@ public final class Client: Sendable {
     let respectsRetryAfter: Bool
     let connectivity: ConnectivitySettings
     let hooks: CallHooks?
+    /// Whether exchanges are recorded, so that WebSockets must not be compressed.
+    let isRecording: Bool
     /// Whether an observer keeps the messages of WebSockets.
     let keepsMessages: Bool
     /// The URLs that calls may request; nil: any.
@@ -116,6 +118,7 @@ public final class Client: Sendable {
         cachePolicy = configuration.cachePolicy
         fresh = configuration.freshResponses
         hooks = configuration.hooks
+        isRecording = configuration.cassette != nil || configuration.recording != nil
         keepsMessages = configuration.observers.contains(where: \.keepsMessages)
         pathScope = try configuration.pathScope.map { text throws(NightjarError) in try PathScope(text) }
         scope = try configuration.confinement(pathScope, base)

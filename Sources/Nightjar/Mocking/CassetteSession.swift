@@ -84,7 +84,8 @@ final class CassetteSession: ExchangeRecorder, @unchecked Sendable {
         let mayPass = options.mode == .auto
         return MockTransport(over: recording, on: loop) { [self] request, _ in
             switch player.play(request) {
-            case .play(let exchange): .play(exchange.script(replaysTiming: options.replaysTiming))
+            case .play(let exchange):
+                .play(exchange.script(replaysTiming: options.replaysTiming, expectation: player.expectation))
             case .missing(let error): mayPass ? .pass : .refuse(error)
             }
         }

@@ -78,6 +78,8 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     private var isSent = false
     /// The exchange over the network.
     private var inner: (any Exchange)?
+    /// The client's side of a WebSocket. Nil before the head of the response.
+    private var socket: MockSocketClient?
 
     init(
         _ request: PreparedRequest, _ connectTimeout: Duration?, _ transport: MockTransport,
@@ -91,7 +93,7 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
 
     // MARK: The request
 
-    /// Whether the request asks for an upgrade to WebSocket. A mock can reject it or pass it to the network.
+    /// Whether the request asks for an upgrade to WebSocket.
     private var isUpgrade: Bool { if case .upgrade = request.body { true } else { false } }
 
     func begin() {
@@ -117,6 +119,7 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     }
 
     func send(_ part: ByteBuffer) {
+        if state == .playing { return receive(part) }
         if isUpgrade { return inner?.send(part) ?? () }
         guard state == .taking else { return }
         if body.readableBytes + part.readableBytes <= MockExchange.largestBody {
@@ -160,7 +163,8 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
         guard !isAdvancing else { return }
         isAdvancing = true
         defer { isAdvancing = false }
-        while state == .playing, !isPaused, timer == nil, let step = steps.first {
+        while state == .playing, !isPaused, timer == nil, socket?.isClosing != true, let step = steps.first {
+            if case .socket(.expect) = step.event, socket?.messages.isEmpty != false { return }
             if step.delay > .zero, !hasWaited {
                 timer = transport.loop.scheduleTask(in: .nanoseconds(step.delay.nanosecondsClamped)) { [self] in
                     timer = nil
@@ -180,11 +184,54 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
         switch event {
         case .head(let head) where head.status < 200 && head.status != 101:
             receiver?.exchangeReceived(informational: head)
-        case .head(let head): receiver?.exchangeReceived(head: head)
+        case .head(let head):
+            receiver?.exchangeReceived(head: head)
+            guard isUpgrade, head.status == 101, state == .playing else { return }
+            socket = MockSocketClient()
+            requestMoreFrames()
         case .body(let bytes): receiver?.exchangeReceived(body: bytes)
         case .finish(let trailers): end()?.exchangeFinished(trailers: trailers)
         case .fail(let error): end()?.exchangeFailed(error)
+        case .socket(let action): perform(action)
         }
+    }
+
+    // MARK: A WebSocket
+
+    private func perform(_ action: ExchangeScript.SocketAction) {
+        do throws(NightjarError) {
+            switch action {
+            case .send(let message):
+                receiver?.exchangeReceived(body: try WebSocketServerFrames.message(message))
+            case .close(let code, let reason):
+                socket?.isClosing = true
+                receiver?.exchangeReceived(body: try WebSocketServerFrames.close(code, reason: reason))
+            case .expect(let expected): try socket?.take(expected)
+            }
+        } catch {
+            end()?.exchangeFailed(error)
+        }
+    }
+
+    private func requestMoreFrames() {
+        transport.loop.execute { [self] in
+            if state == .playing { receiver?.exchangeNeedsBody(maximum: MockExchange.bodyPart) }
+        }
+    }
+
+    /// Handles the frames of the client.
+    private func receive(_ frames: ByteBuffer) {
+        do throws(NightjarError) {
+            let hasExpectation = steps.contains { if case .socket(.expect) = $0.event { true } else { false } }
+            guard let (responses, hasClosed) = try socket?.receive(frames, keeps: hasExpectation) else { return }
+            for response in responses { receiver?.exchangeReceived(body: response) }
+            if hasClosed, state == .playing { end()?.exchangeFinished(trailers: Headers()) }
+        } catch {
+            end()?.exchangeFailed(error)
+        }
+        guard state == .playing else { return }
+        requestMoreFrames()
+        advance()
     }
 
     private func end() -> (any ExchangeReceiver)? {
@@ -193,6 +240,7 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
         timer = nil
         steps = []
         body = ByteBuffer()
+        socket = nil
         return receiver.take()
     }
 

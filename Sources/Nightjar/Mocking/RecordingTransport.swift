@@ -16,10 +16,6 @@ final class RecordingTransport: HTTPTransport {
     func begin(
         _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
     ) -> any Exchange {
-        // The bytes after an upgrade to WebSocket are no exchange.
-        if case .upgrade = request.body {
-            return network.begin(request, connectTimeout: connectTimeout, receiver: receiver)
-        }
         let exchange = RecordingExchange(request, recorder, receiver)
         exchange.begin(over: network, connectTimeout)
         return exchange
@@ -44,8 +40,13 @@ struct ObservedExchange {
     var trailers = Headers()
     var failure: RecordedExchange.Failure?
     var isTruncated = false
+    /// The messages of a WebSocket. Nil for another exchange, and if the messages exceed the limit.
+    var messages: [RecordedExchange.SocketMessage]?
 
     init(_ request: PreparedRequest) { self.request = request }
+
+    /// Whether the server has accepted the upgrade to WebSocket.
+    var isUpgraded: Bool { if case .upgrade = request.body { head?.status == 101 } else { false } }
 
     /// The exchange in cassette form, with secrets; nil if the response is too large.
     var recorded: RecordedExchange? {
@@ -54,7 +55,7 @@ struct ObservedExchange {
         let recordedRequest = RecordedExchange.Request(
             method: request.method, url: url, headers: request.fields, body: content.map(RecordedBody.init) ?? .omitted)
         guard let head else { return RecordedExchange(recordedRequest, nil, failure) }
-        guard let body else { return nil }
+        guard let body, !isUpgraded || messages != nil else { return nil }
         var response = RecordedExchange.Response(status: head.status)
         response.reason = head.reason
         response.headers = head.headers
@@ -66,6 +67,7 @@ struct ObservedExchange {
         response.delay = headDelay
         response.pieces = pieces
         response.isTruncated = isTruncated
+        response.messages = messages
         return RecordedExchange(recordedRequest, response, failure)
     }
 }
@@ -79,6 +81,8 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
     private var receiver: (any ExchangeReceiver)?
     private var inner: (any Exchange)?
     private var last = NIODeadline.now()
+    /// The readers of the messages of a WebSocket. Nil before the head of the response.
+    private var socket: SocketRecorder?
 
     init(_ request: PreparedRequest, _ recorder: any ExchangeRecorder, _ receiver: any ExchangeReceiver) {
         self.recorder = recorder
@@ -128,10 +132,19 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
     func exchangeReceived(head: ResponseHead) {
         observed.head = head
         observed.headDelay = split()
+        if observed.isUpgraded {
+            observed.messages = []
+            socket = SocketRecorder(maximumSize: recorder.largestBody)
+        }
         receiver?.exchangeReceived(head: head)
     }
 
     func exchangeReceived(body: ByteBuffer) {
+        if observed.isUpgraded {
+            record(body, isSent: false)
+            receiver?.exchangeReceived(body: body)
+            return
+        }
         if let length = observed.body?.readableBytes, length + body.readableBytes <= recorder.largestBody {
             add(body, to: &observed.body)
         } else {
@@ -173,12 +186,31 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
     func resume() { inner?.resume() }
 
     func send(_ part: ByteBuffer) {
+        if observed.isUpgraded {
+            record(part, isSent: true)
+            inner?.send(part)
+            return
+        }
         if let length = observed.sent?.readableBytes, length + part.readableBytes <= recorder.largestBody {
             add(part, to: &observed.sent)
         } else {
             observed.sent = nil
         }
         inner?.send(part)
+    }
+
+    /// Records the messages of a WebSocket.
+    private func record(_ frames: ByteBuffer, isSent: Bool) {
+        do throws(NightjarError) {
+            for message in try socket?.read(frames, isSent: isSent) ?? [] {
+                observed.messages?.append(
+                    .init(isSent: message.isSent, message.content, after: split()))
+            }
+        } catch {
+            // The messages cannot be replayed without their rest.
+            observed.messages = nil
+            socket = nil
+        }
     }
 
     /// If memory is exhausted, the body is recorded as too large.

@@ -97,7 +97,7 @@ package final class SessionRecording: Sendable {
             guard !state.clients[client].isEphemeral else {
                 return state.lose(step, "it uses an ephemeral client, which writes nothing to disk")
             }
-            guard exchange.body != nil, exchange.sent != nil else {
+            guard exchange.body != nil, exchange.sent != nil, !exchange.isUpgraded || exchange.messages != nil else {
                 return state.lose(
                     step, "\(exchange.name) has a body that is larger than \(SessionRecording.largestBody >> 20) MiB")
             }
@@ -204,5 +204,8 @@ extension ObservedExchange {
     /// The method and the URL, for messages.
     fileprivate var name: String { "\(request.method) \(request.url.redacted)" }
 
-    fileprivate var storedBytes: Int { (sent?.readableBytes ?? 0) + (body?.readableBytes ?? 0) }
+    fileprivate var storedBytes: Int {
+        let messages = messages?.reduce(0) { $0 + $1.content.body.bytes.readableBytes } ?? 0
+        return (sent?.readableBytes ?? 0) + (body?.readableBytes ?? 0) + messages
+    }
 }

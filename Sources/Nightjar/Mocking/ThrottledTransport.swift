@@ -106,7 +106,10 @@ final class ThrottledExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
         let now = NIODeadline.now()
         let sent = transport.link.send(part.readableBytes, at: now.uptimeNanoseconds)
         sentBy = NIODeadline.uptimeNanoseconds(sent)
-        at(sentBy) { $0.inner?.send(part) }
+        // The parts of an upload follow each other without a delay. Each message of a WebSocket has its own.
+        var arrival = sentBy
+        if case .upgrade = request.body { arrival = arrival + half }
+        at(arrival) { $0.inner?.send(part) }
     }
 
     func endBody() {
@@ -217,6 +220,7 @@ final class ThrottledExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
             holdBack()
         case .finish(let trailers): end()?.exchangeFinished(trailers: trailers)
         case .fail(let error): end()?.exchangeFailed(error)
+        case .socket: break  // Frames arrive as parts of the body.
         }
     }
 

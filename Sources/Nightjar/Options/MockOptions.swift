@@ -144,8 +144,8 @@ extension MockRoute {
 }
 
 extension MockResponse {
-    /// Reads `{status=, headers=, json= | body= | base64= | file=, delay=, rate=, chunk_size=, fault=}`, or only a
-    /// status.
+    /// Reads `{status=, headers=, json= | body= | base64= | file=, delay=, rate=, chunk_size=, fault=, websocket=}`, or
+    /// only a status.
     public init(option value: JSONValue, _ path: String) throws(NightjarError) {
         self.init()
         if case .integer = value {
@@ -180,10 +180,7 @@ extension MockResponse {
                 draft.contentType = "text/plain; charset=utf-8"
             },
             Option(name: "base64") { value, path, draft throws(NightjarError) in
-                guard let bytes = Base64.decode(try value.text(path).utf8) else {
-                    throw NightjarError(.invalidArgument, "option \(quoted(path)) is not valid base64")
-                }
-                draft.response.body = ByteBuffer(bytes: bytes)
+                draft.response.body = try value.base64(path)
             },
             Option(name: "file") { value, path, draft throws(NightjarError) in
                 let name = try value.text(path)
@@ -202,6 +199,9 @@ extension MockResponse {
             },
             Option(name: "fault") { value, path, draft throws(NightjarError) in
                 draft.response.fault = try MockFault(option: value, path)
+            },
+            Option(name: "websocket") { value, path, draft throws(NightjarError) in
+                draft.response.webSocketSteps = try MockResponse.WebSocketStep.read(steps: value, path)
             },
         ])
     }

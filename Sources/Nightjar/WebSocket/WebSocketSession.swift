@@ -95,7 +95,8 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
         self.settings = settings
         self.handlers = handlers
         handshake = try WebSocketHandshake(
-            protocols: settings.protocols, deflate: settings.compresses ? WebSocketDeflate.Offer() : nil)
+            protocols: settings.protocols,
+            deflate: settings.compresses && !client.isRecording ? WebSocketDeflate.Offer() : nil)
         reconnect = WebSocketReconnect(settings.reconnection)
         sendLimit = WebSocketSendLimit(settings.maximumQueued)
         super.init("the WebSocket", on: client.loop, queue: queue, timeout: nil, finished: finished)

@@ -102,8 +102,11 @@ public struct HARWriter: Sendable {
             members.append(.init("_resourceType", .string("websocket")))
             members.append(
                 .init(
-                    "_webSocketMessages", .array(transcript.entries.map { message($0, sensitive: entry.request.sensitive) })))
-            if transcript.omittedCount > 0 { comments.append("\(transcript.omittedCount) later messages were not kept") }
+                    "_webSocketMessages",
+                    .array(transcript.entries.map { message($0, sensitive: entry.request.sensitive) })))
+            if transcript.omittedCount > 0 {
+                comments.append("\(transcript.omittedCount) later messages were not kept")
+            }
         }
         if !comments.isEmpty { members.append(.init("comment", .string(comments.joined(separator: "; ")))) }
         var text = ByteBuffer(string: hasEntries ? ",\n" : "\n")

@@ -1,12 +1,12 @@
 import NIOCore
 
-/// Parses the bytes of a server into frames. RFC 6455 section 5.
+/// Parses the bytes of a server, or of a client, into frames. RFC 6455 section 5.
 ///
 /// The payload of data frames is returned as it arrives. The decoder stores at most the payload of one control frame
 /// (125 bytes). The result does not depend on how the data is split into reads.
 ///
-///     first ──▶ second ──▶ length ──▶ payload ──end──▶ first       any ──violation──▶ failed (permanent)
-///                 └─────────length below 126──▲
+///     first ──▶ second ──▶ length ──▶ mask ──▶ payload ──end──▶ first     any ──violation──▶ failed (permanent)
+///                 └─────────length below 126──▲    a server's frame has no mask key
 package struct WebSocketFrameDecoder: Sendable {
     package enum Event: Sendable {
         case data(Piece)
@@ -15,7 +15,7 @@ package struct WebSocketFrameDecoder: Sendable {
         case close(ByteBuffer)
     }
 
-    /// Part of the payload of a data frame. A slice of the input, not a copy.
+    /// Part of the payload of a data frame. A slice of the input, not a copy, unless the frame is masked.
     package struct Piece: Sendable {
         package var kind: WebSocketFrame.Kind
         package var isCompressed: Bool
@@ -45,12 +45,18 @@ package struct WebSocketFrameDecoder: Sendable {
         case second
         /// - Parameter missing: the number of bytes of the length that have not arrived, of `total`.
         case length(UInt64, missing: Int, total: Int)
+        /// - Parameter missing: the number of bytes of the mask key that have not arrived.
+        case mask(UInt32, missing: Int, length: Int)
         case payload(remaining: Int)
         case failed(WebSocketFailure)
     }
 
     private let allowsCompression: Bool
     private let maximumMessage: Int
+    /// Whether the frames are those of a client.
+    private let isMasked: Bool
+    /// The mask key of the frame, rotated to the next byte of the payload.
+    private var mask: UInt32 = 0
     private var state = State.first
     private var frame = Frame()
     /// Nil between messages.
@@ -62,8 +68,10 @@ package struct WebSocketFrameDecoder: Sendable {
     ///   - allowsCompression: true if permessage-deflate was negotiated.
     ///   - maximumMessage: the maximum size of a message, in bytes. A larger message is rejected before its payload
     ///     arrives.
-    package init(allowsCompression: Bool, maximumMessage: Int) {
+    ///   - isMasked: true for the frames of a client.
+    package init(allowsCompression: Bool, maximumMessage: Int, isMasked: Bool = false) {
         self.allowsCompression = allowsCompression
+        self.isMasked = isMasked
         self.maximumMessage = maximumMessage
     }
 
@@ -99,6 +107,10 @@ package struct WebSocketFrameDecoder: Sendable {
                     continue
                 }
                 try readLength(sum, bytes: total)
+            case .mask(let key, let missing, let length):
+                guard let byte = buffer.readInteger(as: UInt8.self) else { return nil }
+                mask = key << 8 | UInt32(byte)
+                state = missing == 1 ? .payload(remaining: length) : .mask(mask, missing: missing - 1, length: length)
             case .payload(let remaining):
                 guard let event = frame.isControl ? controlEvent(&buffer, remaining) : dataEvent(&buffer, remaining)
                 else { return nil }
@@ -136,14 +148,17 @@ package struct WebSocketFrameDecoder: Sendable {
     }
 
     private mutating func readSecond(_ byte: UInt8) throws(WebSocketFailure) {
-        guard byte & WebSocketFrame.maskBit == 0 else { throw .violation("a frame of the server is masked") }
-        guard !frame.isControl || byte <= WebSocketFrame.maximumControl else {
+        guard (byte & WebSocketFrame.maskBit != 0) == isMasked else {
+            throw .violation(isMasked ? "a frame of the client is not masked" : "a frame of the server is masked")
+        }
+        let length = byte & ~WebSocketFrame.maskBit
+        guard !frame.isControl || length <= WebSocketFrame.maximumControl else {
             throw .violation("a control frame has more than \(WebSocketFrame.maximumControl) bytes")
         }
-        switch byte {
+        switch length {
         case 126: state = .length(0, missing: 2, total: 2)
         case 127: state = .length(0, missing: 8, total: 8)
-        default: try readLength(UInt64(byte), bytes: 0)
+        default: try readLength(UInt64(length), bytes: 0)
         }
     }
 
@@ -153,7 +168,7 @@ package struct WebSocketFrameDecoder: Sendable {
             throw .violation("the length \(length) of a frame is encoded in \(bytes) bytes, which is not minimal")
         }
         if !frame.isControl { try admit(length) }
-        state = .payload(remaining: Int(length))
+        state = isMasked ? .mask(0, missing: 4, length: Int(length)) : .payload(remaining: Int(length))
     }
 
     /// Checks the length of a data frame against the limit.
@@ -176,7 +191,7 @@ package struct WebSocketFrameDecoder: Sendable {
     private mutating func dataEvent(_ buffer: inout ByteBuffer, _ remaining: Int) -> Event? {
         guard let message else { return nil }
         let count = min(remaining, buffer.readableBytes)
-        guard count > 0 || remaining == 0, let payload = buffer.readSlice(length: count) else { return nil }
+        guard count > 0 || remaining == 0, let payload = readPayload(&buffer, count) else { return nil }
         let endsFrame = count == remaining
         let piece = Piece(
             kind: message.kind, isCompressed: message.isCompressed, payload: payload,
@@ -186,9 +201,24 @@ package struct WebSocketFrameDecoder: Sendable {
         return .data(piece)
     }
 
+    /// Reads bytes of the payload. Unmasks a copy of them if the frame is masked. Section 5.3.
+    private mutating func readPayload(_ buffer: inout ByteBuffer, _ count: Int) -> ByteBuffer? {
+        guard let payload = buffer.readSlice(length: count) else { return nil }
+        guard isMasked else { return payload }
+        let key = mask
+        let rotation = UInt32(count % 4 * 8)
+        mask = rotation == 0 ? key : key << rotation | key >> (32 - rotation)
+        var plain = ByteBuffer()
+        plain.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { room in
+            payload.withUnsafeReadableBytes { WebSocketFrameEncoder.copy($0, masked: key, to: room) }
+            return count
+        }
+        return plain
+    }
+
     private mutating func controlEvent(_ buffer: inout ByteBuffer, _ remaining: Int) -> Event? {
         let count = min(remaining, buffer.readableBytes)
-        guard var payload = buffer.readSlice(length: count) else { return nil }
+        guard var payload = readPayload(&buffer, count) else { return nil }
         if count < remaining || control.readableBytes > 0 {
             control.writeBuffer(&payload)
             guard count == remaining else {

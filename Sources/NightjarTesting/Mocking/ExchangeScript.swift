@@ -8,6 +8,18 @@ package struct ExchangeScript: Sendable {
         case body(ByteBuffer)
         case finish(trailers: Headers)
         case fail(NightjarError)
+        /// Only after an upgrade to WebSocket.
+        case socket(SocketAction)
+    }
+
+    /// An action of a WebSocket server.
+    package enum SocketAction: Sendable {
+        case send(WebSocketMessage)
+        /// Waits for a message of the client.
+        case expect(ExpectedMessage)
+        /// Sends a Close frame and waits for the client's Close frame, which ends the exchange. The code is nil for a
+        /// Close frame without one.
+        case close(WebSocketCloseCode?, reason: String)
     }
 
     package struct Step: Sendable {

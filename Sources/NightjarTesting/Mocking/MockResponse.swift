@@ -14,6 +14,10 @@ public struct MockResponse: Sendable {
     /// pieces per second if ``rate`` is set, otherwise one piece.
     public var pieces: Int?
     public var fault: MockFault?
+    /// The messages of a WebSocket, in place of a body. The server then accepts the handshake, ``status`` is ignored,
+    /// and ``headers`` can contain `Sec-WebSocket-Protocol`. After the last step, the server discards messages, and
+    /// responds to Pings and to a Close frame.
+    public var webSocketSteps: [WebSocketStep]?
 
     public init(
         status: Int = 200, headers: Headers = Headers(), body: ByteBuffer = ByteBuffer(), delay: Duration = .zero,
@@ -45,8 +49,16 @@ public struct MockResponse: Sendable {
         MockResponse(fault: MockFault(kind, after: bytes))
     }
 
+    /// Returns a response that accepts a WebSocket.
+    public static func webSocket(_ steps: [WebSocketStep]) -> MockResponse {
+        var response = MockResponse(status: 101)
+        response.webSocketSteps = steps
+        return response
+    }
+
     /// Returns the script of the response to a request.
     package func script(to request: ArrivedRequest) -> ExchangeScript {
+        if let webSocketSteps { return script(webSocketSteps, to: request) }
         if let fault, fault.after == nil {
             let error = fault.error(to: request.url.origin)
             var script = ExchangeScript(error.map { [.init(.fail($0), after: delay)] } ?? [])

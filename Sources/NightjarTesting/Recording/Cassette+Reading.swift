@@ -55,7 +55,7 @@ extension RecordedExchange.Request {
 extension RecordedExchange.Response {
     fileprivate init(_ node: CassetteNode) throws(NightjarError) {
         let members = try node.members(
-            ["status", "reason", "headers", "trailers", "delay", "pieces", "cut"] + RecordedBody.names)
+            ["status", "reason", "headers", "trailers", "delay", "pieces", "cut", "messages"] + RecordedBody.names)
         let number = try node.needed("status", in: members)
         guard case .integer(let value) = number.value, let status = Int(exactly: value), (100...999).contains(status)
         else { throw number.error("must be a status from 100 to 999") }
@@ -72,6 +72,11 @@ extension RecordedExchange.Response {
         for piece in try members["pieces"].map({ node throws(NightjarError) in try node.elements() }) ?? [] {
             pieces.append(try RecordedExchange.Piece(piece))
         }
+        messages = try members["messages"].map { node throws(NightjarError) in
+            var messages: [RecordedExchange.SocketMessage] = []
+            for message in try node.elements() { messages.append(try RecordedExchange.SocketMessage(message)) }
+            return messages
+        }
         if let cut = members["cut"] {
             guard case .bool(let flag) = cut.value else {
                 throw cut.error("must be true or false, found \(cut.value.typeName)")
@@ -87,6 +92,35 @@ extension RecordedExchange.Piece {
         guard pair.count == 2, case .integer(let number) = pair[1].value, let bytes = Int(exactly: number), bytes >= 0
         else { throw node.error("must be a list of a delay in seconds and a number of bytes") }
         self.init(after: try pair[0].duration(), bytes: bytes)
+    }
+}
+
+extension RecordedExchange.SocketMessage {
+    fileprivate init(_ node: CassetteNode) throws(NightjarError) {
+        let members = try node.members(["from", "close", "reason", "delay"] + RecordedBody.names)
+        let sender = try node.needed("from", in: members)
+        let name = try sender.text()
+        guard name == "client" || name == "server" else { throw sender.error("must be \"client\" or \"server\"") }
+        let content: Content
+        if let close = members["close"] {
+            guard case .integer(let number) = close.value, let code = Int(exactly: number),
+                code == 0 || WebSocketCloseCode(clamping: code).isValidOnWire
+            else { throw close.error("must be a close code, or 0 for none") }
+            let reason = try members["reason"].map { node throws(NightjarError) in try node.text() } ?? ""
+            guard reason.utf8.count <= WebSocketFrame.maximumReason else {
+                throw close.error("has a reason of more than \(WebSocketFrame.maximumReason) bytes")
+            }
+            content = .close(code == 0 ? nil : code, reason)
+        } else {
+            switch try RecordedBody(members, node) {
+            case .binary(let bytes): content = .binary(bytes)
+            case .text(""): content = .text(.none)
+            case let body: content = .text(body)
+            }
+        }
+        self.init(
+            isSent: name == "client", content,
+            after: try members["delay"].map { node throws(NightjarError) in try node.duration() } ?? .zero)
     }
 }
 

@@ -50,6 +50,23 @@ extension RecordedExchange.Response {
                 .init("pieces", .array(pieces.map { .array([$0.delay.recorded, .integer(Int64($0.bytes))]) })))
         }
         if isTruncated { members.append(.init("cut", .bool(true))) }
+        if let messages { members.append(.init("messages", .array(messages.map(\.recorded)))) }
+        return .object(members)
+    }
+}
+
+extension RecordedExchange.SocketMessage {
+    fileprivate var recorded: JSONValue {
+        var members: [JSONValue.Member] = [.init("from", .string(isSent ? "client" : "server"))]
+        switch content {
+        case .text(.none): members.append(.init("text", .string("")))
+        case .text(let body): members += body.recorded
+        case .binary(let bytes): members += RecordedBody.binary(bytes).recorded
+        case .close(let code, let reason):
+            members.append(.init("close", .integer(Int64(code ?? 0))))
+            if !reason.isEmpty { members.append(.init("reason", .string(reason))) }
+        }
+        members.append(.init("delay", delay.recorded))
         return .object(members)
     }
 }

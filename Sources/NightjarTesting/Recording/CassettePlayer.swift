@@ -78,6 +78,27 @@ package struct CassettePlayer: Sendable {
         return .play(exchanges[index])
     }
 
+    /// Returns the comparison of a message of a WebSocket client with a recorded one. Secrets are masked.
+    package func expectation(_ recorded: RecordedExchange.SocketMessage.Content) -> ExpectedMessage {
+        let (comparison, scrubber) = (comparison, scrubber)
+        @Sendable func key(_ content: RecordedExchange.SocketMessage.Content) -> CassetteComparison.Key {
+            var scrubber = scrubber
+            // The comparison of bodies, which belong to requests.
+            let request = RecordedExchange.Request(
+                method: .post, url: "http://websocket.invalid/", body: content.body)
+            return comparison.key(of: scrubber.scrub(RecordedExchange(request, nil)).request)
+        }
+        let expected = key(recorded)
+        return ExpectedMessage { message in
+            let live = RecordedExchange.SocketMessage.Content(message)
+            switch (recorded, live) {
+            case (.text, .binary): return "it is binary"
+            case (.binary, .text): return "it is text"
+            default: return key(live) == expected ? nil : "it differs from the recorded message"
+            }
+        }
+    }
+
     private func unmatched(_ request: ArrivedRequest, _ live: CassetteComparison.Key) -> NightjarError {
         let what = "the cassette \(quoted(file)) has no exchange for \(request.method) \(request.url.redacted)"
         var nearest: (index: Int, similarity: Int, text: String)?

@@ -31,6 +31,8 @@ package struct RecordedExchange: Sendable, Equatable {
         package var pieces: [Piece] = []
         /// True if the client stopped reading before the end of the body.
         package var isTruncated = false
+        /// The messages of a WebSocket, in place of a body. Nil for another exchange.
+        package var messages: [SocketMessage]?
 
         package init(status: Int) { self.status = status }
     }
@@ -84,8 +86,12 @@ package struct RecordedExchange: Sendable, Equatable {
 
     /// Returns the script of the exchange.
     ///
-    /// - Parameter replaysTiming: true to replay the recorded delays, false for no delays.
-    package func script(replaysTiming: Bool) -> ExchangeScript {
+    /// - Parameters:
+    ///   - replaysTiming: true to replay the recorded delays, false for no delays.
+    ///   - expectation: Returns the comparison with a message that a WebSocket client has sent.
+    package func script(
+        replaysTiming: Bool, expectation: (SocketMessage.Content) -> ExpectedMessage = { _ in .any }
+    ) -> ExchangeScript {
         func delay(_ duration: Duration) -> Duration { replaysTiming ? duration : .zero }
         var steps: [ExchangeScript.Step] = []
         if let response {
@@ -98,7 +104,11 @@ package struct RecordedExchange: Sendable, Equatable {
             } else if head.headers.firstIndex(of: "Content-Length") != nil {
                 try? head.headers.set("Content-Length", String(rest.readableBytes))
             }
+            if response.messages != nil { head.contentLength = nil }
             steps.append(.init(.head(head), after: delay(response.delay)))
+            for step in self.steps(of: response.messages ?? [], expectation: expectation) {
+                steps.append(.init(step.event, after: delay(step.delay)))
+            }
             for (index, piece) in response.pieces.enumerated() where rest.readableBytes > 0 {
                 let isLast = index == response.pieces.count - 1
                 let size = isLast ? rest.readableBytes : min(max(piece.bytes, 0), rest.readableBytes)
@@ -106,7 +116,7 @@ package struct RecordedExchange: Sendable, Equatable {
                 steps.append(.init(.body(part), after: delay(piece.delay)))
             }
             if rest.readableBytes > 0 { steps.append(.init(.body(rest))) }
-            if failure == nil { steps.append(.init(.finish(trailers: response.trailers))) }
+            if failure == nil, response.endsByItself { steps.append(.init(.finish(trailers: response.trailers))) }
         }
         guard let failure else { return ExchangeScript(steps) }
         let error = NightjarError(

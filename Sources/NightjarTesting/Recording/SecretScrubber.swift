@@ -55,6 +55,9 @@ package struct SecretScrubber: Sendable {
         response?.trailers = scrub(exchange.response?.trailers ?? Headers())
         response?.body = scrub(
             exchange.response?.body ?? .none, type: exchange.response?.headers["Content-Type"], inLogin: inLogin)
+        response?.messages = exchange.response?.messages.map { messages in
+            messages.map { $0.with(body: scrub($0.content.body, type: nil, inLogin: inLogin)) }
+        }
         return scrubSeen(RecordedExchange(request, response, exchange.failure))
     }
 
@@ -79,6 +82,7 @@ package struct SecretScrubber: Sendable {
             response.headers = plain(response.headers)
             response.body = response.body.mapTexts(plain)
             response.trailers = plain(response.trailers)
+            response.messages = response.messages?.map { $0.with(body: $0.content.body.mapTexts(plain)) }
             exchange.response = response
         }
         if let message = exchange.failure?.message { exchange.failure?.message = plain(message) }
@@ -251,6 +255,7 @@ package struct SecretScrubber: Sendable {
             }
         }
         return isSecret(exchange.request.body) || isSecret(exchange.response?.body)
+            || exchange.response?.messages?.contains { isSecret($0.content.body) } == true
     }
 
     /// Returns true if the exchange contains one of these words, or cannot be encoded. The words may be too short to be

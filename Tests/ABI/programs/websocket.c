@@ -315,6 +315,30 @@ static void queued(void) {
   nj_request_free(request);
 }
 
+static void mocked(void) {
+  nj_config *config = nj_config_new();
+  nj_config_set_base_url(config, "http://api.test");
+  const char *routes = "[{\"path\": \"/chat\", \"response\": {\"websocket\": [{\"receive\": {\"op\": 1}}, {\"send\": \"one\"},"
+                       " {\"send_base64\": \"AP8=\"}, {\"close\": 1000, \"reason\": \"bye\"}]}}]";
+  SUCCEEDS(nj_config_set_mock(config, routes, &error) == NJ_OK);
+  CHECK(nj_config_set_mock(config, "[{\"response\": {\"websocket\": [{}]}}]", NULL) == NJ_INVALID_ARGUMENT);
+  nj_client *real = client;
+  client = nj_client_new(config, NULL);
+  nj_websocket *socket = opened("/chat", NULL);
+  send_text(socket, "{\"op\": 1}");
+  receive_text(socket, "one");
+  receive(socket, NJ_MESSAGE_BINARY, "\0\xFF", 2);
+  const nj_message *message = (const nj_message *)poison;
+  SUCCEEDS(nj_websocket_receive(socket, 60, &message, &error) == NJ_OK);
+  CHECK(message == NULL && nj_websocket_close_code(socket) == 1000);
+  check_text(nj_websocket_close_reason(socket), "bye");
+  SUCCEEDS(nj_client_mock_verify(client, &error) == NJ_OK);
+  nj_websocket_release(socket);
+  nj_client_free(client);
+  nj_config_free(config);
+  client = real;
+}
+
 /* --- Threads and processes --- */
 
 static void *send_many(void *socket) {
@@ -375,6 +399,7 @@ int main(int count, char **arguments) {
   full_queue();
   invalid_arguments();
   queued();
+  mocked();
   threads();
   after_fork();
   closed_client();

@@ -147,8 +147,24 @@ import Testing
             case .body(let bytes): return delay + "body \(bytes.readableBytes)"
             case .finish: return delay + "finish"
             case .fail(let error): return delay + "fail \(error.kind.name)"
+            case .socket(.send(let message)): return delay + "send \(message.payload.readableBytes)"
+            case .socket(.expect): return delay + "expect"
+            case .socket(.close(let code, let reason)): return delay + "close \(code?.rawValue ?? 0) \(reason)"
             }
         }
+    }
+
+    @Test func webSocketFollowsItsSteps() throws {
+        var headers = Headers()
+        try headers.add("Upgrade", "websocket")
+        let handshake = ArrivedRequest(method: .get, url: try RequestURL("http://x/a"), headers: headers)
+        var late = MockResponse.WebSocketStep.send("abc")
+        late.delay = .milliseconds(7)
+        let response = MockResponse.webSocket([.receive, late, try .close(code: nil), .drop])
+        #expect(
+            events(response.script(to: handshake))
+                == ["head 101", "expect", "+7ms send 3", "close 0 ", "fail connection_lost"])
+        #expect(events(response.script(to: try request(.get, "http://x/a"))) == ["fail invalid_request"])
     }
 
     @Test func responseFollowsItsOptions() throws {

@@ -19,6 +19,15 @@ import Testing
         var stream = RecordedExchange.Response(status: 206)
         stream.body = RecordedBody(ByteBuffer(bytes: [0xFF, 0x00, 0x41]))
         stream.isTruncated = true
+        var upgrade = RecordedExchange.Response(status: 101)
+        upgrade.messages = [
+            .init(isSent: true, .text(RecordedBody(ByteBuffer(string: "{\"op\":1}"))), after: .zero),
+            .init(isSent: false, .text(.none), after: .milliseconds(5)),
+            .init(isSent: false, .text(.text("plain")), after: .zero),
+            .init(isSent: true, .binary(ByteBuffer()), after: .zero),
+            .init(isSent: false, .binary(ByteBuffer(string: "text in a binary message")), after: .zero),
+            .init(isSent: false, .close(4000, "bye"), after: .zero), .init(isSent: true, .close(nil, ""), after: .zero),
+        ]
         let lost = RecordedExchange.Failure(
             NightjarError(.connectionLost, "gone", phase: .receive, requestMayHaveBeenProcessed: true),
             after: .seconds(1))
@@ -27,7 +36,7 @@ import Testing
             RecordedExchange(
                 .init(method: .post, url: "http://x/a", headers: headers, body: .text("a=1")), response),
             RecordedExchange(requested, stream, lost),
-            RecordedExchange(requested, nil, lost),
+            RecordedExchange(requested, nil, lost), RecordedExchange(requested, upgrade),
             RecordedExchange(
                 .init(method: .put, url: "http://x/", body: .omitted), RecordedExchange.Response(status: 204)),
         ])
@@ -152,15 +161,18 @@ import Testing
     }
 
     @Test func replayHasTheSamePiecesAndTimes() throws {
-        let exchange = try #require(try CassetteTests.sample().exchanges.first)
-        func plan(_ replaysTiming: Bool) -> [String] {
-            exchange.script(replaysTiming: replaysTiming).steps.map { step in
+        let exchanges = try CassetteTests.sample().exchanges
+        func plan(_ replaysTiming: Bool, _ number: Int = 0) -> [String] {
+            exchanges[number].script(replaysTiming: replaysTiming).steps.map { step in
                 let delay = step.delay == .zero ? "" : "+\(step.delay.nanosecondsClamped / 1000)us "
                 switch step.event {
                 case .head(let head): return delay + "head \(head.status) \(head.contentLength ?? -1)"
                 case .body(let bytes): return delay + String(buffer: bytes)
                 case .finish: return delay + "finish"
                 case .fail: return delay + "fail"
+                case .socket(.send(let message)): return delay + "send \(String(buffer: message.payload))"
+                case .socket(.expect): return delay + "expect"
+                case .socket(.close(let code, _)): return delay + "close \(code?.rawValue ?? 0)"
                 }
             }
         }
@@ -168,6 +180,11 @@ import Testing
         #expect(
             plan(true) == [
                 "+12000us head 200 25", "+100us {\"a\":[1,2.", "+2000000us 5,\"\\n\"],\"b\":{}}", "finish",
+            ])
+        #expect(
+            plan(true, 3) == [
+                "head 101 -1", "expect", "+5000us send ", "send plain", "expect", "send text in a binary message",
+                "close 4000",
             ])
     }
 

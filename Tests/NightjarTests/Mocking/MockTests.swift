@@ -29,6 +29,39 @@ import Testing
         client.close()
     }
 
+    @Test func webSocketIsMocked() async throws {
+        let mock = try Mock([
+            MockRoute(
+                .get, "/chat",
+                .webSocket([
+                    .send("welcome"), .receive("hello"), .receive(ByteBuffer(bytes: [0, 255])),
+                    .receive(json: ["a": 1]),
+                    .receive, .send(ByteBuffer(bytes: [1])), .close(code: 4001, reason: "bye"),
+                ]), .webSocket([.drop]))
+        ])
+        let client = try client(mock)
+        let socket = try client.webSocket(Request(.get, "/chat"))
+        try await socket.send("hello")
+        try await socket.send(.binary(ByteBuffer(bytes: [0, 255])))
+        try await socket.send(#"{"b": 2, "a": 1}"#)
+        try await socket.send("any")
+        var messages = socket.makeAsyncIterator()
+        #expect(try await messages.next() == .text("welcome"))
+        #expect(try await messages.next() == .binary(ByteBuffer(bytes: [1])))
+        await #expect(throws: NightjarError.self) { try await messages.next() }
+        #expect(socket.closeCode == 4001)
+        #expect(socket.closeReason == "bye")
+        var dropped = try client.webSocket(Request(.get, "/chat")).makeAsyncIterator()
+        await #expect {
+            try await dropped.next()
+        } throws: {
+            ($0 as? NightjarError)?.kind == .connectionLost
+        }
+        #expect(throws: NightjarError.self) { try MockResponse.WebSocketStep.close(code: 1005) }
+        try mock.verify()
+        client.close()
+    }
+
     @Test func redirectsAndLoginsAreMocked() throws {
         let mock = try Mock(
             json: """

@@ -48,7 +48,7 @@ import Testing
         #expect(limit.waitForRoom(for: 500, until: Monitor.deadline(after: .milliseconds(20))))
     }
 
-    @Test func refusalEnds() throws {
+    @Test func sendsAreAcceptedAgain() throws {
         limit.refuse(WebSocketSession.notConnected)
         #expect(throws: NightjarError.self) { try limit.check() }
         limit.accept()

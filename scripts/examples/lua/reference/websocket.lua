@@ -2,7 +2,7 @@ local nightjar = require "nightjar"
 local api = nightjar.client { base_url = "http://127.0.0.1:8080" }
 local socket <close> = api:websocket("/ws/echo", { protocols = { "v2" } })
 socket:connect(10)                                      -- optional: the other functions also wait until it is open
-print(socket.protocol, socket.state)
+print(socket.subprotocol, socket.state)
 socket:send "hello"
 socket:send_json { greeting = "hello" }
 socket:send_binary "\1\2\3"
