@@ -335,6 +335,9 @@ def fixtures(state):
     t.enter("device:log_in { prompt = function(info) other:post('/v1/oauth/device/decide', { form = "
             "{ user_code = info.user_code, allow = '1' } }) end }")
     t.enter("device:get('/v1/me').json.handle")
+    t.enter("do local socket = other:websocket('/ws/echo?api_key=sunlight-and-shade') socket:send_json { token = 'noonday-token', n = 9 } "
+            "heard = socket:receive().json.n socket:close() end")
+    t.enter("heard")
     t.enter("return 'at the end'")
     t.expect("all statements were entered", r'^"at the end"\n>$')
     t.keys("C-l")
@@ -343,7 +346,7 @@ def fixtures(state):
     t.keys("Tab")
     t.type(path)
     t.keys("Enter")
-    t.expect("successful statements become a test", r"^2[12] lines in \S+/session_test\.lua, \d+ exchanges in \S+/session_test\.json, \S+-2\.json, \S+-3\.json, \S+-4\.json\n"
+    t.expect("successful statements become a test", r"^2[34] lines in \S+/session_test\.lua, \d+ exchanges in \S+/session_test\.json, \S+-2\.json, \S+-3\.json, \S+-4\.json\n"
              r"excluded: #other:get\('/bytes/5000000'\)\.body \(GET \S+ has a body that is larger than 4 MiB\)\n"
              r"excluded: stream = other:get\('/drip.* \(one of its calls has not finished\)\n"
              r"(excluded: other:get\('/echo\?api_key=scrubbed-\d+'\)\.status \(it contains a secret that is too short[^)]*\)\n)?"
@@ -385,7 +388,7 @@ def fixtures(state):
     check("the test contains no token", not tokens, tokens)
     check("the files are readable only by their owner", os.stat(path).st_mode & 0o777 == 0o600)
     check("the test expects the observed results", all(line in content for line in (
-        't1:replay("session_test.json", "session_test-2.json", "session_test-3.json", "session_test-4.json")', 't1:equal(_, "ada")', "t1:equal(_.status, 200)", "t1:equal(_, 201)")), content)
+        't1:replay("session_test.json", "session_test-2.json", "session_test-3.json", "session_test-4.json")', 't1:equal(_, "ada")', "t1:equal(_.status, 200)", "t1:equal(_, 201)", '"from": "client"', "t1:equal(_, 9)")), content)
     before = os.stat(os.path.join(state, "tokens")).st_mtime_ns
     ran = subprocess.run([NIGHTJAR, "test", path], capture_output=True, text=True, cwd="/", env={**os.environ, "HOME": state})
     check("the test passes without the server", ran.returncode == 0 and "1 passed, 0 failed" in ran.stdout, ran, content)
