@@ -2204,7 +2204,9 @@ typedef int64_t (*nj_read_fn)(void *context, nj_task *task, void *buffer, size_t
 
 /**
  * Sets a body that is read while it is sent. Without nj_request_set_body_rewind, a call is not retried, redirected with
- * its body or repeated after a 401 once a part of the body has been read.
+ * its body or repeated after a 401 once a part of the body has been read. If the server responds before it has received
+ * the body, the callbacks of the response run between those of the body, and the rest of the body is still sent. If the
+ * response ends first, the call ends, and the connection is closed.
  *
  * @param length  bytes of the body; -1 if the length is not known, to send the body in chunks
  * @param context passed to `read` unchanged; must stay valid until all calls of the request have ended

@@ -58,7 +58,7 @@ final class IncomingBody: @unchecked Sendable {
 /// Belongs to the thread that runs the Lua state.
 final class OutgoingBody: @unchecked Sendable {
     private var rest = ByteBuffer()
-    private var isEnded = false
+    private(set) var isEnded = false
     /// The number of bytes that the transport requested.
     private var requestedBytes = 0
     /// Whether the transport is waiting for a part from the script.
@@ -155,6 +155,7 @@ public func njl_call_end_body(_ call: OpaquePointer?) {
     guard let call = Handle<Future>.borrow(call), let outgoingBody = call.outgoingBody else { return }
     _ = outgoingBody.count(0, in: call.reservation)
     call.task?.provide(outgoingBody.provide(nil))
+    call.endBody()
 }
 
 @_cdecl("njl_stream_next") @implementation

@@ -105,8 +105,7 @@ extension Engine {
         future.incoming = IncomingBody()
         handlers.creditsAreManual = true
         handlers.head = { [self] _, response in
-            future.result = .success(response)
-            notify(future)
+            if future.arrived(response) { notify(future) }
         }
         handlers.body = { [self] _, part in
             future.incoming?.append(part)

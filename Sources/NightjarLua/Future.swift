@@ -54,6 +54,8 @@ final class Future: @unchecked Sendable {
     var incoming: IncomingBody?
     /// The request body that the script produces.
     var outgoingBody: OutgoingBody?
+    /// The head of a streamed response that has arrived before the end of the request body.
+    private var earlyHead: Response?
     /// The texts that C borrows, by field, with a NUL at the end.
     private var texts: [(field: UInt32, bytes: UnsafeMutableBufferPointer<CChar>)] = []
 
@@ -138,9 +140,29 @@ final class Future: @unchecked Sendable {
         texts.removeAll { fields.contains($0.field) }
     }
 
-    /// Ends the call. If the head of a streamed response has arrived, an error is reported to the reader of its body.
+    /// Stores the head of a streamed response. The script receives it after it has produced the request body, because
+    /// nothing else runs the script's function.
+    ///
+    /// - Returns: Whether the script can receive it now.
+    func arrived(_ head: Response) -> Bool {
+        guard outgoingBody?.isEnded != false else {
+            earlyHead = head
+            return false
+        }
+        result = .success(head)
+        return true
+    }
+
+    /// Ends the request body.
+    func endBody() {
+        if let head = earlyHead.take() { result = .success(head) }
+    }
+
+    /// Ends the call. If the script has received the head of a streamed response, an error is reported to the reader of
+    /// its body.
     func finish(_ end: Result<Response, NightjarError>) {
         outgoingBody = nil
+        earlyHead = nil
         (proposed, retry) = (nil, nil)
         forget([NJL_DECISIONS])
         if case .failure(let error) = end, response != nil {

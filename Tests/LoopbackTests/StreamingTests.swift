@@ -1,5 +1,7 @@
 import NIOCore
 import Nightjar
+import NightjarDemo
+import NightjarHTTP
 import NightjarTestSupport
 import Synchronization
 import Testing
@@ -121,6 +123,42 @@ import Testing
         try eventually("the connection is closed") { peer.endedCount == 1 }
         let sent = String(decoding: peer.received(0), as: UTF8.self)
         #expect(!sent.contains("0\r\n\r\n"))
+    }
+
+    /// Each part is sent after the previous one has come back.
+    @Test func responseArrivesWhileTheBodyIsSent() throws {
+        let server = DemoServer()
+        let client = try LoopbackTests.client(port: try server.start(host: "127.0.0.1", port: 0))
+        var request = Request(.post, "/duplex")
+        request.body = .stream(length: nil)
+        struct Turn {
+            var received: [String] = []
+            var next: TaskHandlers.BodyPart? = .bytes(ByteBuffer(string: "1"))
+            var isAwaited = false
+        }
+        let turn = Mutex(Turn())
+        let result = Mutex<Result<Response, NightjarError>?>(nil)
+        var handlers = TaskHandlers { _, end in result.withLock { $0 = end } }
+        handlers.provideBody = { _, _ in
+            turn.withLock { turn in
+                turn.isAwaited = turn.next == nil
+                return turn.next.take() ?? .later
+            }
+        }
+        handlers.body = { task, part in
+            let next = turn.withLock { turn -> TaskHandlers.BodyPart? in
+                turn.received.append(String(buffer: part))
+                let count = turn.received.count
+                turn.next = count < 5 ? .bytes(ByteBuffer(string: String(count + 1))) : .end
+                return turn.isAwaited ? turn.next.take() : nil
+            }
+            if let next { task.provide(next) }
+        }
+        _ = try client.start(request, on: nil, handlers)
+        try eventually("the call has ended") { result.withLock { $0 != nil } }
+        #expect(try result.withLock { $0 }?.get().status == 200)
+        #expect(turn.withLock { $0.received } == ["1", "2", "3", "4", "5"])
+        client.close()
     }
 
     @Test func earlyResponseEndsTheUpload() throws {

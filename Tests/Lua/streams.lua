@@ -129,6 +129,39 @@ test("a body function is called for parts until it returns nil", function(t)
   t:equal(api:post("/upload", { body = source { big, big, big } }).status, 200)
 end)
 
+test("a response that begins before the end of the body does not stop the body", function(t)
+  local left = 5
+  local res = api:post("/duplex", { stream = true, body = function()
+    nightjar.sleep(0.02)
+    left = left - 1
+    return left >= 0 and tostring(left) or nil
+  end })
+  t:equal(res.status, 200)
+  t:equal(left, -1)
+  t:equal(gather(res), "43210")
+  local thrown = {}
+  local calls = 0
+  local ok, caught = pcall(api.post, api, "/duplex", { stream = true, body = function()
+    calls = calls + 1
+    nightjar.sleep(0.02)
+    return calls < 3 and "x" or error(thrown)
+  end })
+  t:equal(ok, false)
+  same(caught, thrown)
+end)
+
+test("a server can end the response before it has received the body", function(t)
+  local count = 0
+  local res = api:post("/duplex", { stream = true, query = { stop = 6 }, body = function()
+    count = count + 1
+    nightjar.sleep(0.01)
+    return "abcd"
+  end })
+  t:equal(gather(res), "abcdab")
+  t:truthy(count < 100, count)
+  t:equal(api:get("/bytes/1").status, 200)
+end)
+
 test("a body function can wait, and can make calls", function(t)
   local seen = api:post("/echo", { body = coroutine.wrap(function()
     nightjar.sleep(0.01)

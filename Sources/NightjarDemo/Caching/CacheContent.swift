@@ -118,6 +118,7 @@ struct CutSource: BodySource {
             return .bytes(bytes.getSlice(at: bytes.readerIndex, length: count) ?? bytes)
         case .end: return .cut
         case .wait(let pause): return .wait(pause)
+        case .afterRequestPart: return .afterRequestPart
         case .cut: return .cut
         }
     }

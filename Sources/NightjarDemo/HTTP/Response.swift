@@ -64,6 +64,8 @@ enum BodyPart {
     case bytes(ByteBuffer)
     /// The preceding pieces are sent, and the source is called again after this time.
     case wait(TimeAmount)
+    /// The preceding pieces are sent, and the source is called again when more of the request has arrived.
+    case afterRequestPart
     /// The preceding pieces are sent, and the connection is closed in the middle of the body.
     case cut
     /// - Parameter trailers: sent only with chunked coding.
@@ -87,8 +89,12 @@ protocol BodySink: AnyObject {
     /// - Returns: the time during which the connection is not read, to slow down the client.
     func receive(_ bytes: ByteBuffer) -> TimeAmount
     func finish(trailers: HTTPHeaders?) -> Response
+    /// The response that is sent while the body arrives. ``finish(trailers:)`` is then called, but its response is not
+    /// used. The default is nil.
+    var ongoingResponse: Response? { get }
 }
 
 extension BodySink {
     var continueResponse: ContinueResponse { .now }
+    var ongoingResponse: Response? { nil }
 }

@@ -65,6 +65,11 @@ final class ResponseWriter {
         context.eventLoop.assumeIsolated().execute { [self] in pump(context) }
     }
 
+    /// Handles the arrival of a part of the request.
+    func requestProgressed(_ context: ChannelHandlerContext) {
+        if sending?.source != nil { pump(context) }
+    }
+
     func cancel() {
         timer?.cancel()
         timer = nil
@@ -132,6 +137,9 @@ final class ResponseWriter {
                     sending?.isWaiting = false
                     pump(context)
                 }
+                return
+            case .afterRequestPart:
+                context.flush()
                 return
             case .cut:
                 cut(context)

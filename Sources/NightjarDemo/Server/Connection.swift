@@ -142,6 +142,7 @@ final class Connection: ChannelDuplexHandler {
                 } else {
                     incoming = .streaming(head, sink)
                     writeContinue(head, sink.continueResponse, context)
+                    if let response = sink.ongoingResponse { respond(response, to: head, closing: false, context) }
                 }
             } catch {
                 refuse(head, with: error.response, context)
@@ -166,6 +167,7 @@ final class Connection: ChannelDuplexHandler {
             incoming = .collecting(request, limit: limit, handler)
         case .streaming(_, let sink):
             holdReads(for: sink.receive(bytes), context)
+            writer.requestProgressed(context)
         case .dropping(let head, let response, let dropped):
             let dropped = dropped + bytes.readableBytes
             incoming = .dropping(head, response, dropped: dropped)
@@ -190,7 +192,12 @@ final class Connection: ChannelDuplexHandler {
             }
             respond(response, to: request.head, closing: false, context)
         case .streaming(let head, let sink):
-            respond(sink.finish(trailers: trailers), to: head, closing: false, context)
+            let response = sink.finish(trailers: trailers)
+            if sink.ongoingResponse == nil {
+                respond(response, to: head, closing: false, context)
+            } else {
+                writer.requestProgressed(context)
+            }
         case .dropping(let head, let response, _):
             respond(response, to: head, closing: false, context)
         case .nothing, .ignoring:

@@ -40,6 +40,7 @@ final class Site {
         router.onAny("/echo", limit: Echo.bodyLimit, Echo.respond)
         router.stream(.POST, "/upload", Upload.open)
         router.stream(.PUT, "/upload", Upload.open)
+        router.stream(.POST, "/duplex", Duplex.open)
         router.streamAny("/form", Form.open)
         router.streamAny("/expect", Expectation.open)
         APIDescription.add(to: &router)

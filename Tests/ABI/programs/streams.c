@@ -83,6 +83,40 @@ static void values(void) {
   nj_error_release(error);
 }
 
+/* A body of 32 MiB that is sent while the response arrives. */
+typedef struct transfer {
+  int64_t sent, received, received_before_end;
+} transfer;
+
+static int64_t next_part(void *context, nj_task *task, void *buffer, size_t capacity) {
+  (void)task;
+  transfer *self = context;
+  int64_t left = (32 << 20) - self->sent, count = left < (int64_t)capacity ? left : (int64_t)capacity;
+  memset(buffer, 'x', (size_t)count);
+  self->sent += count;
+  if (left > 0 && left == count) self->received_before_end = self->received;
+  return count;
+}
+
+static void on_part(void *context, nj_task *task, const void *data, size_t length) {
+  (void)task;
+  (void)data;
+  ((transfer *)context)->received += (int64_t)length;
+}
+
+static void both_directions(void) {
+  transfer transfer = {0};
+  nj_request *request = nj_request_new("POST", "/duplex");
+  CHECK(nj_request_set_body_stream(request, -1, next_part, &transfer) == NJ_OK);
+  CHECK(nj_request_on_body(request, on_part, &transfer) == NJ_OK);
+  nj_response *response = nj_client_send(client, request, NULL);
+  CHECK(response && nj_response_status(response) == 200);
+  CHECK(transfer.sent == 32 << 20 && transfer.received == 32 << 20);
+  CHECK(transfer.received_before_end > 0);
+  nj_response_release(response);
+  nj_request_free(request);
+}
+
 static void blocking_events(void) {
   static const char options[] = "{\"last_event_id\":\"2\",\"reconnection_time\":0.1}";
   nj_request *request = nj_request_new("GET", "/events?count=20&cut=300&retry=100");
@@ -239,6 +273,7 @@ int main(int count, char **arguments) {
   nj_config_free(config);
   lines();
   values();
+  both_directions();
   blocking_events();
   waiting_for_events();
   failing_events();
