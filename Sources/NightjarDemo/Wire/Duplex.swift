@@ -18,7 +18,8 @@ final class Duplex: BodySink, BodySource {
     private init(left: Int?) { self.left = left }
 
     var ongoingResponse: Response? {
-        var response = Response(.ok, headers: ["Content-Type": "application/octet-stream"], body: .source(self, length: nil))
+        var response = Response(
+            .ok, headers: ["Content-Type": "application/octet-stream"], body: .source(self, length: nil))
         response.closesConnection = left != nil
         return response
     }

@@ -13,7 +13,7 @@ package struct WebSocketMessageReader: Sendable {
 
     private var decoder: WebSocketFrameDecoder
     private var input = ByteBuffer()
-    /// The message that has begun.
+    /// The parts of the message that has not ended.
     private var content = ByteBuffer()
 
     /// - Parameters:
