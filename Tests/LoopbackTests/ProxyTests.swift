@@ -164,7 +164,7 @@ import Testing
         let (http, https) = try errors([.expectRequest, requests])
         for error in [http, https] {
             #expect(error.kind == .connect)
-            #expect(error.status == nil && error.code == 407)
+            #expect(error.status == nil && error.code == 407 && !error.isRetryable)
             #expect(!error.requestMayHaveBeenProcessed)
             #expect(
                 error.message.hasSuffix(

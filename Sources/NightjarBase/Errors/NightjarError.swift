@@ -113,7 +113,9 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
     /// True if the same call may succeed later without a change.
     public var isRetryable: Bool {
         switch kind {
-        case .offline, .dns, .connect, .connectionLost, .timeout, .rateLimited: true
+        case .offline, .dns, .connectionLost, .timeout, .rateLimited: true
+        // A proxy that has rejected the credentials (407) rejects them again, and may lock the account.
+        case .connect: code != 407
         // 408 Request Timeout and 425 Too Early (RFC 8470) are temporary conditions.
         case .client: [408, 425].contains(status)
         // 501 and 505 are permanent. Without a status, the error reports a circuit breaker that rejects calls or a
