@@ -12,6 +12,9 @@ struct MockSocketClient {
     /// Whether the server has sent a Close frame.
     var isClosing = false
 
+    /// Whether no more frames should be requested.
+    var isFull: Bool { messages.count >= MockSocketClient.maximumCount }
+
     /// Compares the next message.
     ///
     /// - Throws: `invalid_request` for another message.
@@ -44,4 +47,7 @@ struct MockSocketClient {
         }
         return (responses, false)
     }
+
+    /// The number of messages that are kept before the client must wait.
+    private static let maximumCount = 1000
 }

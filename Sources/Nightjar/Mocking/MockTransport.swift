@@ -206,7 +206,10 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
             case .close(let code, let reason):
                 socket?.isClosing = true
                 receiver?.exchangeReceived(body: try WebSocketServerFrames.close(code, reason: reason))
-            case .expect(let expected): try socket?.take(expected)
+            case .expect(let expected):
+                let wasFull = socket?.isFull == true
+                try socket?.take(expected)
+                if wasFull, socket?.isFull == false { requestMoreFrames() }
             }
         } catch {
             end()?.exchangeFailed(error)
@@ -230,7 +233,8 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
             end()?.exchangeFailed(error)
         }
         guard state == .playing else { return }
-        requestMoreFrames()
+        // Otherwise the next frames are requested when the script has taken a message.
+        if socket?.isFull == false { requestMoreFrames() }
         advance()
     }
 
