@@ -3766,8 +3766,8 @@ typedef struct nj_websocket_callbacks {
   size_t size; /* sizeof(nj_websocket_callbacks) */
   /**
    * Called when a connection is open, also after a reconnection. Messages that this callback sends are sent before the
-   * messages that were kept while there was no connection. Messages that other threads send while the connection is
-   * open and this callback has not returned are sent at once. May be NULL.
+   * messages that were kept while there was no connection. Messages that other threads send meanwhile follow the kept ones.
+   * May be NULL.
    */
   void (*open)(void *context, nj_websocket *socket);
   /** Receives a message, which is borrowed until the callback returns. Required. */
@@ -3803,11 +3803,12 @@ NJ_API nj_websocket *nj_websocket_retain(nj_websocket *socket);
 NJ_API void nj_websocket_release(nj_websocket *socket);
 
 /**
- * Blocks until the connection is open. Not necessary before other functions: they wait by themselves.
+ * Blocks until the connection is open. Not necessary before other functions: they wait by themselves. Also succeeds if the
+ * server has closed the connection since: nj_websocket_receive returns its messages and reports the end.
  *
  * @param seconds how long to wait, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit
  * @return NJ_OK; NJ_TIMEOUT (the client still tries to connect); the errors of calls if the handshake fails, NJ_PROTOCOL
- *         if its response is invalid; NJ_CLOSED if the WebSocket is closed; NJ_FORKED; NJ_REENTRANT inside a callback
+ *         if its response is invalid; NJ_CLOSED if the program has closed it; NJ_FORKED; NJ_REENTRANT inside a callback
  *         that a function runs for this WebSocket; NJ_INVALID_ARGUMENT, also for a WebSocket with callbacks
  */
 NJ_API nj_status nj_websocket_connect(nj_websocket *socket, double seconds, nj_error **out_error);

@@ -1,8 +1,10 @@
 import CNightjar
+import Glibc
 import NIOCore
 import Nightjar
 import NightjarHTTP
 import NightjarHandles
+import Synchronization
 
 /// A message whose content ends with NUL.
 final class MessageBox: Sendable {
@@ -31,6 +33,8 @@ final class WebSocketBox: @unchecked Sendable {
     /// Set once, before the program has the handle, or before the first callback.
     private(set) var session: WebSocketSession?
     private let client: Client
+    /// The thread that runs the callback for a new connection; 0: none.
+    private let opener = Atomic<UInt>(0)
     /// Nil for a WebSocket with callbacks.
     private let reading: Reading?
 
@@ -92,6 +96,16 @@ final class WebSocketBox: @unchecked Sendable {
 
     var isOfParent: Bool { client.isOfParent }
 
+    /// Runs the callback for a new connection. The messages that it sends are the first ones of the connection.
+    func runOpened(_ body: () -> Void) {
+        opener.store(pthread_self(), ordering: .relaxed)
+        body()
+        opener.store(0, ordering: .relaxed)
+    }
+
+    /// Whether this thread runs the callback for a new connection.
+    var isOpening: Bool { opener.load(ordering: .relaxed) == pthread_self() }
+
     /// - Throws: `forked`.
     func open() throws(NightjarError) -> WebSocketSession {
         try client.checkProcess()
@@ -101,13 +115,16 @@ final class WebSocketBox: @unchecked Sendable {
 
     // MARK: Blocking functions
 
+    /// Returns also if the server has ended the connection since. ``receive(within:)`` then reports the end, after the
+    /// messages.
+    ///
     /// - Throws: the failure of the WebSocket; `closed` after its end; `timeout`.
     func waitUntilOpen(within timeout: Duration?) throws(NightjarError) {
         let session = try open()
         try read(within: timeout, "the WebSocket is not open yet; the client still tries to open it") { reading in
             session.currentState == .open || reading.end != nil ? () : nil
         }
-        if let end = try reader().end {
+        if let end = try reader().end, !session.wasEndedByServer {
             try end.get()
             throw NightjarError(.closed, "the WebSocket is closed; open another one")
         }
@@ -220,7 +237,8 @@ struct WebSocketCallbacks: @unchecked Sendable {
             }
         }
         if let open = functions.open {
-            handlers.opened = { [self] _ in call(open, holder) }
+            handlers.opened = { [self] _ in holder.box?.runOpened { call(open, holder) } }
+            handlers.firstMessages = .ofCallback
         }
         if let writable = functions.writable {
             handlers.writable = { [self] _ in call(writable, holder) }

@@ -108,8 +108,9 @@ public func nj_websocket_send(
     _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> nj_status {
     setting(outError) { () throws(NightjarError) in
-        let session = try box(socket).open()
-        try session.sendBlocking(try message(kind, data, length), within: try limit(seconds))
+        let box = try box(socket)
+        try box.open().sendBlocking(
+            try message(kind, data, length), isFirst: box.isOpening, within: try limit(seconds))
     }
 }
 
@@ -120,7 +121,8 @@ public func nj_websocket_try_send(
 ) -> nj_status {
     outSent?.pointee = false
     return setting(outError) { () throws(NightjarError) in
-        let isSent = try box(socket).open().send(try message(kind, data, length))
+        let box = try box(socket)
+        let isSent = try box.open().send(try message(kind, data, length), isFirst: box.isOpening)
         outSent?.pointee = isSent
     }
 }

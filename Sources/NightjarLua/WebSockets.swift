@@ -40,7 +40,7 @@ final class ScriptWebSocket: @unchecked Sendable {
                 self?.hasOpened = true
                 self?.notify()
             }
-            handlers.holdsKeptMessages = true
+            handlers.firstMessages = .untilCalled
         } else {
             handlers.opened = { [weak self] _ in self?.notify() }
         }
@@ -206,12 +206,13 @@ public func njl_websocket_take(_ socket: OpaquePointer?) { Handle<ScriptWebSocke
 
 @_cdecl("njl_websocket_send") @implementation
 public func njl_websocket_send(
-    _ socket: OpaquePointer?, _ isText: Bool, _ bytes: njl_bytes, _ error: UnsafeMutablePointer<OpaquePointer?>?
+    _ socket: OpaquePointer?, _ isText: Bool, _ bytes: njl_bytes, _ isFirst: Bool,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> njl_sent {
     do throws(NightjarError) {
         let payload = try ByteBuffer(copying: bytes.buffer, for: "a WebSocket message")
         let isSent = try Handle<ScriptWebSocket>.borrow(socket)?.session?.send(
-            WebSocketMessage(isText ? .text : .binary, payload))
+            WebSocketMessage(isText ? .text : .binary, payload), isFirst: isFirst)
         return isSent == true ? NJL_SENT : NJL_SEND_LATER
     } catch let failure {
         error?.pointee = Handle<Future>.make(Future(.failure(failure)))
@@ -245,9 +246,10 @@ public func njl_websocket_close(
     }
 }
 
-@_cdecl("njl_websocket_is_open") @implementation
-public func njl_websocket_is_open(_ socket: OpaquePointer?) -> Bool {
-    Handle<ScriptWebSocket>.borrow(socket)?.session?.currentState == .open
+@_cdecl("njl_websocket_is_connected") @implementation
+public func njl_websocket_is_connected(_ socket: OpaquePointer?) -> Bool {
+    guard let socket = Handle<ScriptWebSocket>.borrow(socket), let session = socket.session else { return false }
+    return session.currentState == .open || socket.end != nil && session.wasEndedByServer
 }
 
 @_cdecl("njl_websocket_is_ended") @implementation

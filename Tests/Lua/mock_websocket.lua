@@ -122,6 +122,28 @@ test("large messages and many messages arrive whole", function(t)
   for number = 1, 2000 do t:equal(socket:receive().text, tostring(number)) end
 end)
 
+test("messages keep their order while the connection is opened", function(t)
+  for round = 1, 20 do
+    local steps = {}
+    if round % 2 == 0 then steps[1] = { receive = "first" } end
+    for number = 1, 500 do steps[#steps + 1] = { receive = tostring(number) } end
+    steps[#steps + 1] = { send = "all" }
+    local on_open = round % 2 == 0 and function(socket) socket:send "first" end or nil
+    local socket <close> = open(steps, { on_open = on_open })
+    for number = 1, 500 do socket:send(tostring(number)) end
+    t:equal(socket:receive().text, "all")
+  end
+end)
+
+test("a client that sends faster than the script receives must wait", function(t)
+  local steps = {}
+  for number = 1, 5000 do steps[number] = { receive = tostring(number), delay = number == 2 and 0.1 or 0 } end
+  steps[#steps + 1] = { send = "all" }
+  local socket <close> = open(steps, { max_queued = 4096 })
+  for number = 1, 5000 do socket:send(tostring(number)) end
+  t:equal(socket:receive().text, "all")
+end)
+
 test("a network profile applies", function(t)
   local mock = nightjar.mock { { response = { websocket = { { receive = "x" }, { send = "y" } } } } }
   local api = nightjar.client { base_url = "http://api.test", mock = mock, network = { latency = 0.05 } }

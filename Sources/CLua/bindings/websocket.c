@@ -26,6 +26,7 @@ typedef struct websocket {
   njl_websocket *handle; /* released by the collector, because a finalizer may close the WebSocket while it is used */
   njl_host *host;
   bool is_opening; /* on_open is running */
+  lua_State *opener; /* the coroutine that runs on_open */
   bool is_reading; /* a message is being copied; finalizers may run meanwhile */
 } websocket;
 
@@ -105,6 +106,7 @@ static int has_opened(lua_State *L, int status, lua_KContext context) {
 /* Calls on_open(socket) for a new connection. */
 static void call_on_open(lua_State *L, websocket *self) {
   self->is_opening = true;
+  self->opener = L;
   lua_getiuservalue(L, SOCKET, ON_OPEN);
   lua_pushvalue(L, SOCKET);
   int status = lua_pcallk(L, 1, 0, 0, 0, has_opened);
@@ -198,7 +200,9 @@ static bool send_message(lua_State *L, websocket *self, bool is_text) {
   njl_bytes bytes;
   bytes.data = lua_tolstring(L, FIRST, &bytes.length);
   njl_reply *error = njl_error_push(L);
-  switch (njl_websocket_send(self->handle, is_text, bytes, &error->wait.call)) {
+  /* The messages of other tasks follow the kept messages. */
+  bool is_first = self->is_opening && self->opener == L;
+  switch (njl_websocket_send(self->handle, is_text, bytes, is_first, &error->wait.call)) {
   case NJL_SENT: lua_pushnil(L); return true;
   case NJL_SEND_LATER: return false;
   case NJL_SEND_FAILED: lua_error(L); break;
@@ -268,14 +272,15 @@ static int ping(lua_State *L) {
 /* --- Opening and closing --- */
 
 static bool is_connected(lua_State *L, websocket *self) {
-  if (njl_websocket_is_ended(self->handle)) {
-    njl_future *error = njl_websocket_error(self->handle);
-    if (error != NULL) raise_error(L, error);
-    njl_raise(L, NJL_KIND_CLOSED, 0, "the WebSocket is closed; open another one");
+  if (njl_websocket_is_connected(self->handle)) {
+    lua_pushvalue(L, SOCKET);
+    return true;
   }
-  if (!njl_websocket_is_open(self->handle)) return false;
-  lua_pushvalue(L, SOCKET);
-  return true;
+  if (!njl_websocket_is_ended(self->handle)) return false;
+  njl_future *error = njl_websocket_error(self->handle);
+  if (error != NULL) raise_error(L, error);
+  njl_raise(L, NJL_KIND_CLOSED, 0, "the WebSocket is closed; open another one");
+  return false;
 }
 
 static const operation connecting = {is_connected, "the WebSocket is not open yet; the client still tries to open it"};

@@ -34,14 +34,15 @@ void njl_websocket_handled_open(njl_websocket *socket);
  * returns the error. */
 njl_part njl_websocket_next(njl_websocket *socket, njl_message *message);
 void njl_websocket_take(njl_websocket *socket);
-njl_sent njl_websocket_send(njl_websocket *socket, bool is_text, njl_bytes bytes, njl_future **error);
+/* `is_first`: on_open sends the message. */
+njl_sent njl_websocket_send(njl_websocket *socket, bool is_text, njl_bytes bytes, bool is_first, njl_future **error);
 /* Sends a Ping. Returns an outcome in flight, owned by the caller, that ends with the time until the Pong (see
  * njl_work_value) or with an error; or NULL and sets `*error`. */
 njl_future *njl_websocket_ping(njl_websocket *socket, njl_wait *wait, njl_future **error);
 /* Starts the closing handshake. `code` 0: without a code. Returns false and sets `*error` for an invalid code or
  * reason. */
 bool njl_websocket_close(njl_websocket *socket, int code, njl_bytes reason, njl_future **error);
-bool njl_websocket_is_open(const njl_websocket *socket);
+bool njl_websocket_is_connected(const njl_websocket *socket);
 bool njl_websocket_is_ended(const njl_websocket *socket);
 /* Returns the error of a WebSocket that has failed as a new outcome, owned by the caller; NULL: it has not failed. */
 njl_future *njl_websocket_error(const njl_websocket *socket);

@@ -6,12 +6,17 @@ import NightjarTransport
 extension WebSocketSession {
     /// Sends a message. Blocks while the send queue is full.
     ///
-    /// - Parameter timeout: Nil: unlimited.
-    /// - Throws: `timeout` if the queue stayed full; nothing was sent. Otherwise as ``send(_:)``; `reentrant`; `forked`.
-    package func sendBlocking(_ message: WebSocketMessage, within timeout: Duration?) throws(NightjarError) {
+    /// - Parameters:
+    ///   - isFirst: As for ``send(_:isFirst:)``.
+    ///   - timeout: Nil: unlimited.
+    /// - Throws: `timeout` if the queue stayed full; nothing was sent. Otherwise as ``send(_:isFirst:)``; `reentrant`;
+    ///   `forked`.
+    package func sendBlocking(
+        _ message: WebSocketMessage, isFirst: Bool = false, within timeout: Duration?
+    ) throws(NightjarError) {
         try client.checkMayWait()
         let deadline = timeout.map { Monitor.deadline(after: $0) }
-        while try !send(message) {
+        while try !send(message, isFirst: isFirst) {
             guard sendLimit.waitForRoom(for: WebSocketConnection.queuedSize(message), until: deadline) else {
                 throw NightjarError(
                     .timeout, "sending a WebSocket message failed: the send queue is full; the server reads too slowly",

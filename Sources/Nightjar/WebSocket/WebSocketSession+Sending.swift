@@ -7,13 +7,14 @@ extension WebSocketSession {
 
     /// Sends a message, without blocking.
     ///
+    /// - Parameter isFirst: Whether it is one of the first messages of the connection; see ``FirstMessages``.
     /// - Returns: False if the send queue is full. The message is then not sent; see ``Handlers/writable``.
     /// - Throws: `invalid_argument` for a text that is not UTF-8; `closed`; `connection_lost` if there is no connection
     ///   and messages are not kept.
-    package func send(_ message: WebSocketMessage) throws(NightjarError) -> Bool {
+    package func send(_ message: WebSocketMessage, isFirst: Bool = false) throws(NightjarError) -> Bool {
         try check(message)
         guard sendLimit.reserve(WebSocketConnection.queuedSize(message)) else { return false }
-        guard loop.submit(.run { [self] in accept(message) }) else { throw WebSocketSession.closed }
+        guard loop.submit(.run { [self] in accept(message, isFirst: isFirst) }) else { throw WebSocketSession.closed }
         return true
     }
 
@@ -54,13 +55,13 @@ extension WebSocketSession {
     // MARK: On the loop
 
     /// Sends a message whose bytes are reserved.
-    private func accept(_ message: WebSocketMessage) {
+    private func accept(_ message: WebSocketMessage, isFirst: Bool) {
         guard !hasEnded else { return }
         reservedBytes += WebSocketConnection.queuedSize(message)
-        // Until the callback `opened` returns, its messages are sent before the kept ones.
-        if let link, link.isOpen { return link.send(message) }
+        let isOpen = link?.isOpen == true
+        if let link, isOpen, isFirst || !isOpening { return link.send(message) }
         // The connection may have been lost since the message was accepted.
-        if settings.keepsUnsent || !wasOpen { kept.append(message) } else { sent() }
+        if isOpen || settings.keepsUnsent || !wasOpen { kept.append(message) } else { sent() }
     }
 
     /// Sends the messages that were kept while there was no connection.

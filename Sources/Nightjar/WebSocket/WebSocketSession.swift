@@ -26,13 +26,13 @@ public enum WebSocketState: String, Sendable {
 package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     /// The callbacks of a WebSocket. They run one at a time, in order, and before `finished`.
     package struct Handlers: Sendable {
-        /// Called when a connection is open. Messages that this callback sends are sent before messages that were kept
-        /// while there was no connection.
+        /// Called when a connection is open.
         package var opened: (@Sendable (WebSocketSession) -> Void)?
-        /// If true, kept messages are sent only after ``WebSocketSession/sendKeptMessages()``.
-        package var holdsKeptMessages = false
+        /// The messages that are sent before those that were kept while there was no connection.
+        package var firstMessages = FirstMessages.none
         package var message: @Sendable (WebSocketSession, WebSocketMessage) -> Void
-        /// Called when the send queue has room for a message again after ``WebSocketSession/send(_:)`` has returned false.
+        /// Called when the send queue has room for a message again after ``WebSocketSession/send(_:isFirst:)`` has
+        /// returned false.
         package var writable: (@Sendable (WebSocketSession) -> Void)?
         /// If true, a message counts as consumed only after ``WebSocketSession/consumed(_:)``.
         package var creditsAreManual = false
@@ -40,6 +40,15 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
         package init(message: @escaping @Sendable (WebSocketSession, WebSocketMessage) -> Void) {
             self.message = message
         }
+    }
+
+    /// The messages that are sent over a new connection before all others, such as subscriptions.
+    package enum FirstMessages: Sendable {
+        case none
+        /// The messages that ``Handlers/opened`` sends.
+        case ofCallback
+        /// The messages that are sent as first ones until ``WebSocketSession/sendKeptMessages()`` is called.
+        case untilCalled
     }
 
     /// The properties that any thread can read.
@@ -66,9 +75,9 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     private(set) var link: WebSocketLink?
     private var reconnect: WebSocketReconnect
     private var random = SystemRandomNumberGenerator()
-    /// The messages to send when a connection is open, and ``Handlers/opened`` has returned.
+    /// The messages to send when a connection is open and its first messages were sent.
     var kept = Deque<WebSocketMessage>()
-    /// Whether ``Handlers/opened`` has not returned yet.
+    /// Whether the first messages of the connection are being sent.
     var isOpening = false
     private(set) var wasOpen = false
     /// The close that follows the kept messages when the WebSocket is open.
@@ -112,6 +121,9 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     /// The end of the last connection. Nil before the first one has ended.
     package var closure: WebSocketClosure? { snapshot.withLock { $0.closure } }
 
+    /// Whether the server has ended the last connection, which was open. Its messages may wait to be read.
+    package var wasEndedByServer: Bool { closure.map { !$0.isRequested } ?? false }
+
     /// Reports a message as consumed. Call it only if ``Handlers/creditsAreManual`` is set.
     package func consumed(_ message: WebSocketMessage) { credit(WebSocketSession.cost(of: message)) }
 
@@ -135,7 +147,7 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
         loop.submit(.run { [self] in beginClosing(code, reason) })
     }
 
-    /// Sends the messages that were kept while there was no connection. See ``Handlers/holdsKeptMessages``.
+    /// Sends the kept messages. See ``FirstMessages/untilCalled``.
     package func sendKeptMessages() { loop.submit(.run { [self] in sendKept() }) }
 
     /// Ends the WebSocket at once, because the caller cannot continue.
@@ -191,11 +203,12 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
             loop.post(.wake, to: queue)
             return sendKept()
         }
-        isOpening = true
+        isOpening = handlers.firstMessages != .none
+        if !isOpening { sendKept() }
         loop.post(
             .run { [self] in
                 if !isCancelled { opened(self) }
-                if !handlers.holdsKeptMessages { sendKeptMessages() }
+                if handlers.firstMessages == .ofCallback { sendKeptMessages() }
             }, to: queue)
     }
 

@@ -315,6 +315,43 @@ static void queued(void) {
   nj_request_free(request);
 }
 
+/* The number of messages that have arrived in the order of sending; -1 after another order. */
+static int in_order;
+
+static void on_numbered(void *context, nj_websocket *socket, const nj_message *message) {
+  (void)context;
+  (void)socket;
+  char expected[32];
+  if (in_order == 0) snprintf(expected, sizeof expected, "open 1");
+  else snprintf(expected, sizeof expected, "%d", in_order);
+  if (in_order >= 0) in_order = strcmp(nj_message_data(message, NULL), expected) == 0 ? in_order + 1 : -1;
+}
+
+/* Messages that are sent while the connection is opened and its callback runs are sent in their order. */
+static void order_while_opening(void) {
+  nj_queue *queue = nj_queue_new();
+  const nj_websocket_callbacks numbered = {sizeof numbered, on_open, on_numbered, NULL, on_done};
+  struct seen seen = {0};
+  nj_request *request = nj_request_new("GET", "/ws/echo");
+  nj_websocket *socket = nj_client_start_websocket(client, request, NULL, 0, queue, &numbered, &seen, NULL);
+  bool was_open = false;
+  int number = 1;
+  for (int rest = 200; rest > 0 && number < 100000; number++) {
+    char text[32];
+    snprintf(text, sizeof text, "%d", number);
+    send_text(socket, text);
+    was_open = was_open || nj_websocket_get_state(socket) == NJ_WEBSOCKET_OPEN;
+    if (was_open) rest--;
+    else usleep(100);
+  }
+  for (int polls = 0; in_order >= 0 && in_order < number && polls < 6000; polls++) nj_queue_poll(queue, 0.01);
+  CHECK(was_open && in_order == number);
+  nj_websocket_cancel(socket);
+  nj_websocket_release(socket);
+  nj_request_free(request);
+  nj_queue_free(queue);
+}
+
 static void mocked(void) {
   nj_config *config = nj_config_new();
   nj_config_set_base_url(config, "http://api.test");
@@ -399,6 +436,7 @@ int main(int count, char **arguments) {
   full_queue();
   invalid_arguments();
   queued();
+  order_while_opening();
   mocked();
   threads();
   after_fork();
