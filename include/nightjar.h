@@ -3766,8 +3766,8 @@ typedef struct nj_websocket_callbacks {
   size_t size; /* sizeof(nj_websocket_callbacks) */
   /**
    * Called when a connection is open, also after a reconnection. Messages that this callback sends are sent before the
-   * messages that were kept while there was no connection. Messages that other threads send meanwhile follow the kept ones.
-   * May be NULL.
+   * messages that were kept while there was no connection. Messages that other threads send meanwhile follow
+   * the kept ones. May be NULL.
    */
   void (*open)(void *context, nj_websocket *socket);
   /** Receives a message, which is borrowed until the callback returns. Required. */
@@ -3803,8 +3803,8 @@ NJ_API nj_websocket *nj_websocket_retain(nj_websocket *socket);
 NJ_API void nj_websocket_release(nj_websocket *socket);
 
 /**
- * Blocks until the connection is open. Not necessary before other functions: they wait by themselves. Also succeeds if the
- * server has closed the connection since: nj_websocket_receive returns its messages and reports the end.
+ * Blocks until the connection is open. Not necessary before other functions: they wait by themselves. Also succeeds if
+ * the server has closed the connection since: nj_websocket_receive returns its messages and reports the end.
  *
  * @param seconds how long to wait, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit
  * @return NJ_OK; NJ_TIMEOUT (the client still tries to connect); the errors of calls if the handshake fails, NJ_PROTOCOL
