@@ -83,7 +83,7 @@ local computed = {
   ["nightjar.client"] = { "cookies", "cache", "endpoints" },
   ["nightjar.list"] = { "explanation" },
   ["nightjar.events"] = { "last_event_id", "state" },
-  ["nightjar.websocket"] = { "close_code", "close_reason", "protocol", "state" },
+  ["nightjar.websocket"] = { "close_code", "close_reason", "state", "subprotocol" },
   ["nightjar.task"] = { "done", "cancelled" },
   ["nightjar.page"] = { "items", "number", "response" },
 }
