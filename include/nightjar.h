@@ -3808,8 +3808,8 @@ NJ_API void nj_websocket_release(nj_websocket *socket);
  *
  * @param seconds how long to wait, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit
  * @return NJ_OK; NJ_TIMEOUT (the client still tries to connect); the errors of calls if the handshake fails, NJ_PROTOCOL
- *         if its response is invalid; NJ_CLOSED if the program has closed it; NJ_FORKED; NJ_REENTRANT inside a callback
- *         that a function runs for this WebSocket; NJ_INVALID_ARGUMENT, also for a WebSocket with callbacks
+ *         if its response is invalid; NJ_CLOSED if the program has closed the WebSocket; NJ_FORKED; NJ_REENTRANT inside
+ *         a callback that a function runs for this WebSocket; NJ_INVALID_ARGUMENT, also for a WebSocket with callbacks
  */
 NJ_API nj_status nj_websocket_connect(nj_websocket *socket, double seconds, nj_error **out_error);
 

@@ -351,8 +351,8 @@ static int describe(lua_State *L) {
 
 /* Looks up socket.NAME. The upvalue is the table of methods. */
 static int field(lua_State *L) {
-  static const char *const names[] = {"send",     "send_binary", "send_json", "receive", "messages",
-                                      "ping",     "connect",     "close",     "explain", "state",
+  static const char *const names[] = {"send",        "send_binary", "send_json",    "receive", "messages",
+                                      "ping",        "connect",     "close",        "explain", "state",
                                       "subprotocol", "close_code",  "close_reason", NULL};
   websocket *self = check_socket(L);
   lua_pushvalue(L, 2);

@@ -33,7 +33,7 @@ struct MockSocketClient {
     mutating func receive(
         _ frames: ByteBuffer, keeps: Bool
     ) throws(NightjarError) -> (responses: [ByteBuffer], hasClosed: Bool) {
-        reader.add(frames)
+        try reader.add(frames)
         var responses: [ByteBuffer] = []
         while let event = try reader.next() {
             switch event {

@@ -23,7 +23,7 @@ struct SocketRecorder {
     mutating func read(
         _ frames: ByteBuffer, isSent: Bool
     ) throws(NightjarError) -> [(isSent: Bool, content: RecordedExchange.SocketMessage.Content)] {
-        isSent ? client.add(frames) : server.add(frames)
+        if isSent { try client.add(frames) } else { try server.add(frames) }
         var contents: [(isSent: Bool, content: RecordedExchange.SocketMessage.Content)] = []
         while let event = try isSent ? client.next() : server.next() {
             switch event {

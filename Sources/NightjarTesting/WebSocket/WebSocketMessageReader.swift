@@ -24,9 +24,10 @@ package struct WebSocketMessageReader: Sendable {
             allowsCompression: false, maximumMessage: maximumMessage, isMasked: isClient)
     }
 
-    package mutating func add(_ bytes: ByteBuffer) {
+    /// - Throws: `no_memory`.
+    package mutating func add(_ bytes: ByteBuffer) throws(NightjarError) {
         input.discardReadBytes()
-        input.writeImmutableBuffer(bytes)
+        try input.append(bytes, for: "the frames of a WebSocket")
     }
 
     /// Returns the next event, or nil if more bytes are needed.

@@ -50,16 +50,16 @@ import Testing
             var rest = whole
             var found: [String] = []
             while let part = rest.readSlice(length: min(size, rest.readableBytes)), part.readableBytes > 0 {
-                reader.add(part)
+                try reader.add(part)
                 found += try events(&reader)
             }
             #expect(found == expected)
         }
         for position in 0...whole.readableBytes {
             var reader = WebSocketMessageReader(ofClient: true, maximumMessage: 1000)
-            reader.add(try #require(whole.getSlice(at: 0, length: position)))
+            try reader.add(try #require(whole.getSlice(at: 0, length: position)))
             var found = try events(&reader)
-            reader.add(try #require(whole.getSlice(at: position, length: whole.readableBytes - position)))
+            try reader.add(try #require(whole.getSlice(at: position, length: whole.readableBytes - position)))
             found += try events(&reader)
             #expect(found == expected)
         }
@@ -67,25 +67,26 @@ import Testing
 
     @Test func framesOfAServerAreReadBack() throws {
         var reader = WebSocketMessageReader(ofClient: false, maximumMessage: 1000)
-        reader.add(try WebSocketServerFrames.message(.text("Hello")))
-        reader.add(try WebSocketServerFrames.message(WebSocketMessage(.binary, ByteBuffer(repeating: 9, count: 200))))
-        reader.add(try WebSocketServerFrames.pong(ByteBuffer(string: "x")))
-        reader.add(try WebSocketServerFrames.close(nil, reason: ""))
+        try reader.add(try WebSocketServerFrames.message(.text("Hello")))
+        try reader.add(
+            try WebSocketServerFrames.message(WebSocketMessage(.binary, ByteBuffer(repeating: 9, count: 200))))
+        try reader.add(try WebSocketServerFrames.pong(ByteBuffer(string: "x")))
+        try reader.add(try WebSocketServerFrames.close(nil, reason: ""))
         #expect(try events(&reader) == ["Hello", "200 bytes, 9", "pong", "close 0 "])
     }
 
     @Test func eachDirectionHasItsMask() throws {
         var server = WebSocketMessageReader(ofClient: false, maximumMessage: 1000)
-        server.add(try conversation())
+        try server.add(try conversation())
         #expect { _ = try server.next() } throws: { ($0 as? NightjarError)?.kind == .protocol }
         var client = WebSocketMessageReader(ofClient: true, maximumMessage: 1000)
-        client.add(try WebSocketServerFrames.message(.text("Hello")))
+        try client.add(try WebSocketServerFrames.message(.text("Hello")))
         #expect { _ = try client.next() } throws: { ($0 as? NightjarError)?.kind == .protocol }
     }
 
     @Test func largeMessageIsRejected() throws {
         var reader = WebSocketMessageReader(ofClient: false, maximumMessage: 10)
-        reader.add(try WebSocketServerFrames.message(.text("0123456789a")))
+        try reader.add(try WebSocketServerFrames.message(.text("0123456789a")))
         #expect { _ = try reader.next() } throws: { ($0 as? NightjarError)?.kind == .tooLarge }
     }
 }
