@@ -162,7 +162,13 @@ import Testing
     }
 
     @Test func concurrentCallsShareOneRequest() throws {
-        let peer = try ScriptedPeer([Self.refusal + Self.success], repeatsLast: true)
+        // The first four connections refuse and close, and later ones accept. So a password is not refused if a call
+        // receives its refusal late.
+        let refusal: [Step] = [
+            .expectRequest,
+            .respond("401 Unauthorized", headers: ["WWW-Authenticate: Basic realm=\"files\"", "Connection: close"]),
+        ]
+        let peer = try ScriptedPeer(Array(repeating: refusal, count: 4) + [Self.success], repeatsLast: true)
         let record = ChallengeRecord { _, _ in nil }
         let api = try client(of: peer, record, onLoop: false)
         let (queue, results) = (CompletionQueue(), ChallengedCalls())
