@@ -7,9 +7,12 @@ import NIOCore
 /// looks up the latest delivered event that equals the first event. It drops events as long as they equal the delivered
 /// events from there on. Events without an id of their own are never dropped.
 package struct ReplayFilter: Sendable {
-    /// The hashes of the latest events with an id of their own, oldest first.
-    private var delivered: [Int] = []
-    /// The index in ``delivered`` of the event that must come next. Nil: events are new.
+    /// The hashes of the latest events with an id of their own: a ring that is allocated as a whole, so that the memory
+    /// of a long stream does not grow.
+    private var hashes: [Int] = []
+    /// The number of events that were recorded. The event with the number `n`, from 0, is at `n % capacity`.
+    private var count = 0
+    /// The number of the event that must come next. Nil: events are new.
     private var expected: Int?
     /// Whether the connection has not yet sent an event.
     private var isAtStart = false
@@ -17,7 +20,7 @@ package struct ReplayFilter: Sendable {
     package init() {}
 
     package mutating func connected() {
-        isAtStart = !delivered.isEmpty
+        isAtStart = count > 0
         expected = nil
     }
 
@@ -27,10 +30,10 @@ package struct ReplayFilter: Sendable {
         let hash = ReplayFilter.hash(event)
         if isAtStart {
             isAtStart = false
-            expected = delivered.lastIndex(of: hash)
+            expected = (max(count - ReplayFilter.capacity, 0)..<count).last { self[$0] == hash }
         }
-        if let index = expected, index < delivered.count, delivered[index] == hash {
-            expected = index + 1
+        if let number = expected, number < count, self[number] == hash {
+            expected = number + 1
             return false
         }
         expected = nil
@@ -38,9 +41,12 @@ package struct ReplayFilter: Sendable {
         return true
     }
 
+    private subscript(number: Int) -> Int { hashes[number % ReplayFilter.capacity] }
+
     private mutating func record(_ hash: Int) {
-        if delivered.count == ReplayFilter.capacity { delivered.removeFirst(ReplayFilter.capacity / 2) }
-        delivered.append(hash)
+        if hashes.isEmpty { hashes = Array(repeating: 0, count: ReplayFilter.capacity) }
+        hashes[count % ReplayFilter.capacity] = hash
+        count += 1
     }
 
     private static func hash(_ event: ServerEvent) -> Int {
@@ -53,5 +59,5 @@ package struct ReplayFilter: Sendable {
     }
 
     /// The number of events by which a server may begin too early.
-    private static let capacity = 1024
+    package static let capacity = 512
 }
