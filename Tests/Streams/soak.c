@@ -4,7 +4,10 @@
  *
  * Opens COUNT WebSockets, each of which sends a message every second and receives it again, and COUNT event streams with an
  * event every second. Compares the resident memory and the number of descriptors at the end with those after a tenth of
- * the time. */
+ * the time.
+ *
+ * The windows of the compression (32 KiB in each direction, for each WebSocket) become resident as messages fill them.
+ * Each WebSocket therefore first sends a message that fills them. */
 #include <dirent.h>
 #include <nightjar.h>
 #include <stdio.h>
@@ -77,6 +80,20 @@ static void on_stream_end(void *context, const nj_error *error) {
 
 static const nj_websocket_callbacks callbacks = {sizeof callbacks, on_open, on_message, NULL, on_socket_end};
 
+/* Sends a message that cannot be compressed over each WebSocket, and waits until all have come back. */
+static void fill_windows(nj_websocket **sockets, int count, nj_queue *queue) {
+  static char text[64 * 1024];
+  unsigned random = 1;
+  for (size_t at = 0; at < sizeof text; at++) {
+    random = random * 1103515245 + 12345;
+    text[at] = (char)(' ' + (random >> 16) % 95);
+  }
+  for (int index = 0; index < count; index++) {
+    nj_websocket_send(sockets[index], NJ_MESSAGE_TEXT, text, sizeof text, 60, NULL);
+    while (messages <= index && ended == 0) nj_queue_poll(queue, 1);
+  }
+}
+
 int main(int argc, char **argv) {
   if (argc != 4) {
     fprintf(stderr, "usage: %s BASE_URL COUNT SECONDS\n", argv[0]);
@@ -104,6 +121,8 @@ int main(int argc, char **argv) {
     return 1;
   }
   while (opened < count && ended == 0) nj_queue_poll(queue, 1);
+  fill_windows(sockets, count, queue);
+  messages = 0;
 
   char text[200];
   memset(text, 'x', sizeof text);
