@@ -3714,6 +3714,9 @@ NJ_API nj_task *nj_client_start_events(nj_client *client, const nj_request *requ
 typedef enum nj_websocket_state {
   NJ_WEBSOCKET_CONNECTING = 0,
   NJ_WEBSOCKET_OPEN = 1,
+ *   pieces              true: messages are delivered in pieces of at most 65536 bytes, as they arrive. max_message still
+ *                       limits the whole message. A piece of a text is valid UTF-8. nj_message_is_last is true for the
+ *                       last piece. false, the default: messages are delivered whole.
   NJ_WEBSOCKET_WAITING = 2, /* the connection was lost; another one is opened after a wait */
   NJ_WEBSOCKET_CLOSING = 3, /* the closing handshake is in progress */
   NJ_WEBSOCKET_CLOSED = 4
@@ -3746,6 +3749,9 @@ NJ_API const char *nj_message_data(const nj_message *message, size_t *out_length
  *     const nj_message *message = NULL;
  *     if (nj_websocket_receive(socket, NJ_NO_LIMIT, &message, &error) == NJ_OK && message) {
  *       printf("%s\n", nj_message_data(message, NULL));
+/** Returns whether a message ends here: false for a piece that others follow (option `pieces`). True for NULL. */
+NJ_API bool nj_message_is_last(const nj_message *message);
+
  *     }
  *     nj_websocket_close(socket, 1000, NULL, NJ_NO_LIMIT, &error);
  *     nj_websocket_release(socket);

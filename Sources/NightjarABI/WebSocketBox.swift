@@ -6,16 +6,18 @@ import NightjarHTTP
 import NightjarHandles
 import Synchronization
 
-/// A message whose content ends with NUL.
+/// A message, or a piece of one, whose content ends with NUL.
 final class MessageBox: Sendable {
     let kind: nj_message_kind
     let length: Int
+    let isLast: Bool
     private let bytes: ByteBuffer
 
     /// - Throws: `no_memory`.
     init(_ message: WebSocketMessage) throws(NightjarError) {
         kind = message.kind == .text ? NJ_MESSAGE_TEXT : NJ_MESSAGE_BINARY
         length = message.payload.readableBytes
+        isLast = message.endsMessage
         var bytes = message.payload
         try bytes.reserve(1, for: "a WebSocket message")
         bytes.writeInteger(0 as UInt8)

@@ -36,6 +36,9 @@ public func nj_message_get_kind(_ message: OpaquePointer?) -> nj_message_kind {
     Handle<MessageBox>.borrow(message)?.kind ?? NJ_MESSAGE_BINARY
 }
 
+@_cdecl("nj_message_is_last") @implementation
+public func nj_message_is_last(_ message: OpaquePointer?) -> Bool { Handle<MessageBox>.borrow(message)?.isLast ?? true }
+
 @_cdecl("nj_message_data") @implementation
 public func nj_message_data(
     _ message: OpaquePointer?, _ outLength: UnsafeMutablePointer<Int>?

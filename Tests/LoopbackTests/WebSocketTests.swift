@@ -37,6 +37,36 @@ import Testing
         socket.explanation.split(separator: "\n").count { $0.contains(" s: \(state.rawValue): ") }
     }
 
+    @Test func largeMessagesArriveInPieces() async throws {
+        let socket = try socket("/ws/echo") {
+            $0.deliversPieces = true
+            $0.compresses = false
+        }
+        let text = "a" + String(repeating: "\u{20AC}", count: 200_000)
+        try await socket.send(text)
+        try await socket.send("end")
+        var (whole, count) = ("", 0)
+        for try await piece in socket.pieces {
+            guard case .text(let part) = piece.content else { continue }
+            if part == "end" { break }
+            #expect(part.utf8.count <= 65_536)
+            whole += part
+            count += 1
+            #expect(piece.isLast == (whole.utf8.count == text.utf8.count))
+        }
+        #expect(whole == text)
+        #expect(count >= 10)
+    }
+
+    @Test func aWholeMessageIsOnePiece() async throws {
+        let socket = try socket("/ws/echo")
+        try await socket.send(.binary(ByteBuffer(repeating: 7, count: 200_000)))
+        var pieces = socket.pieces.makeAsyncIterator()
+        let piece = try await pieces.next()
+        #expect(piece?.content == .binary(ByteBuffer(repeating: 7, count: 200_000)))
+        #expect(piece?.isLast == true)
+    }
+
     @Test func messagesAreEchoed() async throws {
         let socket = try socket("/ws/echo?headers=1") { $0.protocols = ["v9", "v2"] }
         try await socket.send("grüß")

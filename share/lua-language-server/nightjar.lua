@@ -667,6 +667,7 @@ function client:close() end
 ---@field protocols? string[] The subprotocols that the client offers, in order of preference. Default: none.
 ---@field compress? boolean Whether compression is offered (permessage-deflate). Default: true.
 ---@field max_message? integer The maximum size of a received message in bytes, up to 1 GiB. A larger message closes the connection. Default: 16 MiB.
+---@field pieces? boolean Whether messages are received in pieces of at most 64 KiB, as they arrive. is_last is true for the last piece. Default: false.
 ---@field max_queued? integer The maximum size of all messages that wait to be sent, in bytes. send waits while they are larger. Default: 1 MiB.
 ---@field ping? number|false Seconds without a received byte after which the client sends a Ping. Default: 20.
 ---@field pong_timeout? number Seconds after a Ping after which the connection is lost if no byte arrives. Default: 20.
@@ -1113,6 +1114,7 @@ function websocket:explain() end
 ---@class nightjar.list
 ---@field explanation string? The detected style and options of the list.
 ---@overload fun(): any
+---@field is_last? boolean Whether the message ends here. false only for a piece that others follow (option pieces).
 local list = {}
 
 ---Returns an iterator over the pages, also those without items.

@@ -757,6 +757,7 @@ return {
       { "protocols", "string[]", "The subprotocols that the client offers, in order of preference.", default = "none" },
       { "compress", "boolean", "Whether compression is offered (permessage-deflate).", default = "true" },
       { "max_message", "integer", "The maximum size of a received message in bytes, up to 1 GiB. A larger message closes the connection.", default = "16 MiB" },
+      { "pieces", "boolean", "Whether messages are received in pieces of at most 64 KiB, as they arrive. is_last is true for the last piece.", default = "false" },
       { "max_queued", "integer", "The maximum size of all messages that wait to be sent, in bytes. send waits while they are larger.", default = "1 MiB" },
       { "ping", "number|false", "Seconds without a received byte after which the client sends a Ping.", default = "20" },
       { "pong_timeout", "number", "Seconds after a Ping after which the connection is lost if no byte arrives.", default = "20" },
@@ -1213,6 +1214,7 @@ return {
       { "json", "any", "The message decoded from JSON. Raises an error of the kind decoding if it is not JSON." },
     },
   },
+      { "is_last", "boolean", "Whether the message ends here. false only for a piece that others follow (option pieces)." },
   {
     name = "nightjar.list", kind = "object", text = "A paginated list. A loop over it returns its items.", call = "(): any",
     members = {

@@ -1,8 +1,8 @@
 import NightjarHTTP
 
 extension WebSocketSettings {
-    /// Reads a table `{protocols=, compress=, max_message=, max_queued=, ping=, pong_timeout=, close_timeout=,
-    /// reconnect=, reconnect_codes=, reconnect_attempts=, keep_unsent=}`.
+    /// Reads a table `{protocols=, compress=, max_message=, pieces=, max_queued=, ping=, pong_timeout=,
+    /// close_timeout=, reconnect=, reconnect_codes=, reconnect_attempts=, keep_unsent=}`.
     ///
     /// - Throws: `decoding` if the text is not JSON; `invalid_argument` for an unknown name (with the nearest known name)
     ///   or an invalid value.
@@ -20,6 +20,9 @@ extension WebSocketSettings {
         },
         Option(name: "max_message") { value, path, settings throws(NightjarError) in
             settings.maximumMessage = try value.count(path, in: messageSizes)
+        },
+        Option(name: "pieces") { value, path, settings throws(NightjarError) in
+            settings.deliversPieces = try value.flag(path)
         },
         Option(name: "max_queued") { value, path, settings throws(NightjarError) in
             settings.maximumQueued = try value.count(path, in: messageSizes)

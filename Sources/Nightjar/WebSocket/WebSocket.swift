@@ -19,6 +19,13 @@ public final class WebSocket: AsyncSequence, Sendable {
         case binary(ByteBuffer)
     }
 
+    /// A piece of a message. See ``WebSocketSettings/deliversPieces``.
+    public struct Piece: Sendable, Equatable {
+        public let content: Message
+        /// Whether the message ends with this piece.
+        public let isLast: Bool
+    }
+
     private let session: WebSocketSession
     private let inbox: WebSocketInbox
 
@@ -86,29 +93,60 @@ public final class WebSocket: AsyncSequence, Sendable {
         await withCheckedContinuation { inbox.whenEnded($0) }
     }
 
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(pieces.makeAsyncIterator()) }
 
-    /// Reads the messages. For one Swift task.
+    /// Reads the messages, or their pieces as messages if ``WebSocketSettings/deliversPieces`` is set. For one Swift task.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        private let socket: WebSocket
+        private var pieces: Pieces.AsyncIterator
 
-        init(_ socket: WebSocket) { self.socket = socket }
+        init(_ pieces: Pieces.AsyncIterator) { self.pieces = pieces }
 
         /// Returns the next message, or nil at the end.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(NightjarError) -> Message? {
-            let socket = socket
-            let result = await withTaskCancellationHandler(
-                operation: {
-                    await withCheckedContinuation(isolation: actor) { socket.inbox.read($0) }
-                },
-                onCancel: { socket.session.cancel() }, isolation: actor)
-            guard let message = try result.get() else { return nil }
-            socket.session.consumed(message)
-            return message.kind == .text
-                ? .text(String(buffer: message.payload)) : .binary(message.payload)
+            try await pieces.next(isolation: actor)?.content
         }
+    }
+
+    /// The pieces of the messages, for one `for try await` loop in place of one over the messages. Without
+    /// ``WebSocketSettings/deliversPieces``, each message is one piece.
+    public var pieces: Pieces { Pieces(self) }
+
+    public struct Pieces: AsyncSequence, Sendable {
+        public typealias Element = Piece
+        public typealias Failure = NightjarError
+
+        fileprivate let socket: WebSocket
+
+        fileprivate init(_ socket: WebSocket) { self.socket = socket }
+
+        public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(socket) }
+
+        /// Reads the pieces. For one Swift task.
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            private let socket: WebSocket
+
+            fileprivate init(_ socket: WebSocket) { self.socket = socket }
+
+            /// Returns the next piece, or nil at the end.
+            public mutating func next(
+                isolation actor: isolated (any Actor)?
+            ) async throws(NightjarError) -> Piece? { try await socket.next(isolation: actor) }
+        }
+    }
+
+    private func next(isolation actor: isolated (any Actor)?) async throws(NightjarError) -> Piece? {
+        let result = await withTaskCancellationHandler(
+            operation: {
+                await withCheckedContinuation(isolation: actor) { inbox.read($0) }
+            },
+            onCancel: { session.cancel() }, isolation: actor)
+        guard let message = try result.get() else { return nil }
+        session.consumed(message)
+        return Piece(
+            content: message.kind == .text ? .text(String(buffer: message.payload)) : .binary(message.payload),
+            isLast: message.endsMessage)
     }
 }
 
@@ -149,7 +187,7 @@ extension Request {
     /// Returns the request of a handshake.
     ///
     /// - Throws: `invalid_request` for a method other than GET, or a body.
-    fileprivate func forWebSocket() throws(NightjarError) -> Request {
+    package func forWebSocket() throws(NightjarError) -> Request {
         guard method == .get, case .none = body else {
             throw NightjarError(
                 .invalidRequest, "a WebSocket needs a GET request without a body, got \(method) (RFC 6455 section 4.1)")

@@ -2,8 +2,8 @@
 package struct WebSocketConnectionSettings: Sendable, Equatable {
     /// The maximum size of a received message after decompression. A larger message closes the connection with 1009.
     package var maximumMessage = 16 << 20
-    /// True to deliver messages in pieces as they arrive, false to deliver whole messages. Pieces of a text are checked
-    /// UTF-8, and may end in the middle of a code point.
+    /// True to deliver messages in pieces of at most 64 KiB as they arrive, false to deliver whole messages. A piece of a
+    /// text is a valid text.
     package var deliversPieces = false
     /// The maximum size of all payloads in the send queue. A larger message is accepted if the queue is empty.
     package var maximumQueued = 1 << 20

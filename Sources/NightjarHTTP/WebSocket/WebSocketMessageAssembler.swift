@@ -45,8 +45,10 @@ struct WebSocketMessageAssembler: ~Copyable {
             let ends = isDone && piece.endsMessage
             if piece.kind == .text { try checkText(ends: ends && size <= maximumMessage) }
             guard size <= maximumMessage else { throw .tooBig(limit: maximumMessage) }
-            guard ends || deliversPieces && content.readableBytes > 0 else { continue }
-            return take(piece.kind, ends: ends)
+            guard ends || deliversPieces else { continue }
+            let held = ends || piece.kind == .binary ? 0 : incompleteLength
+            guard ends || content.readableBytes > held else { continue }
+            return take(piece.kind, ends: ends, holding: held)
         }
         return nil
     }
@@ -64,10 +66,20 @@ struct WebSocketMessageAssembler: ~Copyable {
         }
     }
 
-    private mutating func take(_ kind: WebSocketFrame.Kind, ends: Bool) -> WebSocketMessage {
-        let message = WebSocketMessage(kind, content, startsMessage: !isStarted, endsMessage: ends)
-        content = ByteBuffer()
-        checked = 0
+    /// The size of the incomplete code point at the end of the text so far, in bytes.
+    private var incompleteLength: Int {
+        guard !text.isComplete else { return 0 }
+        let tail = content.readableBytesView.reversed().prefix { $0 & 0xC0 == 0x80 }
+        return tail.count + 1
+    }
+
+    /// - Parameter held: the number of bytes at the end that belong to the next piece.
+    private mutating func take(_ kind: WebSocketFrame.Kind, ends: Bool, holding held: Int) -> WebSocketMessage {
+        let payload = content.readSlice(length: content.readableBytes - held) ?? ByteBuffer()
+        let message = WebSocketMessage(kind, payload, startsMessage: !isStarted, endsMessage: ends)
+        // A copy, which does not retain the storage of the delivered bytes.
+        content = held == 0 ? ByteBuffer() : ByteBuffer(bytes: content.readableBytesView)
+        checked = held
         isStarted = !ends
         if ends {
             size = 0
@@ -76,15 +88,23 @@ struct WebSocketMessageAssembler: ~Copyable {
         return message
     }
 
+    /// - Returns: true if the piece was appended completely.
     private mutating func append(_ piece: inout WebSocketFrameDecoder.Piece) throws(NightjarError) -> Bool {
-        size += piece.payload.readableBytes
+        let count = min(piece.payload.readableBytes, room)
+        let payload = piece.payload.readSlice(length: count) ?? ByteBuffer()
+        size += count
         if content.readableBytes == 0 {
             // The message usually consists of one piece, which is then not copied.
-            content = piece.payload
+            content = payload
         } else {
-            try content.append(piece.payload, for: "a WebSocket message")
+            try content.append(payload, for: "a WebSocket message")
         }
-        return true
+        return piece.payload.readableBytes == 0
+    }
+
+    /// The number of bytes that the message so far, or the next piece of it, may grow in one step.
+    private var room: Int {
+        deliversPieces ? WebSocketConnectionSettings.largestPiece - content.readableBytes : .max
     }
 
     /// - Returns: true if the piece was decompressed completely.
@@ -92,7 +112,7 @@ struct WebSocketMessageAssembler: ~Copyable {
         guard let compressor else { return true }
         let before = content.readableBytes
         // One byte more than allowed shows that the message is too large.
-        let room = min(max(maximumMessage - size, 0), WebSocketConnectionSettings.largestPiece - 1) + 1
+        let room = min(max(maximumMessage - size, 0), min(self.room, WebSocketConnectionSettings.largestPiece) - 1) + 1
         defer { size += content.readableBytes - before }
         return try compressor.inflate(&piece.payload, endsMessage: piece.endsMessage, into: &content, maximum: room)
     }

@@ -7,6 +7,8 @@ public struct WebSocketSettings: Sendable, Equatable {
     /// The maximum size of a received message in bytes, after decompression. A larger one closes the connection with
     /// 1009.
     public var maximumMessage = 16 << 20
+    /// Whether messages are delivered in pieces of at most 64 KiB, as they arrive, and not as a whole.
+    public var deliversPieces = false
     /// The maximum size of all messages that wait to be sent, in bytes. A larger message is accepted if no other
     /// message waits.
     public var maximumQueued = 1 << 20
@@ -67,6 +69,7 @@ extension WebSocketSettings {
     package var connection: WebSocketConnectionSettings {
         var settings = WebSocketConnectionSettings()
         settings.maximumMessage = maximumMessage
+        settings.deliversPieces = deliversPieces
         settings.maximumQueued = maximumQueued
         settings.pingInterval = pingInterval == .zero ? nil : pingInterval
         settings.pongTimeout = pongTimeout

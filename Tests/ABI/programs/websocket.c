@@ -2,6 +2,7 @@
 #include "check.h"
 #include <nightjar.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -156,6 +157,32 @@ static void full_queue(void) {
   FAILS(nj_websocket_send(socket, NJ_MESSAGE_BINARY, block, 900, 0.05, &error), NJ_TIMEOUT);
   SUCCEEDS(nj_websocket_send(socket, NJ_MESSAGE_BINARY, block, 300, 60, &error) == NJ_OK);
   nj_websocket_release(socket);
+}
+
+static void pieces(void) {
+  enum { SIZE = 300000 };
+  nj_websocket *socket = opened("/ws/echo", "{\"pieces\": true, \"compress\": false}");
+  char *large = malloc(SIZE);
+  for (size_t at = 0; at < SIZE; at++) large[at] = (char)('a' + at % 26);
+  SUCCEEDS(nj_websocket_send(socket, NJ_MESSAGE_TEXT, large, SIZE, 60, &error) == NJ_OK);
+  const nj_message *message = NULL;
+  size_t total = 0, count = 0;
+  do {
+    SUCCEEDS(nj_websocket_receive(socket, 60, &message, &error) == NJ_OK);
+    size_t length = 0;
+    const char *data = nj_message_data(message, &length);
+    CHECK(data && length <= 65536 && total + length <= SIZE && memcmp(data, large + total, length) == 0);
+    total += length;
+    count++;
+  } while (message && !nj_message_is_last(message));
+  CHECK(total == SIZE && count >= 5);
+  nj_websocket_release(socket);
+  socket = opened("/ws/echo", NULL);
+  SUCCEEDS(nj_websocket_send(socket, NJ_MESSAGE_TEXT, large, SIZE, 60, &error) == NJ_OK);
+  SUCCEEDS(nj_websocket_receive(socket, 60, &message, &error) == NJ_OK);
+  CHECK(nj_message_is_last(message) && nj_message_is_last(NULL) && nj_message_data(message, &total) && total == SIZE);
+  nj_websocket_release(socket);
+  free(large);
 }
 
 static void invalid_arguments(void) {
@@ -434,6 +461,7 @@ int main(int count, char **arguments) {
   ends();
   reconnects();
   full_queue();
+  pieces();
   invalid_arguments();
   queued();
   order_while_opening();

@@ -112,6 +112,10 @@ private final class Client {
         require(!isClosed, "a message after the end")
         require(message.startsMessage == partial.isEmpty || deliversPieces, "a message is not whole")
         require(!deliversPieces || message.payload.readableBytes <= 65536, "a piece is too large")
+        require(
+            !deliversPieces || message.kind == .binary
+                || String(validating: message.payload.readableBytesView, as: UTF8.self) != nil,
+            "a piece of a text is not UTF-8")
         partial += message.payload.readableBytesView
         require(partial.count <= Client.limit, "a message is too large")
         do throws(NightjarError) {

@@ -74,6 +74,43 @@ import Testing
         #expect(conversation.messages.filter(\.endsMessage).count == 1)
     }
 
+    @Test(arguments: 1...9) func piecesOfATextEndWithCompleteCodePoints(partSize: Int) {
+        let text = "a\u{E9}\u{20AC}\u{1F600}b\u{10FFFF}"
+        for frameSize in 1...text.utf8.count {
+            let conversation = Conversation(settings { $0.deliversPieces = true })
+            let wire = ServerFrame.fragments(of: 1, Array(text.utf8), size: frameSize).flatMap(\.wire)
+            for start in stride(from: 0, to: wire.count, by: partSize) {
+                conversation.receive(Array(wire[start..<min(start + partSize, wire.count)]))
+            }
+            let pieces = conversation.messages.map { String(validating: $0.payload.readableBytesView, as: UTF8.self) }
+            #expect(!pieces.contains(nil))
+            #expect(pieces.compactMap { $0 }.joined() == text)
+            #expect(conversation.messages.map(\.startsMessage) == pieces.indices.map { $0 == 0 })
+            #expect(conversation.messages.map(\.endsMessage) == pieces.indices.map { $0 == pieces.count - 1 })
+        }
+    }
+
+    @Test(arguments: [false, true]) func piecesAreAtMost64KiB(isCompressed: Bool) throws {
+        let text = Array(("a" + String(repeating: "\u{20AC}", count: 100_000)).utf8)
+        let conversation = Conversation(
+            settings { $0.deliversPieces = true }, deflate: isCompressed ? WebSocketDeflate.Agreement() : nil)
+        conversation.receive(
+            isCompressed
+                ? ServerFrame(opcode: 1, payload: try compressed(text), reserved: 4)
+                : ServerFrame(opcode: 1, payload: text))
+        #expect(conversation.messages.flatMap { Array($0.payload.readableBytesView) } == text)
+        #expect(conversation.messages.allSatisfy { $0.payload.readableBytes <= 64 * 1024 })
+        #expect(conversation.messages.count == 5)
+    }
+
+    @Test func anInvalidPieceFailsAfterTheValidOnes() {
+        let conversation = Conversation(settings { $0.deliversPieces = true })
+        conversation.receive([0x01, 0x06] + Array("ab".utf8) + [0xE2, 0x82])
+        #expect(conversation.takeLog() == [#"text begin "ab""#])
+        conversation.receive([0x41])
+        #expect(conversation.takeLog() == ["closed 1007", "sent close 1007"])
+    }
+
     @Test func emptyMessageIsOnePiece() {
         let conversation = Conversation(settings { $0.deliversPieces = true })
         conversation.receive(.text("", isFinal: false), .continuation("", isFinal: false), .continuation(""))
