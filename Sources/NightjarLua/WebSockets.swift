@@ -15,16 +15,21 @@ final class ScriptWebSocket: @unchecked Sendable {
     private(set) var end: Result<Void, NightjarError>?
     /// Whether a connection was opened and not reported to the script.
     private var hasOpened = false
+    /// Whether a connection waits for ``reconnect(_:)``.
+    private(set) var wantsRequest = false
     /// The outcomes that the next event ends.
     private var waiters: [Future] = []
     /// The memory of the script that unread messages use.
     private var held = HeldBytes()
     private let reservation: MemoryReservation?
 
-    /// - Parameter handlesOpen: Whether the script has a function for new connections.
+    /// - Parameters:
+    ///   - handlesOpen: Whether the script has a function for new connections.
+    ///   - preparesRequests: Whether the script makes the request of each connection but the first one.
     /// - Throws: `too_large` if the WebSocket exceeds the script's memory limit. Otherwise as `Client.startWebSocket`.
     init(
-        _ engine: Engine, _ client: Client, _ request: Request, _ settings: WebSocketSettings, handlesOpen: Bool
+        _ engine: Engine, _ client: Client, _ request: Request, _ settings: WebSocketSettings, handlesOpen: Bool,
+        preparesRequests: Bool
     ) throws(NightjarError) {
         self.engine = engine
         reservation = (engine.confinement?.memory).map { MemoryReservation($0) }
@@ -35,6 +40,12 @@ final class ScriptWebSocket: @unchecked Sendable {
         var handlers = WebSocketSession.Handlers { [weak self] _, message in self?.received(message) }
         handlers.creditsAreManual = true
         handlers.writable = { [weak self] _ in self?.notify() }
+        if preparesRequests {
+            handlers.prepare = { [weak self] _ in
+                self?.wantsRequest = true
+                self?.notify()
+            }
+        }
         if handlesOpen {
             handlers.opened = { [weak self] _ in
                 self?.hasOpened = true
@@ -49,8 +60,13 @@ final class ScriptWebSocket: @unchecked Sendable {
         ) { [weak self] in self?.ended($0) }
     }
 
-    func close() {
+    func cancel() {
+        wantsRequest = false
         session?.cancel()
+    }
+
+    func close() {
+        cancel()
         _ = held.set(0, in: reservation)
         messages = []
     }
@@ -88,6 +104,13 @@ final class ScriptWebSocket: @unchecked Sendable {
         }
         waiters.append(future)
         return future
+    }
+
+    /// - Throws: `invalid_request` as `Client.startWebSocket`.
+    func reconnect(_ request: Request) throws(NightjarError) {
+        let request = try engine.confined(request).forWebSocket()
+        wantsRequest = false
+        session?.connect(with: request)
     }
 
     func takeOpen() -> Bool { exchange(&hasOpened, with: false) }
@@ -144,20 +167,52 @@ private func text(_ text: String?) -> OpaquePointer? {
 @_cdecl("njl_websocket_open") @implementation
 public func njl_websocket_open(
     _ engine: OpaquePointer?, _ client: OpaquePointer?, _ request: UnsafePointer<njl_request>?, _ options: njl_bytes,
-    _ handlesOpen: Bool, _ error: UnsafeMutablePointer<OpaquePointer?>?
+    _ handlesOpen: Bool, _ preparesRequests: Bool, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OpaquePointer? {
     refusing(error) { () throws(NightjarError) in
-        guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client),
-            let request = request?.pointee
-        else { throw NightjarError(.invalidArgument, "the client is closed") }
-        try engine.checkProcess()
-        var requested = try Request(methodAndTarget: request)
-        try requested.read(request, for: client)
+        guard let engine = Handle<Engine>.borrow(engine) else { throw closedClient }
+        let (client, requested) = try handshake(client, request, engine)
         let settings = try WebSocketSettings(json: options.buffer)
         return Handle<ScriptWebSocket>.make(
-            try ScriptWebSocket(engine, client, requested, settings, handlesOpen: handlesOpen))
+            try ScriptWebSocket(
+                engine, client, requested, settings, handlesOpen: handlesOpen, preparesRequests: preparesRequests))
     }
 }
+
+@_cdecl("njl_websocket_wants_request") @implementation
+public func njl_websocket_wants_request(_ socket: OpaquePointer?) -> Bool {
+    guard let socket = Handle<ScriptWebSocket>.borrow(socket) else { return false }
+    return socket.wantsRequest && socket.session?.currentState == .connecting
+}
+
+@_cdecl("njl_websocket_reconnect") @implementation
+public func njl_websocket_reconnect(
+    _ socket: OpaquePointer?, _ engine: OpaquePointer?, _ client: OpaquePointer?,
+    _ request: UnsafePointer<njl_request>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> Bool {
+    do throws(NightjarError) {
+        guard let engine = Handle<Engine>.borrow(engine) else { throw closedClient }
+        let (_, requested) = try handshake(client, request, engine)
+        try Handle<ScriptWebSocket>.borrow(socket)?.reconnect(requested)
+        return true
+    } catch let failure {
+        error?.pointee = Handle<Future>.make(Future(.failure(failure)))
+        return false
+    }
+}
+
+/// Returns the client and the request of a handshake.
+private func handshake(
+    _ client: OpaquePointer?, _ request: UnsafePointer<njl_request>?, _ engine: Engine
+) throws(NightjarError) -> (Client, Request) {
+    guard let client = Handle<Client>.borrow(client), let request = request?.pointee else { throw closedClient }
+    try engine.checkProcess()
+    var requested = try Request(methodAndTarget: request)
+    try requested.read(request, for: client)
+    return (client, requested)
+}
+
+private let closedClient = NightjarError(.invalidArgument, "the client is closed")
 
 @_cdecl("njl_websocket_release") @implementation
 public func njl_websocket_release(_ socket: OpaquePointer?) {
@@ -167,7 +222,7 @@ public func njl_websocket_release(_ socket: OpaquePointer?) {
 
 @_cdecl("njl_websocket_cancel") @implementation
 public func njl_websocket_cancel(_ socket: OpaquePointer?) {
-    Handle<ScriptWebSocket>.borrow(socket)?.session?.cancel()
+    Handle<ScriptWebSocket>.borrow(socket)?.cancel()
 }
 
 @_cdecl("njl_websocket_await") @implementation
@@ -193,7 +248,8 @@ public func njl_websocket_next(
     switch Handle<ScriptWebSocket>.borrow(socket)?.next() {
     case .message(let next):
         // The pointer stays valid because the socket keeps the message until it is taken.
-        message?.pointee = njl_message(is_text: next.kind == .text, bytes: bytes(next.payload))
+        message?.pointee = njl_message(
+            is_text: next.kind == .text, is_last: next.endsMessage, bytes: bytes(next.payload))
         return NJL_PART_READY
     case .later: return NJL_PART_LATER
     case .end, nil: return NJL_PART_END

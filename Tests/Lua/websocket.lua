@@ -49,6 +49,92 @@ test("headers, the subprotocol and hooks are part of the handshake", function(t)
   t:equal(headers["sec-websocket-protocol"], "v9, v2")
 end)
 
+test("the hook before makes the request of each connection", function(t)
+  local runs, fails = 0, false
+  local hooked <close> = nightjar.client {
+    base_url = os.getenv "NIGHTJAR_DEMO_URL", retry = { attempts = 1 },
+    before = function(request)
+      runs = runs + 1
+      nightjar.sleep(0.01)
+      if fails then error "no signature" end
+      t:equal(request.headers["X-Run"], nil) -- a new copy of the request
+      t:equal(request.method, "GET")
+      request.headers["X-Run"] = tostring(runs)
+    end,
+  }
+  local socket <close> = hooked:websocket("/ws/drop", { query = { headers = 1, after = 1 }, reconnect = true })
+  for run = 1, 3 do
+    local headers = socket:receive(20).json
+    t:equal(headers["x-run"], tostring(run))
+    socket:send "x"
+    t:equal(socket:receive(20).text, "x")
+  end
+  t:equal(socket:receive(20).json["x-run"], "4")
+  -- Its failure ends the WebSocket.
+  fails = true
+  socket:send "x"
+  local ok, err
+  repeat ok, err = pcall(socket.receive, socket, 20) until not ok
+  t:truthy(tostring(err):find("no signature", 1, true), err)
+  t:equal(socket.state, "closed")
+end)
+
+test("a task that is cancelled in a hook leaves the connection to the next task", function(t)
+  local runs, is_slow = 0, false
+  local hooked <close> = nightjar.client {
+    base_url = os.getenv "NIGHTJAR_DEMO_URL", retry = { attempts = 1 },
+    before = function()
+      runs = runs + 1
+      if is_slow then nightjar.sleep(60) end
+    end,
+  }
+  local opened, opens_slowly = 0, false
+  local socket <close> = hooked:websocket("/ws/drop", {
+    query = { after = 1 }, reconnect = true,
+    on_open = function()
+      opened = opened + 1
+      if opens_slowly then nightjar.sleep(60) end
+    end,
+  })
+  local function cancel_when(reached)
+    local reading = nightjar.spawn(socket.receive, socket)
+    nightjar.timeout(20, function() while not reached() do nightjar.sleep(0.005) end end)
+    reading:cancel()
+    pcall(reading.join, reading)
+  end
+  socket:send "x"
+  t:equal(socket:receive(20).text, "x")
+  is_slow = true
+  cancel_when(function() return runs == 2 end)
+  is_slow, opens_slowly = false, true
+  cancel_when(function() return opened == 2 end)
+  t:equal(runs, 3)
+  socket:send "y" -- is kept until on_open has ended, which the cancel has done
+  t:equal(socket:receive(20).text, "y")
+end)
+
+test("large messages arrive in pieces", function(t)
+  local socket <close> = api:websocket("/ws/echo", { pieces = true, compress = false })
+  local text = "a" .. ("€"):rep(200000)
+  socket:send(text)
+  local parts = {}
+  repeat
+    local piece = socket:receive(20)
+    t:truthy(#piece.text <= 65536 and utf8.len(piece.text))
+    parts[#parts + 1] = piece.text
+  until piece.is_last
+  t:equal(table.concat(parts) == text, true)
+  t:truthy(#parts >= 10)
+  socket:send_binary(text)
+  t:equal(socket:receive(20).is_last, false)
+  local whole <close> = api:websocket "/ws/echo"
+  whole:send(text)
+  local message = whole:receive(20)
+  t:equal(message.is_last, true)
+  t:equal(message.text == text, true)
+  t:equal(rawget(message, "is_last"), nil)
+end)
+
 test("a timeout leaves the socket open", function(t)
   local socket <close> = api:websocket("/ws/echo")
   local message, err = nightjar.try(socket.receive, socket, 0.05)

@@ -5,9 +5,10 @@
 #include "njl_calls.h"
 #include "njl_types.h"
 
-/* A message. Borrowed until njl_websocket_take. */
+/* A message, or a piece of one. Borrowed until njl_websocket_take. */
 typedef struct njl_message {
   bool is_text;
+  bool is_last;
   njl_bytes bytes;
 } njl_message;
 
@@ -18,10 +19,14 @@ typedef enum njl_sent {
 } njl_sent;
 
 /* Opens a WebSocket, owned by the caller. `options` is a JSON object of the schema of nj_websocket_new. If
- * `handles_open`, messages that were kept are sent only after njl_websocket_handled_open. Returns NULL and sets `*error`
- * on failure. */
+ * `handles_open`, messages that were kept are sent only after njl_websocket_handled_open. If `prepares_requests`, each
+ * connection but the first one waits for njl_websocket_reconnect. Returns NULL and sets `*error` on failure. */
 njl_websocket *njl_websocket_open(njl_engine *engine, njl_client *client, const njl_request *request, njl_bytes options,
-                                  bool handles_open, njl_future **error);
+                                  bool handles_open, bool prepares_requests, njl_future **error);
+bool njl_websocket_wants_request(const njl_websocket *socket);
+/* Returns false and sets `*error` on failure. */
+bool njl_websocket_reconnect(njl_websocket *socket, njl_engine *engine, njl_client *client, const njl_request *request,
+                             njl_future **error);
 void njl_websocket_release(njl_websocket *socket); /* closes the connection at once */
 void njl_websocket_cancel(njl_websocket *socket);
 /* Returns a new outcome in flight, owned by the caller. A poll reports `wait` at the next event of the WebSocket: a

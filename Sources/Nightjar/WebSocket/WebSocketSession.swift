@@ -26,6 +26,9 @@ public enum WebSocketState: String, Sendable {
 package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     /// The callbacks of a WebSocket. They run one at a time, in order, and before `finished`.
     package struct Handlers: Sendable {
+        /// Called before each connection but the first one, which waits for ``WebSocketSession/connect(with:)``. Nil: all
+        /// connections have the same request.
+        package var prepare: (@Sendable (WebSocketSession) -> Void)?
         /// Called when a connection is open.
         package var opened: (@Sendable (WebSocketSession) -> Void)?
         /// The messages that are sent before those that were kept while there was no connection.
@@ -59,7 +62,6 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     }
 
     let client: Client
-    private let request: Request
     let settings: WebSocketSettings
     private let handshake: WebSocketHandshake
     let handlers: Handlers
@@ -71,6 +73,8 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     let sendLimit: WebSocketSendLimit
 
     // Used on the loop:
+    /// The request of the next connection.
+    private var request: Request
     private var state = WebSocketState.connecting
     private(set) var link: WebSocketLink?
     private var reconnect: WebSocketReconnect
@@ -147,6 +151,16 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
         loop.submit(.run { [self] in beginClosing(code, reason) })
     }
 
+    /// Opens a connection for which ``Handlers/prepare`` was called.
+    package func connect(with request: Request) {
+        loop.submit(
+            .run { [self] in
+                guard !hasEnded, state == .connecting, link == nil else { return }
+                self.request = request
+                makeLink()
+            })
+    }
+
     /// Sends the kept messages. See ``FirstMessages/untilCalled``.
     package func sendKeptMessages() { loop.submit(.run { [self] in sendKept() }) }
 
@@ -170,6 +184,11 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
 
     private func connect() {
         change(to: .connecting, "the wait is over")
+        guard wasOpen, let prepare = handlers.prepare else { return makeLink() }
+        loop.post(.run { [self] in if !isCancelled { prepare(self) } }, to: queue)
+    }
+
+    private func makeLink() {
         let link = WebSocketLink(self, handshake, settings.connection)
         self.link = link
         do throws(NightjarError) {

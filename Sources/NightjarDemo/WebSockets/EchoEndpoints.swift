@@ -1,25 +1,15 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/ws/echo`: sends each message back.
-///
-/// - `headers=1`: the first message is a JSON object with the fields of the request, with names in lower case. The
-///   values of a repeated field are joined with commas.
-final class EchoEndpoint: WebSocketEndpoint {
-    private let greeting: JSON?
+/// The first message of a connection with the parameter `headers=1`: a JSON object with the fields of the request, with
+/// names in lower case. The values of a repeated field are joined with commas.
+private struct RequestFields {
+    let message: JSON?
 
     init(_ request: Request) throws(Problem) {
-        let sendsHeaders = try request.query("headers", oneOf: ["0", "1"]) == "1"
-        greeting = sendsHeaders ? EchoEndpoint.document(request.head.headers) : nil
+        let isSent = try request.query("headers", oneOf: ["0", "1"]) == "1"
+        message = isSent ? RequestFields.document(request.head.headers) : nil
     }
-
-    init() { greeting = nil }
-
-    func opened(_ session: WebSocketSession) {
-        if let greeting { session.send(greeting) }
-    }
-
-    func received(_ message: WebSocketMessage, _ session: WebSocketSession) { session.send(message) }
 
     private static func document(_ headers: HTTPHeaders) -> JSON {
         var names: [String] = []
@@ -37,24 +27,47 @@ final class EchoEndpoint: WebSocketEndpoint {
     }
 }
 
+/// `/ws/echo`: sends each message back.
+///
+/// - `headers`: see ``RequestFields``.
+final class EchoEndpoint: WebSocketEndpoint {
+    private let greeting: JSON?
+
+    init(_ request: Request) throws(Problem) { greeting = try RequestFields(request).message }
+
+    init() { greeting = nil }
+
+    func opened(_ session: WebSocketSession) {
+        if let greeting { session.send(greeting) }
+    }
+
+    func received(_ message: WebSocketMessage, _ session: WebSocketSession) { session.send(message) }
+}
+
 /// `/ws/drop`: sends messages back, and ends the connection after `after` received messages. The default is 1.
 ///
 /// - `code`: the code of the Close frame. 0, the default, closes the TCP connection without a Close frame. 1005 sends a
 ///   Close frame without a code.
 /// - `reason`: the reason of the Close frame. The default is empty.
+/// - `headers`: see ``RequestFields``.
 final class DropEndpoint: WebSocketEndpoint {
     private let limit: Int
     private let code: Int
     private let reason: String
+    private let greeting: JSON?
     private var count = 0
 
     init(_ request: Request) throws(Problem) {
+        greeting = try RequestFields(request).message
         limit = try request.query("after", in: 0...1_000_000_000, or: 1)
         code = try request.query("code", in: 0...65_535, or: 0)
         reason = request.query("reason") ?? ""
     }
 
-    func opened(_ session: WebSocketSession) { endIfComplete(session) }
+    func opened(_ session: WebSocketSession) {
+        if let greeting { session.send(greeting) }
+        endIfComplete(session)
+    }
 
     func received(_ message: WebSocketMessage, _ session: WebSocketSession) {
         session.send(message)
