@@ -2269,7 +2269,7 @@ typedef void (*nj_head_fn)(void *context, nj_task *task, const nj_response *head
 
 /**
  * Sets the callback for the head of the response. It is called only if the request also has a callback for the body,
- * lines or JSON values (nj_request_on_body, nj_request_on_line, nj_request_on_json).
+ * lines, JSON values or events (nj_request_on_body, nj_request_on_line, nj_request_on_json, nj_request_on_event).
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -2336,8 +2336,25 @@ typedef void (*nj_json_fn)(void *context, nj_task *task, const nj_response *valu
  */
 NJ_API nj_status nj_request_on_json(nj_request *request, nj_json_fn value, void *context);
 
+/** Receives an event, which is borrowed until the callback returns. */
+typedef void (*nj_event_fn)(void *context, const nj_event *event);
+
 /**
- * Limits the length of a line or of a JSON value of the response.
+ * Sets the callback for the events of a response that is an event stream (text/event-stream), and removes that of
+ * nj_request_on_body, nj_request_on_line or nj_request_on_json. A response of another media type is returned with its
+ * body, as without a callback: for APIs that choose between JSON and an event stream.
+ *
+ * The client does not connect again after the end of the response: see nj_events_new for streams that continue. If the
+ * response breaks off, the call fails, nj_error_delivered returns the number of events, and the option last_event_id of
+ * nj_events_new resumes after nj_event_id of the last one. The call fails with NJ_TOO_LARGE for an event that is too
+ * large (nj_request_set_max_line).
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_request_on_event(nj_request *request, nj_event_fn event, void *context);
+
+/**
+ * Limits the length of a line, of a JSON value or of the data of an event of the response.
  *
  * @param bytes 1 to 2147483646; 1048576 by default
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -3620,10 +3637,17 @@ NJ_API void nj_events_free(nj_events *events);
 NJ_API nj_status nj_events_next(nj_events *events, double seconds, const nj_event **out_event, nj_error **out_error);
 
 /**
- * Returns the id of the last event that nj_events_next has returned, for the option last_event_id of a later stream.
+ * Returns the last id that nj_events_next has received, with an event or after it, for the option last_event_id of a
+ * later stream.
  * "" if there is none, NULL if `events` is NULL. Valid until the next call for this stream.
  */
 NJ_API const char *nj_events_last_event_id(const nj_events *events);
+
+/**
+ * Returns the wait before the next connection in seconds, 0.1 to 300, while no connection fails: the one that the server
+ * has sent last, or the option reconnection_time. 0 if `events` is NULL.
+ */
+NJ_API double nj_events_reconnection_time(const nj_events *events);
 
 /** Returns the state of the connection. NJ_EVENTS_CLOSED if `events` is NULL. */
 NJ_API nj_events_state nj_events_get_state(const nj_events *events);
@@ -3646,9 +3670,6 @@ NJ_API const char *nj_event_id(const nj_event *event);
  * @param out_length set to the number of bytes without the NUL at the end; may be NULL
  */
 NJ_API const char *nj_event_data(const nj_event *event, size_t *out_length);
-
-/** Receives an event, which is borrowed until the callback returns. */
-typedef void (*nj_event_fn)(void *context, const nj_event *event);
 
 /**
  * Receives the end of an event stream. Called exactly once. `error` is NULL if the server has no more events, and
@@ -3679,8 +3700,8 @@ NJ_API nj_task *nj_client_start_events(nj_client *client, const nj_request *requ
  * any: otherwise the connection is not opened, and nj_websocket_send without a limit may block forever.
  *
  * The handshake is a call with the client's credentials, cookies, limits, proxies and TLS settings. The total timeout of
- * the request, by default none, limits the whole connection. The client's does not apply. Messages are delivered whole.
- * While the program does not receive, about 512 KiB are buffered at most, and the client stops reading from the network.
+ * the request, by default none, limits the whole connection. The client's does not apply. While the program does not
+ * receive, about 512 KiB are buffered at most, and the client stops reading from the network.
  *
  * A WebSocket that was lost can connect again (option `reconnect`). The waits begin at 0.5 seconds and double up to 30
  * seconds, and are random between zero and that time. Messages that were not sent, and messages that are sent meanwhile,
@@ -3693,6 +3714,9 @@ NJ_API nj_task *nj_client_start_events(nj_client *client, const nj_request *requ
  *   compress            whether compression is offered (permessage-deflate, RFC 7692); true by default
  *   max_message         the maximum size of a received message in bytes, after decompression, 1 to 1073741824; 16777216
  *                       by default. A larger message closes the connection with 1009: NJ_TOO_LARGE.
+ *   pieces              true: messages are delivered in pieces of at most 65536 bytes, as they arrive. max_message still
+ *                       limits the whole message. A piece of a text is valid UTF-8. nj_message_is_last is true for the
+ *                       last piece. false, the default: messages are delivered whole.
  *   max_queued          the maximum size of all messages that wait to be sent, in bytes, 1 to 1073741824; 1048576 by
  *                       default. A larger message is accepted if no other one waits.
  *   ping                the client sends a Ping after this number of seconds without a received byte; 0: never; 20 by
@@ -3714,9 +3738,6 @@ NJ_API nj_task *nj_client_start_events(nj_client *client, const nj_request *requ
 typedef enum nj_websocket_state {
   NJ_WEBSOCKET_CONNECTING = 0,
   NJ_WEBSOCKET_OPEN = 1,
- *   pieces              true: messages are delivered in pieces of at most 65536 bytes, as they arrive. max_message still
- *                       limits the whole message. A piece of a text is valid UTF-8. nj_message_is_last is true for the
- *                       last piece. false, the default: messages are delivered whole.
   NJ_WEBSOCKET_WAITING = 2, /* the connection was lost; another one is opened after a wait */
   NJ_WEBSOCKET_CLOSING = 3, /* the closing handshake is in progress */
   NJ_WEBSOCKET_CLOSED = 4
@@ -3727,6 +3748,9 @@ typedef enum nj_message_kind {
   NJ_MESSAGE_TEXT = 1, /* UTF-8 */
   NJ_MESSAGE_BINARY = 2
 } nj_message_kind;
+
+/** Returns whether a message ends here: false for a piece that others follow (option `pieces`). True for NULL. */
+NJ_API bool nj_message_is_last(const nj_message *message);
 
 /** Returns the kind of a message. NJ_MESSAGE_BINARY if `message` is NULL. */
 NJ_API nj_message_kind nj_message_get_kind(const nj_message *message);
@@ -3749,9 +3773,6 @@ NJ_API const char *nj_message_data(const nj_message *message, size_t *out_length
  *     const nj_message *message = NULL;
  *     if (nj_websocket_receive(socket, NJ_NO_LIMIT, &message, &error) == NJ_OK && message) {
  *       printf("%s\n", nj_message_data(message, NULL));
-/** Returns whether a message ends here: false for a piece that others follow (option `pieces`). True for NULL. */
-NJ_API bool nj_message_is_last(const nj_message *message);
-
  *     }
  *     nj_websocket_close(socket, 1000, NULL, NJ_NO_LIMIT, &error);
  *     nj_websocket_release(socket);

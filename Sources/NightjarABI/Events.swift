@@ -29,6 +29,8 @@ final class EventsBox {
     private var operation: EventsOperation?
     private var current: EventBox?
     private var savedID: CString
+    /// The id that ``savedID`` contains.
+    private var lastID: ByteBuffer
     private var explanation: CString?
     /// Whether ``next(within:)`` is running. Callbacks of the client can run meanwhile.
     private var isReading = false
@@ -44,7 +46,8 @@ final class EventsBox {
         self.client = client
         self.request = request
         self.settings = settings
-        savedID = CString(settings.lastEventID)
+        lastID = ByteBuffer(string: settings.lastEventID)
+        savedID = CString(lastID)
     }
 
     deinit { queue.close() }
@@ -81,7 +84,7 @@ final class EventsBox {
         let event = received.events[received.first]
         received.first += 1
         let box = EventBox(event)
-        (current, savedID) = (box, box.id)
+        (current, savedID, lastID) = (box, box.id, event.rawID)
         return box
     }
 
@@ -95,7 +98,18 @@ final class EventsBox {
     }
 
     // After a fork, the getters of the child return their values for "none".
-    var lastEventID: CString? { client.isOfParent ? nil : savedID }
+    var lastEventID: CString? {
+        guard !client.isOfParent else { return nil }
+        // The server may have sent an id without data after the last event.
+        if received.first == received.events.count, let id = operation?.lastEventID, id != lastID {
+            (savedID, lastID) = (CString(id), id)
+        }
+        return savedID
+    }
+
+    var reconnectionTime: Duration {
+        (client.isOfParent ? nil : operation?.reconnectionTime) ?? settings.reconnectionTime
+    }
 
     var state: EventStreamState { client.isOfParent ? .closed : operation?.state ?? .connecting }
 
@@ -156,6 +170,11 @@ public func nj_events_next(
 @_cdecl("nj_events_last_event_id") @implementation
 public func nj_events_last_event_id(_ events: OpaquePointer?) -> UnsafePointer<CChar>? {
     Handle<EventsBox>.borrow(events)?.lastEventID?.pointer
+}
+
+@_cdecl("nj_events_reconnection_time") @implementation
+public func nj_events_reconnection_time(_ events: OpaquePointer?) -> Double {
+    Handle<EventsBox>.borrow(events)?.reconnectionTime.inSeconds ?? 0
 }
 
 @_cdecl("nj_events_get_state") @implementation

@@ -4,10 +4,11 @@ import Nightjar
 import NightjarHTTP
 import NightjarHandles
 
-/// The callback of a request that receives the lines or the JSON values of its response.
+/// The callback of a request that receives the lines, the JSON values or the events of its response.
 enum RecordCallback {
     case lines(nj_line_fn, CallbackContext)
     case values(nj_json_fn, CallbackContext)
+    case events(nj_event_fn, CallbackContext)
 
     /// Makes `handlers` call this callback.
     func add(to handlers: inout TaskHandlers, _ maximumLength: Int) {
@@ -28,6 +29,11 @@ enum RecordCallback {
                 let box = ResponseBox(record.response.with(body: record.bytes), json: value)
                 withExtendedLifetime(box) { callback(context.pointer, Handle.lend(task), Handle.lend(box)) }
             }
+        case .events(let callback, let context):
+            handlers.deliverEvents(maximumSize: maximumLength) { _, event in
+                let box = EventBox(event)
+                withExtendedLifetime(box) { callback(context.pointer, Handle.lend(box)) }
+            }
         }
     }
 }
@@ -44,6 +50,13 @@ public func nj_request_on_json(
     _ request: OpaquePointer?, _ value: nj_json_fn?, _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
     changeRequest(request) { box throws(NightjarError) in box.onJSON(value, CallbackContext(pointer: context)) }
+}
+
+@_cdecl("nj_request_on_event") @implementation
+public func nj_request_on_event(
+    _ request: OpaquePointer?, _ event: nj_event_fn?, _ context: UnsafeMutableRawPointer?
+) -> nj_status {
+    changeRequest(request) { box throws(NightjarError) in box.onEvent(event, CallbackContext(pointer: context)) }
 }
 
 @_cdecl("nj_request_set_max_line") @implementation

@@ -125,6 +125,11 @@ final class RequestBox {
         records = callback.map { .values($0, context) }
     }
 
+    func onEvent(_ callback: nj_event_fn?, _ context: CallbackContext) {
+        handlers.body = nil
+        records = callback.map { .events($0, context) }
+    }
+
     func onBody(_ callback: nj_body_fn?, _ context: CallbackContext) {
         records = nil
         guard let callback else { return handlers.body = nil }

@@ -13,7 +13,8 @@ final class EventReader: @unchecked Sendable {
     private(set) var action: EventStream.Action? = .connect
     /// The event that is returned until it is taken.
     private var current: ServerEvent?
-    private(set) var lastEventID: ByteBuffer
+    /// The last id before the event that was not taken.
+    private var previousID = ByteBuffer()
     private(set) var history = StreamHistory(EventStreamState.connecting)
     /// The body of the open response.
     private var body: BodyReader?
@@ -22,9 +23,12 @@ final class EventReader: @unchecked Sendable {
     private let start = ContinuousClock.now
     private var random = SystemRandomNumberGenerator()
 
-    init(_ settings: EventStreamSettings) {
-        stream = EventStream(settings)
-        lastEventID = ByteBuffer(string: settings.lastEventID)
+    init(_ settings: EventStreamSettings) { stream = EventStream(settings) }
+
+    /// The last id that the script has received, with an event or after it. Valid until the next event.
+    func lastEventID() -> ByteBuffer {
+        if current == nil { previousID = stream.rawLastEventID }
+        return previousID
     }
 
     /// The open response. Nil if there is none.
@@ -66,6 +70,7 @@ final class EventReader: @unchecked Sendable {
 
     func next() -> Step {
         if let current { return .event(current) }
+        previousID = stream.rawLastEventID
         guard let body else { return .changed }
         while true {
             do throws(NightjarError) {
@@ -90,10 +95,7 @@ final class EventReader: @unchecked Sendable {
         }
     }
 
-    func take() {
-        if let current { lastEventID = current.rawID }
-        current = nil
-    }
+    func take() { current = nil }
 
     private func ended(_ error: NightjarError?) {
         leave()
@@ -201,7 +203,13 @@ public func njl_events_error(_ events: OpaquePointer?) -> OpaquePointer? {
 
 @_cdecl("njl_events_last_id") @implementation
 public func njl_events_last_id(_ events: OpaquePointer?) -> njl_bytes {
-    Handle<EventReader>.borrow(events).map { bytes($0.lastEventID) } ?? njl_bytes()
+    // The reader keeps the bytes in place.
+    Handle<EventReader>.borrow(events).map { bytes($0.lastEventID()) } ?? njl_bytes()
+}
+
+@_cdecl("njl_events_reconnection_time") @implementation
+public func njl_events_reconnection_time(_ events: OpaquePointer?) -> Double {
+    Handle<EventReader>.borrow(events)?.stream.currentReconnectionTime.inSeconds ?? 0
 }
 
 @_cdecl("njl_events_state_name") @implementation

@@ -82,7 +82,7 @@ end
 local computed = {
   ["nightjar.client"] = { "cookies", "cache", "endpoints" },
   ["nightjar.list"] = { "explanation" },
-  ["nightjar.events"] = { "last_event_id", "state" },
+  ["nightjar.events"] = { "last_event_id", "reconnection_time", "state" },
   ["nightjar.websocket"] = { "close_code", "close_reason", "state", "subprotocol" },
   ["nightjar.task"] = { "done", "cancelled" },
   ["nightjar.page"] = { "items", "number", "response" },

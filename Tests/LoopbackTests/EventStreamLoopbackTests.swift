@@ -41,6 +41,75 @@ private func chunk(_ text: String) -> Bytes {
         #expect(peer.failures == [])
     }
 
+    @Test func anIdWithoutDataIsTheLastEventID() async throws {
+        let peer = try ScriptedPeer([
+            [
+                .expectRequest, .send(Bytes(Array(streamHead.utf8))),
+                .send(chunk("retry: 2500\n\nid: 1\ndata: a\n\nid: 2\n\n")), .send("0\r\n\r\n"),
+            ]
+        ])
+        let client = try client(of: peer)
+        var settings = quick
+        settings.reconnection = .never
+        let events = try client.events(Request(.get, "/feed"), settings)
+        #expect(events.reconnectionTime == .milliseconds(100))
+        var seen: [String] = []
+        for try await event in events { seen.append("\(event.id) \(events.lastEventID)") }
+        #expect(seen == ["1 1"])
+        #expect(events.lastEventID == "2")
+        #expect(events.reconnectionTime == .milliseconds(2500))
+    }
+
+    // MARK: Events of a response
+
+    @Test func eventsOfAResponseEndWithIt() async throws {
+        let peer = try ScriptedPeer([
+            [
+                .expectRequest, .send(Bytes(Array(streamHead.utf8))),
+                .send(chunk("id: 1\ndata: a\n\n")), .send(chunk("id: 2\ndata: b\n\ndata: c")), .send("0\r\n\r\n"),
+            ]
+        ])
+        let streamed = try await client(of: peer).stream(Request(.post, "/mcp", body: "{}"))
+        let events = streamed.events()
+        var data: [String] = []
+        for try await event in events { data.append(event.data) }
+        #expect(data == ["a", "b"])
+        #expect(events.lastEventID == "2")
+        #expect(events.state == .closed)
+        #expect(peer.requests.count == 1)
+    }
+
+    @Test func aBrokenResponseThrowsAfterItsEvents() async throws {
+        let peer = try ScriptedPeer([
+            [.expectRequest, .send(Bytes(Array(streamHead.utf8))), .send(chunk("id: 7\ndata: a\n\nid: 8\n")), .close]
+        ])
+        let streamed = try await client(of: peer).stream(Request(.get, "/"))
+        let events = streamed.events()
+        var data: [String] = []
+        do throws(NightjarError) {
+            for try await event in events { data.append(event.data) }
+            Issue.record("no error")
+        } catch {
+            #expect(error.kind == .connectionLost)
+            #expect(error.delivered == 1)
+        }
+        #expect(data == ["a"])
+        #expect(events.lastEventID == "7")
+        #expect(peer.requests.count == 1)
+    }
+
+    @Test func aResponseOfAnotherTypeHasNoEvents() async throws {
+        let peer = try ScriptedPeer([[.expectRequest, .respond(body: "{}")]])
+        let streamed = try await client(of: peer).stream(Request(.get, "/"))
+        do throws(NightjarError) {
+            for try await _ in streamed.events() {}
+            Issue.record("no error")
+        } catch {
+            #expect(error.kind == .decoding)
+            #expect(error.message.hasPrefix("the response is not an event stream"))
+        }
+    }
+
     @Test func silenceIsALostConnection() async throws {
         let peer = try ScriptedPeer([
             [.expectRequest, .send(Bytes(Array(streamHead.utf8))), .send(chunk("data: a\n\n")), .expectClose],

@@ -183,6 +183,65 @@ test("a finalizer can close a stream while its events are read", function(t)
   t:truthy(count > 1000 and count <= 2000, count)
 end)
 
+test("the events of a response are read once", function(t)
+  local res = api:post("/events", { json = { prompt = "x" }, query = { count = 3, ["end"] = "close", retry = 2500 }, stream = true })
+  local events = res:events()
+  t:equal(events.last_event_id, "")
+  t:equal(events.reconnection_time, 1)
+  local ids = {}
+  for event in events do
+    ids[#ids + 1] = event.id
+    t:equal(events.last_event_id, event.id)
+    t:equal(event.json.n, #ids)
+  end
+  t:equal(table.concat(ids, " "), "1 2 3")
+  t:equal(events.state, "closed")
+  t:equal(events.reconnection_time, 2.5)
+  t:equal(events.last_event_id, "3")
+  local whole = api:get("/events", { query = { count = 2, ["end"] = "close" } })
+  local count = 0
+  for _ in whole:events { max_event = 100 } do count = count + 1 end
+  t:equal(count, 2)
+end)
+
+test("a response that breaks off continues with a GET", function(t)
+  local res = api:post("/events", { json = {}, query = { count = 5, cut = 100 }, stream = true })
+  local events, ids = res:events(), {}
+  local _, err = nightjar.try(function() for event in events do ids[#ids + 1] = event.id end end)
+  t:equal(err.kind, "connection_lost")
+  t:equal(err.delivered, #ids)
+  t:truthy(#ids > 0 and #ids < 5)
+  for event in api:events("/events", { query = { count = 5 }, last_event_id = events.last_event_id }) do ids[#ids + 1] = event.id end
+  t:equal(table.concat(ids, " "), "1 2 3 4 5")
+end)
+
+test("an id without data is the last event id", function(t)
+  local mock = nightjar.mock { {
+    path = "/feed",
+    response = { headers = { ["Content-Type"] = "text/event-stream" }, body = "id: 1\ndata: a\n\nid: 2\n\nid: 3\n" },
+  } }
+  local mocked = nightjar.client { base_url = "http://api.test", mock = mock }
+  local events = mocked:events("/feed", { reconnect = false })
+  t:equal(events().id, "1")
+  t:equal(events.last_event_id, "1")
+  t:equal(events(), nil)
+  t:equal(events.last_event_id, "2")
+end)
+
+test("a response of another type has no events", function(t)
+  fails("decoding", 'the response is not an event stream: its Content-Type is "application/json", not text/event-stream', function()
+    for _ in api:get("/echo", { stream = true }):events() do end
+  end)
+  misuse("events: options must be a table, got number", function() api:get("/echo"):events(1) end)
+  misuse("events: unknown option 'max_evnt'; did you mean 'max_event'?", function() api:get("/echo"):events { max_evnt = 1 } end)
+  fails("invalid_argument", 'option "max_event" must be between 1 and 1073741824, got 0', function()
+    api:get("/echo"):events { max_event = 0 }
+  end)
+  fails("too_large", "an event of the stream is longer than 100 bytes; set a larger max_event; 0 events were delivered", function()
+    for _ in api:get("/events", { query = { count = 1, size = 500 }, stream = true }):events { max_event = 100 } do end
+  end)
+end)
+
 test("closing ends the stream", function(t)
   local events = api:events("/events", { query = { count = 5, ["end"] = "hold" } })
   events()

@@ -621,7 +621,7 @@ function client:close() end
 ---@field file? string The path of a file with the body. Default: none.
 ---@field expect? integer|integer[] Statuses that are responses and not errors. Default: 200 to 299, and 304.
 ---@field timeout? number|false|nightjar.timeout_options Seconds for the whole call, or a table of limits; 0 or false is no limit. Default: the client's.
----@field stream? boolean Whether the body is read in parts, by res:chunks(), res:lines() or res:ndjson(). Default: false.
+---@field stream? boolean Whether the body is read in parts, by res:chunks(), res:lines(), res:ndjson() or res:events(). Default: false.
 ---@field auth? boolean|string|string[] false: without the client's credentials; or the names of security schemes. Default: true.
 ---@field retry? nightjar.retry_options|boolean|integer The retry policy of this call. Default: the client's.
 ---@field respect_retry_after? boolean Whether Retry-After is respected. false: the call is not held back, and its responses hold back no other calls. Default: the client's.
@@ -879,6 +879,11 @@ function response:lines(options) end
 ---@return nightjar.records
 function response:ndjson(options) end
 
+---Returns the events of the body, as they arrive if the response is streamed. The stream does not connect again.
+---@param options? { max_event?: integer }
+---@return nightjar.events
+function response:events(options) end
+
 ---Returns the decisions of the client about the call. tostring has one sentence per line.
 ---@return table[]
 function response:explain() end
@@ -1034,7 +1039,8 @@ function records:close() end
 
 ---An event stream. A loop over it returns its events.
 ---@class nightjar.events
----@field last_event_id string The id of the last event that was returned, for the option last_event_id of a later stream. Empty if there is none.
+---@field last_event_id string The last id that the loop has received, with an event or after it, for the option last_event_id of a later stream. Empty if there is none.
+---@field reconnection_time number The wait that the server has asked for before the next connection, or else the option reconnection_time, in seconds.
 ---@field state "connecting"|"open"|"waiting"|"closed" The state of the connection.
 ---@overload fun(): nightjar.event?
 local events = {}
@@ -1108,13 +1114,13 @@ function websocket:explain() end
 ---@class nightjar.message
 ---@field text string? The text.
 ---@field binary string? The bytes.
+---@field is_last? boolean Whether the message ends here. false only for a piece that others follow (option pieces).
 ---@field json? any The message decoded from JSON. Raises an error of the kind decoding if it is not JSON.
 
 ---A paginated list. A loop over it returns its items.
 ---@class nightjar.list
 ---@field explanation string? The detected style and options of the list.
 ---@overload fun(): any
----@field is_last? boolean Whether the message ends here. false only for a piece that others follow (option pieces).
 local list = {}
 
 ---Returns an iterator over the pages, also those without items.

@@ -691,7 +691,7 @@ return {
       { "expect", "integer|integer[]", "Statuses that are responses and not errors.", default = "200 to 299, and 304" },
       { "timeout", "number|false|nightjar.timeout_options",
         "Seconds for the whole call, or a table of limits; 0 or false is no limit.", default = "the client's" },
-      { "stream", "boolean", "Whether the body is read in parts, by res:chunks(), res:lines() or res:ndjson().", default = "false" },
+      { "stream", "boolean", "Whether the body is read in parts, by res:chunks(), res:lines(), res:ndjson() or res:events().", default = "false" },
       { "auth", "boolean|string|string[]",
         "false: without the client's credentials; or the names of security schemes.", default = "true" },
       { "retry", "nightjar.retry_options|boolean|integer", "The retry policy of this call.", default = "the client's" },
@@ -1017,6 +1017,8 @@ return {
         "Returns the lines of the body, as they arrive if the response is streamed." },
       { "ndjson", "(self: nightjar.response, options?: { max_line?: integer }): nightjar.records",
         "Returns the JSON values of the body, as they arrive if the response is streamed." },
+      { "events", "(self: nightjar.response, options?: { max_event?: integer }): nightjar.events",
+        "Returns the events of the body, as they arrive if the response is streamed. The stream does not connect again." },
       { "explain", "(self: nightjar.response): table[]",
         "Returns the decisions of the client about the call. tostring has one sentence per line." },
       { "curl", "(self: nightjar.response, options?: { show_secrets: boolean }): string",
@@ -1171,7 +1173,8 @@ return {
   {
     name = "nightjar.events", kind = "object", text = "An event stream. A loop over it returns its events.", call = "(): nightjar.event?",
     members = {
-      { "last_event_id", "string", "The id of the last event that was returned, for the option last_event_id of a later stream. Empty if there is none." },
+      { "last_event_id", "string", "The last id that the loop has received, with an event or after it, for the option last_event_id of a later stream. Empty if there is none." },
+      { "reconnection_time", "number", "The wait that the server has asked for before the next connection, or else the option reconnection_time, in seconds." },
       { "state", '"connecting"|"open"|"waiting"|"closed"', "The state of the connection." },
       { "explain", "(self: nightjar.events): string", "Returns the changes of the state and their reasons, one per line." },
       { "close", "(self: nightjar.events)", "Closes the connection. The end of a loop calls it." },
@@ -1211,10 +1214,10 @@ return {
     members = {
       { "text", "string?", "The text." },
       { "binary", "string?", "The bytes." },
+      { "is_last", "boolean", "Whether the message ends here. false only for a piece that others follow (option pieces)." },
       { "json", "any", "The message decoded from JSON. Raises an error of the kind decoding if it is not JSON." },
     },
   },
-      { "is_last", "boolean", "Whether the message ends here. false only for a piece that others follow (option pieces)." },
   {
     name = "nightjar.list", kind = "object", text = "A paginated list. A loop over it returns its items.", call = "(): any",
     members = {

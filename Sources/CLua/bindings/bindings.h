@@ -203,6 +203,7 @@ int njl_pull_body(lua_State *L, njl_wait *wait) NJL_YIELDS;
 
 /* events.c */
 int njl_client_events(lua_State *L) NJL_YIELDS;
+int njl_response_events(lua_State *L) NJL_YIELDS;
 /* Returns NULL if the value is not an event stream. */
 njl_events *njl_events_at(lua_State *L, int index);
 void njl_open_events(lua_State *L) NJL_RAISES;

@@ -1,4 +1,5 @@
-/* events.c - api:events(path, options): an event stream (server-sent events) that connects again by itself.
+/* events.c - event streams (server-sent events): api:events(path, options), which connects again by itself, and
+ * res:events(options), which reads one response.
  *
  * The object makes each connection as a call of the client, so that hooks, logins and limits apply. Swift decides when
  * to connect and how long to wait. One task at a time reads a stream, and nothing happens while no task reads. */
@@ -257,7 +258,7 @@ static int describe(lua_State *L) {
 
 /* Looks up stream.NAME. The upvalue is the table of methods. */
 static int field(lua_State *L) {
-  static const char *const names[] = {"close", "explain", "last_event_id", "state", NULL};
+  static const char *const names[] = {"close", "explain", "last_event_id", "reconnection_time", "state", NULL};
   stream *self = check_stream(L);
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
@@ -271,38 +272,74 @@ static int field(lua_State *L) {
     lua_pushlstring(L, id.length == 0 ? "" : id.data, id.length);
     return 1;
   }
+  if (strcmp(name, "reconnection_time") == 0) {
+    lua_pushnumber(L, njl_events_reconnection_time(self->handle));
+    return 1;
+  }
   return njl_unknown_field(L, "event stream", luaL_tolstring(L, 2, NULL), names);
 }
 
 /* --- Creating --- */
 
-/* api:events(path, options) -> a stream that can be called for the next event. For a loop, also returns two nils and the
- * stream as the value to close. */
-int njl_client_events(lua_State *L) {
-  static const char *const known[] = {"last_event_id", "idle_timeout", "reconnect", "reconnection_time", "max_event",
-                                      NULL};
-  enum { REQUEST_TABLE = 4, SETTINGS, RESULT };
-  njl_push_stream_request(L, "events");
-  njl_take_options(L, REQUEST_TABLE, known, "idle_timeout", "events");
-  njl_check_option_names(L, REQUEST_TABLE, "events");
+/* Replaces the settings on top of the stack, which are JSON, by a new stream. */
+static stream *push_stream(lua_State *L) {
+  int settings = lua_gettop(L);
   stream *self = lua_newuserdatauv(L, sizeof *self, VALUES);
   *self = (stream){.host = njl_host_open(L)};
   njl_set_type(L, NJL_EVENTS);
   njl_own(L);
-  lua_pushvalue(L, 1);
-  lua_setiuservalue(L, RESULT, CLIENT);
-  lua_pushvalue(L, REQUEST_TABLE);
-  lua_setiuservalue(L, RESULT, REQUEST);
   njl_reply *error = njl_error_push(L);
   njl_bytes options;
-  options.data = lua_tolstring(L, SETTINGS, &options.length);
+  options.data = lua_tolstring(L, settings, &options.length);
   self->handle = njl_events_new(options, &error->wait.call);
-  if (self->handle == NULL) return lua_error(L);
-  lua_settop(L, RESULT);
+  if (self->handle == NULL) lua_error(L);
+  lua_pop(L, 1);
+  lua_replace(L, settings);
+  return self;
+}
+
+/* Returns the stream on top of the stack, which can be called for the next event. For a loop, also returns two nils and
+ * the stream as the value to close. */
+static int return_stream(lua_State *L) {
   lua_pushnil(L);
   lua_pushnil(L);
-  lua_pushvalue(L, RESULT);
+  lua_pushvalue(L, -3);
   return 4;
+}
+
+/* api:events(path, options) -> a stream that connects again */
+int njl_client_events(lua_State *L) {
+  static const char *const known[] = {"last_event_id", "idle_timeout", "reconnect", "reconnection_time", "max_event",
+                                      NULL};
+  enum { REQUEST_TABLE = 4, STREAM_OBJECT };
+  njl_push_stream_request(L, "events");
+  njl_take_options(L, REQUEST_TABLE, known, "idle_timeout", "events");
+  njl_check_option_names(L, REQUEST_TABLE, "events");
+  push_stream(L);
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, STREAM_OBJECT, CLIENT);
+  lua_pushvalue(L, REQUEST_TABLE);
+  lua_setiuservalue(L, STREAM_OBJECT, REQUEST);
+  return return_stream(L);
+}
+
+/* res:events({ max_event = }) -> a stream of the events in the body, which does not connect again */
+int njl_response_events(lua_State *L) {
+  static const char *const known[] = {"max_event", NULL};
+  enum { OBJECT = 1, OPTIONS };
+  njl_reply *reply = njl_check(L, OBJECT, NJL_RESPONSE);
+  lua_settop(L, OPTIONS);
+  if (lua_isnil(L, OPTIONS)) lua_newtable(L);
+  else if (lua_istable(L, OPTIONS)) njl_push_copy(L, OPTIONS);
+  else return luaL_error(L, "events: options must be a table, got %s", luaL_typename(L, OPTIONS));
+  lua_replace(L, OPTIONS);
+  njl_check_options(L, OPTIONS, "events", "", known);
+  njl_take_options(L, OPTIONS, known, "", "events");
+  stream *self = push_stream(L);
+  lua_pushvalue(L, OBJECT);
+  lua_setiuservalue(L, -2, RESPONSE);
+  njl_events_opened(self->handle, reply->wait.call);
+  return return_stream(L);
 }
 
 njl_events *njl_events_at(lua_State *L, int index) {

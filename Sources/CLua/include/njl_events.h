@@ -36,8 +36,9 @@ njl_part njl_events_next(njl_events *events, njl_wait *wait, njl_event *event);
 void njl_events_take(njl_events *events);
 /* Returns the error of a failed stream as a new outcome, owned by the caller. */
 njl_future *njl_events_error(const njl_events *events);
-/* Returns the id of the last event that was taken. */
+/* Returns the last id that the script has received. Borrowed until the next call for the stream. */
 njl_bytes njl_events_last_id(njl_events *events);
+double njl_events_reconnection_time(const njl_events *events); /* in seconds */
 const char *njl_events_state_name(const njl_events *events); /* static */
 njl_text *njl_events_explanation(const njl_events *events);  /* owned by the caller */
 

@@ -32,6 +32,7 @@ extension Call: ExchangeReceiver {
         state = .receiving
         progressWatch?.note(sent: exchange?.sentBytes ?? 0)
         timing.firstByte = elapsed(until: limits.lastProgress)
+        if let streams = task.handlers.streams, !streams(head) { collectsBody = true }
         for link in chain.incoming where link.position > above && link.position < entryStage {
             switch link.withStage({ $0.incoming(&head, self) }) {
             case .proceed: continue

@@ -13,6 +13,9 @@ public struct TaskHandlers: Sendable {
     /// body of a response with an unexpected status is collected for the error instead. Reading from the network pauses
     /// when more than ``ClientTask/window`` bytes are unconsumed.
     public var body: (@Sendable (ClientTask, ByteBuffer) -> Void)?
+    /// Whether a response with a head is passed to ``head`` and ``body``. Otherwise it is collected. Called on the loop.
+    /// Nil: every response is, if ``body`` is set.
+    package var streams: (@Sendable (ResponseHead) -> Bool)?
     /// If true, bytes passed to `body` count as consumed only after ``ClientTask/consumed(_:)``.
     public var creditsAreManual = false
     /// Returns the next part of a `RequestBody.stream`, at most `maximum` bytes.

@@ -14,27 +14,43 @@ public final class Events: AsyncSequence, Sendable {
     public typealias Settings = EventStreamSettings
     public typealias State = EventStreamState
 
-    private let client: Client
-    private let request: Request
+    private let source: Source
     private let settings: Settings
     private let snapshot: Mutex<Snapshot>
 
+    private enum Source: Sendable {
+        case request(Client, Request)
+        /// A response that is open. The stream does not connect again.
+        case response(StreamedResponse)
+    }
+
     private struct Snapshot: Sendable {
         var lastEventID: String
+        var reconnectionTime: Duration?
         var history = StreamHistory(EventStreamState.connecting)
     }
 
     init(_ client: Client, _ request: Request, _ settings: Settings) throws(NightjarError) {
         try settings.check()
-        self.client = client
-        self.request = request
+        source = .request(client, request)
         self.settings = settings
         snapshot = Mutex(Snapshot(lastEventID: settings.lastEventID))
     }
 
-    /// The id of the last event that the loop has received. A later stream that begins with it continues after this
-    /// event; see ``EventStreamSettings/lastEventID``.
+    fileprivate init(_ response: StreamedResponse, maximumEvent: Int) {
+        source = .response(response)
+        var settings = Settings()
+        settings.maximumEvent = maximumEvent
+        self.settings = settings
+        snapshot = Mutex(Snapshot(lastEventID: ""))
+    }
+
+    /// The last id that the loop has received, with an event or after it. A later stream that begins with it continues
+    /// there; see ``EventStreamSettings/lastEventID``.
     public var lastEventID: String { snapshot.withLock { $0.lastEventID } }
+    /// The wait that the server has asked for before the next connection, or else
+    /// ``EventStreamSettings/reconnectionTime``.
+    public var reconnectionTime: Duration { snapshot.withLock { $0.reconnectionTime } ?? settings.reconnectionTime }
     /// The state of the connection.
     public var state: State { snapshot.withLock { $0.history.state } }
     /// The changes of the state and their reasons, one per line: at most the last 100.
@@ -62,10 +78,9 @@ public final class Events: AsyncSequence, Sendable {
             do throws(NightjarError) {
                 if stream.state == .connecting { try await perform(.connect, actor) }
                 while stream.state != .closed {
-                    if let event = try stream.next() {
-                        events.received(event)
-                        return event
-                    }
+                    let event = try stream.next()
+                    events.received(stream)
+                    if let event { return event }
                     try await read(actor)
                 }
                 return nil
@@ -114,9 +129,13 @@ public final class Events: AsyncSequence, Sendable {
         private mutating func connect(
             _ actor: isolated (any Actor)?
         ) async throws(NightjarError) -> EventStream.Action? {
-            let request = try stream.prepare(events.request, using: &random)
             do throws(NightjarError) {
-                let streamed = try await events.client.stream(request)
+                let streamed: StreamedResponse
+                switch events.source {
+                case .request(let client, let request):
+                    streamed = try await client.stream(try stream.prepare(request, using: &random))
+                case .response(let response): streamed = response
+                }
                 if let action = stream.opened(streamed.response) { return action }
                 parts = streamed.body.makeAsyncIterator()
                 return nil
@@ -132,7 +151,12 @@ public final class Events: AsyncSequence, Sendable {
         snapshot.withLock { $0.history.note(stream.state, stream.reason, at: time) }
     }
 
-    private func received(_ event: ServerEvent) { snapshot.withLock { $0.lastEventID = event.id } }
+    private func received(_ stream: EventStream) {
+        snapshot.withLock {
+            $0.lastEventID = stream.lastEventID
+            $0.reconnectionTime = stream.currentReconnectionTime
+        }
+    }
 }
 
 extension Client {
@@ -143,4 +167,14 @@ extension Client {
     public func events(_ request: Request, _ settings: Events.Settings = .init()) throws(NightjarError) -> Events {
         try Events(self, request, settings)
     }
+}
+
+extension StreamedResponse {
+    /// The events of the body, for one `for try await` loop. The end of the response ends the loop. If the connection
+    /// breaks, the loop throws; `client.events(_:_:)` continues after ``Events/lastEventID``.
+    ///
+    /// The loop throws `decoding` if the response is not an event stream.
+    ///
+    /// - Parameter maximumEvent: The maximum size of the data of an event in bytes.
+    public func events(maximumEvent: Int = 1 << 20) -> Events { Events(self, maximumEvent: maximumEvent) }
 }

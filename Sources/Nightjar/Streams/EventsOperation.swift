@@ -38,6 +38,11 @@ package final class EventsOperation: ClientOperation, @unchecked Sendable {
     package var state: EventStreamState { snapshot.withLock { $0.state } }
     package var explanation: String { snapshot.withLock { $0.explanation } }
 
+    /// The last id that the server has sent. On the queue, where it belongs to the events that were passed to the handler.
+    package var lastEventID: ByteBuffer { stream.rawLastEventID }
+    /// The wait before the next connection while no connection fails. On the queue.
+    package var reconnectionTime: Duration { stream.currentReconnectionTime }
+
     // MARK: On the loop
 
     override func begin() { post { $0.perform(.connect) } }

@@ -27,10 +27,31 @@ extension TaskHandlers {
         _ format: @escaping @Sendable (ResponseHead) -> RecordFormat,
         maximumLength: Int = RecordFormat.defaultMaximumLength, to handler: @escaping RecordHandler
     ) {
-        let reading = RecordReading(handler)
+        deliver({ RecordDecoder(format($0), maximumLength: maximumLength) }) {
+            task, response, bytes, number throws(NightjarError) in
+            try handler(task, Record(response: response, bytes: bytes, number: number))
+        }
+    }
+
+    /// Calls `handler` with each event of a response that is an event stream. A response of another media type is
+    /// collected, as without this function. Otherwise as ``deliverRecords(_:maximumLength:to:)``.
+    ///
+    /// - Parameter maximumSize: The maximum size of the data of an event in bytes.
+    package mutating func deliverEvents(
+        maximumSize: Int, to handler: @escaping @Sendable (ClientTask, ServerEvent) -> Void
+    ) {
+        streams = { $0.isEventStream }
+        deliver({ _ in EventDecoder(maximumSize: maximumSize) }) { task, _, event, _ in handler(task, event) }
+    }
+
+    private mutating func deliver<Decoder: ElementDecoder>(
+        _ decoder: @escaping @Sendable (ResponseHead) -> Decoder,
+        to handler: @escaping ElementReading<Decoder>.Handler
+    ) {
+        let reading = ElementReading<Decoder>(handler)
         let head = head
         self.head = { task, response in
-            reading.begin(response, RecordDecoder(format(response.head), maximumLength: maximumLength))
+            reading.begin(response, decoder(response.head))
             head?(task, response)
         }
         body = { task, part in reading.received(part, task) }
@@ -38,48 +59,51 @@ extension TaskHandlers {
     }
 }
 
-/// Divides the body of one call into records. Used only where the call's callbacks run, one at a time.
-private final class RecordReading: @unchecked Sendable {
-    private let handler: TaskHandlers.RecordHandler
+/// Divides the body of one call into elements. Used only where the call's callbacks run, one at a time.
+private final class ElementReading<Decoder: ElementDecoder>: @unchecked Sendable {
+    /// Receives an element and its number, from 1.
+    typealias Handler = @Sendable (ClientTask, Response, Decoder.Element, Int) throws(NightjarError) -> Void
+
+    private let handler: Handler
     /// Nil before the head of the response.
     private var response: Response?
-    private var decoder = RecordDecoder(.lines)
+    private var decoder: Decoder?
     private var delivered = 0
-    /// The error of a record or of the handler. The call was then cancelled.
+    /// The error of an element or of the handler. The call was then cancelled.
     private var failure: NightjarError?
 
-    init(_ handler: @escaping TaskHandlers.RecordHandler) { self.handler = handler }
+    init(_ handler: @escaping Handler) { self.handler = handler }
 
-    func begin(_ response: Response, _ decoder: RecordDecoder) {
+    func begin(_ response: Response, _ decoder: Decoder) {
         self.response = response
         self.decoder = decoder
     }
 
     func received(_ part: ByteBuffer, _ task: ClientTask) {
         guard failure == nil, let response else { return }
-        decoder.append(part)
+        decoder?.append(part)
         do throws(NightjarError) {
-            while let record = try decoder.next() { try deliver(record, response, task) }
+            while let element = try decoder?.next() { try deliver(element, response, task) }
         } catch {
             failure = error
             task.cancel()
         }
     }
 
-    private func deliver(_ record: ByteBuffer, _ response: Response, _ task: ClientTask) throws(NightjarError) {
+    private func deliver(_ element: Decoder.Element, _ response: Response, _ task: ClientTask) throws(NightjarError) {
         guard !task.isCancelled else {
             throw NightjarError(.cancelled, "the call was cancelled", requestMayHaveBeenProcessed: true)
         }
-        try handler(task, TaskHandlers.Record(response: response, bytes: record, number: delivered + 1))
+        try handler(task, response, element, delivered + 1)
         delivered += 1
     }
 
-    /// Returns the result of the call and of reading its records.
+    /// Returns the result of the call and of reading its elements.
     func end(_ result: Result<Response, NightjarError>, _ task: ClientTask) -> Result<Response, NightjarError> {
-        guard let response else { return result }
+        guard let response, let noun = decoder?.noun else { return result }
         if failure == nil, case .success = result {
             do throws(NightjarError) {
-                if let last = try decoder.finish() { try deliver(last, response, task) }
+                if let last = try decoder?.finish() { try deliver(last, response, task) }
             } catch {
                 failure = error
             }
@@ -90,6 +114,6 @@ private final class RecordReading: @unchecked Sendable {
             case .failure(let error): (failure ?? error, error.attempts)
             }
         guard let error else { return result }
-        return .failure(error.of(task.request, attempts: attempts).afterDelivery(of: delivered, decoder.format.noun))
+        return .failure(error.of(task.request, attempts: attempts).afterDelivery(of: delivered, noun))
     }
 }

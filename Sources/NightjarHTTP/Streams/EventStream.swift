@@ -59,7 +59,12 @@ package struct EventStream: Sendable {
     }
 
     /// The id of the last event that the server has sent.
-    package var lastEventID: String { String(buffer: decoder.lastEventID) }
+    package var lastEventID: String { String(buffer: rawLastEventID) }
+    package var rawLastEventID: ByteBuffer { decoder.lastEventID }
+    /// The wait before the next connection while no connection fails: the last one that the server has set.
+    package var currentReconnectionTime: Duration {
+        decoder.reconnectionTime.map(EventStream.clamped) ?? reconnectionTime
+    }
 
     // MARK: Connecting
 
@@ -110,8 +115,8 @@ package struct EventStream: Sendable {
             change(to: .closed, "the server sent 204: there are no more events")
             return .end
         }
-        let type = response.headers["content-type"]
-        guard type.flatMap(MediaType.init)?.essence == "text/event-stream" else {
+        guard response.head.isEventStream else {
+            let type = response.headers["content-type"]
             let found = type.map { "its Content-Type is \(quoted($0))" } ?? "it has no Content-Type"
             let error = NightjarError(
                 .decoding, "the response is not an event stream: \(found), not text/event-stream"
@@ -162,7 +167,7 @@ package struct EventStream: Sendable {
         guard state == .connecting || state == .open else { return .end }
         // A server that sets the time or an id and ends the response asks the client to poll.
         if error == nil, decoder.reconnectionTime != nil || decoder.lastEventID != previousID { failures = 0 }
-        if let time = decoder.reconnectionTime { reconnectionTime = EventStream.clamped(time) }
+        reconnectionTime = currentReconnectionTime
         resetDecoder()
         let reason = error?.message ?? "the server ended the response"
         guard mayReconnect(after: error) else {
@@ -220,4 +225,11 @@ package struct EventStream: Sendable {
 
     /// The maximum wait, unless the server asks for a longer one.
     private static let longestBackoff = Duration.seconds(60)
+}
+
+extension ResponseHead {
+    /// Whether the media type is that of an event stream.
+    package var isEventStream: Bool {
+        headers["content-type"].flatMap(MediaType.init)?.essence == "text/event-stream"
+    }
 }

@@ -239,6 +239,80 @@ static void queued_events(void) {
   nj_request_free(request);
 }
 
+static void on_response_event(void *context, const nj_event *event) {
+  seen *self = context;
+  char text[32];
+  snprintf(text, sizeof text, "%d", ++self->count);
+  CHECK_TEXT(nj_event_id(event), text);
+  CHECK_TEXT(nj_event_type(event), "tick");
+}
+
+static nj_response *send_for_events(const char *target, seen *seen, size_t max_event, nj_error **error) {
+  nj_request *request = nj_request_new("POST", target);
+  nj_request_set_body_json(request, "{}", 2);
+  CHECK(nj_request_on_line(request, on_line, seen) == NJ_OK);
+  CHECK(nj_request_on_event(request, on_response_event, seen) == NJ_OK);
+  if (max_event) CHECK(nj_request_set_max_line(request, max_event) == NJ_OK);
+  nj_response *response = nj_client_send(client, request, error);
+  nj_request_free(request);
+  return response;
+}
+
+/* A response that is either JSON or an event stream. */
+static void response_events(void) {
+  nj_error *error = NULL;
+  seen all = {0};
+  nj_response *response = send_for_events("/events?count=3&end=close", &all, 0, &error);
+  size_t length = 1;
+  CHECK(response && nj_response_body(response, &length) && length == 0 && all.count == 3);
+  nj_response_release(response);
+  seen none = {0};
+  response = send_for_events("/echo", &none, 0, &error);
+  CHECK(response && nj_response_body(response, &length) && length > 0 && none.count == 0);
+  nj_response_release(response);
+  seen cut = {0};
+  CHECK(send_for_events("/events?count=9&cut=100", &cut, 0, &error) == NULL);
+  CHECK(nj_error_kind(error) == NJ_CONNECTION_LOST && cut.count > 0 && nj_error_delivered(error) == cut.count);
+  nj_error_release(error);
+  error = NULL;
+  seen large = {0};
+  CHECK(send_for_events("/events?count=1&size=500&end=close", &large, 100, &error) == NULL);
+  CHECK(nj_error_kind(error) == NJ_TOO_LARGE && large.count == 0);
+  nj_error_release(error);
+  CHECK(nj_request_on_event(NULL, on_response_event, NULL) == NJ_INVALID_ARGUMENT);
+}
+
+/* The wait that the server asks for, and an id without data. */
+static void positions(void) {
+  nj_request *request = nj_request_new("GET", "/events?count=1&retry=2500&end=close");
+  nj_error *error = NULL;
+  nj_events *events = nj_events_new(client, request, "{\"reconnect\": false, \"reconnection_time\": 0.5}", 46, &error);
+  CHECK(nj_events_reconnection_time(events) == 0.5 && nj_events_reconnection_time(NULL) == 0);
+  const nj_event *event = NULL;
+  CHECK(nj_events_next(events, 60, &event, &error) == NJ_OK && event);
+  CHECK(nj_events_reconnection_time(events) == 2.5);
+  CHECK(nj_events_next(events, 60, &event, &error) == NJ_OK && !event);
+  CHECK_TEXT(nj_events_last_event_id(events), "1");
+  nj_events_free(events);
+  nj_request_free(request);
+
+  nj_config *config = nj_config_new();
+  CHECK(nj_config_set_mock(config, "[{\"response\": {\"headers\": {\"Content-Type\": \"text/event-stream\"},"
+                                   " \"body\": \"id: 1\\ndata: a\\n\\nid: 2\\n\\n\"}}]", &error) == NJ_OK);
+  nj_config_set_base_url(config, "http://api.test");
+  nj_client *mocked = nj_client_new(config, &error);
+  request = nj_request_new("GET", "/");
+  events = nj_events_new(mocked, request, "{\"reconnect\": false}", 20, &error);
+  CHECK(nj_events_next(events, 60, &event, &error) == NJ_OK && event);
+  CHECK_TEXT(nj_events_last_event_id(events), "1");
+  CHECK(nj_events_next(events, 60, &event, &error) == NJ_OK && !event);
+  CHECK_TEXT(nj_events_last_event_id(events), "2");
+  nj_events_free(events);
+  nj_request_free(request);
+  nj_client_free(mocked);
+  nj_config_free(config);
+}
+
 static void invalid_arguments(void) {
   nj_request *request = nj_request_new("GET", "/events");
   nj_error *error = NULL;
@@ -273,6 +347,8 @@ int main(int count, char **arguments) {
   nj_config_free(config);
   lines();
   values();
+  response_events();
+  positions();
   both_directions();
   blocking_events();
   waiting_for_events();

@@ -26,19 +26,17 @@ local function read(res, receive, position)
     for part in res:chunks() do parts[#parts + 1] = part end
     return receive(json.decode(table.concat(parts)))
   end
-  local id, data
-  for line in res:lines { max_line = max_message } do
-    local field, value = line:match "^([^:]*):? ?(.*)$"
-    if line == "" then
-      position.id = id or position.id
+  local events = res:events { max_event = max_message }
+  local is_complete, err = nightjar.try(function()
+    for event in events do
       -- An event with empty data has only an id.
-      if data and data ~= "" and receive(json.decode(data)) then return true end
-      id, data = nil, nil
-    elseif field == "id" then id = value
-    elseif field == "data" then data = data and data .. "\n" .. value or value
-    elseif field == "retry" and value:find "^%d+$" then position.wait = tonumber(value) / 1000
+      if event.data ~= "" and receive(event.json) then return true end
     end
-  end
+  end)
+  if events.last_event_id ~= "" then position.id = events.last_event_id end
+  position.wait = events.reconnection_time
+  if err then error(err, 0) end
+  return is_complete
 end
 
 local function is_broken(err) return err == nil or err.kind == "connection_lost" or err.kind == "timeout" end

@@ -5,6 +5,7 @@ for part in api:get("/bytes/100000", { stream = true }):chunks() do bytes = byte
 print(bytes)
 for line in api:get("/lines/1", { stream = true }):lines() do print(line) end
 for value in api:get("/ndjson/1"):ndjson() do print(value.id) end
+for event in api:post("/events?count=1&end=close", { stream = true }):events() do print(event.id) end
 local endless = api:get("/stream/100000000", { stream = true })
 endless:close()
 
@@ -16,6 +17,7 @@ print(res:curl():match "^curl")
 -- Prints:
 --   100000
 --   line 1
+--   1
 --   1
 --   stale	cache	revalidated
 --   curl
