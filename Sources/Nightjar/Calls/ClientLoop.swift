@@ -4,15 +4,6 @@ import NightjarHTTP
 import NightjarTransport
 import Synchronization
 
-/// State that lives on a client's loop and may have work that must finish before the loop ends.
-protocol LoopComponent: AnyObject {
-    /// Called while the client is being closed, possibly several times. Abandons work that can be lost. Returns whether
-    /// work that must not be lost is in progress.
-    func mustFinish() -> Bool
-    /// Called once, when the loop ends.
-    func shutDown()
-}
-
 /// The event loop of one client. Callers submit messages. The loop carries them out and posts events.
 ///
 /// Members are used on the loop only, unless their comment or the comment above their section names other threads.
