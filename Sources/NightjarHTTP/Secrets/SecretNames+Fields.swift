@@ -2,8 +2,25 @@ extension SecretNames {
     /// Returns true if a field is probably a credential, by its name or by the form of its value.
     package static func isSecret(field name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
         guard !isPublic(name) else { return false }
+        if ASCII.isCaseless(name, "sec-websocket-protocol") { return hasToken(subprotocols: value) }
         return isSecret(name, in: .field) || SecretShape.isToken(value)
             || SecretShape.isRandom(value) && !isIdentifier(name)
+    }
+
+    /// Returns true if a list of WebSocket subprotocols contains a token. A browser cannot set the Authorization of a
+    /// WebSocket, so some servers accept a token as a subprotocol: after the subprotocol `bearer` or `access_token`, or
+    /// in one item, such as `base64url.bearer.authorization.k8s.io.TOKEN` of Kubernetes.
+    private static func hasToken(subprotocols list: UnsafeRawBufferPointer) -> Bool {
+        var followsName = false
+        for part in list.split(separator: UInt8(ascii: ",")) {
+            let item = Array(ASCII.trimmed(part))
+            if followsName || SecretShape.isToken(item) || SecretShape.isRandom(item) { return true }
+            let words = item.map(ASCII.lowercase).split(separator: UInt8(ascii: "."))
+            let bearer = words.firstIndex { $0.elementsEqual("bearer".utf8) }
+            if let bearer, bearer + 1 < words.count { return true }
+            followsName = bearer != nil || isSecret(item, in: .item)
+        }
+        return false
     }
 
     /// Returns true if a field of this name is probably a credential.

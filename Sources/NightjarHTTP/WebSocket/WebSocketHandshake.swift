@@ -9,9 +9,13 @@ package struct WebSocketHandshake: Sendable {
         package var deflate: WebSocketDeflate.Agreement?
     }
 
+    private static let protocolField = "Sec-WebSocket-Protocol"
+
     /// The fields of the offer, in order.
     package let fields: [(name: String, value: String)]
     private let protocols: [String]
+    /// The subprotocols in messages.
+    private let offer: String
     private let deflate: WebSocketDeflate.Offer?
 
     /// - Parameters:
@@ -20,21 +24,26 @@ package struct WebSocketHandshake: Sendable {
     /// - Throws: `invalid_argument` if a subprotocol is not a token or occurs twice, or if a window size is out of range.
     package init(protocols: [String] = [], deflate: WebSocketDeflate.Offer? = nil) throws(NightjarError) {
         var seen = ExactSet()
+        let list = protocols.joined(separator: ", ")
+        // Some servers accept a token as a subprotocol.
+        let isSecret = Masking.value(list, ofField: WebSocketHandshake.protocolField, sensitive: []) != list
+        offer = isSecret ? Masking.mask : list
         for name in protocols {
+            let shown = isSecret ? Masking.mask : quoted(name)
             guard FieldSyntax.isToken(name.utf8) else {
                 throw NightjarError(
                     .invalidArgument,
-                    "WebSocket subprotocol \(quoted(name)) is invalid; use only letters, digits and !#$%&'*+-.^_`|~")
+                    "WebSocket subprotocol \(shown) is invalid; use only letters, digits and !#$%&'*+-.^_`|~")
             }
             guard seen.insert(name) else {
                 throw NightjarError(
-                    .invalidArgument, "WebSocket subprotocol \(quoted(name)) occurs twice; remove one of them")
+                    .invalidArgument, "WebSocket subprotocol \(shown) occurs twice; remove one of them")
             }
         }
         self.protocols = protocols
         self.deflate = deflate
         var fields: [(name: String, value: String)] = []
-        if !protocols.isEmpty { fields.append(("Sec-WebSocket-Protocol", protocols.joined(separator: ", "))) }
+        if !protocols.isEmpty { fields.append((WebSocketHandshake.protocolField, list)) }
         if let deflate { fields.append(("Sec-WebSocket-Extensions", try deflate.value())) }
         self.fields = fields
     }
@@ -48,7 +57,7 @@ package struct WebSocketHandshake: Sendable {
             throw .failedHandshake("the server responded \(status) instead of 101 (Switching Protocols)", kind)
         }
         return Agreement(
-            subprotocol: try subprotocol(headers.values("Sec-WebSocket-Protocol")),
+            subprotocol: try subprotocol(headers.values(WebSocketHandshake.protocolField)),
             deflate: try extensions(headers.values("Sec-WebSocket-Extensions")))
     }
 
@@ -58,8 +67,9 @@ package struct WebSocketHandshake: Sendable {
             throw invalid("the server selected \(values.count) subprotocols; at most one is allowed")
         }
         guard protocols.contains(where: { $0.isExactly(value) }) else {
-            let offered = protocols.isEmpty ? "none" : protocols.joined(separator: ", ")
-            throw invalid("the server selected the subprotocol \(quoted(value)), but the client offered \(offered)")
+            let selected = offer == Masking.mask ? offer : quoted(value)
+            let offered = protocols.isEmpty ? "none" : offer
+            throw invalid("the server selected the subprotocol \(selected), but the client offered \(offered)")
         }
         return value
     }

@@ -56,6 +56,23 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "bearer, abc", "v1, Bearer, abc", "access_token, abc", "json, bearer.abc",
+        "base64.binary.k8s.io, base64url.bearer.authorization.k8s.io.YWJj",
+        "v1, 9f86d081884c7d659a2feaa0c55ad015", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
+    ])
+    func tokenAmongSubprotocolsIsSecret(list: String) {
+        #expect(isSecret(field: "Sec-WebSocket-Protocol", list))
+        #expect(isSecret(field: "sec-websocket-protocol", list))
+    }
+
+    @Test(arguments: [
+        "v1, v2", "graphql-transport-ws, graphql-ws", "mqtt", "v12.stomp, v11.stomp", "wamp.2.msgpack, wamp.2.json",
+        "ocpp2.0.1", "v5.channel.k8s.io, v4.channel.k8s.io, base64.binary.k8s.io", "bearer", "access_token", "",
+        "v1.kernel.websocket.jupyter.org",
+    ])
+    func otherSubprotocolsAreNotSecret(list: String) { #expect(!isSecret(field: "Sec-WebSocket-Protocol", list)) }
+
     // MARK: The cache
 
     @Test(arguments: ["X-JWT", "Api_Key", "Auth", "Access_Key", "X-Passwd", "X-PIN", "X-Otp", "SID", "Key"])

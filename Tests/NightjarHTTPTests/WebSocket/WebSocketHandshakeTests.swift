@@ -76,6 +76,20 @@ import Testing
         #expect(error?.message == "WebSocket subprotocol \"v1\" occurs twice; remove one of them")
     }
 
+    @Test func messagesDoNotContainATokenAmongTheSubprotocols() throws {
+        for list in [["bearer", "c2VjcmV0", "c2VjcmV0"], ["bearer", "c2Vjc/mV0"]] {
+            let error = #expect(throws: NightjarError.self) { try handshake(list) }
+            #expect(error?.message.hasPrefix("WebSocket subprotocol *** ") == true)
+            #expect(error?.message.contains("c2Vjc") == false)
+        }
+        let error = #expect(throws: NightjarError.self) {
+            try check(
+                handshake(["bearer", "c2VjcmV0"]), head(Self.valid + [("Sec-WebSocket-Protocol", "C2VJCMV0")]))
+        }
+        #expect(error?.message.contains("the client offered ***") == true)
+        #expect(error?.message.lowercased().contains("c2vjcmv0") == false)
+    }
+
     // MARK: Responses
 
     @Test func validResponseIsAccepted() throws {
