@@ -67,12 +67,15 @@ final class OutgoingBody: @unchecked Sendable {
     /// belong to a previous attempt and are discarded.
     private var mustBegin: Bool
     private let restarts: Bool
+    /// Whether a task of its own calls the script's function, and not the task of the call.
+    let hasTask: Bool
     /// The memory of the last part.
     private var held = HeldBytes()
 
     /// - Parameter restarts: whether the script can produce the body again from the start.
-    init(restarts: Bool) {
+    init(restarts: Bool, hasTask: Bool) {
         self.restarts = restarts
+        self.hasTask = hasTask
         mustBegin = restarts
     }
 
@@ -155,7 +158,38 @@ public func njl_call_end_body(_ call: OpaquePointer?) {
     guard let call = Handle<Future>.borrow(call), let outgoingBody = call.outgoingBody else { return }
     _ = outgoingBody.count(0, in: call.reservation)
     call.task?.provide(outgoingBody.provide(nil))
-    call.endBody()
+}
+
+@_cdecl("njl_call_sends_body") @implementation
+public func njl_call_sends_body(_ call: OpaquePointer?) -> Bool { Handle<Future>.borrow(call)?.sendsBody ?? false }
+
+@_cdecl("njl_call_await_body") @implementation
+public func njl_call_await_body(
+    _ engine: OpaquePointer?, _ call: OpaquePointer?, _ wait: OpaquePointer?, _ untilSent: Bool
+) -> OpaquePointer? {
+    guard let engine = Handle<Engine>.borrow(engine), let call = Handle<Future>.borrow(call), let wait else {
+        return nil
+    }
+    let waiter = engine.pending(for: wait)
+    waiter.abandon = { [weak engine, weak call, weak waiter] in
+        guard let waiter else { return }
+        engine?.drop(waiter)
+        if call?.bodyWaiters.needed === waiter { call?.bodyWaiters.needed = nil }
+        if call?.bodyWaiters.sent === waiter { call?.bodyWaiters.sent = nil }
+    }
+    if !call.sendsBody || !untilSent && call.outgoingBody?.isRequested == true {
+        engine.complete(waiter)
+    } else if untilSent {
+        call.bodyWaiters.sent = waiter
+    } else {
+        call.bodyWaiters.needed = waiter
+    }
+    return Handle<Future>.make(waiter)
+}
+
+@_cdecl("njl_call_fail_body") @implementation
+public func njl_call_fail_body(_ call: OpaquePointer?, _ message: njl_bytes) {
+    Handle<Future>.borrow(call)?.task?.provide(.failed(String(decoding: message.buffer, as: UTF8.self)))
 }
 
 @_cdecl("njl_stream_next") @implementation

@@ -27,7 +27,7 @@ extension Engine {
         if confinement != nil { future.view = Future.View(request) }
         var handlers = handlers(of: future, mayRefresh: callbackOptions.reportsRefresh || client.mayRefresh(request))
         if callbackOptions.isStreamed { receive(future, by: &handlers) }
-        if case .stream = request.body { send(future, restarts: callbackOptions.restartsBody, by: &handlers) }
+        if case .stream = request.body { send(future, callbackOptions, by: &handlers) }
         if callbackOptions.decidesRedirects {
             handlers.redirect = { [self] _, proposed in
                 future.requestDecision(proposed)
@@ -105,7 +105,9 @@ extension Engine {
         future.incoming = IncomingBody()
         handlers.creditsAreManual = true
         handlers.head = { [self] _, response in
-            if future.arrived(response) { notify(future) }
+            future.arrived(response)
+            notify(future)
+            notifyBodyWaiters(future)
         }
         handlers.body = { [self] _, part in
             future.incoming?.append(part)
@@ -113,13 +115,24 @@ extension Engine {
         }
     }
 
-    private func send(_ future: Future, restarts: Bool, by handlers: inout TaskHandlers) {
-        future.outgoingBody = OutgoingBody(restarts: restarts)
+    private func send(_ future: Future, _ options: CallbackOptions, by handlers: inout TaskHandlers) {
+        let (restarts, hasTask) = (options.restartsBody, options.isStreamed)
+        future.outgoingBody = OutgoingBody(restarts: restarts, hasTask: hasTask)
         if restarts { handlers.rewindBody = { _ in future.outgoingBody?.rewind() } }
         handlers.provideBody = { [self] _, maximum in
             guard let part = future.outgoingBody?.next(maximum) else { return .failed("the request body was released") }
-            if case .later = part { notify(future) }
+            if case .later = part {
+                if let waiter = future.bodyWaiters.needed.take() { complete(waiter) }
+                if !hasTask { notify(future) }
+            }
             return part
         }
+    }
+
+    /// Ends the outcomes that wait for the body of a call, if no part of it will be needed.
+    func notifyBodyWaiters(_ future: Future) {
+        guard !future.sendsBody else { return }
+        if let waiter = future.bodyWaiters.needed.take() { complete(waiter) }
+        if let waiter = future.bodyWaiters.sent.take() { complete(waiter) }
     }
 }

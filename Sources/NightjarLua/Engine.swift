@@ -89,7 +89,8 @@ final class Engine: @unchecked Sendable {
     /// Makes a poll report `wait` when the outcome has events. The next poll does so if events have already occurred.
     func await(_ future: Future, by wait: OpaquePointer) {
         future.wait = wait
-        if future.result != nil || future.isEnded || future.outgoingBody?.isRequested == true || future.needsCallback {
+        let needsBody = future.outgoingBody.map { $0.isRequested && !$0.hasTask } ?? false
+        if future.result != nil || future.isEnded || needsBody || future.needsCallback {
             notify(future)
         }
     }
@@ -118,6 +119,7 @@ final class Engine: @unchecked Sendable {
         case .failure(let error): future.finish(.failure(error))
         }
         notify(future)
+        notifyBodyWaiters(future)
     }
 
     func forget(_ future: Future) {

@@ -54,8 +54,8 @@ final class Future: @unchecked Sendable {
     var incoming: IncomingBody?
     /// The request body that the script produces.
     var outgoingBody: OutgoingBody?
-    /// The head of a streamed response that has arrived before the end of the request body.
-    private var earlyHead: Response?
+    /// The outcomes that end when the next part of the request body is needed, and when none will be needed.
+    var bodyWaiters: (needed: Future?, sent: Future?)
     /// The texts that C borrows, by field, with a NUL at the end.
     private var texts: [(field: UInt32, bytes: UnsafeMutableBufferPointer<CChar>)] = []
 
@@ -140,29 +140,16 @@ final class Future: @unchecked Sendable {
         texts.removeAll { fields.contains($0.field) }
     }
 
-    /// Stores the head of a streamed response. The script receives it after it has produced the request body, because
-    /// nothing else runs the script's function.
-    ///
-    /// - Returns: Whether the script can receive it now.
-    func arrived(_ head: Response) -> Bool {
-        guard outgoingBody?.isEnded != false else {
-            earlyHead = head
-            return false
-        }
-        result = .success(head)
-        return true
-    }
+    /// Whether parts of the request body may be needed later. An attempt that follows sends the body again.
+    var sendsBody: Bool { outgoingBody.map { !$0.isEnded || result == nil } ?? false }
 
-    /// Ends the request body.
-    func endBody() {
-        if let head = earlyHead.take() { result = .success(head) }
-    }
+    /// Stores the head of a streamed response.
+    func arrived(_ head: Response) { result = .success(head) }
 
     /// Ends the call. If the script has received the head of a streamed response, an error is reported to the reader of
     /// its body.
     func finish(_ end: Result<Response, NightjarError>) {
         outgoingBody = nil
-        earlyHead = nil
         (proposed, retry) = (nil, nil)
         forget([NJL_DECISIONS])
         if case .failure(let error) = end, response != nil {

@@ -129,25 +129,82 @@ test("a body function is called for parts until it returns nil", function(t)
   t:equal(api:post("/upload", { body = source { big, big, big } }).status, 200)
 end)
 
-test("a response that begins before the end of the body does not stop the body", function(t)
-  local left = 5
-  local res = api:post("/duplex", { stream = true, body = function()
-    nightjar.sleep(0.02)
-    left = left - 1
-    return left >= 0 and tostring(left) or nil
+test("the response can be read while the body is sent", function(t)
+  local turns = nightjar.channel(1)
+  local sent = 0
+  -- The function waits for the response to the previous part.
+  local res <close> = api:post("/duplex", { stream = true, body = function()
+    if sent > 0 and not turns:receive() then return nil end
+    sent = sent + 1
+    return "question " .. sent
   end })
   t:equal(res.status, 200)
-  t:equal(left, -1)
-  t:equal(gather(res), "43210")
-  local thrown = {}
+  local answers = {}
+  for part in res:chunks() do
+    answers[#answers + 1] = part
+    if #answers == 5 then turns:close() else turns:send(true) end
+  end
+  t:equal(table.concat(answers, ", "), "question 1, question 2, question 3, question 4, question 5")
+  t:equal(sent, 5)
+end)
+
+test("an error of a body function after the response has begun is an error of the reader", function(t)
   local calls = 0
-  local ok, caught = pcall(api.post, api, "/duplex", { stream = true, body = function()
+  local res <close> = api:post("/duplex", { stream = true, body = function()
     calls = calls + 1
     nightjar.sleep(0.02)
-    return calls < 3 and "x" or error(thrown)
+    return calls < 3 and "x" or error "no more data"
   end })
+  local _, err = nightjar.try(gather, res)
+  t:equal(err.kind, "invalid_request")
+  t:truthy(err.message:find("no more data", 1, true), err.message)
+  local thrown = {}
+  local ok, caught = pcall(api.post, api, "/echo", { stream = true, body = function() error(thrown) end })
   t:equal(ok, false)
   same(caught, thrown)
+  misuse("the body function must return a string or nil, got number",
+    function() api:post("/echo", { stream = true, body = function() return 1 end }) end)
+end)
+
+test("a body function that waits is ended with its call", function(t)
+  local never = nightjar.channel(0)
+  local started = 0
+  local function body()
+    started = started + 1
+    if started > 1 then never:receive() end
+    return "x"
+  end
+  local res = api:post("/duplex", { stream = true, body = body })
+  for part in res:chunks() do
+    t:equal(part, "x")
+    res:close()
+    break
+  end
+  started = 1
+  fails("timeout", "no complete response within 0.1 s; raise timeout.total, or set it to 0", api.post, api, "/upload",
+    { stream = true, timeout = 0.1, body = body })
+  started = 1
+  fails("timeout", "timeout: the function did not return within 0.05 seconds", nightjar.timeout, 0.05, function()
+    api:post("/echo", { stream = true, body = body })
+  end)
+  local reading = nightjar.spawn(function() api:post("/echo", { stream = true, body = body }) end)
+  nightjar.sleep(0.01)
+  reading:cancel()
+  pcall(reading.join, reading)
+end)
+
+test("a body is sent again after a redirect of a streamed call", function(t)
+  local begun = 0
+  local res = api:post("/redirect/1?status=308", { stream = true, body = { each = function()
+    begun = begun + 1
+    local place = 0
+    return function()
+      place = place + 1
+      return place <= 3 and tostring(place) or nil
+    end
+  end } })
+  t:equal(nightjar.json.decode((gather(res))).body, "123")
+  t:truthy(begun >= 2, begun)
 end)
 
 test("a server can end the response before it has received the body", function(t)

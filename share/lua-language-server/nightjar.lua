@@ -617,7 +617,7 @@ function client:close() end
 ---@field json? any The body as JSON. Content-Type is application/json unless the headers set one. Default: none.
 ---@field form? table The body as a form. Content-Type is application/x-www-form-urlencoded unless the headers set one. Default: none.
 ---@field multipart? table The body as multipart/form-data: a list of { name =, value = }, { name =, file = path } or { name =, bytes =, filename = }. Default: none.
----@field body? string|function|{ each: function, length?: integer } The body, or a function that returns its parts and nil at the end. A streamed response is returned after that. Default: none.
+---@field body? string|function|{ each: function, length?: integer } The body, or a function that returns its parts and nil at the end. With stream = true, the call returns when the response has started, and a task of its own calls the function. Default: none.
 ---@field file? string The path of a file with the body. Default: none.
 ---@field expect? integer|integer[] Statuses that are responses and not errors. Default: 200 to 299, and 304.
 ---@field timeout? number|false|nightjar.timeout_options Seconds for the whole call, or a table of limits; 0 or false is no limit. Default: the client's.

@@ -686,7 +686,7 @@ return {
       { "multipart", "table",
         "The body as multipart/form-data: a list of { name =, value = }, { name =, file = path } or { name =, bytes =, filename = }.", default = "none" },
       { "body", "string|function|{ each: function, length?: integer }",
-        "The body, or a function that returns its parts and nil at the end. A streamed response is returned after that.", default = "none" },
+        "The body, or a function that returns its parts and nil at the end. With stream = true, the call returns when the response has started, and a task of its own calls the function.", default = "none" },
       { "file", "string", "The path of a file with the body.", default = "none" },
       { "expect", "integer|integer[]", "Statuses that are responses and not errors.", default = "200 to 299, and 304" },
       { "timeout", "number|false|nightjar.timeout_options",

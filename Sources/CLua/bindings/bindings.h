@@ -193,11 +193,17 @@ void njl_open_explain(lua_State *L) NJL_RAISES;
 /* stream.c */
 int njl_chunks(lua_State *L) NJL_RAISES;
 int njl_close_response(lua_State *L) NJL_RAISES;
+
+/* body_function.c */
 /* The stack height of the function that sends a request with a pulled body. */
 #define NJL_BODY_TOP 5
 /* Moves the body option from `body`, the last stack slot, to the slots that njl_pull_body uses. Cancels the call if the
  * calling function ends before the response has arrived. */
 void njl_guard_body(lua_State *L, njl_wait *wait, int body) NJL_RAISES;
+/* Begins to send the body in a task, for a call whose response is streamed. njl_check_upload raises the error of the body's
+ * function if it has ended the call. */
+void njl_start_upload(lua_State *L, njl_wait *wait) NJL_RAISES;
+void njl_check_upload(lua_State *L, njl_wait *wait) NJL_RAISES;
 /* Calls the body's function for the next part, sends the part, and then waits for the call again. */
 int njl_pull_body(lua_State *L, njl_wait *wait) NJL_YIELDS;
 

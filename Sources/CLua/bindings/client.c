@@ -139,8 +139,8 @@ int njl_client_open(lua_State *L) {
 int njl_responded(lua_State *L, int status, lua_KContext context) {
   (void)status;
   njl_wait *wait = (njl_wait *)context;
-  if (njl_call_needs_body(wait->call)) return njl_pull_body(L, wait);
   njl_reply *reply = (njl_reply *)wait;
+  if (!reply->has_upload && njl_call_needs_body(wait->call)) return njl_pull_body(L, wait);
   if (reply->decides_redirects && njl_call_redirect_status(wait->call) != 0) return njl_decide_redirect(L, reply);
   if (reply->decides_retries && njl_call_attempt(wait->call, NULL)) return njl_decide_retry(L, reply);
   if (reply->reports_progress) {
@@ -152,6 +152,7 @@ int njl_responded(lua_State *L, int status, lua_KContext context) {
     if (reason != NULL) return njl_report_waiting(L, reply, reason);
   }
   if (reply->reports_refresh) njl_watch_refresh(L, 2);
+  if (reply->has_upload) njl_check_upload(L, wait);
   return njl_reply_finish(L, 2);
 }
 
@@ -213,6 +214,10 @@ int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunctio
     lua_pushvalue(L, reply);
     lua_replace(L, 2);
     njl_guard_body(L, wait, body);
+    if (request->is_streamed) {
+      njl_start_upload(L, wait);
+      ((njl_reply *)wait)->has_upload = true;
+    }
   } else {
     lua_pushvalue(L, reply);
     lua_replace(L, 2);

@@ -1,5 +1,4 @@
-/* stream.c - streamed bodies: res:chunks() of a response to a request with stream = true, and requests whose body is
- * a function. */
+/* stream.c - streamed responses: res:chunks() and res:close(). */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 
@@ -10,8 +9,6 @@
 #include "bindings/bindings.h"
 #include "njl_calls.h"
 #include "njl_future.h"
-
-/* --- Responses --- */
 
 static njl_reply *check_response(lua_State *L, int index) { return njl_check(L, index, NJL_RESPONSE); }
 
@@ -92,83 +89,4 @@ int njl_close_response(lua_State *L) {
   bool is_there = reply->wait.call != NULL && njl_future_response(reply->wait.call, &response);
   if (is_there && response.is_streamed) njl_call_cancel(reply->wait.call);
   return 0;
-}
-
-/* --- Requests --- */
-
-/* The stack of the calling function. `PARTS` is called for each part. `SOURCE`, unless nil, is called when an
- * attempt needs its first part, and returns the function for `PARTS`. */
-enum { REPLY = 2, GUARD, SOURCE, PARTS };
-
-/* Cancels the call if the calling function ends before the response has arrived, so that the server does not wait for
- * the rest of the body. */
-static int close_guard(lua_State *L) {
-  njl_wait *wait = *(njl_wait **)lua_touserdata(L, 1);
-  if (!njl_future_is_response(wait->call)) njl_call_cancel(wait->call);
-  return 0;
-}
-
-void njl_guard_body(lua_State *L, njl_wait *wait, int body) {
-  static const char type[] = "nightjar.body";
-  static const luaL_Reg meta[] = {{"__close", close_guard}, {NULL, NULL}};
-  *(njl_wait **)lua_newuserdatauv(L, sizeof wait, 0) = wait;
-  njl_push_metatable(L, type, meta);
-  lua_setmetatable(L, -2);
-  if (lua_istable(L, body)) {
-    lua_pushliteral(L, "each");
-    lua_rawget(L, body);
-    lua_pushnil(L);
-  } else {
-    lua_pushnil(L);
-    lua_pushvalue(L, body);
-  }
-  int guard = lua_gettop(L) - 2;
-  for (int slot = 0; slot < 3; slot++) lua_copy(L, guard + slot, GUARD + slot);
-  lua_settop(L, PARTS);
-  lua_toclose(L, GUARD);
-}
-
-static int await_more(lua_State *L, njl_wait *wait) {
-  lua_settop(L, PARTS);
-  njl_call_await(wait->host->engine, wait->call, wait);
-  wait->state = NJL_PENDING;
-  wait->host->calls++;
-  return njl_await(L, wait, njl_responded);
-}
-
-static int pulled(lua_State *L, int status, lua_KContext context) {
-  (void)status;
-  njl_wait *wait = (njl_wait *)context;
-  njl_bytes part;
-  switch (lua_type(L, -1)) {
-  case LUA_TNIL: njl_call_end_body(wait->call); break;
-  case LUA_TSTRING:
-    part.data = lua_tolstring(L, -1, &part.length);
-    njl_call_provide(wait->call, part);
-    break;
-  default: return luaL_error(L, "the body function must return a string or nil, got %s", luaL_typename(L, -1));
-  }
-  return await_more(L, wait);
-}
-
-static int pull(lua_State *L, njl_wait *wait) {
-  lua_pushvalue(L, PARTS);
-  lua_callk(L, 0, 1, (lua_KContext)wait, pulled);
-  return pulled(L, LUA_OK, (lua_KContext)wait);
-}
-
-static int started(lua_State *L, int status, lua_KContext context) {
-  (void)status;
-  if (!njl_is_callable(L, -1)) return luaL_error(L, "body.each must return a function, got %s", luaL_typename(L, -1));
-  lua_replace(L, PARTS);
-  lua_settop(L, PARTS);
-  return pull(L, (njl_wait *)context);
-}
-
-int njl_pull_body(lua_State *L, njl_wait *wait) {
-  lua_settop(L, PARTS);
-  if (!njl_call_restarts_body(wait->call)) return pull(L, wait);
-  lua_pushvalue(L, SOURCE);
-  lua_callk(L, 0, 1, (lua_KContext)wait, started);
-  return started(L, LUA_OK, (lua_KContext)wait);
 }

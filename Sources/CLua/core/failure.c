@@ -15,7 +15,7 @@ njl_wait *njl_reply_push(lua_State *L, njl_host *host) {
   njl_reply *reply = lua_newuserdatauv(L, sizeof *reply, NJL_REPLY_VALUES);
   njl_wait_init(&reply->wait, host);
   reply->decides_redirects = reply->decides_retries = false;
-  reply->reports_refresh = reply->reports_progress = reply->reports_waiting = false;
+  reply->reports_refresh = reply->reports_progress = reply->reports_waiting = reply->has_upload = false;
   reply->place = 0;
   njl_set_type(L, NJL_REPLY);
   njl_own(L);

@@ -11,6 +11,7 @@
 typedef struct njl_reply {
   njl_wait wait; /* `wait.call` is the outcome */
   bool decides_redirects, decides_retries, reports_refresh, reports_progress, reports_waiting;
+  bool has_upload; /* its body is sent by a task */
   int top; /* stack height of the function that waits for the call */
   lua_Integer place; /* for an error: the index of its request in a batch; 0: not part of a batch */
 } njl_reply;

@@ -15,6 +15,13 @@ void njl_call_await(njl_engine *engine, njl_future *call, njl_wait *wait);
 /* Returns whether a part of the request's body is needed. Respond with njl_call_provide, with a part of any length, or
  * with njl_call_end_body at the end. */
 bool njl_call_needs_body(const njl_future *call);
+/* Returns whether parts of the body may be needed later. */
+bool njl_call_sends_body(const njl_future *call);
+/* For a call whose response is streamed. Returns a new outcome in flight, owned by the caller, that ends when a part of
+ * the body is needed, or if `until_sent`, only when none will be needed. */
+njl_future *njl_call_await_body(njl_engine *engine, njl_future *call, njl_wait *wait, bool until_sent);
+/* Ends the call, because its body cannot be produced. */
+void njl_call_fail_body(njl_future *call, njl_bytes message);
 void njl_call_provide(njl_future *call, njl_bytes part);
 void njl_call_end_body(njl_future *call);
 /* Returns the status of the redirect that awaits a decision, or 0 if there is none. Respond with njl_call_redirect. A
