@@ -4,8 +4,8 @@ import NightjarHTTP
 
 /// Compresses and decompresses WebSocket messages with raw deflate. RFC 7692 section 7.2.
 ///
-/// The memory of zlib is allocated when the first compressed message is received or sent: for decompression the window
-/// and 7 KiB, for compression eight times the window.
+/// The memory of zlib is allocated when the first compressed message is received or sent: for decompression 39 KiB, for
+/// compression eight times the window.
 package final class MessageDeflate: WebSocketCompressor {
     /// zlib's default.
     package static let defaultLevel = 6
@@ -25,8 +25,7 @@ package final class MessageDeflate: WebSocketCompressor {
         _ input: inout ByteBuffer, endsMessage: Bool, into output: inout ByteBuffer, maximum: Int
     ) throws(NightjarError) -> Bool {
         guard let inflater else {
-            let inflater = try MessageInflater(
-                windowBits: agreement.serverWindowBits, resetsContext: agreement.serverResetsContext)
+            let inflater = try MessageInflater(resetsContext: agreement.serverResetsContext)
             self.inflater = inflater
             return try inflater.run(&input, endsMessage: endsMessage, into: &output, maximum: maximum)
         }
@@ -67,11 +66,13 @@ private final class MessageInflater {
     /// The minimum size of the output buffer of one step, in bytes.
     private static let smallestRoom = 512
 
-    init(windowBits: Int, resetsContext: Bool) throws(NightjarError) {
+    /// The window always has the largest size. With a smaller one, zlib accepts a distance beyond the window if the output
+    /// of the same call reaches back that far, so the result would depend on how the data arrives.
+    init(resetsContext: Bool) throws(NightjarError) {
         self.resetsContext = resetsContext
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
-        let status = inflateInit2_(stream, -Int32(windowBits), ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+        let status = inflateInit2_(stream, -MAX_WBITS, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
         guard status == Z_OK else { throw MessageDeflate.outOfMemory }
     }
 
