@@ -63,7 +63,8 @@ final class Connection: ChannelDuplexHandler {
         writer.cancel()
         timer?.cancel()
         lateContinueResponse?.cancel()
-        incoming = .ignoring
+        // An error of the parser may follow, because the request is incomplete.
+        (incoming, isClosing) = (.ignoring, true)
         for subject in unfinished { site.ledger.ended(subject, isAbandoned: true) }
         unfinished = []
         site.ledger.connectionClosed()
@@ -98,7 +99,7 @@ final class Connection: ChannelDuplexHandler {
         }
         // Input after the response that ends the connection may be malformed.
         guard !isClosing else { return }
-        guard !writer.isBusy else {
+        guard !writer.isBusy, !hasOngoingResponse else {
             context.close(promise: nil)
             return
         }
@@ -108,6 +109,11 @@ final class Connection: ChannelDuplexHandler {
         let problem = Problem(.badRequest, "the request is not HTTP/1.1: \(error)")
         let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "*")
         respond(problem.response, to: head, closing: true, context)
+    }
+
+    /// Whether the response to the request that is being received has begun, and possibly ended.
+    private var hasOngoingResponse: Bool {
+        if case .streaming(_, let sink) = incoming { sink.ongoingResponse != nil } else { false }
     }
 
     // MARK: Request
