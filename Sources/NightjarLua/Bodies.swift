@@ -69,6 +69,8 @@ final class OutgoingBody: @unchecked Sendable {
     private let restarts: Bool
     /// Whether a task of its own calls the script's function, and not the task of the call.
     let hasTask: Bool
+    /// Why the script cannot produce the body. The transport receives it with the next piece.
+    var failure: String?
     /// The memory of the last part.
     private var held = HeldBytes()
 
@@ -94,6 +96,7 @@ final class OutgoingBody: @unchecked Sendable {
 
     /// Returns the next piece of at most `maximum` bytes for the transport.
     func next(_ maximum: Int) -> TaskHandlers.BodyPart {
+        if let failure { return .failed(failure) }
         if let part = rest.readSlice(length: min(maximum, rest.readableBytes)), part.readableBytes > 0 {
             return .bytes(part)
         }
@@ -189,7 +192,11 @@ public func njl_call_await_body(
 
 @_cdecl("njl_call_fail_body") @implementation
 public func njl_call_fail_body(_ call: OpaquePointer?, _ message: njl_bytes) {
-    Handle<Future>.borrow(call)?.task?.provide(.failed(String(decoding: message.buffer, as: UTF8.self)))
+    guard let call = Handle<Future>.borrow(call) else { return }
+    let message = String(decoding: message.buffer, as: UTF8.self)
+    call.outgoingBody?.failure = message
+    // Has no effect if the transport does not wait for a piece.
+    call.task?.provide(.failed(message))
 }
 
 @_cdecl("njl_stream_next") @implementation

@@ -242,6 +242,55 @@ import Testing
         demo.stop()
     }
 
+    private static let streams = [
+        """
+        local api, place = nightjar.client(), 0
+        local res <close> = api:post("/duplex", {stream = true, body = function()
+          place = place + 1
+          nightjar.sleep(0)
+          return place < 4 and "x" or nil
+        end})
+        for part in res:chunks() do a = part end
+        """,
+        """
+        local api = nightjar.client()
+        local body = {each = function() local place = 0 return function() place = place + 1 return ({"a"})[place] end end}
+        for part in api:post("/redirect/1?status=308", {stream = true, body = body}):chunks() do a = part end
+        local e = nightjar.try(api.post, api, "/echo", {stream = true, body = function() error "x" end})
+        """,
+        """
+        local api = nightjar.client()
+        local events = api:post("/events?count=2&end=close", {json = {}, stream = true}):events {max_event = 1000}
+        for event in events do a = event.json.n end
+        local id, time = events.last_event_id, events.reconnection_time
+        local e = nightjar.try(function() for _ in api:get("/echo"):events() do end end)
+        """,
+    ]
+
+    @Test(arguments: streams.indices) func streamsSurvive(number: Int) throws {
+        let client = try client()
+        try Allocations.fail(.allFrom, in: Self.streams[number], client: client)
+        client.close()
+        demo.stop()
+    }
+
+    @Test func webSocketsSurvive() throws {
+        let origin = try origin()
+        try Allocations.fail(
+            .allFrom,
+            in: """
+                local api = nightjar.client {base_url = "\(origin)",
+                  before = function(request) request.headers["X-A"] = "b" nightjar.sleep(0) end}
+                local socket <close> = api:websocket("/ws/echo", {
+                  pieces = true, on_open = function(socket) socket:send("a") nightjar.sleep(0) end})
+                a = socket:receive(20).text
+                socket:send_json {b = 1}
+                local b, state = socket:receive(20), socket.state
+                local isLast, json, text = b.is_last, b.json, socket:explain()
+                """)
+        demo.stop()
+    }
+
     /// The cache, and background revalidation of stale responses.
     @Test func storedResponsesSurvive() throws {
         let client = try client {

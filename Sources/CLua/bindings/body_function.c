@@ -197,6 +197,15 @@ static int feed(lua_State *L) {
   }
 }
 
+/* Spawns a task from the function and its arguments on the stack. If it ends early, for example because memory runs out,
+ * the call fails. */
+static void begin_task(lua_State *L, const upload *self, int arguments) {
+  njl_task *task = njl_task_spawn(L, self->host, arguments);
+  task->is_observed = true;
+  njl_future_retain(self->call);
+  task->upload = self->call;
+}
+
 static int has_ended(lua_State *L, int status, lua_KContext context) {
   (void)status, (void)context;
   njl_task_cancel(lua_touserdata(L, CHILD));
@@ -207,14 +216,14 @@ static int upload_body(lua_State *L) {
   upload *self = lua_touserdata(L, UPLOAD);
   lua_pushcfunction(L, feed);
   for (int slot = UPLOAD; slot <= TASK_PARTS; slot++) lua_pushvalue(L, slot);
-  njl_task_spawn(L, self->host, TASK_PARTS)->is_observed = true;
+  begin_task(L, self, TASK_PARTS);
   return njl_await(L, push_wait(L, self, true), has_ended);
 }
 
-/* Spawns a task from the function and its arguments on the stack, which begin with the upload. */
+/* The stack is as for begin_task. The first argument is the upload. */
 static int spawn(lua_State *L) {
   const upload *self = lua_touserdata(L, 2);
-  njl_task_spawn(L, self->host, lua_gettop(L) - 1)->is_observed = true;
+  begin_task(L, self, lua_gettop(L) - 1);
   return 0;
 }
 

@@ -17,6 +17,7 @@
 #include "core/traceback.h"
 #include "core/wait.h"
 #include "njl_callbacks.h"
+#include "njl_calls.h"
 #include "njl_future.h"
 #include "njl_subrequests.h"
 
@@ -47,12 +48,19 @@ void njl_task_leave_to_script(njl_task *task) {
   task->is_cancelled = owner->is_cancelled && !owner->is_closing;
 }
 
-void njl_task_drop_subrequests(njl_task *task) {
+void njl_task_drop_work(njl_task *task) {
   njl_callback *callback = task->callback;
   njl_subrequest *subrequest = task->subrequest;
+  njl_future *upload = task->upload;
   task->callback = NULL;
   task->subrequest = NULL;
+  task->upload = NULL;
   njl_callback_release(callback);
+  if (upload != NULL) {
+    static const char message[] = "the task that sends the body has ended before the body";
+    if (njl_call_sends_body(upload)) njl_call_fail_body(upload, (njl_bytes){message, sizeof message - 1});
+    njl_future_release(upload);
+  }
   if (subrequest == NULL) return;
   task->host->subrequests--;
   njl_subrequest_end(subrequest);
@@ -225,7 +233,7 @@ static int describe(lua_State *L) {
 static int collect(lua_State *L) {
   njl_task *task = njl_check(L, 1, NJL_TASK);
   njl_task_leave(task);
-  njl_task_drop_subrequests(task);
+  njl_task_drop_work(task);
   if (task->state != NJL_ENDED || task->status <= LUA_OK || task->is_observed) return 0;
   task->is_observed = true;
   njl_task_push_error(L, 1);

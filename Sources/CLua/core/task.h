@@ -34,6 +34,7 @@ struct njl_task {
   lua_Integer place; /* index in the group */
   njl_callback *callback; /* the decision request that the task handles (login.c); released when the task ends */
   njl_subrequest *subrequest; /* the subrequest that the task handles (subrequest.c); released when the task ends */
+  njl_future *upload; /* owned: the call whose body the task sends (body_function.c); fails if the task ends before */
   njl_state_of_task state;
   int status;    /* a Lua status, or NJL_WAS_CANCELLED */
   int results;   /* the number of results; before the first resume, of the arguments on the thread */
@@ -63,8 +64,8 @@ void njl_task_cancel(njl_task *task);                    /* cancels the task and
 void njl_task_leave(njl_task *task);                     /* removes the task from its parent's list */
 /* makes the task a child of the script's main task, or of the root if no main task is running */
 void njl_task_leave_to_script(njl_task *task);
-/* releases the decision request and the subrequest, which fail if they are still pending */
-void njl_task_drop_subrequests(njl_task *task);
+/* releases the decision request, the subrequest and the upload, which fail if they are still pending */
+void njl_task_drop_work(njl_task *task);
 /* In the next two functions, `index` is the stack index of the task's userdata. */
 /* returns the number of results; the task must have ended without an error */
 int njl_task_push_results(lua_State *L, int index) NJL_RAISES;

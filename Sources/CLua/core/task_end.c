@@ -67,7 +67,7 @@ static void end(lua_State *L, njl_task *task) {
     adopt_failure(L, task);
     forget_children(L, task);
     task->state = NJL_ENDED;
-    njl_task_drop_subrequests(task);
+    njl_task_drop_work(task);
     while (task->joiners != NULL) njl_wait_end(task->joiners, NJL_DONE);
     if (task->group != NULL) njl_group_child_ended(task->group, task);
     njl_task *parent = task->parent;
