@@ -111,7 +111,7 @@ final class Connection: ChannelDuplexHandler {
         respond(problem.response, to: head, closing: true, context)
     }
 
-    /// Whether the response to the request that is being received has begun, and possibly ended.
+    /// Whether the response to the request that is being received has started, and possibly ended.
     private var hasOngoingResponse: Bool {
         if case .streaming(_, let sink) = incoming { sink.ongoingResponse != nil } else { false }
     }
