@@ -76,6 +76,8 @@ test("the hook before makes the request of each connection", function(t)
   local ok, err
   repeat ok, err = pcall(socket.receive, socket, 20) until not ok
   t:truthy(tostring(err):find("no signature", 1, true), err)
+  repeat ok, err = pcall(socket.receive, socket, 20) until not ok
+  t:equal(err.kind, "cancelled")
   t:equal(socket.state, "closed")
 end)
 
