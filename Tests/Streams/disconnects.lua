@@ -1,6 +1,5 @@
 -- Reads event streams whose connections are closed at random bytes, until 1,000 connections have been closed, and checks
--- that each event arrives once and in order. The token of the calls expires every 8 seconds; the client does not allow more
--- than 5 refreshes in 30 seconds. Run directly:
+-- that each event arrives once and in order. The token of the calls expires every second. Run directly:
 --
 --   scripts/with-demo nightjar Tests/Streams/disconnects.lua [SEED]
 local nightjar = require "nightjar"
@@ -8,7 +7,7 @@ local nightjar = require "nightjar"
 local seed = tonumber(arg[1]) or os.time()
 local origin = os.getenv "NIGHTJAR_DEMO_URL"
 local tokens = nightjar.client { base_url = origin }:post("/v1/auth/login",
-  { json = { email = "ada@example.org", password = "moonlight", expires_in = 8 } }).json
+  { json = { email = "ada@example.org", password = "moonlight", expires_in = 1 } }).json
 local connections = 0
 local api = nightjar.client {
   base_url = origin, retry = { attempts = 1 },
@@ -17,7 +16,7 @@ local api = nightjar.client {
   end,
   auth = {
     type = "oauth2", token_url = "/v1/oauth/token", client_id = "demo", access_token = tokens.access_token,
-    refresh_token = tokens.refresh_token, expires_in = 8,
+    refresh_token = tokens.refresh_token, expires_in = 1, refresh_limit = 1000,
   },
 }
 print("seed " .. seed)
