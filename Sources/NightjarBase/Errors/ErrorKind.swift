@@ -48,11 +48,15 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
     case client = 34
     /// The status is 500 or above, a circuit breaker rejects the call, or the token server of a login has failed.
     case server = 35
+    /// The content on the server has changed during a transfer, or a transfer cannot continue where it has ended.
+    case contentChanged = 36
 
     case decoding = 40
     case cacheMiss = 41
     case storage = 42
     case script = 43
+    /// The content does not have the digest that the caller or the server has given.
+    case checksumMismatch = 44
 
     /// The name in C and Lua, such as `connection_lost`.
     public var name: String {
@@ -80,10 +84,12 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
         case .rateLimited: "rate_limited"
         case .client: "client"
         case .server: "server"
+        case .contentChanged: "content_changed"
         case .decoding: "decoding"
         case .cacheMiss: "cache_miss"
         case .storage: "storage"
         case .script: "script"
+        case .checksumMismatch: "checksum_mismatch"
         }
     }
 

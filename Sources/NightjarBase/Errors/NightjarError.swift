@@ -124,6 +124,7 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         case .invalidArgument, .invalidURL, .invalidRequest, .forked, .closed, .reentrant, .cancelled: false
         case .tls, .pinMismatch, .protocol, .tooLarge, .noMemory, .decoding: false
         case .unauthorized, .forbidden, .notFound, .cacheMiss, .storage, .script: false
+        case .contentChanged, .checksumMismatch: false
         }
     }
 
@@ -146,6 +147,8 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         case .noMemory: "This device does not have enough free memory."
         case .storage: "Something could not be read or saved on this device."
         case .cacheMiss: "This is not available offline."
+        case .contentChanged: "The file has changed on the server. Start again."
+        case .checksumMismatch: "The file arrived damaged. Try again."
         case .invalidArgument, .invalidURL, .invalidRequest, .forked, .closed, .reentrant, .script:
             "Something went wrong in this program."
         }

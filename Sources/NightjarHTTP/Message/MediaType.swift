@@ -61,7 +61,7 @@ public struct MediaType: Sendable, Equatable, CustomStringConvertible {
 
     /// Parses parameters that begin with semicolons. Parameters after the first ``maximumParameters`` are ignored,
     /// because finding duplicate names takes quadratic time.
-    private static func parameters(_ text: ArraySlice<UInt8>) -> [Parameter] {
+    static func parameters(_ text: ArraySlice<UInt8>) -> [Parameter] {
         var parameters: [Parameter] = []
         var rest = text
         while rest.popFirst() != nil, parameters.count < maximumParameters {

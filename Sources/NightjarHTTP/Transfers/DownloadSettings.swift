@@ -1,0 +1,68 @@
+/// The settings of a download.
+public struct DownloadSettings: Sendable {
+    /// Whether a part of the file that an earlier download has left is continued.
+    public enum Resumption: Sendable {
+        /// If the part is of the same URL and has a strong validator. The default.
+        case automatic
+        /// The part is discarded.
+        case never
+        /// Continues the download of the state text, whose part may be elsewhere. Its URL may differ, for example in a
+        /// signature.
+        case state(String)
+    }
+
+    public var resumption = Resumption.automatic
+    /// The digest that the content must have.
+    public var checksum: Checksum?
+    /// The maximum number of connections, 1 to 16. More than one are used only if the server supports ranges and the
+    /// content has a strong validator.
+    public var connections = 1
+    /// Whether the download starts over if it cannot continue: the content has changed, it has no strong validator, or
+    /// the server ignores ranges. Otherwise it fails, and keeps the part.
+    public var restarts = true
+    /// Whether a file with the final name is replaced. Nil: it is replaced, unless the name comes from the server.
+    public var overwrites: Bool?
+    /// The permissions of the file, such as 0o600. Nil: 0o666 without those in the umask.
+    public var mode: UInt16?
+    /// Whether the file gets the modification time that the server sent in Last-Modified.
+    public var keepsTime = false
+    /// The maximum rate in bytes per second. Nil: unlimited.
+    public var maximumRate: Int?
+    /// The number of attempts in sequence without new bytes, and the number of times that the download starts over,
+    /// after which it fails. 1 to 1,000,000.
+    public var attempts = 5
+    /// The longest wait before the first attempt after a failure. The wait is random and doubles for each further
+    /// attempt, up to 60 s.
+    public var retryDelay = Duration.seconds(1)
+    /// The maximum size of the file in bytes. Nil: unlimited.
+    public var maximumSize: Int?
+
+    public init() {}
+
+    /// - Throws: `invalid_argument`.
+    package func check() throws(NightjarError) {
+        try check("connections", connections, DownloadSettings.connectionCounts)
+        try check("attempts", attempts, DownloadSettings.attemptCounts)
+        if let mode, mode > 0o7777 {
+            throw NightjarError(.invalidArgument, "mode must be between 0 and 4095 (octal 7777), got \(mode)")
+        }
+        if let maximumRate { try check("max_rate", maximumRate, DownloadSettings.rates) }
+        if let maximumSize { try check("max_size", maximumSize, 1...Int.max) }
+        guard retryDelay >= .zero, retryDelay <= .seconds(300) else {
+            throw NightjarError(
+                .invalidArgument, "retry_delay must be between 0 and 300 seconds, got \(retryDelay.inSeconds)")
+        }
+        if case .state(let text) = resumption { _ = try DownloadRecord(text) }
+    }
+
+    private func check(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws(NightjarError) {
+        guard range.contains(value) else {
+            throw NightjarError(
+                .invalidArgument, "\(name) must be between \(range.lowerBound) and \(range.upperBound), got \(value)")
+        }
+    }
+
+    package static let connectionCounts = 1...16
+    package static let attemptCounts = 1...1_000_000
+    package static let rates = 1...(1 << 40)
+}
