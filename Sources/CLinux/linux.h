@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -90,6 +91,22 @@ refuse:;
   close(descriptor);
   errno = code;
   return refusal;
+}
+
+/* Renames a file unless the new name exists (EEXIST). Returns 0 or an errno value. The Glibc module does not include
+ * renameat2. */
+static inline int clinux_rename_new(const char *old_name, const char *new_name) {
+  if (renameat2(AT_FDCWD, old_name, AT_FDCWD, new_name, RENAME_NOREPLACE) == 0) return 0;
+  /* File systems without RENAME_NOREPLACE. */
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  if (link(old_name, new_name) != 0) return errno;
+  return unlink(old_name) == 0 ? 0 : errno;
+}
+
+/* Sets the time of the last modification. Returns 0 or an errno value. */
+static inline int clinux_set_modified(int descriptor, time_t seconds) {
+  struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = seconds}};
+  return futimens(descriptor, times) == 0 ? 0 : errno;
 }
 
 /* Sets the timer slack of this thread: how many nanoseconds later than requested the system may wake the thread. The

@@ -1,0 +1,305 @@
+import CLinux
+import Glibc
+import NIOCore
+import NightjarCrypto
+import NightjarHTTP
+
+/// The part of a file that is being downloaded, and the state file beside it. Methods block; one thread at a time.
+///
+/// A lock excludes other downloads to the same part. The system releases it when the process ends. The part is renamed
+/// when it is complete, so that the file never exists in part under its own name.
+package final class PartFile: @unchecked Sendable {
+    package let path: String
+    private let descriptor: Int32
+    private let process = getpid()
+    private var isOpen = true
+
+    /// Opens the part, or creates it.
+    ///
+    /// - Parameter mode: The permissions of a new file. Nil: 0o666 without those in the umask.
+    /// - Throws: `storage` if another download writes the part, if another user owns it, and for errors of the system.
+    package init(_ path: String, mode: UInt16?) throws(NightjarError) {
+        self.path = path
+        descriptor = try PartFile.open(path, mode)
+    }
+
+    deinit { close() }
+
+    /// Closes the part and releases the lock. Later calls of other methods are errors.
+    package func close() {
+        guard isOpen else { return }
+        isOpen = false
+        // A forked child shares the lock with its parent. Closing its descriptor does not release the lock.
+        Glibc.close(descriptor)
+    }
+
+    private static func open(_ path: String, _ mode: UInt16?) throws(NightjarError) -> Int32 {
+        for _ in 0..<attempts {
+            let descriptor = Glibc.open(
+                path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, mode_t(mode ?? 0o666) | 0o600)
+            guard descriptor >= 0 else { throw FileFailure.error(errno, path, "opened") }
+            do throws(NightjarError) {
+                var status = stat()
+                guard fstat(descriptor, &status) == 0 else { throw FileFailure.error(errno, path, "opened") }
+                try check(status, path)
+                guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+                    guard errno == EWOULDBLOCK else { throw FileFailure.error(errno, path, "locked") }
+                    throw NightjarError(
+                        .storage, "another download writes \(quoted(path)); wait for it, or use another path",
+                        code: EWOULDBLOCK)
+                }
+                // Another download may have renamed or removed the file before the lock was granted.
+                var present = stat()
+                if lstat(path, &present) == 0, present.st_ino == status.st_ino, present.st_dev == status.st_dev {
+                    return descriptor
+                }
+            } catch {
+                Glibc.close(descriptor)
+                throw error
+            }
+            Glibc.close(descriptor)
+        }
+        throw NightjarError(.storage, "\(quoted(path)) is replaced again and again by other processes")
+    }
+
+    /// Rejects files that other users may have prepared.
+    private static func check(_ status: stat, _ path: String) throws(NightjarError) {
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1 else {
+            throw NightjarError(.storage, "\(quoted(path)) is not a regular file with one name; remove it")
+        }
+        guard status.st_uid == geteuid() else {
+            throw NightjarError(.storage, "\(quoted(path)) belongs to another user (uid \(status.st_uid)); remove it")
+        }
+    }
+
+    // MARK: Content
+
+    /// The length of the part in bytes.
+    package func length() throws(NightjarError) -> Int {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw FileFailure.error(errno, path, "read") }
+        return Int(status.st_size)
+    }
+
+    package func write(_ bytes: ByteBuffer, at offset: Int) throws(NightjarError) {
+        let code = withoutFileSizeSignal {
+            bytes.withUnsafeReadableBytes { PartFile.write($0, to: descriptor, at: offset) }
+        }
+        guard code == 0 else { throw FileFailure.error(code, path, "written") }
+    }
+
+    private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int) -> Int32 {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = pwrite(descriptor, rest.baseAddress, rest.count, offset + bytes.count - rest.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return count == 0 ? EIO : errno }
+            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        }
+        return 0
+    }
+
+    /// Discards the content and the state.
+    package func reset() throws(NightjarError) {
+        unlink(path + PartFile.stateSuffix)
+        guard ftruncate(descriptor, 0) == 0 else { throw FileFailure.error(errno, path, "truncated") }
+    }
+
+    /// Writes the content to the disk.
+    package func sync() throws(NightjarError) {
+        guard fdatasync(descriptor) == 0 else { throw FileFailure.error(errno, path, "synced to disk") }
+    }
+
+    /// - Throws: `storage` with the code ENOSPC if the file system has less than `count` bytes left.
+    package func checkSpace(for count: Int) throws(NightjarError) {
+        var system = statvfs()
+        // A file system that does not report its free space reports errors of writes.
+        guard fstatvfs(descriptor, &system) == 0, system.f_blocks > 0 else { return }
+        let (free, overflow) = Int(clamping: system.f_bavail).multipliedReportingOverflow(
+            by: Int(clamping: system.f_frsize))
+        guard !overflow, free < count else { return }
+        throw NightjarError(
+            .storage,
+            "the file system of \(quoted(path)) has \(free) bytes left, and the download needs \(count); free some disk space",
+            code: ENOSPC)
+    }
+
+    /// Compares the content with a digest.
+    ///
+    /// - Parameter isCancelled: called before each piece of 1 MiB.
+    /// - Throws: `checksum_mismatch`; `cancelled`.
+    package func verify(_ checksum: Checksum, isCancelled: () -> Bool) throws(NightjarError) {
+        guard let hash = RunningHash(HashFunction(checksum.algorithm)) else { throw .noMemory(1024, for: "a digest") }
+        let size = 1 << 20
+        guard let buffer = malloc(size) else { throw .noMemory(size, for: "reading the file") }
+        defer { free(buffer) }
+        var position = 0
+        while true {
+            if isCancelled() { throw NightjarError(.cancelled, "the download was cancelled") }
+            let count = pread(descriptor, buffer, size, position)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw FileFailure.error(errno, path, "read") }
+            if count == 0 { break }
+            hash.update(UnsafeRawBufferPointer(start: buffer, count: count))
+            position += count
+        }
+        let found = Checksum(checksum.algorithm, hash.finish())
+        guard found == checksum else {
+            throw NightjarError(
+                .checksumMismatch, "the content has the digest \(found), and not \(checksum); the part is discarded")
+        }
+    }
+
+    // MARK: State
+
+    /// Returns the record in the state file, with the bytes that the part really has. Nil if there is none, or if the
+    /// part cannot be continued.
+    package func record() -> DownloadRecord? {
+        guard var record = PartFile.record(at: path), let length = try? length() else { return nil }
+        // Other paths: the part was moved.
+        record.part = path
+        guard record.boot.isExactly(Boot.id) else {
+            record.received = record.synced.intersection(0..<length)
+            record.isSequential = record.isSequential && record.received.ranges.count <= 1
+            return record
+        }
+        if record.isSequential {
+            record.received = RangeSet(0..<length)
+        } else if record.received.end > length {
+            return nil
+        }
+        if let total = record.total, record.received.end > total { return nil }
+        return record
+    }
+
+    private static func record(at path: String) -> DownloadRecord? {
+        let descriptor = Glibc.open(path + stateSuffix, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+        guard descriptor >= 0 else { return nil }
+        defer { Glibc.close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, (try? check(status, path)) != nil, status.st_size <= largestState else {
+            return nil
+        }
+        var text = [UInt8](repeating: 0, count: Int(status.st_size))
+        let count = text.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
+        guard count > 0 else { return nil }
+        return try? DownloadRecord(String(decoding: text.prefix(count), as: UTF8.self))
+    }
+
+    /// Replaces the state file. A process that is killed meanwhile leaves the old file or the new one.
+    package func write(_ record: DownloadRecord) throws(NightjarError) {
+        let state = path + PartFile.stateSuffix
+        let temporary = state + ".new"
+        unlink(temporary)
+        let descriptor = Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw FileFailure.error(errno, temporary, "written") }
+        var text = record.text
+        var code = withoutFileSizeSignal {
+            text.withUTF8 { PartFile.write(UnsafeRawBufferPointer($0), to: descriptor, at: 0) }
+        }
+        Glibc.close(descriptor)
+        if code == 0, Glibc.rename(temporary, state) != 0 { code = errno }
+        guard code == 0 else {
+            unlink(temporary)
+            throw FileFailure.error(code, state, "written")
+        }
+    }
+
+    /// Removes the part and its state.
+    package func discard() {
+        guard isOpen, getpid() == process else { return }
+        unlink(path + PartFile.stateSuffix)
+        unlink(path)
+        close()
+    }
+
+    // MARK: End
+
+    /// How a complete part becomes the file.
+    package struct Completion: Sendable {
+        package var target: DownloadTarget
+        /// The name, if the target has none.
+        package var name: String
+        package var overwrites: Bool
+        package var mode: UInt16?
+        /// The time of the last modification, in seconds since 1970. Nil: now.
+        package var modified: Int64?
+
+        package init(target: DownloadTarget, name: String, overwrites: Bool) {
+            (self.target, self.name, self.overwrites) = (target, name, overwrites)
+        }
+    }
+
+    /// Syncs the part, renames it to its final name, and removes its state.
+    ///
+    /// - Parameter total: The length that the part must have.
+    /// - Returns: The path of the file.
+    /// - Throws: `storage`. The part is then kept.
+    package func complete(_ completion: Completion, total: Int) throws(NightjarError) -> String {
+        let found = try length()
+        guard found == total else {
+            throw NightjarError(
+                .storage, "\(quoted(path)) has \(found) bytes instead of \(total); another program has changed it")
+        }
+        if let mode = completion.mode, fchmod(descriptor, mode_t(mode)) != 0 {
+            throw FileFailure.error(errno, path, "given its mode")
+        }
+        if let modified = completion.modified {
+            let code = clinux_set_modified(descriptor, Int(modified))
+            guard code == 0 else { throw FileFailure.error(code, path, "given its time") }
+        }
+        guard fsync(descriptor) == 0 else { throw FileFailure.error(errno, path, "synced to disk") }
+        let final = try rename(completion)
+        unlink(path + PartFile.stateSuffix)
+        try PrivateFile(final, "file").syncFolder(of: final)
+        close()
+        return final
+    }
+
+    private func rename(_ completion: Completion) throws(NightjarError) -> String {
+        let target = completion.target
+        for number in 0..<PartFile.names {
+            let final = target.path(of: PartFile.numbered(target.name ?? completion.name, number))
+            if completion.overwrites {
+                guard Glibc.rename(path, final) == 0 else { throw FileFailure.error(errno, final, "replaced") }
+                return final
+            }
+            let code = clinux_rename_new(path, final)
+            if code == 0 { return final }
+            guard code == EEXIST else { throw FileFailure.error(code, final, "created") }
+            guard target.name == nil else {
+                throw NightjarError(
+                    .storage, "\(quoted(final)) exists already; allow overwrite, or use another path", code: EEXIST)
+            }
+        }
+        throw NightjarError(.storage, "\(quoted(target.folder)) has too many files named \(quoted(completion.name))")
+    }
+
+    /// Returns `name-1.txt` for `name.txt`.
+    private static func numbered(_ name: String, _ number: Int) -> String {
+        guard number > 0 else { return name }
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "\(name)-\(number)" }
+        return "\(name[..<dot])-\(number)\(name[dot...])"
+    }
+
+    /// The identifier of the boot of the system, for records.
+    package static var boot: String { Boot.id }
+    package static let suffix = ".nightjar-part"
+    package static let stateSuffix = ".state"
+    private static let attempts = 100
+    private static let names = 1000
+    private static let largestState = 1 << 20
+}
+
+extension HashFunction {
+    package init(_ algorithm: Checksum.Algorithm) {
+        self =
+            switch algorithm {
+            case .md5: .md5
+            case .sha1: .sha1
+            case .sha256: .sha256
+            case .sha384: .sha384
+            case .sha512: .sha512
+            }
+    }
+}
