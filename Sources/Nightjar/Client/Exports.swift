@@ -11,6 +11,7 @@
 
 @_exported import struct NightjarHTTP.APIKey
 @_exported import enum NightjarHTTP.CachePolicy
+@_exported import struct NightjarHTTP.Checksum
 @_exported import struct NightjarHTTP.Cookie
 @_exported import struct NightjarHTTP.Headers
 @_exported import struct NightjarHTTP.LoginCall

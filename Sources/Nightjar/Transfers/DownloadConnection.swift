@@ -1,0 +1,94 @@
+import NIOCore
+import NightjarCrypto
+import NightjarHTTP
+
+/// One request of a download. Used on the client's loop.
+final class DownloadConnection: @unchecked Sendable {
+    let number: Int
+    private unowned let download: DownloadOperation
+    private var task: ClientTask?
+    /// Whether nothing is reported any more.
+    private(set) var isCancelled = false
+    /// The digest of the body, if the response has a Content-Digest.
+    private var digest: (expected: Checksum, hash: RunningHash)?
+
+    init(_ number: Int, of download: DownloadOperation) {
+        self.number = number
+        self.download = download
+    }
+
+    /// Starts the request.
+    ///
+    /// - Parameter range: Nil: the whole content.
+    func start(_ request: Request, _ range: DownloadSchedule.RangeRequest?) throws(NightjarError) {
+        var request = request
+        if let range {
+            try request.headers.set("Range", range.field)
+            if let validator = range.validator { try request.headers.set("If-Range", validator.value) }
+        }
+        // Ranges are those of the coded content.
+        if request.headers["accept-encoding"] == nil { try request.headers.set("Accept-Encoding", "identity") }
+        request.decompresses = true
+        request.usesCache = false
+        request.coalesces = false
+        request.timeouts.total = request.timeouts.total ?? Timeouts.unlimited
+        var handlers = TaskHandlers { [self] _, result in ended(result) }
+        handlers.head = { [self] _, response in opened(response) }
+        handlers.body = { [self] _, part in received(part) }
+        handlers.creditsAreManual = true
+        handlers.decisionQueue = download.queue
+        task = try download.client.start(request, on: nil, handlers)
+    }
+
+    func cancel() {
+        isCancelled = true
+        task.take()?.cancel()
+    }
+
+    /// Lets the connection receive more bytes.
+    func consumed(_ count: Int) { task?.consumed(count) }
+
+    private func opened(_ response: Response) {
+        guard !isCancelled else { return }
+        // The body of a response with a content coding arrives decoded.
+        if response.headers["content-encoding"] == nil,
+            let expected = Checksum(response.headers, field: "content-digest"),
+            let hash = RunningHash(HashFunction(expected.algorithm))
+        {
+            digest = (expected, hash)
+        }
+        download.opened(self, response)
+    }
+
+    private func received(_ part: ByteBuffer) {
+        guard !isCancelled else { return }
+        if let digest { part.withUnsafeReadableBytes { digest.hash.update($0) } }
+        download.received(part, from: self)
+    }
+
+    private func ended(_ result: Result<Response, NightjarError>) {
+        task = nil
+        guard !isCancelled else { return }
+        switch result {
+        case .success: download.ended(self, mismatch)
+        case .failure(let error): download.ended(self, End(error: error))
+        }
+    }
+
+    /// The end of a response.
+    struct End {
+        var error: NightjarError?
+        /// Whether the body does not have its digest.
+        var isDamaged = false
+    }
+
+    private var mismatch: End {
+        guard let digest, Checksum(digest.expected.algorithm, digest.hash.finish()) != digest.expected else {
+            return End()
+        }
+        return End(
+            error: NightjarError(
+                .checksumMismatch, "a response of the download does not have its Content-Digest", phase: .receive),
+            isDamaged: true)
+    }
+}
