@@ -47,6 +47,7 @@
  *   nj_page           nj_paginator_next_page, nj_page_retain                   any            nj_page_release
  *   nj_events         nj_events_new                                            one at a time  nj_events_free
  *   nj_websocket      nj_websocket_new, nj_client_start_websocket, _retain     any            nj_websocket_release
+ *   nj_download       nj_client_download, nj_client_start_download, _retain    any            nj_download_release
  *   nj_token_request  nj_token_request_retain                                  any            nj_token_request_release
  *   nj_challenge      nj_challenge_retain                                      any            nj_challenge_release
  *   nj_script         nj_script_new                                            one at a time  nj_script_free
@@ -175,11 +176,13 @@ typedef enum nj_status {
   NJ_RATE_LIMITED = 33, /* status 429, or the call cannot wait for a limit of the client */
   NJ_CLIENT = 34,       /* any other unexpected status below 500 */
   NJ_SERVER = 35,       /* status 500 and above, or an open circuit breaker */
+  NJ_CONTENT_CHANGED = 36, /* the content has changed during a download, or a download cannot continue */
 
   NJ_DECODING = 40,   /* content is not JSON, or not of the expected shape */
   NJ_CACHE_MISS = 41, /* the cache has no response, and the policy forbids a request */
   NJ_STORAGE = 42,    /* a file or a credential store cannot be read or written */
-  NJ_SCRIPT = 43      /* a Lua script failed */
+  NJ_SCRIPT = 43,     /* a Lua script failed */
+  NJ_CHECKSUM_MISMATCH = 44 /* the content does not have the digest that the caller or the server has given */
 } nj_status;
 
 /**
@@ -253,6 +256,7 @@ typedef struct nj_pagination nj_pagination;                 /* the rules for the
 typedef struct nj_paginator nj_paginator;                   /* reads a list page by page */
 typedef struct nj_page nj_page;                             /* one page of a list; immutable */
 typedef struct nj_events nj_events;                         /* an event stream that the program reads */
+typedef struct nj_download nj_download;                     /* a download to a file */
 typedef struct nj_websocket nj_websocket;                   /* messages in both directions over one connection */
 typedef struct nj_script nj_script;                         /* a Lua interpreter */
 typedef struct nj_network nj_network;                       /* the status of the network; immutable */
@@ -3942,6 +3946,173 @@ NJ_API char *nj_websocket_close_reason(const nj_websocket *socket);
  * frees it with nj_text_free. NULL if `socket` is NULL.
  */
 NJ_API char *nj_websocket_explain(const nj_websocket *socket);
+
+/* ==================================================================================================================
+ * nj_download: downloads to files
+ *
+ *   Created by   nj_client_download, nj_client_start_download; nj_download_retain adds a reference
+ *   Released by  nj_download_release; releasing does not cancel
+ *   Threads      any
+ *
+ * The bytes are written beside the file, to a part with the suffix ".nightjar-part". The part gets the name of the file
+ * when its length and its digests are right and it is synced to the disk, so that a truncated or mixed file never has
+ * this name. The file "<part>.state" has what a later download needs to continue.
+ *
+ * After a failure, the download continues where it has ended, in this process or another one. It requests the rest with
+ * Range and If-Range, which need a strong validator: an ETag that is not weak, or without an ETag a Last-Modified at
+ * least 60 seconds before the response's Date. Otherwise the download starts over. Each request is a call with the
+ * client's credentials, limits, retries and proxies. A total timeout of the request limits each of these calls; the
+ * client's does not apply.
+ *
+ * The digest of a Repr-Digest or Content-Digest field (RFC 9530, sha-256 and sha-512) is verified. Content with a
+ * Content-Encoding is decoded; it cannot be continued.
+ *
+ * Options, a JSON object:
+ *
+ *   resume       true, the default: a part of the same URL is continued. false: it is discarded. A text: a result of
+ *                nj_download_resume_state, whose part is continued even if the URL differs, for example in a signature.
+ *   checksum     the digest of the file: md5, sha1, sha256, sha384 or sha512, a colon, and hexadecimal digits or base64
+ *   connections  the maximum number of connections, 1 to 16; 1 by default. Several are used only if the server supports
+ *                ranges and the content has a strong validator.
+ *   restart      whether the download starts over if it cannot continue; true by default. false: it fails with
+ *                NJ_CONTENT_CHANGED and keeps the part.
+ *   overwrite    whether an existing file is replaced; true by default if `path` names the file, false if it is a
+ *                folder: the name then gets a number
+ *   mode         the permissions of the file in octal digits, such as "600"; "666" without the umask by default
+ *   keep_time    whether the file gets the time of Last-Modified; false by default
+ *   max_rate     bytes per second, 1 to 1099511627776; unlimited by default
+ *   max_size     the maximum size of the file in bytes; unlimited by default. NJ_TOO_LARGE
+ *   attempts     after this number of attempts in a row without new bytes the download fails, 1 to 1000000; 5 by
+ *                default. Also the number of times that it may start over.
+ *   retry_delay  the longest wait before the first attempt after a failure in seconds, 0 to 300; 1 by default. Waits are
+ *                random, and double up to 60 seconds.
+ * ================================================================================================================== */
+
+/** The state of a download. */
+typedef enum nj_download_state {
+  NJ_DOWNLOAD_CONNECTING = 0, /* the part is being opened, or no response has started */
+  NJ_DOWNLOAD_RECEIVING = 1,
+  NJ_DOWNLOAD_WAITING = 2,    /* an attempt has failed; another one follows after a wait */
+  NJ_DOWNLOAD_PAUSED = 3,
+  NJ_DOWNLOAD_VERIFYING = 4,  /* the file is compared with its digests and synced to the disk */
+  NJ_DOWNLOAD_ENDED = 5
+} nj_download_state;
+
+/** The progress of a download. */
+typedef struct nj_download_progress {
+  nj_download_state state;
+  int64_t received; /* the bytes in the part, including those of an earlier download */
+  int64_t total;    /* the length of the file; -1 while it is not known */
+  double rate;      /* bytes per second over the last 5 seconds; -1: not known */
+  double time_left; /* seconds at this rate; -1: not known */
+} nj_download_progress;
+
+/** A file that was downloaded. */
+typedef struct nj_downloaded_file {
+  int64_t size;     /* its length in bytes */
+  int64_t received; /* the body bytes that this download has received, including those that were discarded */
+  int64_t resumed;  /* the bytes that an earlier download had received */
+  int64_t attempts; /* the number of requests */
+} nj_downloaded_file;
+
+/** The callbacks of a download. They are called one at a time. Each may be NULL, except `done` for a queue. */
+typedef struct nj_download_callbacks {
+  size_t size; /* sizeof(nj_download_callbacks) */
+  /** Receives the head of each response whose body is used. `response` is borrowed. May call nj_download_cancel. */
+  void (*head)(void *context, nj_download *download, const nj_response *response);
+  /** Called about ten times a second while the progress changes. `progress` is borrowed. */
+  void (*progress)(void *context, nj_download *download, const nj_download_progress *progress);
+  /** Called exactly once, as the last callback. `error` is borrowed; NULL: the file is complete. */
+  void (*done)(void *context, nj_download *download, const nj_error *error);
+} nj_download_callbacks;
+
+/**
+ * Downloads a file and blocks until the download has ended. The callbacks run on this thread; `done` is not called.
+ *
+ * @code
+ *     nj_request *request = nj_request_new("GET", "/files/example");
+ *     nj_download *download = NULL;
+ *     if (nj_client_download(client, request, "example.bin", NULL, 0, NULL, NULL, &download, &error) == NJ_OK) {
+ *       char *path = nj_download_path(download);
+ *       printf("%s\n", path);
+ *       nj_text_free(path);
+ *     }
+ *     nj_download_release(download);
+ *     nj_request_free(request);
+ * @endcode
+ *
+ * @param request      a GET request; copied. Another method is sent only once, and its download cannot be continued.
+ * @param path         the path of the file in UTF-8. A path that ends with a slash, or that is a folder, is the folder
+ *                     of the file. Its name then is that of Content-Disposition (RFC 6266), made safe, or the last
+ *                     segment of the URL. A symbolic link is followed.
+ * @param options      a JSON object as described above; need not end with NUL. NULL: none
+ * @param length       bytes of `options`
+ * @param callbacks    copied; may be NULL
+ * @param out_download receives the download, also after a failure, so that nj_download_resume_state can be called. The
+ *                     caller releases it. NULL if nothing was started. May be NULL
+ * @return NJ_OK; the errors of calls; NJ_STORAGE for errors of files, also if another download writes the part;
+ *         NJ_CHECKSUM_MISMATCH; NJ_CONTENT_CHANGED; NJ_TOO_LARGE; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the request
+ *         has a Range header; NJ_REENTRANT; NJ_CLOSED; NJ_FORKED
+ */
+NJ_API nj_status nj_client_download(nj_client *client, const nj_request *request, const char *path, const char *options,
+                                    size_t length, const nj_download_callbacks *callbacks, void *context,
+                                    nj_download **out_download, nj_error **out_error);
+
+/**
+ * Starts a download without blocking.
+ *
+ * @param queue     the queue on which the callbacks run
+ * @param callbacks copied; `done` is required
+ * @param context   passed to the callbacks unchanged; must stay valid until `done` has returned
+ * @return a download that the caller releases, or NULL: NJ_INVALID_ARGUMENT; NJ_DECODING if `options` is not JSON;
+ *         NJ_INVALID_REQUEST; NJ_CLOSED; NJ_FORKED. Other errors are reported to `done`.
+ */
+NJ_API nj_download *nj_client_start_download(nj_client *client, const nj_request *request, const char *path,
+                                             const char *options, size_t length, nj_queue *queue,
+                                             const nj_download_callbacks *callbacks, void *context,
+                                             nj_error **out_error);
+
+/** Adds a reference. NULL if `download` is NULL. */
+NJ_API nj_download *nj_download_retain(nj_download *download);
+
+/** Releases one reference. A download in progress continues. NULL is ignored. */
+NJ_API void nj_download_release(nj_download *download);
+
+/** Cancels the requests in progress and keeps the part. Does nothing after the end, after fork, and for NULL. */
+NJ_API void nj_download_pause(nj_download *download);
+
+/** Continues a paused download. If the content has no strong validator, the download starts over. */
+NJ_API void nj_download_resume(nj_download *download);
+
+/**
+ * Ends the download with NJ_CANCELLED. Does nothing after the end, after fork, and for NULL.
+ *
+ * @param keep_part whether the part is kept, so that a later download can continue it
+ */
+NJ_API void nj_download_cancel(nj_download *download, bool keep_part);
+
+/** Returns the progress. NJ_DOWNLOAD_ENDED if `download` is NULL, and after fork. */
+NJ_API nj_download_progress nj_download_get_progress(const nj_download *download);
+
+/**
+ * Returns whether the download has succeeded. False if `download` is NULL.
+ *
+ * @param out_file set to the properties of the file, 0 if there is none; may be NULL
+ */
+NJ_API bool nj_download_get_file(const nj_download *download, nj_downloaded_file *out_file);
+
+/**
+ * Returns the path of the file, absolute and without symbolic links. The caller frees it with nj_text_free. NULL if the
+ * download has not succeeded, if `download` is NULL, and after fork.
+ */
+NJ_API char *nj_download_path(const nj_download *download);
+
+/**
+ * Returns the text for the option `resume` of a later download, which may run in another process. It has the path of the
+ * part and the validator, and no secrets. The caller frees it with nj_text_free. NULL if nothing was received, if the
+ * content has no strong validator, if `download` is NULL, and after fork.
+ */
+NJ_API char *nj_download_resume_state(const nj_download *download);
 
 /* ==================================================================================================================
  * nj_script: a Lua 5.4 interpreter

@@ -1,0 +1,190 @@
+import CNightjar
+import Glibc
+import Nightjar
+import NightjarHTTP
+import NightjarHandles
+import Synchronization
+
+/// A download of a C program.
+final class DownloadBox: Sendable {
+    private let started = Mutex<DownloadOperation?>(nil)
+
+    /// Set before the program has the handle. Nil after fork.
+    var operation: DownloadOperation? {
+        guard let operation = started.withLock({ $0 }), !operation.isOfParent else { return nil }
+        return operation
+    }
+
+    func start(_ operation: DownloadOperation) { started.withLock { $0 = operation } }
+}
+
+extension nj_download_progress {
+    init(_ progress: Download.Progress) {
+        self.init(
+            state: nj_download_state(progress.state), received: Int64(progress.received),
+            total: progress.total.map { Int64($0) } ?? -1, rate: progress.rate ?? -1,
+            time_left: progress.timeLeft?.inSeconds ?? -1)
+    }
+}
+
+extension nj_download_state {
+    init(_ state: Download.State) {
+        self =
+            switch state {
+            case .connecting: NJ_DOWNLOAD_CONNECTING
+            case .receiving: NJ_DOWNLOAD_RECEIVING
+            case .waiting: NJ_DOWNLOAD_WAITING
+            case .paused: NJ_DOWNLOAD_PAUSED
+            case .verifying: NJ_DOWNLOAD_VERIFYING
+            case .ended: NJ_DOWNLOAD_ENDED
+            }
+    }
+}
+
+private func settings(_ json: UnsafePointer<CChar>?, _ length: Int) throws(NightjarError) -> DownloadSettings {
+    json == nil ? DownloadSettings() : try DownloadSettings(json: try document(json, length))
+}
+
+/// The callbacks of nj_client_start_download as handlers. `box` receives the download before the first callback.
+private func handlers(
+    _ callbacks: nj_download_callbacks, _ context: CallbackContext, _ box: DownloadBox
+) -> DownloadOperation.Handlers {
+    var handlers = DownloadOperation.Handlers()
+    if let head = callbacks.head {
+        handlers.head = { operation, response in
+            box.start(operation)
+            let response = ResponseBox(response)
+            withExtendedLifetime(response) { head(context.pointer, Handle.lend(box), Handle.lend(response)) }
+        }
+    }
+    if let progress = callbacks.progress {
+        handlers.progress = { operation, state in
+            box.start(operation)
+            var state = nj_download_progress(state)
+            progress(context.pointer, Handle.lend(box), &state)
+        }
+    }
+    return handlers
+}
+
+private func callbacks(
+    _ given: UnsafePointer<nj_download_callbacks>?
+) throws(NightjarError) -> nj_download_callbacks {
+    guard let given else { return nj_download_callbacks() }
+    let size = MemoryLayout<nj_download_callbacks>.size
+    guard given.pointee.size == size else {
+        throw NightjarError(
+            .invalidArgument,
+            "callbacks->size must be sizeof(nj_download_callbacks), \(size), got \(given.pointee.size)")
+    }
+    return given.pointee
+}
+
+@_cdecl("nj_client_download") @implementation
+public func nj_client_download(
+    _ client: OpaquePointer?, _ request: OpaquePointer?, _ path: UnsafePointer<CChar>?,
+    _ options: UnsafePointer<CChar>?, _ length: Int, _ given: UnsafePointer<nj_download_callbacks>?,
+    _ context: UnsafeMutableRawPointer?, _ outDownload: UnsafeMutablePointer<OpaquePointer?>?,
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> nj_status {
+    outDownload?.pointee = nil
+    return setting(outError) { () throws(NightjarError) in
+        let client = try required(Handle<Client>.borrow(client), "client")
+        let request = try required(Handle<RequestBox>.borrow(request), "request").request(for: client)
+        let path = try required(text(path), "path")
+        let callbacks = try callbacks(given)
+        let box = DownloadBox()
+        try client.downloadBlocking(
+            request, to: path, try settings(options, length),
+            handlers(callbacks, CallbackContext(pointer: context), box)
+        ) { operation in
+            box.start(operation)
+            outDownload?.pointee = Handle.make(box)
+        }
+    }
+}
+
+@_cdecl("nj_client_start_download") @implementation
+public func nj_client_start_download(
+    _ client: OpaquePointer?, _ request: OpaquePointer?, _ path: UnsafePointer<CChar>?,
+    _ options: UnsafePointer<CChar>?, _ length: Int, _ queue: OpaquePointer?,
+    _ given: UnsafePointer<nj_download_callbacks>?, _ context: UnsafeMutableRawPointer?,
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    reporting(to: outError) { () throws(NightjarError) in
+        let client = try required(Handle<Client>.borrow(client), "client")
+        let request = try required(Handle<RequestBox>.borrow(request), "request").request(for: client)
+        let path = try required(text(path), "path")
+        let queue = try requiredQueue(queue)
+        let callbacks = try callbacks(given)
+        let done = try required(callbacks.done, "callbacks->done")
+        let context = CallbackContext(pointer: context)
+        let box = DownloadBox()
+        let operation = try client.startDownload(
+            request, to: path, try settings(options, length), on: queue, handlers(callbacks, context, box)
+        ) { operation, result in
+            box.start(operation)
+            switch result {
+            case .success: done(context.pointer, Handle.lend(box), nil)
+            case .failure(let error):
+                let failure = ErrorBox(error)
+                withExtendedLifetime(failure) { done(context.pointer, Handle.lend(box), Handle.lend(failure)) }
+            }
+        }
+        box.start(operation)
+        return Handle.make(box)
+    }
+}
+
+@_cdecl("nj_download_retain") @implementation
+public func nj_download_retain(_ download: OpaquePointer?) -> OpaquePointer? {
+    Handle<DownloadBox>.borrow(download).map { Handle.make($0) }
+}
+
+@_cdecl("nj_download_release") @implementation
+public func nj_download_release(_ download: OpaquePointer?) { Handle<DownloadBox>.release(download) }
+
+@_cdecl("nj_download_pause") @implementation
+public func nj_download_pause(_ download: OpaquePointer?) {
+    Handle<DownloadBox>.borrow(download)?.operation?.pause()
+}
+
+@_cdecl("nj_download_resume") @implementation
+public func nj_download_resume(_ download: OpaquePointer?) {
+    Handle<DownloadBox>.borrow(download)?.operation?.resume()
+}
+
+@_cdecl("nj_download_cancel") @implementation
+public func nj_download_cancel(_ download: OpaquePointer?, _ keepsPart: Bool) {
+    Handle<DownloadBox>.borrow(download)?.operation?.cancel(keepsPart: keepsPart)
+}
+
+@_cdecl("nj_download_get_progress") @implementation
+public func nj_download_get_progress(_ download: OpaquePointer?) -> nj_download_progress {
+    let operation = Handle<DownloadBox>.borrow(download)?.operation
+    var progress = nj_download_progress(operation?.progress ?? Download.Progress())
+    if operation == nil { progress.state = NJ_DOWNLOAD_ENDED }
+    return progress
+}
+
+@_cdecl("nj_download_get_file") @implementation
+public func nj_download_get_file(
+    _ download: OpaquePointer?, _ outFile: UnsafeMutablePointer<nj_downloaded_file>?
+) -> Bool {
+    let file = Handle<DownloadBox>.borrow(download)?.operation?.file
+    outFile?.pointee = nj_downloaded_file(
+        size: Int64(file?.size ?? 0), received: Int64(file?.received ?? 0), resumed: Int64(file?.resumed ?? 0),
+        attempts: Int64(file?.attempts ?? 0))
+    return file != nil
+}
+
+@_cdecl("nj_download_path") @implementation
+public func nj_download_path(_ download: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {
+    (Handle<DownloadBox>.borrow(download)?.operation?.file?.path).flatMap { strdup($0) }
+}
+
+@_cdecl("nj_download_resume_state") @implementation
+public func nj_download_resume_state(_ download: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {
+    guard let state = Handle<DownloadBox>.borrow(download)?.operation?.resumeState, !state.isEmpty else { return nil }
+    return strdup(state)
+}
