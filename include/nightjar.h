@@ -3982,8 +3982,8 @@ NJ_API char *nj_websocket_explain(const nj_websocket *socket);
  *   keep_time    whether the file gets the time of Last-Modified; false by default
  *   max_rate     bytes per second, 1 to 1099511627776; unlimited by default
  *   max_size     the maximum size of the file in bytes; unlimited by default. NJ_TOO_LARGE
- *   attempts     after this number of attempts in a row without new bytes the download fails, 1 to 1000000; 5 by
- *                default. Also the number of times that it may start over.
+ *   attempts     after this number of failures in a row, without a new byte between them, the download fails, 1 to
+ *                1000000; 5 by default. Also the number of times that it may start over.
  *   retry_delay  the longest wait before the first attempt after a failure in seconds, 0 to 300; 1 by default. Waits are
  *                random, and double up to 60 seconds.
  * ================================================================================================================== */
@@ -4030,12 +4030,13 @@ typedef struct nj_download_callbacks {
  * Downloads a file and blocks until the download has ended. The callbacks run on this thread; `done` is not called.
  *
  * @code
- *     nj_request *request = nj_request_new("GET", "/files/example");
+ *     nj_request *request = nj_request_new("GET", "/bytes/1000");
  *     nj_download *download = NULL;
  *     if (nj_client_download(client, request, "example.bin", NULL, 0, NULL, NULL, &download, &error) == NJ_OK) {
  *       char *path = nj_download_path(download);
  *       printf("%s\n", path);
  *       nj_text_free(path);
+ *       remove("example.bin");
  *     }
  *     nj_download_release(download);
  *     nj_request_free(request);

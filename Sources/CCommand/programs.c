@@ -32,6 +32,9 @@ static const char complete[] = {
 static const char completions[] = {
 #embed "programs/completions.lua"
 };
+static const char download[] = {
+#embed "programs/download.lua"
+};
 static const char events[] = {
 #embed "programs/events.lua"
 };
@@ -132,9 +135,9 @@ typedef struct program {
 static const program programs[] = {
 #define PROGRAM(name) {#name, name, sizeof name}
     PROGRAM(accounts), PROGRAM(call), PROGRAM(call_request), PROGRAM(call_response), PROGRAM(check),
-    PROGRAM(commands), PROGRAM(complete), PROGRAM(completions), PROGRAM(events), PROGRAM(expected), PROGRAM(fixture),
-    PROGRAM(help), PROGRAM(hints), PROGRAM(history), PROGRAM(items), PROGRAM(json_text), PROGRAM(keep), PROGRAM(lexer),
-    PROGRAM(main), PROGRAM(output), PROGRAM(profiles), PROGRAM(progress), PROGRAM(prompt), PROGRAM(reference),
+    PROGRAM(commands), PROGRAM(complete), PROGRAM(completions), PROGRAM(download), PROGRAM(events), PROGRAM(expected),
+    PROGRAM(fixture), PROGRAM(help), PROGRAM(hints), PROGRAM(history), PROGRAM(items), PROGRAM(json_text), PROGRAM(keep),
+    PROGRAM(lexer), PROGRAM(main), PROGRAM(output), PROGRAM(profiles), PROGRAM(progress), PROGRAM(prompt), PROGRAM(reference),
     PROGRAM(scrub), PROGRAM(secrets), PROGRAM(show), PROGRAM(show_bodies), PROGRAM(show_limits),
     PROGRAM(show_records), PROGRAM(show_values), PROGRAM(statements), PROGRAM(syntax), PROGRAM(test), PROGRAM(text),
     PROGRAM(tls), PROGRAM(types), PROGRAM(ws),

@@ -219,7 +219,8 @@ public func njl_download_file(
 
 @_cdecl("njl_download_state") @implementation
 public func njl_download_state(_ download: OpaquePointer?) -> OpaquePointer? {
-    text(Handle<ScriptDownload>.borrow(download)?.operation?.resumeState)
+    let state = Handle<ScriptDownload>.borrow(download)?.operation?.resumeState
+    return state?.isEmpty == false ? text(state) : nil
 }
 
 @_cdecl("njl_download_cancel") @implementation

@@ -84,6 +84,7 @@ local computed = {
   ["nightjar.list"] = { "explanation" },
   ["nightjar.events"] = { "last_event_id", "reconnection_time", "state" },
   ["nightjar.websocket"] = { "close_code", "close_reason", "state", "subprotocol" },
+  ["nightjar.download"] = { "progress", "path", "size", "received", "resumed", "attempts" },
   ["nightjar.task"] = { "done", "cancelled" },
   ["nightjar.page"] = { "items", "number", "response" },
 }
@@ -100,6 +101,7 @@ local samples = {
   ["nightjar.client"] = plain, ["nightjar.list"] = (plain:paginate "/v1/articles"), ["nightjar.task"] = nightjar.spawn(function() end),
   ["nightjar.page"] = plain:paginate("/v1/articles"):pages()(), ["nightjar.events"] = (plain:events "/events"),
   ["nightjar.websocket"] = closed_socket(),
+  ["nightjar.download"] = plain:download("/bytes/10", os.tmpname()),
 }
 samples["nightjar.list"]:take(1) -- sets the explanation
 -- Objects that are tables, which are compared with a sample below, and classes that scripts never see.

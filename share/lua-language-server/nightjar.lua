@@ -508,6 +508,20 @@ function client:events(path, options) end
 ---@return nightjar.websocket
 function client:websocket(path, options) end
 
+---Downloads to a file, which appears when it is complete, and continues after failures. A file that ends with a slash, or that is a folder, is the folder of the file; the server or the URL then gives the name. The hook before is called for each request; after is not called.
+---@param path string
+---@param file string
+---@param options? nightjar.download_options
+---@return nightjar.download
+function client:download(path, file, options) end
+
+---Starts a download and returns it at once.
+---@param path string
+---@param file string
+---@param options? nightjar.download_options
+---@return nightjar.download
+function client:start_download(path, file, options) end
+
 ---Returns a list that the server sends in pages: for item in api:paginate(path) do ... end. The style is detected unless the options set it.
 ---@param path string
 ---@param options? nightjar.page_options
@@ -677,6 +691,21 @@ function client:close() end
 ---@field reconnect_attempts? integer The maximum number of attempts in a row to open another connection. Default: unlimited.
 ---@field keep_unsent? boolean Whether messages that were not sent are kept for the next connection. false: they are discarded, and sending fails while there is no connection. Default: true.
 ---@field on_open? fun(socket: nightjar.websocket) Called for each connection that was opened, by the next function of the WebSocket. Its messages are sent before the messages that were kept. Default: none.
+
+---Options of api:download and api:start_download. path and stream are not allowed.
+---@class nightjar.download_options: nightjar.call_options
+---@field resume? boolean|string Whether the part of an earlier download is continued: true for a part of the same URL, or a text from download:state(). Default: true.
+---@field checksum? string The digest of the file: md5, sha1, sha256, sha384 or sha512, a colon, and hexadecimal digits or base64. Default: none.
+---@field connections? integer The maximum number of connections, 1 to 16. Several are used only if the server supports ranges and the content has a strong validator. Default: 1.
+---@field restart? boolean Whether the download starts over if it cannot continue. false: it fails with content_changed and keeps the part. Default: true.
+---@field overwrite? boolean Whether an existing file is replaced. Default: true for a file; false in a folder: the name gets a number.
+---@field mode? string The permissions of the file in octal digits, such as "600". Default: "666" without the umask.
+---@field keep_time? boolean Whether the file gets the time of Last-Modified. Default: false.
+---@field max_rate? integer The maximum rate in bytes per second. Default: unlimited.
+---@field max_size? integer The maximum size of the file in bytes. Default: unlimited.
+---@field attempts? integer The number of failures in a row, without a new byte between them, after which the download fails. Also the number of times that it may start over. Default: 5.
+---@field retry_delay? number The longest wait in seconds before the first attempt after a failure, 0 to 300. It doubles with each further attempt. Default: 1.
+---@field on_progress? fun(progress: nightjar.download_progress, download: nightjar.download) Called about ten times a second while the progress changes, by the task that waits for the download. Default: none.
 
 ---Options of api:paginate. Lists do not support path, body, file, multipart, stream, respect_retry_after, expect_continue, on_redirect, on_retry, on_refresh and on_progress.
 ---@class nightjar.page_options: nightjar.call_options
@@ -1011,10 +1040,12 @@ function error:curl(options) end
 ---| "rate_limited" # Status 429, or a limit of the client: see err.retry_after.
 ---| "client" # Another unexpected status below 500.
 ---| "server" # Status 500 and above, or an open circuit breaker.
+---| "content_changed" # The content has changed during a download, or a download cannot continue.
 ---| "decoding" # A response or a text does not have the expected form.
 ---| "cache_miss" # The cache policy is cache_only, and nothing usable is stored.
 ---| "storage" # A file or a token store cannot be read or written.
 ---| "script" # An error in a Lua script.
+---| "checksum_mismatch" # The content does not have the digest that the caller or the server has given.
 
 ---A task.
 ---@class nightjar.task
@@ -1116,6 +1147,43 @@ function websocket:explain() end
 ---@field binary string? The bytes.
 ---@field is_last? boolean Whether the message ends here. false only for a piece that others follow (option pieces).
 ---@field json? any The message decoded from JSON. Raises an error of the kind decoding if it is not JSON.
+
+---A download to a file. At the end of a <close> variable, and when it is collected, a download in progress is cancelled and its part kept.
+---@class nightjar.download
+---@field progress nightjar.download_progress The progress.
+---@field path string? The path of the complete file.
+---@field size integer? The length of the complete file in bytes.
+---@field received integer? The body bytes that this download has received, when it is complete.
+---@field resumed integer? The bytes that an earlier download had received, when it is complete.
+---@field attempts integer? The number of requests, when it is complete.
+local download = {}
+
+---Waits until the file is complete, and returns the download. Raises the error of the download. After timeout seconds, raises an error of the kind timeout; the download then continues.
+---@param timeout? number
+---@return nightjar.download
+function download:wait(timeout) end
+
+---Cancels the requests in progress. The part is kept.
+function download:pause() end
+
+---Continues a paused download.
+function download:resume() end
+
+---Ends the download with an error of the kind cancelled. keep = false discards the part.
+---@param options? { keep?: boolean }
+function download:cancel(options) end
+
+---Returns a text for the option resume, also of another process. nil if nothing was received, and if the content has no strong validator.
+---@return string?
+function download:state() end
+
+---The progress of a download.
+---@class nightjar.download_progress
+---@field state? "connecting"|"receiving"|"waiting"|"paused"|"verifying"|"ended" The state.
+---@field received? integer The bytes in the part, including those of an earlier download.
+---@field total integer? The length of the file, if it is known.
+---@field rate number? Bytes per second over the last 5 seconds.
+---@field time_left number? Seconds that the rest takes at this rate.
 
 ---A paginated list. A loop over it returns its items.
 ---@class nightjar.list

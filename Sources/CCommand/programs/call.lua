@@ -3,6 +3,7 @@ local nightjar = require "nightjar"
 local call_request = require "nightjar.command.call_request"
 local call_response = require "nightjar.command.call_response"
 local commands = require "nightjar.command.commands"
+local download = require "nightjar.command.download"
 local json_text = require "nightjar.command.json_text"
 local output = require "nightjar.command.output"
 local terminal = require "nightjar.command.terminal"
@@ -74,6 +75,7 @@ local function send(verb, options)
   end
   if options.trace then terminal.trace(true) end
   if options.paginate then return paginate(api, request, options) end
+  if options.download and options.download ~= "-" then return download.run(api, request, verb, options) end
   request.stream = call_response.is_streamed(options) or nil
   local res, err = nightjar.try(api.request, api, request)
   if not res then
@@ -85,7 +87,6 @@ local function send(verb, options)
     call_response.complain(err)
     return 1
   end
-  if options.download and options.download ~= "-" then return call_response.download(res, options.download) and 0 or 1 end
   if request.stream then
     local streamed, result = pcall(call_response.write_stream, res, verb, options)
     if not streamed then call_response.complain(result) end

@@ -166,6 +166,7 @@ local function check_selection(verb, options)
     end
   end
   if options.max_items and options.max_items < 1 then items.refuse("--max-items %d: must be at least 1", options.max_items) end
+  if options.continue and not options.download then items.refuse "--continue requires --download" end
   if options.paginate and options.download then items.refuse "only one of --paginate and --download can be used" end
 end
 

@@ -118,7 +118,7 @@ end
 
 -- Returns whether the body can be written as it arrives.
 function call_response.is_streamed(options)
-  if options.download or options.stream or options.lines then return true end
+  if options.stream or options.lines then return true end
   return not (options.verbose or options.headers or #options.pick > 0 or options.output and options.output ~= "raw")
     and not output.is_terminal()
 end
@@ -158,49 +158,6 @@ function call_response.write_stream(res, verb, options)
     io.stdout:write(is_terminal and text.safe(part, { ["\n"] = true, ["\t"] = true, ["\r"] = true }) or part)
     io.stdout:flush()
   end
-end
-
--- Returns the file of a download. A `name` that ends with a slash is a folder; the file name is then the last part of
--- the URL's path.
-local function file_of(name, res)
-  if name:sub(-1) ~= "/" then return name end
-  local last = (res.url or ""):gsub("[?#].*$", ""):match "://[^/]+/.-([^/]+)$"
-  last = last and last:gsub("%%(%x%x)", function(digits) return string.char(tonumber(digits, 16)) end):gsub("[/%c]", "_")
-  return name .. (last and last ~= "." and last ~= ".." and last or "download")
-end
-
--- Writes the body to a file, which is created atomically.
-function call_response.download(res, name)
-  local path = file_of(name, res)
-  local file, message = io.open(path .. ".part", "wb")
-  if not file then
-    res:close()
-    io.stderr:write("nightjar: ", message, "\n")
-    return false
-  end
-  local part_file <close> = terminal.unfinished(path .. ".part")
-  local progress = require "nightjar.command.progress"
-  local length = not res.headers["content-encoding"] and tonumber(res.headers["content-length"]) or nil
-  local bar = terminal.is_terminal(2) and progress.start(length, "bytes")
-  local total = 0
-  local ok, err = pcall(function()
-    for part in res:chunks() do
-      assert(file:write(part))
-      total = total + #part
-      if bar then bar:add(#part) end
-    end
-    assert(file:close())
-    assert(os.rename(path .. ".part", path))
-    part_file:keep()
-  end)
-  if bar then bar:close() end
-  if not ok then
-    pcall(file.close, file)
-    call_response.complain(err)
-    return false
-  end
-  if terminal.is_terminal(2) then io.stderr:write(("%s in %s\n"):format(text.bytes(total), path)) end
-  return true
 end
 
 return call_response

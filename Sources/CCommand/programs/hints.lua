@@ -27,6 +27,8 @@ local by_kind = {
   forked = "create a new client in the child process",
   reentrant = "start the call in the callback without waiting for it, then return",
   storage = "check the path, its permissions and the free space on the disk",
+  content_changed = "download again: the part belongs to an older version, or the server cannot continue it",
+  checksum_mismatch = "the file was damaged on its way, or the checksum belongs to another version: compare it, then download again",
   cache_miss = "the cache has no response for this request: call without cache = \"cache_only\"",
 }
 
@@ -44,6 +46,7 @@ local for_command = {
   not_found = "check the path", rate_limited = "wait before the next request; --retry N waits as long as the server asks",
   client = "--verbose shows the request; the response describes why the server rejected the request",
   server = "the server failed: try again later, or with --retry N",
+  content_changed = "call without --continue to start over", checksum_mismatch = by_kind.checksum_mismatch,
   decoding = "--output raw writes the body unchanged",
 }
 

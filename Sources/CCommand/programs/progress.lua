@@ -17,9 +17,10 @@ local margin = 4
 -- @param total nil if the total is unknown
 -- @param unit "bytes" or a noun
 -- @param note a text to append, or nil
-function progress.line(done, total, seconds, unit, width, note)
+-- @param skipped the part of `done` that does not count for the rate; default: 0
+function progress.line(done, total, seconds, unit, width, note, skipped)
   local amount = unit == "bytes" and text.bytes or function(count) return tostring(count) end
-  local rate = seconds > 0 and done / seconds or 0
+  local rate = seconds > 0 and (done - (skipped or 0)) / seconds or 0
   local reported = unit == "bytes" and amount(math.floor(rate)) .. "/s" or ("%.1f %s/s"):format(rate, unit)
   note = note and "  " .. note or ""
   if not total or total <= 0 then return text.cut(("%s  %s%s"):format(amount(done), reported, note), width - margin) end
@@ -47,7 +48,16 @@ function bar:add(count)
   if now - self.began < show_delay or now - self.drawn < pace then return end
   self.drawn = now
   self.is_there = true
-  terminal.draw("\r" .. progress.line(self.done, self.total, now - self.began, self.unit, terminal.width()) .. "\27[K")
+  local line = progress.line(self.done, self.total, now - self.began, self.unit, terminal.width(), nil, self.skipped)
+  terminal.draw("\r" .. line .. "\27[K")
+end
+
+-- Sets the numbers of a transfer. The rate does not count the bytes of the first call, which an earlier transfer has
+-- received.
+function bar:set(done, total)
+  self.total, self.skipped = total, self.skipped or done
+  self.done = done
+  self:add(0)
 end
 
 function bar:close()

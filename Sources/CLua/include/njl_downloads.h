@@ -46,7 +46,7 @@ bool njl_download_take_progress(njl_download *download, njl_download_progress *p
 njl_download_progress njl_download_get_progress(const njl_download *download);
 /* Sets `*file` and returns the path, owned by the caller. NULL: the download has not succeeded. */
 njl_text *njl_download_file(const njl_download *download, njl_downloaded_file *file);
-njl_text *njl_download_state(const njl_download *download); /* owned by the caller */
+njl_text *njl_download_state(const njl_download *download); /* owned by the caller; NULL: none */
 void njl_download_cancel(njl_download *download, bool keeps_part);
 void njl_download_pause(njl_download *download);
 void njl_download_resume(njl_download *download);

@@ -159,11 +159,7 @@ extension DownloadSchedule {
         if error.status == 416, case .connecting(.some) = connections[number].phase {
             return rangeIsUnsatisfiable(number, error)
         }
-        if connections[number].hasProgress {
-            connections[number].failures = 0
-        } else {
-            connections[number].failures += 1
-        }
+        connections[number].failures += 1
         let failures = connections[number].failures
         connections[number].phase = .idle
         guard isTemporary(error), failures < settings.attempts else {

@@ -61,10 +61,8 @@ package struct DownloadSchedule: Sendable {
 
     struct Connection {
         var phase = Phase.idle
-        /// The number of attempts in sequence without new bytes.
+        /// The number of failures since the last new byte.
         var failures = 0
-        /// Whether the present attempt has received new bytes.
-        var hasProgress = false
 
         var isActive: Bool {
             switch phase {
@@ -220,7 +218,6 @@ package struct DownloadSchedule: Sendable {
         let before = received.count
         received.insert(range)
         guard received.count > before else { return }
-        connections[number].hasProgress = true
         connections[number].failures = 0
     }
 
@@ -284,7 +281,6 @@ package struct DownloadSchedule: Sendable {
     mutating func cancel(_ number: Int) {
         if connections[number].isActive { actions.append(.cancel(number)) }
         connections[number].phase = .idle
-        connections[number].hasProgress = false
     }
 
     private mutating func cancelConnections() {
@@ -357,7 +353,6 @@ package struct DownloadSchedule: Sendable {
 
     private mutating func request(_ number: Int, _ bytes: Range<Int>) {
         attempts += 1
-        connections[number].hasProgress = false
         guard bytes != DownloadSchedule.everything else {
             connections[number].phase = .connecting(nil)
             return actions.append(.request(number, nil))

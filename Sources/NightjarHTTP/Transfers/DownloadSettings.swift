@@ -28,8 +28,8 @@ public struct DownloadSettings: Sendable {
     public var keepsTime = false
     /// The maximum rate in bytes per second. Nil: unlimited.
     public var maximumRate: Int?
-    /// The number of attempts in sequence without new bytes, and the number of times that the download starts over,
-    /// after which it fails. 1 to 1,000,000.
+    /// The number of failures in a row, without a new byte between them, after which the download fails. Also the
+    /// number of times that it may start over. 1 to 1,000,000; 1: it fails at the first failure.
     public var attempts = 5
     /// The longest wait before the first attempt after a failure. The wait is random and doubles for each further
     /// attempt, up to 60 s.

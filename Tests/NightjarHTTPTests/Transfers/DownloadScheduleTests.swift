@@ -357,7 +357,7 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
         #expect(it.opened(206, "Content-Range: bytes 4-9/10"))
         it.receive(1)
         it.end(lost)
-        for _ in 0..<3 {
+        for _ in 0..<2 {
             #expect(it.actions() == "0: wait 0.0")
             it.schedule.waited(0)
             _ = it.actions()

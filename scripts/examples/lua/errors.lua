@@ -55,6 +55,20 @@ local causes = {
   { "client", function() api:post("/v1/articles", { json = { title = "" } }) end },
   { "server", function() api:get "/status/503" end },
 
+  -- A download that must not start over, or whose file has another digest.
+  { "content_changed", function()
+    local file <close> = require("nightjar.fs").temp_file()
+    local path = "/cache/film?length=3000&etag=strong&cut=1000"
+    local first = api:start_download(path, file.path, { attempts = 1 })
+    nightjar.try(first.wait, first)
+    -- Another content with another ETag.
+    api:download("/cache/film?length=4000&etag=strong", file.path, { resume = first:state(), restart = false })
+  end },
+  { "checksum_mismatch", function()
+    local file <close> = require("nightjar.fs").temp_file()
+    api:download("/bytes/100", file.path, { checksum = "sha256:" .. ("0"):rep(64) })
+  end },
+
   -- The response is invalid, or not what the program expects.
   { "decoding", function() return api:get("/bytes/100").json end },
 }
@@ -64,19 +78,19 @@ for _, cause in ipairs(causes) do
   local kind, provoke = cause[1], cause[2]
   local _, err = nightjar.try(provoke)
   if type(err) ~= "userdata" or err.kind ~= kind then
-    print(("%-16s EXPECTED, but: %s"):format(kind, tostring(err)))
+    print(("%-18s EXPECTED, but: %s"):format(kind, tostring(err)))
     wrong = wrong + 1
   else
-    print(("%-16s %s"):format(err.kind, err.message))
+    print(("%-18s %s"):format(err.kind, err.message))
     local facts = { err.retryable and "may be repeated" or "must not be repeated unchanged" }
     if err.phase then facts[#facts + 1] = "phase " .. err.phase end
     if err.status then facts[#facts + 1] = "status " .. err.status end
     if err.retry_after then facts[#facts + 1] = ("in %g s"):format(err.retry_after) end
     if err.code then facts[#facts + 1] = "system error " .. err.code end
     if err.may_have_been_processed then facts[#facts + 1] = "the server may have processed the request" end
-    print(("%16s %s"):format("", table.concat(facts, ", ")))
-    if err.user_message then print(("%16s for the user: %s"):format("", err.user_message)) end
-    if err:curl() then print(("%16s %s"):format("", err:curl())) end
+    print(("%18s %s"):format("", table.concat(facts, ", ")))
+    if err.user_message then print(("%18s for the user: %s"):format("", err.user_message)) end
+    if err:curl() then print(("%18s %s"):format("", err:curl())) end
   end
 end
 print(("%d of %d kinds as expected"):format(#causes - wrong, #causes))

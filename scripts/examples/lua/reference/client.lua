@@ -26,6 +26,9 @@ for line in other:lines "/lines/1" do print(line) end
 for value in other:ndjson "/ndjson/1" do print(value.id) end
 for event in other:events("/events", { query = { count = 1 } }) do print(event.id, event.type) end
 for message in other:websocket("/ws/count", { query = { n = 1 } }):messages() do print(message.json.n) end
+local file = os.tmpname()
+print(other:download("/bytes/100", file).size, other:start_download("/bytes/200", file):wait().size)
+os.remove(file)
 other:set_pinning "report"                              -- has an effect only with the option tls.pins
 other:close()
 -- Prints:
@@ -44,3 +47,4 @@ other:close()
 --   1
 --   1	tick
 --   1
+--   100	200
