@@ -291,6 +291,26 @@ import Testing
         demo.stop()
     }
 
+    @Test func downloadsSurvive() throws {
+        let origin = try origin()
+        try Allocations.fail(
+            .allFrom,
+            in: """
+                local api = nightjar.client {base_url = "\(origin)",
+                  before = function(request) request.headers["X-A"] = "b" nightjar.sleep(0) end}
+                local file <close> = require("nightjar.fs").temp_file()
+                local path = "/cache/film?length=3000&etag=strong&cut=1000"
+                local done = api:download(path, file.path, {
+                  retry_delay = 0, on_progress = function(progress, download) nightjar.sleep(0) end})
+                local size, name, text = done.size, done.path, tostring(done)
+                local download <close> = api:start_download(path, file.path, {attempts = 1})
+                local ok, err = pcall(download.wait, download, 20)
+                local state, received = download:state(), download.progress.received
+                download:cancel {keep = false}
+                """)
+        demo.stop()
+    }
+
     /// The cache, and background revalidation of stale responses.
     @Test func storedResponsesSurvive() throws {
         let client = try client {

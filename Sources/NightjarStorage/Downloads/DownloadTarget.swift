@@ -37,7 +37,7 @@ package struct DownloadTarget: Sendable, Equatable {
     ///   - urlName: the last segment of the URL's path.
     package func part(urlHash: String, urlName: String?) -> String {
         let stem = name ?? "\(urlName ?? DownloadTarget.defaultName)-\(urlHash.prefix(8))"
-        let longest = 255 - PartFile.suffix.utf8.count - PartFile.stateSuffix.utf8.count
+        let longest = 255 - (PartFile.suffix + PartFile.stateSuffix + PartFile.temporarySuffix).utf8.count
         let isShort = stem.utf8.count <= longest
         let short = isShort ? stem : FileName.shortened(stem, to: longest - 9) + "-" + urlHash.prefix(8)
         return path(of: short + PartFile.suffix)

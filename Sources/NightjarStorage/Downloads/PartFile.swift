@@ -189,7 +189,7 @@ package final class PartFile: @unchecked Sendable {
     /// Replaces the state file. A process that is killed meanwhile leaves the old file or the new one.
     package func write(_ record: DownloadRecord) throws(NightjarError) {
         let state = path + PartFile.stateSuffix
-        let temporary = state + ".new"
+        let temporary = state + PartFile.temporarySuffix
         unlink(temporary)
         let descriptor = Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileFailure.error(errno, temporary, "written") }
@@ -286,6 +286,7 @@ package final class PartFile: @unchecked Sendable {
     package static var boot: String { Boot.id }
     package static let suffix = ".nightjar-part"
     package static let stateSuffix = ".state"
+    static let temporarySuffix = ".new"
     private static let attempts = 100
     private static let names = 1000
     private static let largestState = 1 << 20
