@@ -32,7 +32,7 @@ final class DownloadQueue: @unchecked Sendable {
     private var generation = 0
 
     /// - Parameters:
-    ///   - written: Called after writes have succeeded.
+    ///   - written: Called with the writes that have succeeded.
     ///   - failed: Called after a write has failed.
     init(
         _ part: PartFile, on workers: WorkerThreads, written: @escaping ([Write]) -> Void,
@@ -90,13 +90,15 @@ final class DownloadQueue: @unchecked Sendable {
             writes.append(next)
             jobs.removeFirst()
         }
+        let count = Count()
         start { [writes] part throws(NightjarError) in
-            for write in writes { try part.write(write.bytes, at: write.offset) }
-        } then: { [self] result in
-            switch result {
-            case .success: written(writes)
-            case .failure(let error): failed(error)
+            for write in writes {
+                try part.write(write.bytes, at: write.offset)
+                count.value += 1
             }
+        } then: { [self] result in
+            written(Array(writes.prefix(count.value)))
+            if case .failure(let error) = result { failed(error) }
         }
     }
 
@@ -114,6 +116,11 @@ final class DownloadQueue: @unchecked Sendable {
             if generation == self.generation { delivery.body(result) }
             proceed()
         }
+    }
+
+    /// The number of writes that have succeeded. Written on a worker thread, and then read on the loop.
+    private final class Count: @unchecked Sendable {
+        var value = 0
     }
 
     /// Runs on the loop.
