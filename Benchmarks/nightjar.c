@@ -106,18 +106,16 @@ static void handshake(bool resumes) {
   report(cpu / (double)total, wall / (double)total);
 }
 
-static void write_part(void *context, nj_task *task, const void *bytes, size_t length) {
-  (void)task;
-  if (write(*(int *)context, bytes, length) != (ssize_t)length) failed++;
-}
-
-static void download(const char *path) {
-  int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  nj_request_on_body(request, write_part, &file);
+static void download(const char *path, const char *connections) {
+  char options[128];
+  int length = snprintf(options, sizeof options, "{\"resume\": false, \"connections\": %s}", connections);
+  nj_error *err = NULL;
   double cpu = cpu_us(), wall = wall_us();
-  send_one();
+  if (nj_client_download(client, request, path, options, (size_t)length, NULL, NULL, NULL, &err) != NJ_OK) {
+    fprintf(stderr, "%s\n", nj_error_message(err));
+    failed++;
+  }
   report(cpu_us() - cpu, wall_us() - wall);
-  close(file);
 }
 
 /* Measures the resident memory of an idle client after a request, or with `total` requests in flight. */
@@ -168,7 +166,7 @@ int main(int argc, char **argv) {
   else if (strcmp(argv[1], "blocking") == 0 || strcmp(argv[1], "cached") == 0) blocking();
   else if (strcmp(argv[1], "handshake") == 0) handshake(false);
   else if (strcmp(argv[1], "handshake-resumed") == 0) handshake(true);
-  else if (strcmp(argv[1], "download") == 0) download(argv[4]);
+  else if (strcmp(argv[1], "download") == 0) download(argv[4], argc > 5 ? argv[5] : "1");
   else if (strcmp(argv[1], "memory-idle") == 0) memory(0);
   else if (strcmp(argv[1], "memory-flight") == 0) memory(1);
   else if (strcmp(argv[1], "memory-tls") == 0) memory_of_connections();

@@ -127,15 +127,33 @@ def download():
     ours, theirs = sides("download", f"{HTTP}/1g", 1, target)
     mine, others = [], []
     for _ in range(3):  # alternately, so that disk activity affects both sides
-        mine.append(measure(ours))
-        others.append(measure(theirs))
+        for command, results in ((ours, mine), (theirs, others)):
+            if os.path.exists(target):
+                os.remove(target)
+            results.append(measure(command))
     same = subprocess.run(["cmp", f"{WWW}/1g", target]).returncode == 0
     median = lambda rows, key: statistics.median(row[key] for row in rows)
     report(
-        "download", median(mine, "cpu_us") / 1e6, "curl-easy", median(others, "cpu_us") / 1e6, "cpu_s_per_gib", 1.0,
+        "download", median(mine, "cpu_us") / 1e6, "curl-easy", median(others, "cpu_us") / 1e6, "cpu_s_per_gib", 0.9,
         peak_mib=round(median(mine, "peak_kib") / 1024, 1), peer_peak_mib=round(median(others, "peak_kib") / 1024, 1),
-        peak_budget_mib=32, content_is_whole=same,
+        peak_budget_mib=20, content_is_whole=same,
     )
+
+
+def download_parallel():
+    """Four connections against one, through a relay that delays each direction by 25 ms."""
+    with open(f"{WWW}/32m", "wb") as file:
+        file.write(os.urandom(32 << 20))
+    relay = subprocess.Popen([sys.executable, "Benchmarks/delay.py", HTTP], stdout=subprocess.PIPE, text=True)
+    try:
+        url = f"http://127.0.0.1:{relay.stdout.readline().strip()}/32m"
+        walls = [
+            measure([f"{PREFIX}/nightjar-side", "download", url, 1, f"{WWW}/downloaded", connections])["wall_us"] / 1e6
+            for connections in (4, 1)
+        ]
+    finally:
+        relay.terminate()
+    report("download-parallel", walls[0], "one connection", walls[1], "seconds", 0.4)
 
 
 def memory():
@@ -303,7 +321,8 @@ def openapi():
 BENCHES = {
     "http1": http1, "http1-policies": http1_policies, "coalesce": coalesce, "cache-hit": cache_hit,
     "http1-cache": http1_cache, "blocking": blocking, "http1-tls": http1_tls, "handshake": handshake,
-    "handshake-resumed": handshake_resumed, "download": download, "lua": lua, "sse": sse, "websocket": websocket,
+    "handshake-resumed": handshake_resumed, "download": download,
+    "download-parallel": download_parallel, "lua": lua, "sse": sse, "websocket": websocket,
     "memory": memory, "memory-tls": memory_tls, "memory-websocket": memory_websocket, "load": load, "json": json_decode,
     "prefetch": prefetch, "pages-memory": pages_memory, "openapi": openapi,
 }

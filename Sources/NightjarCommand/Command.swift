@@ -21,9 +21,16 @@ struct Command {
             if case .demo(let port) = invocation.main { return Demo.serve(port: port) }
             return try interpret(invocation)
         } catch {
-            Console.printError(error.message)
+            Console.printError(shown(error, of: invocation))
             return 1
         }
+    }
+
+    /// Returns the message of an error, without the traceback if Ctrl-C has ended a subcommand: it would show only the
+    /// subcommand's own modules.
+    private func shown(_ error: NightjarError, of invocation: Invocation) -> String {
+        guard case .program = invocation.main, Interpreter.wasInterrupted else { return error.message }
+        return String(error.message.prefix { $0 != "\n" })
     }
 
     private func interpret(_ invocation: Invocation) throws(NightjarError) -> Int32 {

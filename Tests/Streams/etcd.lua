@@ -333,7 +333,7 @@ test("nightjar post --lines writes values as they arrive, and Ctrl-C closes the 
   end
   child:kill "INT"
   t:equal(child.stdout:line(), nil)
-  t:equal(child.stderr:line(), "nightjar: interrupted")
+  t:equal(child.stderr:read_all(), "nightjar: interrupted\n")
   t:equal(child:wait().signal, "INT")
   await_watches(t, 0)
 end)
