@@ -11,20 +11,29 @@ final class ScriptDownload: @unchecked Sendable {
     private(set) var end: Result<Void, NightjarError>?
     /// The progress that was not reported to the script.
     private var progress: Download.Progress?
+    /// The last response head that was not reported to the script.
+    private var head: Response?
     /// The connections that wait for ``connect(_:)``.
     private var requests: [Int] = []
     /// The outcomes that the next event ends.
     private var waiters: [Future] = []
 
     /// - Parameters:
+    ///   - reportsHeads: Whether the script has a function for the heads of responses.
     ///   - reportsProgress: Whether the script has a function for the progress.
     ///   - preparesRequests: Whether the script makes each request but the first one.
     init(
         _ engine: Engine, _ client: Client, _ request: Request, to path: String, _ settings: DownloadSettings,
-        reportsProgress: Bool, preparesRequests: Bool
+        reportsHeads: Bool, reportsProgress: Bool, preparesRequests: Bool
     ) throws(NightjarError) {
         self.engine = engine
         var handlers = DownloadOperation.Handlers()
+        if reportsHeads {
+            handlers.head = { [weak self] _, response in
+                self?.head = response
+                self?.notify()
+            }
+        }
         if reportsProgress {
             handlers.progress = { [weak self] _, progress in
                 self?.progress = progress
@@ -68,6 +77,8 @@ final class ScriptDownload: @unchecked Sendable {
         guard !requests.isEmpty else { return }
         operation?.connect(requests.removeFirst(), with: engine.confined(request))
     }
+
+    func takeHead() -> Response? { head.take() }
 
     func takeProgress() -> Download.Progress? { progress.take() }
 
@@ -118,7 +129,8 @@ public func njl_download_start(
         return Handle<ScriptDownload>.make(
             try ScriptDownload(
                 engine, client, requested, to: try start.path.text("the path of the file"),
-                try DownloadSettings(json: start.settings.buffer), reportsProgress: start.reports_progress,
+                try DownloadSettings(json: start.settings.buffer), reportsHeads: start.reports_heads,
+                reportsProgress: start.reports_progress,
                 preparesRequests: start.prepares_requests))
     }
 }
@@ -190,6 +202,11 @@ extension njl_download_progress {
             return UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
         }
     }
+}
+
+@_cdecl("njl_download_take_head") @implementation
+public func njl_download_take_head(_ download: OpaquePointer?) -> OpaquePointer? {
+    (Handle<ScriptDownload>.borrow(download)?.takeHead()).map { Handle<Future>.make(Future(.success($0))) }
 }
 
 @_cdecl("njl_download_take_progress") @implementation

@@ -301,7 +301,8 @@ import Testing
                 local file <close> = require("nightjar.fs").temp_file()
                 local path = "/cache/film?length=3000&etag=strong&cut=1000"
                 local done = api:download(path, file.path, {
-                  retry_delay = 0, on_progress = function(progress, download) nightjar.sleep(0) end})
+                  retry_delay = 0, on_head = function(response) local status = response.status nightjar.sleep(0) end,
+                  on_progress = function(progress, download) nightjar.sleep(0) end})
                 local size, name, text = done.size, done.path, tostring(done)
                 local download <close> = api:start_download(path, file.path, {attempts = 1})
                 local ok, err = pcall(download.wait, download, 20)

@@ -1,6 +1,6 @@
 /* download.c - api:download and api:start_download. Swift transfers the bytes and writes the file.
  *
- * The hook `before` and the function on_progress run in a task that waits for the download. */
+ * The hook `before` and the functions on_head and on_progress run in a task that waits for the download. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <string.h>
@@ -17,13 +17,14 @@
 #include "njl_downloads.h"
 #include "njl_future.h"
 
-/* The user values of a download: the function on_progress, its client, and the table of its request. */
-enum { ON_PROGRESS = 1, OWNER, REQUEST, VALUES = REQUEST };
+/* The user values of a download: the functions on_head and on_progress, its client, and the table of its request. */
+enum { ON_HEAD = 1, ON_PROGRESS, OWNER, REQUEST, VALUES = REQUEST };
 
 typedef struct download {
   njl_download *handle; /* released by the collector, because a finalizer may cancel the download while it is used */
   njl_host *host;
-  bool is_calling; /* a function of the script is running */
+  bool is_calling;    /* a function of the script is running */
+  bool reports_heads; /* the script has a function on_head */
 } download;
 
 /* The stack of download:wait. A guard is above it while a function of the script runs. */
@@ -108,6 +109,24 @@ static void report(lua_State *L, download *self, const njl_download_progress *pr
   end_function(L, lua_pcallk(L, 2, 0, 0, 0, has_returned));
 }
 
+/* Pushes the head of a response. Returns false if there is no new one. */
+static bool push_head(lua_State *L, download *self) {
+  njl_wait *wait = njl_reply_push(L, NULL);
+  wait->state = NJL_DONE;
+  wait->call = njl_download_take_head(self->handle);
+  if (wait->call != NULL) njl_set_type(L, NJL_RESPONSE);
+  return wait->call != NULL;
+}
+
+/* Calls on_head(response, download) for the head above TOP. */
+static void report_head(lua_State *L, download *self) {
+  push_guard(L, self);
+  lua_getiuservalue(L, DOWNLOAD, ON_HEAD);
+  lua_pushvalue(L, TOP + 1);
+  lua_pushvalue(L, DOWNLOAD);
+  end_function(L, lua_pcallk(L, 2, 0, 0, 0, has_returned));
+}
+
 static void read_request(lua_State *L, int index, njl_request *request) {
   request->method = (njl_bytes){"GET", 3};
   njl_read_options(L, index, "download", false, request);
@@ -178,6 +197,11 @@ static int proceed(lua_State *L) {
       prepare(L, self);
       continue;
     }
+    if (!self->is_calling && self->reports_heads && push_head(L, self)) {
+      report_head(L, self);
+      continue;
+    }
+    lua_settop(L, TOP);
     njl_download_progress progress;
     if (!self->is_calling && njl_download_take_progress(self->handle, &progress)) {
       report(L, self, &progress);
@@ -287,7 +311,7 @@ static int field(lua_State *L) {
 /* --- Starting --- */
 
 /* The stack of the functions that start a download. */
-enum { REQUEST_TABLE = 4, TARGET, HANDLER, SETTINGS, PREPARED, RESULT };
+enum { REQUEST_TABLE = 4, TARGET, HEAD_HANDLER, PROGRESS_HANDLER, SETTINGS, PREPARED, RESULT };
 /* Bits of the context of their continuations. */
 enum { HAS_BEFORE = 1, WAITS = 2 };
 
@@ -302,10 +326,12 @@ static int start(lua_State *L, int status, lua_KContext context) {
   lua_settop(L, PREPARED);
   njl_client *client = njl_check_client(L);
   download *self = lua_newuserdatauv(L, sizeof *self, VALUES);
-  *self = (download){.host = njl_host_open(L)};
+  *self = (download){.host = njl_host_open(L), .reports_heads = !lua_isnil(L, HEAD_HANDLER)};
   njl_set_type(L, NJL_DOWNLOAD);
   njl_own(L);
-  lua_pushvalue(L, HANDLER);
+  lua_pushvalue(L, HEAD_HANDLER);
+  lua_setiuservalue(L, RESULT, ON_HEAD);
+  lua_pushvalue(L, PROGRESS_HANDLER);
   lua_setiuservalue(L, RESULT, ON_PROGRESS);
   lua_pushvalue(L, CLIENT);
   lua_setiuservalue(L, RESULT, OWNER);
@@ -314,7 +340,8 @@ static int start(lua_State *L, int status, lua_KContext context) {
   njl_reply *error = njl_error_push(L);
   njl_request request = {0};
   read_request(L, PREPARED, &request);
-  njl_download_options options = {.reports_progress = !lua_isnil(L, HANDLER),
+  njl_download_options options = {.reports_heads = self->reports_heads,
+                                  .reports_progress = !lua_isnil(L, PROGRESS_HANDLER),
                                   .prepares_requests = (context & HAS_BEFORE) != 0};
   options.path.data = lua_tolstring(L, TARGET, &options.path.length);
   options.settings.data = lua_tolstring(L, SETTINGS, &options.settings.length);
@@ -331,8 +358,18 @@ static int start(lua_State *L, int status, lua_KContext context) {
   return has_downloaded(L, LUA_OK, 0);
 }
 
+/* Pushes a function in the options, or nil, and removes it from them. */
+static void take_function(lua_State *L, const char *name, const char *function) {
+  lua_getfield(L, REQUEST_TABLE, name);
+  if (!lua_isnil(L, -1) && !njl_is_callable(L, -1)) {
+    luaL_error(L, "%s: %s must be a function, got %s", function, name, luaL_typename(L, -1));
+  }
+  lua_pushnil(L);
+  lua_setfield(L, REQUEST_TABLE, name);
+}
+
 /* Moves the path of the file, which is the third argument, to TARGET, and replaces the options at REQUEST_TABLE by a
- * copy without the options of the download. Pushes on_progress and these options as JSON. */
+ * copy without the options of the download. Pushes on_head, on_progress and these options as JSON. */
 static void take_arguments(lua_State *L, const char *function) {
   static const char *const known[] = {"resume",   "checksum", "connections", "restart",  "overwrite",   "mode",
                                       "keep_time", "max_rate", "max_size",    "attempts", "retry_delay", NULL};
@@ -355,12 +392,8 @@ static void take_arguments(lua_State *L, const char *function) {
   lua_rawgeti(L, REQUEST_TABLE, 1);
   lua_pushnil(L);
   lua_rawseti(L, REQUEST_TABLE, 1);
-  lua_getfield(L, REQUEST_TABLE, "on_progress");
-  if (!lua_isnil(L, -1) && !njl_is_callable(L, -1)) {
-    luaL_error(L, "%s: on_progress must be a function, got %s", function, luaL_typename(L, -1));
-  }
-  lua_pushnil(L);
-  lua_setfield(L, REQUEST_TABLE, "on_progress");
+  take_function(L, "on_head", function);
+  take_function(L, "on_progress", function);
   njl_take_options(L, REQUEST_TABLE, known, "", function);
   njl_check_option_names(L, REQUEST_TABLE, function);
   lua_pushvalue(L, REQUEST_TABLE);

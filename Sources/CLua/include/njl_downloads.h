@@ -8,6 +8,7 @@
 typedef struct njl_download_options {
   njl_bytes path;         /* of the file or its folder */
   njl_bytes settings;     /* a JSON object of the schema of nj_download_new */
+  bool reports_heads;     /* njl_download_take_head returns the heads of responses */
   bool reports_progress;  /* njl_download_take_progress returns the progress */
   bool prepares_requests; /* each request but the first one waits for njl_download_connect */
 } njl_download_options;
@@ -41,6 +42,8 @@ njl_future *njl_download_await(njl_download *download, njl_wait *wait);
 bool njl_download_is_ended(const njl_download *download);
 /* Returns the error of a download that has failed as a new outcome, owned by the caller; NULL: it has not failed. */
 njl_future *njl_download_error(const njl_download *download);
+/* Returns the head of a response as a new outcome, owned by the caller. NULL if there is no new one. */
+njl_future *njl_download_take_head(njl_download *download);
 /* Returns false if there is no new progress. */
 bool njl_download_take_progress(njl_download *download, njl_download_progress *progress);
 njl_download_progress njl_download_get_progress(const njl_download *download);

@@ -10,6 +10,13 @@ import Synchronization
 public final class Download: Sendable {
     public typealias Settings = DownloadSettings
 
+    /// The decision about a response.
+    public enum HeadAction: Sendable {
+        case proceed
+        /// The download ends with the error `cancelled`.
+        case cancel(keepsPart: Bool)
+    }
+
     private let operation: DownloadOperation
     private let outcome: Outcome
 
@@ -38,11 +45,16 @@ public final class Download: Sendable {
 
     init(
         _ client: Client, _ request: Request, to path: String, _ settings: Settings,
-        _ progress: (@Sendable (Progress) -> Void)?
+        _ head: (@Sendable (Response) -> HeadAction)?, _ progress: (@Sendable (Progress) -> Void)?
     ) throws(NightjarError) {
         let outcome = Outcome()
         self.outcome = outcome
         var handlers = DownloadOperation.Handlers()
+        if let head {
+            handlers.head = { download, response in
+                if case .cancel(let keepsPart) = head(response) { download.cancel(keepsPart: keepsPart) }
+            }
+        }
         if let progress { handlers.progress = { progress($1) } }
         operation = try client.startDownload(request, to: path, settings, on: nil, handlers) { download, result in
             outcome.end(result.map { download.file ?? Download.File() })
@@ -88,24 +100,27 @@ extension Client {
     ///   - request: A GET request, or a request that can be sent only once. Not with a Range field.
     ///   - path: The path of the file. A path that ends with a slash, or that is a folder, is the folder of the file;
     ///     the server or the URL then gives the name. A symbolic link is followed.
+    ///   - head: Called on the client's thread with the head of each response whose body is used. Must not block.
     ///   - progress: Called on the client's thread about ten times a second. Must not block.
     /// - Throws: `invalid_argument` for invalid settings; `invalid_request`; `closed`; `forked`.
     public func startDownload(
         _ request: Request, to path: String, _ settings: Download.Settings = .init(),
+        head: (@Sendable (Response) -> Download.HeadAction)? = nil,
         progress: (@Sendable (Download.Progress) -> Void)? = nil
     ) throws(NightjarError) -> Download {
-        try Download(self, request, to: path, settings, progress)
+        try Download(self, request, to: path, settings, head, progress)
     }
 
     /// Downloads a file. Cancelling the Swift task cancels the download; its part is kept.
     ///
-    /// Parameters and errors are those of ``startDownload(_:to:_:progress:)`` and ``Download/file()``.
+    /// Parameters and errors are those of ``startDownload(_:to:_:head:progress:)`` and ``Download/file()``.
     @discardableResult
     public func download(
         _ request: Request, to path: String, _ settings: Download.Settings = .init(),
+        head: (@Sendable (Response) -> Download.HeadAction)? = nil,
         progress: (@Sendable (Download.Progress) -> Void)? = nil
     ) async throws(NightjarError) -> Download.File {
-        try await startDownload(request, to: path, settings, progress: progress).file()
+        try await startDownload(request, to: path, settings, head: head, progress: progress).file()
     }
 
     /// Downloads a file and blocks this thread meanwhile. The callbacks run on this thread.

@@ -9,6 +9,7 @@ print(file.size, file.received, file.resumed, file.attempts, file.path:match "[^
 local download <close> = api:start_download(path, folder.path .. "/", {
   query = query, retry_delay = 0.1, attempts = 10, max_rate = 10000000, max_size = 1000000, mode = "600",
   keep_time = true, overwrite = true, restart = false,
+  on_head = function(response, this) assert(response.headers.etag and this.progress.received < 300000) end,
   on_progress = function(progress, this)
     assert(this.progress.received >= progress.received)
     if progress.state == "ended" then print(progress.received, progress.total, progress.rate, progress.time_left) end
