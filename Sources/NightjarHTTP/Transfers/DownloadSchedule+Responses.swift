@@ -92,7 +92,9 @@ extension DownloadSchedule {
         return true
     }
 
+    /// Replaces what is known about the content while no byte was received.
     private mutating func learn(_ headers: Headers) {
+        total = nil
         validator = isCoded ? nil : StrongValidator(headers)
         digest = isCoded ? nil : Checksum(headers, field: "repr-digest")
         modified = headers.date("last-modified")

@@ -252,6 +252,23 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
         #expect(it.actions().hasPrefix("fail content_changed: the download has started over 2 times"))
     }
 
+    /// The length of a response of which no byte has arrived does not apply to another response.
+    @Test func lengthOfAnotherResponseIsForgotten() {
+        let it = Conversation()
+        _ = it.actions()
+        #expect(it.opened(200, "Content-Length: 10", tag))
+        it.end(lost)
+        _ = it.actions()
+        it.schedule.waited(0)
+        #expect(it.actions() == "0: all")
+        #expect(it.opened(200, #"ETag: "b""#))
+        it.receive(10)
+        it.end(lost)
+        _ = it.actions()
+        it.schedule.waited(0)
+        #expect(it.actions() == #"0: bytes=10- if "b""#)
+    }
+
     // MARK: Servers without ranges
 
     /// A server that ignores ranges sends the same content again. The known bytes are skipped.
