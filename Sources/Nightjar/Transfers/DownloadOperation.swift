@@ -302,7 +302,7 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
     }
 
     func received(_ bytes: ByteBuffer, from connection: DownloadConnection) {
-        guard !isStopping, connections[connection.number] === connection else { return }
+        guard !isStopping, let files, connections[connection.number] === connection else { return }
         let count = bytes.readableBytes
         guard let placement = schedule.place(count, from: connection.number) else { return perform() }
         var bytes = bytes
@@ -310,8 +310,12 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
         guard placement.take > 0, let slice = bytes.readSlice(length: placement.take) else {
             return connection.consumed(count)
         }
-        files?.write(
-            DownloadQueue.Write(connection: connection, bytes: slice, offset: placement.offset, credit: count))
+        // While the disk keeps up, the network need not wait for it.
+        let mayContinue = limit == nil && files.pendingBytes < DownloadOperation.largestPending
+        files.write(
+            DownloadQueue.Write(
+                connection: connection, bytes: slice, offset: placement.offset, credit: mayContinue ? 0 : count))
+        if mayContinue { connection.consumed(count) }
     }
 
     func ended(_ connection: DownloadConnection, _ end: DownloadConnection.End) {
@@ -407,13 +411,22 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
 
     private func finish(_ result: Result<Void, NightjarError>) {
         guard !hasEnded else { return }
-        state = .ended
+        markEnded()
         reportProgress(isLast: true)
         end(result)
     }
 
+    private func markEnded() {
+        state = .ended
+        snapshot.withLock {
+            $0.progress.state = .ended
+            ($0.progress.rate, $0.progress.timeLeft) = (nil, nil)
+        }
+    }
+
     override func released() {
         isStopping = true
+        markEnded()
         for connection in connections.values { connection.cancel() }
         connections = [:]
         files = nil
@@ -457,10 +470,7 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
 
     private func reportProgress(isLast: Bool) {
         guard let handler = handlers.progress else { return }
-        let progress = snapshot.withLock { snapshot in
-            if isLast { snapshot.progress.state = state }
-            return snapshot.progress
-        }
+        let progress = progress
         guard progress != reported, isLast || !hasProgressEvent.exchange(true, ordering: .relaxed) else { return }
         reported = progress
         loop.post(
@@ -470,6 +480,8 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
             }, to: queue)
     }
 
+    /// The bytes that may wait to be written before the connections wait, too.
+    private static let largestPending = 512 * 1024
     private static let closeTimeout = Duration.seconds(5)
     private static let progressInterval = Duration.milliseconds(100)
     /// With several connections, the bytes that are received again after the process was killed.
