@@ -1,6 +1,6 @@
 import NIOCore
 
-/// What is known about the part of a file that was downloaded: the content of the state file beside the part, and of
+/// The facts about the part of a file that was downloaded: the content of the state file beside the part, and of
 /// ``Download/state``.
 package struct DownloadRecord: Sendable, Equatable {
     /// The path of the part.

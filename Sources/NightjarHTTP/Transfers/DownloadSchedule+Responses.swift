@@ -2,21 +2,21 @@
 extension DownloadSchedule {
     /// Handles the head of a response. Returns whether its body is read.
     package mutating func opened(_ number: Int, status: Int, _ headers: Headers) -> Bool {
-        guard case .connecting(let asked) = connections[number].phase else { return false }
+        guard case .connecting(let requested) = connections[number].phase else { return false }
         let coding = headers["content-encoding"]?.lowercased() ?? "identity"
         let isCoded = coding != "identity" && !coding.isEmpty
         guard let part = headers.contentRange else {
             if status == 206 { return reject(number, "the status is 206 without a valid Content-Range") }
-            return openedWhole(number, asked, headers, isCoded: isCoded)
+            return openedWhole(number, requested, headers, isCoded: isCoded)
         }
         if isCoded { return reject(number, "the range is compressed") }
-        return openedPart(number, asked, part, headers)
+        return openedPart(number, requested, part, headers)
     }
 
     private mutating func openedPart(
-        _ number: Int, _ asked: Range<Int>?, _ part: ContentRange, _ headers: Headers
+        _ number: Int, _ requested: Range<Int>?, _ part: ContentRange, _ headers: Headers
     ) -> Bool {
-        let wanted = asked ?? 0..<Int.max
+        let wanted = requested ?? 0..<Int.max
         guard part.bytes.lowerBound <= wanted.lowerBound, wanted.lowerBound < part.bytes.upperBound else {
             return reject(
                 number, "Content-Range begins at byte \(part.bytes.lowerBound) instead of \(wanted.lowerBound)")
@@ -37,8 +37,8 @@ extension DownloadSchedule {
         } else {
             learn(headers)
             // Without a strong validator, several responses must not be combined.
-            if validator == nil, part.completeLength != part.bytes.upperBound || asked == nil {
-                guard asked != nil else { return reject(number, "the status is 206 for a request without Range") }
+            if validator == nil, part.completeLength != part.bytes.upperBound || requested == nil {
+                guard requested != nil else { return reject(number, "the status is 206 for a request without Range") }
                 return requestEverything(number)
             }
         }
@@ -55,13 +55,13 @@ extension DownloadSchedule {
     }
 
     private mutating func openedWhole(
-        _ number: Int, _ asked: Range<Int>?, _ headers: Headers, isCoded: Bool
+        _ number: Int, _ requested: Range<Int>?, _ headers: Headers, isCoded: Bool
     ) -> Bool {
         let length = isCoded ? nil : contentLength(headers)
         var start = 0
         // This response has all bytes. Responses to other requests may be of another content.
         for index in connections.indices where index != number { cancel(index) }
-        if asked != nil, !received.isEmpty {
+        if requested != nil, !received.isEmpty {
             let isSame =
                 !isCoded && validator != nil && StrongValidator(headers) == validator
                 && (length == nil || total == nil || length == total)
@@ -75,7 +75,7 @@ extension DownloadSchedule {
                     ? "the content has changed" : "the server sent the whole content again"
                 guard startOver(because: reason, keeping: number) else { return false }
             }
-        } else if asked != nil {
+        } else if requested != nil {
             ignoresRanges = true
         }
         if received.isEmpty {

@@ -96,7 +96,7 @@ package struct DownloadSchedule: Sendable {
     var state = State.running
     var connections: [Connection]
     private var actions: [Action] = []
-    // What is known about the content:
+    // The facts about the content:
     package internal(set) var received = RangeSet()
     package internal(set) var total: Int?
     package internal(set) var validator: StrongValidator?
@@ -145,7 +145,7 @@ package struct DownloadSchedule: Sendable {
         connections.contains { if case .receiving = $0.phase { true } else { false } }
     }
     package var isWaiting: Bool { connections.contains { if case .waiting = $0.phase { true } else { false } } }
-    /// What a later download needs to continue, apart from the part.
+    /// The facts that a later download needs to continue, apart from the part.
     package var record: DownloadRecord {
         var record = DownloadRecord()
         (record.received, record.total, record.validator) = (received, total, validator)

@@ -481,7 +481,7 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
     private let megabyte = 1 << 20
 
     /// A download of 4 MiB with two connections whose first range has arrived.
-    private func begun() -> Conversation {
+    private func started() -> Conversation {
         let it = Conversation { $0.connections = 2 }
         #expect(it.actions() == "0: bytes=0-1048575")
         #expect(it.opened(206, "Content-Range: bytes 0-1048575/4194304", tag))
@@ -493,7 +493,7 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
     }
 
     @Test func piecesAreRequestedByAllConnections() {
-        let it = begun()
+        let it = started()
         #expect(it.opened(206, "Content-Range: bytes 2097152-3145727/4194304", tag, on: 1))
         it.receive(megabyte, on: 1)
         it.end(on: 1)
@@ -509,7 +509,7 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
     }
 
     @Test func lostPieceContinuesOnItsConnection() {
-        let it = begun()
+        let it = started()
         #expect(it.opened(206, "Content-Range: bytes 2097152-3145727/4194304", tag, on: 1))
         it.receive(100, on: 1)
         it.end(lost, on: 1)
@@ -529,7 +529,7 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
 
     /// Two whole responses may be of different content. Only one of them is used.
     @Test func wholeResponseCancelsOtherRequests() {
-        let it = begun()
+        let it = started()
         #expect(it.opened(200, "Content-Length: 4194304", #"ETag: "b""#, on: 1))
         #expect(it.actions() == "0: cancel, reset")
         it.receive(4 * megabyte, on: 1)
@@ -545,8 +545,8 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
     }
 
     /// A server may limit the number of connections.
-    @Test func refusedConnectionIsNotUsed() {
-        let it = begun()
+    @Test func rejectedConnectionIsNotUsed() {
+        let it = started()
         #expect(it.opened(206, "Content-Range: bytes 1048576-2097151/4194304", tag))
         it.end(NightjarError(.forbidden, "too many"), on: 1)
         #expect(it.actions() == "")
@@ -556,7 +556,7 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
     }
 
     @Test func changedPieceCancelsAll() {
-        let it = begun()
+        let it = started()
         #expect(!it.opened(206, "Content-Range: bytes 2097152-3145727/4194304", #"ETag: "b""#, on: 1))
         #expect(it.actions() == "1: cancel, 0: cancel, reset, 0: bytes=0-1048575")
     }
