@@ -117,9 +117,7 @@ struct CutSource: BodySource {
             left -= count
             return .bytes(bytes.getSlice(at: bytes.readerIndex, length: count) ?? bytes)
         case .end: return .cut
-        case .wait(let pause): return .wait(pause)
-        case .afterRequestPart: return .afterRequestPart
-        case .cut: return .cut
+        case let part: return part
         }
     }
 }

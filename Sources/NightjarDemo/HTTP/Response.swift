@@ -21,6 +21,10 @@ struct Response {
     var delay: TimeAmount = .zero
     /// True to close the connection after the response even if the client would keep it open.
     var closesConnection = false
+    /// True to send a body of unknown length without chunked coding. The end of the connection is its end.
+    var endsWithConnection = false
+    /// The number of bytes of the head after which the connection is closed. Nil: the response is complete.
+    var headLimit: Int?
     /// True to close the connection after the delay without sending a response.
     var isDropped = false
     /// The handler that receives all following bytes of the connection, for a response with status 101. It is added
@@ -58,16 +62,26 @@ enum DateField {
 /// the memory use.
 protocol BodySource {
     mutating func next() -> BodyPart
+    /// Called when bytes of ``next()`` have been written to the socket, with their number. The default is nil.
+    var written: ((Int) -> Void)? { get }
+}
+
+extension BodySource {
+    var written: ((Int) -> Void)? { nil }
 }
 
 enum BodyPart {
     case bytes(ByteBuffer)
+    /// Bytes that are sent without chunked coding, for an invalid response.
+    case unframed(ByteBuffer)
     /// The preceding pieces are sent, and the source is called again after this time.
     case wait(TimeAmount)
     /// The preceding pieces are sent, and the source is called again when more of the request has arrived.
     case afterRequestPart
     /// The preceding pieces are sent, and the connection is closed in the middle of the body.
     case cut
+    /// The preceding pieces are sent, and the connection is reset.
+    case reset
     /// - Parameter trailers: sent only with chunked coding.
     case end(trailers: HTTPHeaders?)
 }
@@ -92,9 +106,25 @@ protocol BodySink: AnyObject {
     /// The response that is sent while the body arrives. ``finish(trailers:)`` is then called, but its response is not
     /// used. The default is nil.
     var ongoingResponse: Response? { get }
+    /// Returns the 1xx responses that are sent now. Called before the body is received and after each piece. By
+    /// default, there is no such response.
+    func interimHeads() -> [HTTPResponseHead]
+    /// The end of the request before its body is complete. Read before the body is received and after each piece. The
+    /// default is nil.
+    var interruption: BodyInterruption? { get }
+}
+
+/// The end of a request before its body is complete.
+enum BodyInterruption {
+    case close
+    case reset
+    /// The final response, sent while the client still sends the body.
+    case respond(Response)
 }
 
 extension BodySink {
+    func interimHeads() -> [HTTPResponseHead] { [] }
+    var interruption: BodyInterruption? { nil }
     var continueResponse: ContinueResponse { .now }
     var ongoingResponse: Response? { nil }
 }

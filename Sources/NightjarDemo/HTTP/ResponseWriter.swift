@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import NIOHTTP1
 
@@ -29,7 +30,7 @@ final class ResponseWriter {
     /// True if the client can detect the end of the response while the connection stays open.
     static func delimits(_ response: Response, for request: HTTPRequestHead) -> Bool {
         guard case .source(_, nil) = response.body, response.status.mayHaveResponseBody else { return true }
-        return request.supportsHTTP11 || request.method == .HEAD
+        return request.method == .HEAD || request.supportsHTTP11 && !response.endsWithConnection
     }
 
     /// - Parameters:
@@ -97,7 +98,7 @@ final class ResponseWriter {
         if response.status.mayHaveResponseBody {
             if let length {
                 head.headers.replaceOrAdd(name: "Content-Length", value: String(length))
-            } else if request.supportsHTTP11, request.method != .HEAD {
+            } else if request.supportsHTTP11, request.method != .HEAD, !response.endsWithConnection {
                 head.headers.replaceOrAdd(name: "Transfer-Encoding", value: "chunked")
             }
         }
@@ -106,6 +107,11 @@ final class ResponseWriter {
             head.headers.add(name: "Connection", value: "close")
         } else if !request.supportsHTTP11 {
             head.headers.replaceOrAdd(name: "Connection", value: "keep-alive")
+        }
+        if let limit = response.headLimit {
+            writeUnframed(ResponseWriter.bytes(of: head, atMost: limit), context)
+            cut(context)
+            return
         }
         write(.head(head), context)
 
@@ -129,7 +135,9 @@ final class ResponseWriter {
             guard let part = sending?.source?.next() else { return }
             switch part {
             case .bytes(let bytes):
-                write(.body(.byteBuffer(bytes)), context)
+                write(bytes, sending?.source?.written, context)
+            case .unframed(let bytes):
+                writeUnframed(bytes, context)
             case .wait(let pause):
                 context.flush()
                 sending?.isWaiting = true
@@ -143,6 +151,9 @@ final class ResponseWriter {
                 return
             case .cut:
                 cut(context)
+                return
+            case .reset:
+                reset(context)
                 return
             case .end(let trailers):
                 end(trailers: trailers, context)
@@ -167,11 +178,56 @@ final class ResponseWriter {
         cancel()
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenSuccess { completion(context) }
-        context.writeAndFlush(NIOAny(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer()))), promise: written)
+        writeUnframed(ByteBuffer(), context, written)
+        context.flush()
+    }
+
+    /// Resets the connection when the preceding bytes have been written to the socket. The operating system discards the
+    /// bytes that it has not sent.
+    private func reset(_ context: ChannelHandlerContext) {
+        guard let completion = sending?.completion else { return }
+        cancel()
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenSuccess {
+            let channel = context.channel
+            (channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+                .whenComplete { _ in channel.close(promise: nil) }
+            completion(context)
+        }
+        writeUnframed(ByteBuffer(), context, written)
+        context.flush()
     }
 
     private func write(_ part: HTTPServerResponsePart, _ context: ChannelHandlerContext) {
         context.write(NIOAny(part), promise: nil)
+    }
+
+    private func write(_ bytes: ByteBuffer, _ note: ((Int) -> Void)?, _ context: ChannelHandlerContext) {
+        guard let note else {
+            write(.body(.byteBuffer(bytes)), context)
+            return
+        }
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenSuccess { note(bytes.readableBytes) }
+        context.write(NIOAny(HTTPServerResponsePart.body(.byteBuffer(bytes))), promise: written)
+    }
+
+    /// Writes bytes that the encoder does not change.
+    private func writeUnframed(
+        _ bytes: ByteBuffer, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>? = nil
+    ) {
+        do {
+            let encoder = try context.pipeline.syncOperations.context(handlerType: HTTPResponseEncoder.self)
+            encoder.write(NIOAny(IOData.byteBuffer(bytes)), promise: promise)
+        } catch {
+            promise?.fail(error)
+        }
+    }
+
+    private static func bytes(of head: HTTPResponseHead, atMost limit: Int) -> ByteBuffer {
+        var text = "HTTP/1.1 \(head.status.code) \(head.status.reasonPhrase)\r\n"
+        for (name, value) in head.headers { text += "\(name): \(value)\r\n" }
+        return ByteBuffer(bytes: Array((text + "\r\n").utf8.prefix(limit)))
     }
 
     private func after(_ pause: TimeAmount, _ context: ChannelHandlerContext, _ work: @escaping () -> Void) {

@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import NIOHTTP1
 
@@ -149,6 +150,7 @@ final class Connection: ChannelDuplexHandler {
                     incoming = .streaming(head, sink)
                     writeContinue(head, sink.continueResponse, context)
                     if let response = sink.ongoingResponse { respond(response, to: head, closing: false, context) }
+                    progressed(sink, head, context)
                 }
             } catch {
                 refuse(head, with: error.response, context)
@@ -171,9 +173,10 @@ final class Connection: ChannelDuplexHandler {
             incoming = .nothing  // so that the body below has one owner and grows in place
             request.body.writeImmutableBuffer(bytes)
             incoming = .collecting(request, limit: limit, handler)
-        case .streaming(_, let sink):
+        case .streaming(let head, let sink):
             holdReads(for: sink.receive(bytes), context)
             writer.requestProgressed(context)
+            progressed(sink, head, context)
         case .dropping(let head, let response, let dropped):
             let dropped = dropped + bytes.readableBytes
             incoming = .dropping(head, response, dropped: dropped)
@@ -181,6 +184,28 @@ final class Connection: ChannelDuplexHandler {
         case .nothing, .ignoring:
             break
         }
+    }
+
+    /// Sends the sink's interim responses, and ends the request if the sink requires this.
+    private func progressed(_ sink: any BodySink, _ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        let heads = sink.interimHeads()
+        for interim in heads where head.supportsHTTP11 {
+            context.write(wrapOutboundOut(.head(interim)), promise: nil)
+        }
+        if !heads.isEmpty { context.flush() }
+        switch sink.interruption {
+        case nil: break
+        case .respond(let response): respondEarly(head, response, context)
+        case .close: interrupt(context)
+        case .reset:
+            (context.channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+                .assumeIsolated().whenComplete { [self] _ in interrupt(context) }
+        }
+    }
+
+    private func interrupt(_ context: ChannelHandlerContext) {
+        (incoming, isClosing) = (.ignoring, true)
+        context.close(promise: nil)
     }
 
     private func ended(_ trailers: HTTPHeaders?, _ context: ChannelHandlerContext) {

@@ -30,6 +30,7 @@ final class Site {
         let events = Events(tokens: tokens)
         events.add(to: &router)
         states.append(events)
+        Site.addTransfers(to: &router, &states)
         WebSockets(ledger: ledger, tokens: tokens, store: store).add(to: &router)
         Responses().add(to: &router)
         Redirects().add(to: &router)
@@ -85,6 +86,17 @@ final class Site {
         orders.add(to: &router)
         router.on(.GET, "/v1/slow", Slow.respond)
         states += [limits, flaky, orders] as [any Resettable]
+    }
+
+    private static func addTransfers(to router: inout Router, _ states: inout [any Resettable]) {
+        let runs = TransferRuns()
+        runs.add(to: &router)
+        Files(runs: runs).add(to: &router)
+        let uploads = UploadStore()
+        uploads.add(to: &router)
+        TusUploads(store: uploads).add(to: &router)
+        ResumableUploads(store: uploads).add(to: &router)
+        states += [runs, uploads] as [any Resettable]
     }
 
     func plan(for head: HTTPRequestHead, connection: Int, numberOnConnection: Int) -> ExchangePlan {
@@ -156,6 +168,7 @@ final class Site {
             "basic_and_digest": ["user": .string(Protected.user), "password": .string(Protected.password)],
             "api_key": .string(Protected.apiKey),
             "cache": CacheResources.parameters,
+            "transfers": TransferParameters.all,
             "description": ["/openapi.json", "/openapi.yaml"],
         ]
     }

@@ -1,0 +1,60 @@
+/// The query parameters of downloads and uploads, for the server's index.
+enum TransferParameters {
+    static let all: JSON = [
+        "GET /file": file,
+        "faults of /file": .array(TransferFault.Kind.allCases.map { .string($0.rawValue) }),
+        "GET /__transfers/{run}": "the requests of a run: ranges, statuses, and the body bytes that were sent",
+        "GET /__file": "the size, SHA-256 digest and ETag of the same parameters after `version` changes",
+        "POST /tus, POST /resumable": upload,
+        "faults of uploads": .array(UploadFault.Kind.allCases.map { .string($0.rawValue) }),
+        "GET /__uploads/{run}": "the uploads of a run: requests, length and SHA-256 digest",
+    ]
+
+    private static let file: JSON = [
+        "size": "bytes, at most 1 TiB",
+        "seed": "a number that selects other bytes",
+        "run": "the name under which requests are counted and logged",
+        "etag": "strong, weak or none",
+        "modified": "Last-Modified: seconds since 1970, or none",
+        "date": "seconds from now, or none",
+        "ranges": "0: Range is ignored",
+        "accept_ranges": "bytes, none or absent",
+        "multiple": "whole or multipart: the response to several ranges",
+        "length": "known, chunked, or close: the body ends with the connection",
+        "repr_digest": "none, right or wrong",
+        "content_digest": "none, right or wrong",
+        "disposition": "Content-Disposition, verbatim",
+        "type": "Content-Type, verbatim",
+        "coding": "identity or gzip",
+        "change_after": "the number of requests after each of which the content changes",
+        "changes": "the number of changes, 1 by default",
+        "change_at": "the position at which the content changes, once it was requested",
+        "change_etag": "same: the validators stay",
+        "change_size": "the size of the changed content",
+        "rate": "bytes per second",
+        "delay": "seconds before the head",
+        "faults": "the faults of the requests in order, comma-separated: name or name@number",
+        "repeat": "1: the last fault repeats",
+        "random": "the seed of random faults",
+        "count": "the number of random faults",
+        "kinds": "the names of the random faults, comma-separated",
+        "stall_time": "the seconds of the fault stall",
+    ]
+
+    private static let upload: JSON = [
+        "run": "the name under which uploads are listed",
+        "faults": "the faults of the upload's requests in order, comma-separated: name or name@number",
+        "repeat": "1: the last fault repeats",
+        "max_size": "the largest upload in bytes",
+        "max_append": "the largest body in bytes (only /resumable)",
+        "min_append": "the smallest body in bytes (only /resumable)",
+        "lifetime": "the seconds until the upload expires",
+        "gone": "1: a removed upload has the status 410 instead of 404",
+        "interim": "0: no 104 responses (only /resumable)",
+        "progress": "the bytes after which a 104 response has the offset (only /resumable)",
+        "location": "path, url or none",
+        "extensions": "the extensions of tus, comma-separated",
+        "rate": "the bytes per second that the server reads",
+        "stall_time": "the seconds of the fault stall",
+    ]
+}
