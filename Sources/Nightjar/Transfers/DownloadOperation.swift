@@ -175,7 +175,7 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
         note()
         if unsynced >= DownloadOperation.syncInterval {
             sync()
-        } else if !isSequential, unrecorded >= DownloadOperation.recordInterval {
+        } else if !isSequential, unrecorded >= max(DownloadOperation.recordInterval, (schedule.total ?? 0) / 1024) {
             record()
         }
     }
@@ -484,8 +484,9 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
     private static let largestPending = 512 * 1024
     private static let closeTimeout = Duration.seconds(5)
     private static let progressInterval = Duration.milliseconds(100)
-    /// With several connections, the bytes that are received again after the process was killed.
-    private static let recordInterval = 1 << 20
+    /// With several connections, the bytes that are received again after the process was killed; more for files that are
+    /// larger than 256 MiB.
+    private static let recordInterval = 256 * 1024
     /// The bytes that are received again after the system has stopped.
     private static let syncInterval = 64 << 20
 }

@@ -28,6 +28,11 @@ extension DownloadSchedule {
             if let validator, validator.isContradicted(by: headers) {
                 return changed(number, "the content has changed")
             }
+            if let digest, let other = Checksum(headers, field: "repr-digest"), other.algorithm == digest.algorithm,
+                other != digest
+            {
+                return changed(number, "the digest of the content has changed")
+            }
             if let total, let length = part.completeLength, length != total {
                 return changed(number, "the length of the content has changed from \(total) to \(length) bytes")
             }

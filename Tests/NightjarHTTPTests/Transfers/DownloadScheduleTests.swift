@@ -197,6 +197,16 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
         #expect(it.actions() == "0: cancel, reset, 0: all")
     }
 
+    @Test func rangeWithAnotherDigestStartsOver() throws {
+        var record = part(4, of: 10)
+        record.digest = try Checksum("sha256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")
+        let it = Conversation(record)
+        _ = it.actions()
+        let other = "Repr-Digest: sha-256=:57DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"
+        #expect(!it.opened(206, "Content-Range: bytes 4-9/10", tag, other))
+        #expect(it.actions() == "0: cancel, reset, 0: all")
+    }
+
     @Test func changedContentFailsByOption() {
         let it = Conversation(part(4, of: 10)) { $0.restarts = false }
         _ = it.actions()
