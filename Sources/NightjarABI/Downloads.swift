@@ -16,6 +16,22 @@ final class DownloadBox: Sendable {
     }
 
     func start(_ operation: DownloadOperation) { started.withLock { $0 = operation } }
+
+    /// Retains a box for the callbacks until the last one. Otherwise the box and its download would retain each other.
+    final class Holder: Sendable {
+        private let held: Mutex<DownloadBox?>
+
+        init(_ box: DownloadBox) { held = Mutex(box) }
+
+        /// Returns the box for a callback of the download, which may be called before the program has the handle.
+        func box(of operation: DownloadOperation) -> DownloadBox? {
+            let box = held.withLock { $0 }
+            box?.start(operation)
+            return box
+        }
+
+        func release() { held.withLock { $0 = nil } }
+    }
 }
 
 extension nj_download_progress {
@@ -45,21 +61,21 @@ private func settings(_ json: UnsafePointer<CChar>?, _ length: Int) throws(Night
     json == nil ? DownloadSettings() : try DownloadSettings(json: try document(json, length))
 }
 
-/// The callbacks of nj_client_start_download as handlers. `box` receives the download before the first callback.
+/// The callbacks of nj_client_start_download as handlers.
 private func handlers(
-    _ callbacks: nj_download_callbacks, _ context: CallbackContext, _ box: DownloadBox
+    _ callbacks: nj_download_callbacks, _ context: CallbackContext, _ holder: DownloadBox.Holder
 ) -> DownloadOperation.Handlers {
     var handlers = DownloadOperation.Handlers()
     if let head = callbacks.head {
         handlers.head = { operation, response in
-            box.start(operation)
+            guard let box = holder.box(of: operation) else { return }
             let response = ResponseBox(response)
             withExtendedLifetime(response) { head(context.pointer, Handle.lend(box), Handle.lend(response)) }
         }
     }
     if let progress = callbacks.progress {
         handlers.progress = { operation, state in
-            box.start(operation)
+            guard let box = holder.box(of: operation) else { return }
             var state = nj_download_progress(state)
             progress(context.pointer, Handle.lend(box), &state)
         }
@@ -94,9 +110,11 @@ public func nj_client_download(
         let path = try required(text(path), "path")
         let callbacks = try callbacks(given)
         let box = DownloadBox()
+        let holder = DownloadBox.Holder(box)
+        defer { holder.release() }
         try client.downloadBlocking(
             request, to: path, try settings(options, length),
-            handlers(callbacks, CallbackContext(pointer: context), box)
+            handlers(callbacks, CallbackContext(pointer: context), holder)
         ) { operation in
             box.start(operation)
             outDownload?.pointee = Handle.make(box)
@@ -120,10 +138,12 @@ public func nj_client_start_download(
         let done = try required(callbacks.done, "callbacks->done")
         let context = CallbackContext(pointer: context)
         let box = DownloadBox()
+        let holder = DownloadBox.Holder(box)
         let operation = try client.startDownload(
-            request, to: path, try settings(options, length), on: queue, handlers(callbacks, context, box)
+            request, to: path, try settings(options, length), on: queue, handlers(callbacks, context, holder)
         ) { operation, result in
-            box.start(operation)
+            guard let box = holder.box(of: operation) else { return }
+            defer { holder.release() }
             switch result {
             case .success: done(context.pointer, Handle.lend(box), nil)
             case .failure(let error):

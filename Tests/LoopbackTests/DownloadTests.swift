@@ -29,11 +29,11 @@ private let rest =
         let client = try client(of: peer)
         let heads = Mutex<[Int]>([])
         let states = Mutex<[Download.State]>([])
-        let file = try await client.download(Request(.get, "/x"), to: folder.file("x"), quick) { response in
+        let file = try await client.download(Request(.get, "/x"), to: folder.file("x"), quick) { progress in
+            states.withLock { $0.append(progress.state) }
+        } head: { response in
             heads.withLock { $0.append(response.status) }
             return .proceed
-        } progress: { progress in
-            states.withLock { $0.append(progress.state) }
         }
         #expect(file.size == 10 && file.received == 10 && file.resumed == 0 && file.attempts == 2)
         #expect(try folder.read("x") == Array("0123456789".utf8))

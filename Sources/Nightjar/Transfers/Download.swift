@@ -100,27 +100,27 @@ extension Client {
     ///   - request: A GET request, or a request that can be sent only once. Not with a Range field.
     ///   - path: The path of the file. A path that ends with a slash, or that is a folder, is the folder of the file;
     ///     the server or the URL then gives the name. A symbolic link is followed.
-    ///   - head: Called on the client's thread with the head of each response whose body is used. Must not block.
     ///   - progress: Called on the client's thread about ten times a second. Must not block.
+    ///   - head: Called on the client's thread with the head of each response whose body is used. Must not block.
     /// - Throws: `invalid_argument` for invalid settings; `invalid_request`; `closed`; `forked`.
     public func startDownload(
         _ request: Request, to path: String, _ settings: Download.Settings = .init(),
-        head: (@Sendable (Response) -> Download.HeadAction)? = nil,
-        progress: (@Sendable (Download.Progress) -> Void)? = nil
+        progress: (@Sendable (Download.Progress) -> Void)? = nil,
+        head: (@Sendable (Response) -> Download.HeadAction)? = nil
     ) throws(NightjarError) -> Download {
         try Download(self, request, to: path, settings, head, progress)
     }
 
     /// Downloads a file. Cancelling the Swift task cancels the download; its part is kept.
     ///
-    /// Parameters and errors are those of ``startDownload(_:to:_:head:progress:)`` and ``Download/file()``.
+    /// Parameters and errors are those of ``startDownload(_:to:_:progress:head:)`` and ``Download/file()``.
     @discardableResult
     public func download(
         _ request: Request, to path: String, _ settings: Download.Settings = .init(),
-        head: (@Sendable (Response) -> Download.HeadAction)? = nil,
-        progress: (@Sendable (Download.Progress) -> Void)? = nil
+        progress: (@Sendable (Download.Progress) -> Void)? = nil,
+        head: (@Sendable (Response) -> Download.HeadAction)? = nil
     ) async throws(NightjarError) -> Download.File {
-        try await startDownload(request, to: path, settings, head: head, progress: progress).file()
+        try await startDownload(request, to: path, settings, progress: progress, head: head).file()
     }
 
     /// Downloads a file and blocks this thread meanwhile. The callbacks run on this thread.

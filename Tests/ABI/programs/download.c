@@ -1,4 +1,5 @@
 /* Downloads, against the demo API whose URL is the argument. The second argument is an empty folder. */
+#define _DEFAULT_SOURCE
 #include "check.h"
 #include <errno.h>
 #include <nightjar.h>
@@ -251,7 +252,9 @@ static void child_of_a_fork_gets_errors(void) {
     CHECK(nj_download_get_progress(made).state == NJ_DOWNLOAD_ENDED);
     CHECK(nj_download_path(made) == NULL);
     nj_download_release(made);
-    _exit(checks_failed);
+    /* Replaces the process, so that valgrind does not report the memory of the parent's threads as lost. */
+    execl("/bin/sh", "sh", "-c", checks_failed ? "exit 1" : "exit 0", (char *)NULL);
+    _exit(2);
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
