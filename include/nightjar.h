@@ -3648,8 +3648,8 @@ NJ_API nj_status nj_events_next(nj_events *events, double seconds, const nj_even
 NJ_API const char *nj_events_last_event_id(const nj_events *events);
 
 /**
- * Returns the wait before the next connection in seconds, 0.1 to 300, while no connection fails: the one that the server
- * has sent last, or the option reconnection_time. 0 if `events` is NULL.
+ * Returns the reconnection time in seconds, 0.1 to 300: the last `retry` value of the server, or else the option
+ * reconnection_time. Waits after failed connections are longer. 0 if `events` is NULL.
  */
 NJ_API double nj_events_reconnection_time(const nj_events *events);
 
@@ -3719,8 +3719,8 @@ NJ_API nj_task *nj_client_start_events(nj_client *client, const nj_request *requ
  *   max_message         the maximum size of a received message in bytes, after decompression, 1 to 1073741824; 16777216
  *                       by default. A larger message closes the connection with 1009: NJ_TOO_LARGE.
  *   pieces              true: messages are delivered in pieces of at most 65536 bytes, as they arrive. max_message still
- *                       limits the whole message. A piece of a text is valid UTF-8. nj_message_is_last is true for the
- *                       last piece. false, the default: messages are delivered whole.
+ *                       limits the whole message. A piece of a text is valid UTF-8. See nj_message_is_first and
+ *                       nj_message_is_last. false, the default: messages are delivered whole.
  *   max_queued          the maximum size of all messages that wait to be sent, in bytes, 1 to 1073741824; 1048576 by
  *                       default. A larger message is accepted if no other one waits.
  *   ping                the client sends a Ping after this number of seconds without a received byte; 0: never; 20 by
@@ -3753,7 +3753,15 @@ typedef enum nj_message_kind {
   NJ_MESSAGE_BINARY = 2
 } nj_message_kind;
 
-/** Returns whether a message ends here: false for a piece that others follow (option `pieces`). True for NULL. */
+/**
+ * Returns whether this is the first piece of a message. Always true without the option `pieces`. True for NULL.
+ *
+ * With the option `reconnect`, a message whose connection was lost remains incomplete: the first piece of another message
+ * follows. The program must then discard the pieces of the incomplete message.
+ */
+NJ_API bool nj_message_is_first(const nj_message *message);
+
+/** Returns whether this is the last piece of a message. Always true without the option `pieces`. True for NULL. */
 NJ_API bool nj_message_is_last(const nj_message *message);
 
 /** Returns the kind of a message. NJ_MESSAGE_BINARY if `message` is NULL. */

@@ -10,6 +10,7 @@ import Synchronization
 final class MessageBox: Sendable {
     let kind: nj_message_kind
     let length: Int
+    let isFirst: Bool
     let isLast: Bool
     private let bytes: ByteBuffer
 
@@ -17,6 +18,7 @@ final class MessageBox: Sendable {
     init(_ message: WebSocketMessage) throws(NightjarError) {
         kind = message.kind == .text ? NJ_MESSAGE_TEXT : NJ_MESSAGE_BINARY
         length = message.payload.readableBytes
+        isFirst = message.startsMessage
         isLast = message.endsMessage
         var bytes = message.payload
         try bytes.reserve(1, for: "a WebSocket message")

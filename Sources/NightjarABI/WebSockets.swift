@@ -36,6 +36,11 @@ public func nj_message_get_kind(_ message: OpaquePointer?) -> nj_message_kind {
     Handle<MessageBox>.borrow(message)?.kind ?? NJ_MESSAGE_BINARY
 }
 
+@_cdecl("nj_message_is_first") @implementation
+public func nj_message_is_first(_ message: OpaquePointer?) -> Bool {
+    Handle<MessageBox>.borrow(message)?.isFirst ?? true
+}
+
 @_cdecl("nj_message_is_last") @implementation
 public func nj_message_is_last(_ message: OpaquePointer?) -> Bool { Handle<MessageBox>.borrow(message)?.isLast ?? true }
 

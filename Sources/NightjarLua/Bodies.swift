@@ -70,7 +70,7 @@ final class OutgoingBody: @unchecked Sendable {
     /// Whether a task of its own calls the script's function, and not the task of the call.
     let hasTask: Bool
     /// Why the script cannot produce the body. The transport receives it with the next piece.
-    var failure: String?
+    private(set) var failure: String?
     /// The memory of the last part.
     private var held = HeldBytes()
 
@@ -111,6 +111,12 @@ final class OutgoingBody: @unchecked Sendable {
     /// - Returns: false if the part exceeds the memory limit.
     func count(_ bytes: Int, in reservation: MemoryReservation?) -> Bool { held.set(bytes, in: reservation) }
 
+    /// Ends the body, because the script cannot produce it. No more parts are requested from the script.
+    func fail(_ message: String) {
+        failure = message
+        isRequested = false
+    }
+
     /// Adds a part from the script; nil ends the body.
     ///
     /// - Returns: the next piece, if the transport is waiting for one.
@@ -145,22 +151,27 @@ public func njl_call_restarts_body(_ call: OpaquePointer?) -> Bool {
 public func njl_call_provide(_ call: OpaquePointer?, _ part: njl_bytes) {
     guard let call = Handle<Future>.borrow(call), let outgoingBody = call.outgoingBody else { return }
     guard outgoingBody.count(part.length, in: call.reservation) else {
-        let message = "a part of the body exceeds the script's memory limit; use smaller parts"
-        call.task?.provide(.failed(message))
-        return
+        return fail(outgoingBody, of: call, "a part of the body exceeds the script's memory limit; use smaller parts")
     }
     do throws(NightjarError) {
         call.task?.provide(outgoingBody.provide(try ByteBuffer(copying: part.buffer, for: "a part of the body")))
     } catch {
-        call.task?.provide(.failed(error.message))
+        fail(outgoingBody, of: call, error.message)
     }
 }
 
+private func fail(_ body: OutgoingBody, of call: Future, _ message: String) {
+    body.fail(message)
+    // Has no effect if the transport does not wait for a piece.
+    call.task?.provide(.failed(message))
+}
+
 @_cdecl("njl_call_end_body") @implementation
-public func njl_call_end_body(_ call: OpaquePointer?) {
+public func njl_call_end_body(_ engine: OpaquePointer?, _ call: OpaquePointer?) {
     guard let call = Handle<Future>.borrow(call), let outgoingBody = call.outgoingBody else { return }
     _ = outgoingBody.count(0, in: call.reservation)
     call.task?.provide(outgoingBody.provide(nil))
+    Handle<Engine>.borrow(engine)?.notifyBodyWaiters(call)
 }
 
 @_cdecl("njl_call_sends_body") @implementation
@@ -192,11 +203,8 @@ public func njl_call_await_body(
 
 @_cdecl("njl_call_fail_body") @implementation
 public func njl_call_fail_body(_ call: OpaquePointer?, _ message: njl_bytes) {
-    guard let call = Handle<Future>.borrow(call) else { return }
-    let message = String(decoding: message.buffer, as: UTF8.self)
-    call.outgoingBody?.failure = message
-    // Has no effect if the transport does not wait for a piece.
-    call.task?.provide(.failed(message))
+    guard let call = Handle<Future>.borrow(call), let outgoingBody = call.outgoingBody else { return }
+    fail(outgoingBody, of: call, String(decoding: message.buffer, as: UTF8.self))
 }
 
 @_cdecl("njl_stream_next") @implementation

@@ -141,7 +141,10 @@ final class Future: @unchecked Sendable {
     }
 
     /// Whether parts of the request body may be needed later. An attempt that follows sends the body again.
-    var sendsBody: Bool { outgoingBody.map { !$0.isEnded || result == nil } ?? false }
+    var sendsBody: Bool {
+        guard let outgoingBody, outgoingBody.failure == nil else { return false }
+        return !outgoingBody.isEnded || result == nil
+    }
 
     /// Stores the head of a streamed response.
     func arrived(_ head: Response) { result = .success(head) }

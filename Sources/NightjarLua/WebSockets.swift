@@ -14,7 +14,7 @@ final class ScriptWebSocket: @unchecked Sendable {
     private var messages = Deque<WebSocketMessage>()
     private(set) var end: Result<Void, NightjarError>?
     /// Whether a connection was opened and not reported to the script.
-    private var hasOpened = false
+    private(set) var hasOpened = false
     /// Whether a connection waits for ``reconnect(_:)``.
     private(set) var wantsRequest = false
     /// The outcomes that the next event ends.
@@ -113,7 +113,12 @@ final class ScriptWebSocket: @unchecked Sendable {
         session?.connect(with: request)
     }
 
-    func takeOpen() -> Bool { exchange(&hasOpened, with: false) }
+    func takeOpen() { hasOpened = false }
+
+    /// Ends the waits, so that another task makes the request, if no task has made it.
+    func notifyOfRequest() {
+        if wantsRequest { notify() }
+    }
 
     func next() -> Step {
         if let first = messages.first { return .message(first) }
@@ -185,6 +190,11 @@ public func njl_websocket_wants_request(_ socket: OpaquePointer?) -> Bool {
     return socket.wantsRequest && socket.session?.currentState == .connecting
 }
 
+@_cdecl("njl_websocket_notify") @implementation
+public func njl_websocket_notify(_ socket: OpaquePointer?) {
+    Handle<ScriptWebSocket>.borrow(socket)?.notifyOfRequest()
+}
+
 @_cdecl("njl_websocket_reconnect") @implementation
 public func njl_websocket_reconnect(
     _ socket: OpaquePointer?, _ engine: OpaquePointer?, _ client: OpaquePointer?,
@@ -231,10 +241,13 @@ public func njl_websocket_await(_ socket: OpaquePointer?, _ wait: OpaquePointer?
     return Handle<Future>.make(socket.await(wait))
 }
 
-@_cdecl("njl_websocket_take_open") @implementation
-public func njl_websocket_take_open(_ socket: OpaquePointer?) -> Bool {
-    Handle<ScriptWebSocket>.borrow(socket)?.takeOpen() ?? false
+@_cdecl("njl_websocket_has_opened") @implementation
+public func njl_websocket_has_opened(_ socket: OpaquePointer?) -> Bool {
+    Handle<ScriptWebSocket>.borrow(socket)?.hasOpened ?? false
 }
+
+@_cdecl("njl_websocket_take_open") @implementation
+public func njl_websocket_take_open(_ socket: OpaquePointer?) { Handle<ScriptWebSocket>.borrow(socket)?.takeOpen() }
 
 @_cdecl("njl_websocket_handled_open") @implementation
 public func njl_websocket_handled_open(_ socket: OpaquePointer?) {
@@ -249,7 +262,8 @@ public func njl_websocket_next(
     case .message(let next):
         // The pointer stays valid because the socket keeps the message until it is taken.
         message?.pointee = njl_message(
-            is_text: next.kind == .text, is_last: next.endsMessage, bytes: bytes(next.payload))
+            is_text: next.kind == .text, is_first: next.startsMessage, is_last: next.endsMessage,
+            bytes: bytes(next.payload))
         return NJL_PART_READY
     case .later: return NJL_PART_LATER
     case .end, nil: return NJL_PART_END

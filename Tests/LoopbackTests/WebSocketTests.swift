@@ -52,6 +52,7 @@ import Testing
             #expect(part.utf8.count <= 65_536)
             whole += part
             count += 1
+            #expect(piece.isFirst == (count == 1))
             #expect(piece.isLast == (whole.utf8.count == text.utf8.count))
         }
         #expect(whole == text)
@@ -64,7 +65,22 @@ import Testing
         var pieces = socket.pieces.makeAsyncIterator()
         let piece = try await pieces.next()
         #expect(piece?.content == .binary(ByteBuffer(repeating: 7, count: 200_000)))
+        #expect(piece?.isFirst == true)
         #expect(piece?.isLast == true)
+    }
+
+    /// The connection ends in the middle of the message. The next connection begins another message.
+    @Test func aFirstPieceFollowsAnIncompleteMessage() async throws {
+        let socket = try socket("/ws/violation/half-frame") {
+            $0.deliversPieces = true
+            $0.reconnects = true
+        }
+        var pieces = socket.pieces.makeAsyncIterator()
+        for _ in 0..<2 {
+            let piece = try await pieces.next()
+            #expect(piece?.content == .text("half"))
+            #expect(piece?.isFirst == true && piece?.isLast == false)
+        }
     }
 
     @Test func messagesAreEchoed() async throws {

@@ -166,6 +166,34 @@ test("an error of a body function after the response has begun is an error of th
     function() api:post("/echo", { stream = true, body = function() return 1 end }) end)
 end)
 
+test("a response whose request was sent completely does not stop a virtual clock", function(t)
+  local left = 12
+  local res <close> = api:post("/duplex", { stream = true, body = function()
+    left = left - 1
+    return left >= 0 and ("x"):rep(50000) or nil
+  end })
+  nightjar.timeout(20, function() while left >= 0 do nightjar.sleep(0.005) end end)
+  do
+    local clock <close> = testing.clock { auto = true }
+    nightjar.sleep(5) -- a virtual clock stands still while a call is in flight
+    t:equal(clock:now(), 5)
+  end
+  local length = 0
+  for part in res:chunks() do length = length + #part end
+  t:equal(length, 600000)
+end)
+
+test("too many nested uploads that cannot yield raise an error", function(t)
+  local function upload()
+    return (("x"):gsub("x", function()
+      local res <close> = api:post("/echo", { stream = true, body = function() upload() end })
+    end))
+  end
+  local ok, message = pcall(upload)
+  t:equal(ok, false)
+  t:matches(tostring(message), "too many nested waits that cannot yield$")
+end)
+
 test("a body function that waits is ended with its call", function(t)
   local never = nightjar.channel(0)
   local started = 0

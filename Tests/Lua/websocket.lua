@@ -115,6 +115,56 @@ test("a task that is cancelled in a hook leaves the connection to the next task"
   t:equal(socket:receive(20).text, "y")
 end)
 
+test("another task calls the hook if the task in the hook is cancelled", function(t)
+  local runs = 0
+  local hooked <close> = nightjar.client {
+    base_url = os.getenv "NIGHTJAR_DEMO_URL", retry = { attempts = 1 },
+    before = function()
+      runs = runs + 1
+      if runs == 2 then nightjar.sleep(60) end
+    end,
+  }
+  local socket <close> = hooked:websocket("/ws/drop", { query = { after = 1 }, reconnect = true })
+  socket:send "x"
+  t:equal(socket:receive(20).text, "x")
+  local received, readers = nil, {}
+  for index = 1, 2 do
+    readers[index] = nightjar.spawn(function()
+      local message = socket:receive(20)
+      received = received or message.text
+    end)
+  end
+  nightjar.timeout(20, function() while runs < 2 do nightjar.sleep(0.005) end end)
+  nightjar.sleep(0.02) -- the other reader waits now
+  readers[1]:cancel()
+  nightjar.timeout(5, function() while runs < 3 do nightjar.sleep(0.005) end end)
+  socket:send "y"
+  nightjar.timeout(20, function() while not received do nightjar.sleep(0.005) end end)
+  t:equal(received, "y")
+  readers[2]:cancel()
+end)
+
+test("the hook of each connection has its own query", function(t)
+  local runs = 0
+  local hooked <close> = nightjar.client {
+    base_url = os.getenv "NIGHTJAR_DEMO_URL", retry = { attempts = 1 },
+    before = function(request)
+      runs = runs + 1
+      t:equal(request.query.token, nil)
+      request.query.token = runs
+    end,
+  }
+  local query = { after = 1 }
+  local socket <close> = hooked:websocket("/ws/drop", { query = query, reconnect = true })
+  for _ = 1, 2 do
+    socket:send "x"
+    t:equal(socket:receive(20).text, "x")
+    nightjar.timeout(20, function() while socket.state ~= "waiting" do nightjar.sleep(0.005) end end)
+  end
+  t:truthy(runs >= 2)
+  t:equal(query.token, nil)
+end)
+
 test("large messages arrive in pieces", function(t)
   local socket <close> = api:websocket("/ws/echo", { pieces = true, compress = false })
   local text = "a" .. ("€"):rep(200000)
@@ -124,6 +174,7 @@ test("large messages arrive in pieces", function(t)
     local piece = socket:receive(20)
     t:truthy(#piece.text <= 65536 and utf8.len(piece.text))
     parts[#parts + 1] = piece.text
+    t:equal(piece.is_first, #parts == 1)
   until piece.is_last
   t:equal(table.concat(parts) == text, true)
   t:truthy(#parts >= 10)
@@ -134,7 +185,18 @@ test("large messages arrive in pieces", function(t)
   local message = whole:receive(20)
   t:equal(message.is_last, true)
   t:equal(message.text == text, true)
+  t:equal(message.is_first, true)
   t:equal(rawget(message, "is_last"), nil)
+end)
+
+test("a first piece follows an incomplete message", function(t)
+  local socket <close> = api:websocket("/ws/violation/half-frame", { pieces = true, reconnect = true })
+  for _ = 1, 2 do
+    local piece = socket:receive(20)
+    t:equal(piece.text, "half")
+    t:equal(piece.is_first, true)
+    t:equal(piece.is_last, false)
+  end
 end)
 
 test("a timeout leaves the socket open", function(t)

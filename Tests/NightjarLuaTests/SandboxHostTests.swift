@@ -1,4 +1,5 @@
 import Nightjar
+import NightjarDemo
 import NightjarTesting
 import Testing
 
@@ -255,6 +256,25 @@ import Testing
             let message = try failure(of: post.replacing("%", with: body), client, memory: 32 << 20)
             #expect(message?.contains("memory") == true, "\(body): \(message ?? "no error")")
         }
+    }
+
+    /// The call fails at the first part of a body without end that exceeds the limit.
+    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    func partsOfAnEndlessBodyCountTowardsMemory(isStreamed: Bool) throws {
+        let server = DemoServer()
+        let port = try server.start(host: "127.0.0.1", port: 0)
+        var configuration = Configuration()
+        configuration.baseURL = "http://127.0.0.1:\(port)"
+        let client = try Client(configuration)
+        let post = """
+            local big, others, calls = ('x'):rep(6 << 20), {}, 0
+            for index = 1, 6 do others[index] = (index .. ''):rep(1 << 20) end
+            local function body() calls = calls + 1 return big end
+            local _, err = nightjar.try(api.post, api, '/upload', { stream = \(isStreamed), body = body })
+            assert(err.message:find 'use smaller parts', err.message)
+            assert(calls == 1, calls)
+            """
+        #expect(try failure(of: post, client, memory: 16 << 20) == nil)
     }
 
     /// A pending call needs memory outside of Lua.

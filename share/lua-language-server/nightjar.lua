@@ -681,7 +681,7 @@ function client:close() end
 ---@field protocols? string[] The subprotocols that the client offers, in order of preference. Default: none.
 ---@field compress? boolean Whether compression is offered (permessage-deflate). Default: true.
 ---@field max_message? integer The maximum size of a received message in bytes, up to 1 GiB. A larger message closes the connection. Default: 16 MiB.
----@field pieces? boolean Whether messages are received in pieces of at most 64 KiB, as they arrive. is_last is true for the last piece. Default: false.
+---@field pieces? boolean Whether messages are received in pieces of at most 64 KiB, as they arrive. See is_first and is_last of a message. Default: false.
 ---@field max_queued? integer The maximum size of all messages that wait to be sent, in bytes. send waits while they are larger. Default: 1 MiB.
 ---@field ping? number|false Seconds without a received byte after which the client sends a Ping. Default: 20.
 ---@field pong_timeout? number Seconds after a Ping after which the connection is lost if no byte arrives. Default: 20.
@@ -1146,7 +1146,8 @@ function websocket:explain() end
 ---@class nightjar.message
 ---@field text string? The text.
 ---@field binary string? The bytes.
----@field is_last? boolean Whether the message ends here. false only for a piece that others follow (option pieces).
+---@field is_first? boolean Whether this is the first piece of a message. Always true without the option pieces. A first piece after a piece that is not the last one means that the connection was lost: discard the incomplete message.
+---@field is_last? boolean Whether this is the last piece of a message. Always true without the option pieces.
 ---@field json? any The message decoded from JSON. Raises an error of the kind decoding if it is not JSON.
 
 ---A download to a file. At the end of a <close> variable, and when it is collected, a download in progress is cancelled and its part kept.

@@ -761,7 +761,7 @@ return {
       { "protocols", "string[]", "The subprotocols that the client offers, in order of preference.", default = "none" },
       { "compress", "boolean", "Whether compression is offered (permessage-deflate).", default = "true" },
       { "max_message", "integer", "The maximum size of a received message in bytes, up to 1 GiB. A larger message closes the connection.", default = "16 MiB" },
-      { "pieces", "boolean", "Whether messages are received in pieces of at most 64 KiB, as they arrive. is_last is true for the last piece.", default = "false" },
+      { "pieces", "boolean", "Whether messages are received in pieces of at most 64 KiB, as they arrive. See is_first and is_last of a message.", default = "false" },
       { "max_queued", "integer", "The maximum size of all messages that wait to be sent, in bytes. send waits while they are larger.", default = "1 MiB" },
       { "ping", "number|false", "Seconds without a received byte after which the client sends a Ping.", default = "20" },
       { "pong_timeout", "number", "Seconds after a Ping after which the connection is lost if no byte arrives.", default = "20" },
@@ -1240,7 +1240,8 @@ return {
     members = {
       { "text", "string?", "The text." },
       { "binary", "string?", "The bytes." },
-      { "is_last", "boolean", "Whether the message ends here. false only for a piece that others follow (option pieces)." },
+      { "is_first", "boolean", "Whether this is the first piece of a message. Always true without the option pieces. A first piece after a piece that is not the last one means that the connection was lost: discard the incomplete message." },
+      { "is_last", "boolean", "Whether this is the last piece of a message. Always true without the option pieces." },
       { "json", "any", "The message decoded from JSON. Raises an error of the kind decoding if it is not JSON." },
     },
   },

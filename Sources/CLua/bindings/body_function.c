@@ -58,10 +58,10 @@ static int await_more(lua_State *L, njl_wait *wait) {
 }
 
 /* Sends the part on top of the stack. */
-static void provide(lua_State *L, njl_future *call) {
+static void provide(lua_State *L, const njl_host *host, njl_future *call) {
   njl_bytes part;
   switch (lua_type(L, -1)) {
-  case LUA_TNIL: njl_call_end_body(call); break;
+  case LUA_TNIL: njl_call_end_body(host->engine, call); break;
   case LUA_TSTRING:
     part.data = lua_tolstring(L, -1, &part.length);
     njl_call_provide(call, part);
@@ -73,7 +73,7 @@ static void provide(lua_State *L, njl_future *call) {
 static int pulled(lua_State *L, int status, lua_KContext context) {
   (void)status;
   njl_wait *wait = (njl_wait *)context;
-  provide(L, wait->call);
+  provide(L, wait->host, wait->call);
   return await_more(L, wait);
 }
 
@@ -143,7 +143,8 @@ static void fail(lua_State *L, upload *self) {
 }
 
 static int send_part(lua_State *L) {
-  provide(L, ((upload *)lua_touserdata(L, lua_upvalueindex(1)))->call);
+  const upload *self = lua_touserdata(L, lua_upvalueindex(1));
+  provide(L, self->host, self->call);
   return 0;
 }
 

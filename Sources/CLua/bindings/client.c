@@ -217,6 +217,7 @@ int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunctio
     if (request->is_streamed) {
       njl_start_upload(L, wait);
       ((njl_reply *)wait)->has_upload = true;
+      wait->needs_tasks = true;
     }
   } else {
     lua_pushvalue(L, reply);

@@ -40,15 +40,24 @@ void njl_push_copy(lua_State *L, int index) {
 }
 
 void njl_push_request(lua_State *L, int options) {
+  /* Copies also the caller's tables that hooks often change. */
+  static const char *const tables[] = {"headers", "query", "params"};
   if (lua_istable(L, options)) njl_push_copy(L, options);
   else lua_newtable(L);
-  /* Copies the caller's table of headers, because hooks often set headers. */
+  for (size_t index = 0; index < sizeof tables / sizeof *tables; index++) {
+    lua_pushstring(L, tables[index]);
+    if (lua_rawget(L, -2) == LUA_TTABLE) {
+      njl_push_copy(L, -1);
+      lua_setfield(L, -3, tables[index]);
+    }
+    lua_pop(L, 1);
+  }
   lua_pushliteral(L, "headers");
-  if (lua_rawget(L, -2) == LUA_TTABLE) njl_push_copy(L, lua_gettop(L));
-  else if (lua_isnil(L, -1)) lua_newtable(L);
-  else lua_pushvalue(L, -1);
-  lua_replace(L, -2);
-  lua_setfield(L, -2, "headers");
+  if (lua_rawget(L, -2) == LUA_TNIL) {
+    lua_newtable(L);
+    lua_setfield(L, -3, "headers");
+  }
+  lua_pop(L, 1);
 }
 
 /* The stack of the functions below. */

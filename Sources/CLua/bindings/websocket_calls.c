@@ -1,7 +1,7 @@
 /* websocket_calls.c - functions of a WebSocket that wait.
  *
- * A function that must wait, waits for the next event of the WebSocket and then tries again. The hook `before` and the
- * function on_open run in the task that waits. */
+ * A waiting function waits for the next event of the WebSocket and then tries again. The hook `before` and the function
+ * on_open run in the task that waits. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 
@@ -22,25 +22,27 @@ static int proceed(lua_State *L) NJL_YIELDS;
 /* Ends the state of a function that is running, also if its task is cancelled. */
 typedef struct guard {
   websocket *socket; /* kept alive by the user value */
-  void (*end)(websocket *self);
+  void (*end)(websocket *self); /* NULL: no function is running */
 } guard;
 
 static int close_guard(lua_State *L) {
   guard *self = lua_touserdata(L, 1);
-  self->end(self->socket);
+  if (self->end != NULL) self->end(self->socket);
   return 0;
 }
 
-static void push_guard(lua_State *L, websocket *socket, void (*end)(websocket *)) {
+/* Pushes a guard for a function that is not running yet. Finalizers may run meanwhile, and may use the WebSocket. */
+static guard *push_guard(lua_State *L, websocket *socket) {
   static const char type[] = "nightjar.websocket_guard";
   static const luaL_Reg meta[] = {{"__close", close_guard}, {NULL, NULL}};
   guard *self = lua_newuserdatauv(L, sizeof *self, 1);
-  *self = (guard){.socket = socket, .end = end};
+  *self = (guard){.socket = socket};
   lua_pushvalue(L, SOCKET);
   lua_setiuservalue(L, -2, 1);
   njl_push_metatable(L, type, meta);
   lua_setmetatable(L, -2);
   lua_toclose(L, -1);
+  return self;
 }
 
 /* Closes the guard, and raises the error of the function on top of the stack, if any. */
@@ -65,11 +67,16 @@ static int has_opened(lua_State *L, int status, lua_KContext context) {
   return proceed(L);
 }
 
+static bool must_open(const websocket *self) { return !self->is_opening && njl_websocket_has_opened(self->handle); }
+
 /* Calls on_open(socket) for a new connection. */
 static void call_on_open(lua_State *L, websocket *self) {
+  guard *guard = push_guard(L, self);
+  if (!must_open(self)) return;
+  njl_websocket_take_open(self->handle);
   self->is_opening = true;
   self->opener = L;
-  push_guard(L, self, end_opening);
+  guard->end = end_opening;
   lua_getiuservalue(L, SOCKET, ON_OPEN);
   lua_pushvalue(L, SOCKET);
   end_function(L, lua_pcallk(L, 1, 0, 0, 0, has_opened));
@@ -104,7 +111,11 @@ static int make_request(lua_State *L) {
   return reconnect(L, LUA_OK, 0);
 }
 
-static void end_preparing(websocket *self) { self->is_preparing = false; }
+/* If the hook has not made the request, for example because its task was cancelled, another task calls the hook. */
+static void end_preparing(websocket *self) {
+  self->is_preparing = false;
+  njl_websocket_notify(self->handle);
+}
 
 static void end_request(lua_State *L, int status) {
   websocket *self = lua_touserdata(L, SOCKET);
@@ -118,9 +129,15 @@ static int has_prepared(lua_State *L, int status, lua_KContext context) {
   return proceed(L);
 }
 
+static bool must_prepare(const websocket *self) {
+  return !self->is_preparing && njl_websocket_wants_request(self->handle);
+}
+
 static void prepare(lua_State *L, websocket *self) {
+  guard *guard = push_guard(L, self);
+  if (!must_prepare(self)) return;
   self->is_preparing = true;
-  push_guard(L, self, end_preparing);
+  guard->end = end_preparing;
   lua_pushcfunction(L, make_request);
   lua_getiuservalue(L, SOCKET, OWNER);
   lua_pushvalue(L, SOCKET);
@@ -151,11 +168,11 @@ static int proceed(lua_State *L) {
   const operation *operation = lua_touserdata(L, OPERATION);
   for (;;) {
     lua_settop(L, TOP);
-    if (!self->is_preparing && njl_websocket_wants_request(self->handle)) {
+    if (must_prepare(self)) {
       prepare(L, self);
       continue;
     }
-    if (!self->is_opening && njl_websocket_take_open(self->handle)) {
+    if (must_open(self)) {
       call_on_open(L, self);
       continue;
     }

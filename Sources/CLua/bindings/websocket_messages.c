@@ -16,10 +16,10 @@
 
 /* --- Messages --- */
 
-/* message.json, decoded on each access, and message.is_last, which is stored only if it is false */
+/* message.json, decoded on each access, and message.is_first and message.is_last, which are stored only if false */
 static int message_field(lua_State *L) {
   const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
-  if (strcmp(name, "is_last") == 0) {
+  if (strcmp(name, "is_last") == 0 || strcmp(name, "is_first") == 0) {
     lua_pushboolean(L, true);
     return 1;
   }
@@ -32,6 +32,11 @@ static int message_field(lua_State *L) {
   return 1;
 }
 
+static void set_false(lua_State *L, const char *name) {
+  lua_pushboolean(L, false);
+  lua_setfield(L, -2, name);
+}
+
 /* Pushes the message at the address in the argument as a table. */
 static int copy_message(lua_State *L) {
   static const luaL_Reg meta[] = {{"__index", message_field}, {NULL, NULL}};
@@ -39,10 +44,8 @@ static int copy_message(lua_State *L) {
   lua_createtable(L, 0, 1);
   lua_pushlstring(L, message->bytes.length == 0 ? "" : message->bytes.data, message->bytes.length);
   lua_setfield(L, -2, message->is_text ? "text" : "binary");
-  if (!message->is_last) {
-    lua_pushboolean(L, false);
-    lua_setfield(L, -2, "is_last");
-  }
+  if (!message->is_first) set_false(L, "is_first");
+  if (!message->is_last) set_false(L, "is_last");
   njl_push_metatable(L, NJL_MESSAGE_OF_SOCKET, meta);
   lua_setmetatable(L, -2);
   return 1;

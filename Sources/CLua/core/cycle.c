@@ -81,7 +81,7 @@ static bool can_continue(search *search, njl_task *task) {
     return false;
   }
   if (wait->caller != 0) return !add_subrequests(search, task, wait->caller);
-  if (!wait->needs_tasks) return true;
+  if (!wait->needs_tasks || wait->call != NULL) return true;
   if (!add_children(search, task, wait)) search->needs_others = true;
   return false;
 }

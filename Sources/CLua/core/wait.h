@@ -30,7 +30,7 @@ struct njl_wait {
   njl_future *call; /* owned; in flight while pending */
   njl_task *target; /* the wait ends when this task ends */
   njl_wait *next_joiner; /* of the same target */
-  bool needs_tasks; /* only another task can end the wait */
+  bool needs_tasks; /* other tasks must run before the wait can end */
   lua_Integer caller; /* the caller (subrequest.c) whose calls this call depends on; 0: none */
   lua_Integer waiter; /* the number of the waiting task; only this task may continue */
 };

@@ -23,7 +23,7 @@ njl_future *njl_call_await_body(njl_engine *engine, njl_future *call, njl_wait *
 /* Ends the call, because its body cannot be produced. */
 void njl_call_fail_body(njl_future *call, njl_bytes message);
 void njl_call_provide(njl_future *call, njl_bytes part);
-void njl_call_end_body(njl_future *call);
+void njl_call_end_body(njl_engine *engine, njl_future *call);
 /* Returns the status of the redirect that awaits a decision, or 0 if there is none. Respond with njl_call_redirect. A
  * poll reports the wait when a decision is needed. */
 int njl_call_redirect_status(const njl_future *call);

@@ -8,6 +8,7 @@
 /* A message, or a piece of one. Borrowed until njl_websocket_take. */
 typedef struct njl_message {
   bool is_text;
+  bool is_first;
   bool is_last;
   njl_bytes bytes;
 } njl_message;
@@ -24,6 +25,8 @@ typedef enum njl_sent {
 njl_websocket *njl_websocket_open(njl_engine *engine, njl_client *client, const njl_request *request, njl_bytes options,
                                   bool handles_open, bool prepares_requests, njl_future **error);
 bool njl_websocket_wants_request(const njl_websocket *socket);
+/* Ends the waits of njl_websocket_await if a connection still waits for njl_websocket_reconnect. */
+void njl_websocket_notify(njl_websocket *socket);
 /* Returns false and sets `*error` on failure. */
 bool njl_websocket_reconnect(njl_websocket *socket, njl_engine *engine, njl_client *client, const njl_request *request,
                              njl_future **error);
@@ -32,8 +35,9 @@ void njl_websocket_cancel(njl_websocket *socket);
 /* Returns a new outcome in flight, owned by the caller. A poll reports `wait` at the next event of the WebSocket: a
  * message, a connection, room in the send queue, or the end. */
 njl_future *njl_websocket_await(njl_websocket *socket, njl_wait *wait);
-/* Returns true once for each connection that was opened. */
-bool njl_websocket_take_open(njl_websocket *socket);
+/* Returns whether a connection was opened since the last call of njl_websocket_take_open. */
+bool njl_websocket_has_opened(const njl_websocket *socket);
+void njl_websocket_take_open(njl_websocket *socket);
 void njl_websocket_handled_open(njl_websocket *socket);
 /* Returns NJL_PART_READY and sets `*message`, NJL_PART_LATER, NJL_PART_END, or NJL_PART_FAILED: njl_websocket_error
  * returns the error. */

@@ -41,7 +41,9 @@ extension TaskHandlers {
         maximumSize: Int, to handler: @escaping @Sendable (ClientTask, ServerEvent) -> Void
     ) {
         streams = { $0.isEventStream }
-        deliver({ _ in EventDecoder(maximumSize: maximumSize) }) { task, _, event, _ in handler(task, event) }
+        deliver({ _ in EventDecoder(maximumSize: maximumSize, sizeOption: "max_line") }) { task, _, event, _ in
+            handler(task, event)
+        }
     }
 
     private mutating func deliver<Decoder: ElementDecoder>(

@@ -22,6 +22,9 @@ public final class WebSocket: AsyncSequence, Sendable {
     /// A piece of a message. See ``WebSocketSettings/deliversPieces``.
     public struct Piece: Sendable, Equatable {
         public let content: Message
+        /// Whether the message begins with this piece. If the previous message is not complete, its connection was lost,
+        /// and its pieces must be discarded.
+        public let isFirst: Bool
         /// Whether the message ends with this piece.
         public let isLast: Bool
     }
@@ -146,7 +149,7 @@ public final class WebSocket: AsyncSequence, Sendable {
         session.consumed(message)
         return Piece(
             content: message.kind == .text ? .text(String(buffer: message.payload)) : .binary(message.payload),
-            isLast: message.endsMessage)
+            isFirst: message.startsMessage, isLast: message.endsMessage)
     }
 }
 

@@ -84,6 +84,9 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     /// Whether the first messages of the connection are being sent.
     var isOpening = false
     private(set) var wasOpen = false
+    /// Whether a message, or a piece of one, was dropped while the WebSocket is closing. All later ones are dropped too,
+    /// so that no message with a hole is delivered.
+    private var dropsMessages = false
     /// The close that follows the kept messages when the WebSocket is open.
     private var pendingClose: (code: WebSocketCloseCode?, reason: String)?
     /// The bytes that are reserved for messages that this object has received and not sent.
@@ -108,7 +111,7 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
         self.settings = settings
         self.handlers = handlers
         handshake = try WebSocketHandshake(
-            protocols: settings.protocols,
+            protocols: settings.protocols, sensitive: client.sensitiveNames,
             deflate: settings.compresses && !client.isRecording ? WebSocketDeflate.Offer() : nil)
         reconnect = WebSocketReconnect(settings.reconnection)
         sendLimit = WebSocketSendLimit(settings.maximumQueued)
@@ -233,7 +236,8 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
 
     func received(_ message: WebSocketMessage) {
         let cost = WebSocketSession.cost(of: message)
-        if state == .closing, unconsumedBytes.load(ordering: .relaxed) > ClientTask.window { return }
+        if state == .closing, unconsumedBytes.load(ordering: .relaxed) > ClientTask.window { dropsMessages = true }
+        if dropsMessages { return }
         let unconsumed = unconsumedBytes.add(cost, ordering: .sequentiallyConsistent).newValue
         if unconsumed > ClientTask.window {
             isHeldBack.store(true, ordering: .sequentiallyConsistent)

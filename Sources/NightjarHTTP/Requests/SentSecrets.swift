@@ -43,6 +43,10 @@ struct SentSecrets {
         }
         let bytes = Array(value.utf8)
         add(bytes, atLeast: SentSecrets.shortest)
+        if ASCII.equalIgnoringCase(name.utf8, "sec-websocket-protocol".utf8) {
+            for token in SecretNames.tokens(subprotocols: bytes) { add(token, atLeast: SentSecrets.shortest) }
+            return
+        }
         guard let space = bytes.firstIndex(of: UInt8(ascii: " ")) else { return }
         let token = Array(bytes[(space + 1)...])
         add(token, atLeast: SentSecrets.shortest)

@@ -2,25 +2,41 @@ extension SecretNames {
     /// Returns true if a field is probably a credential, by its name or by the form of its value.
     package static func isSecret(field name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
         guard !isPublic(name) else { return false }
-        if ASCII.isCaseless(name, "sec-websocket-protocol") { return hasToken(subprotocols: value) }
+        if ASCII.isCaseless(name, "sec-websocket-protocol") {
+            return !tokens(subprotocols: Array(value)).isEmpty
+        }
         return isSecret(name, in: .field) || SecretShape.isToken(value)
             || SecretShape.isRandom(value) && !isIdentifier(name)
     }
 
-    /// Returns true if a list of WebSocket subprotocols contains a token. A browser cannot set the Authorization of a
-    /// WebSocket, so some servers accept a token as a subprotocol: after the subprotocol `bearer` or `access_token`, or
-    /// in one item, such as `base64url.bearer.authorization.k8s.io.TOKEN` of Kubernetes.
-    private static func hasToken(subprotocols list: UnsafeRawBufferPointer) -> Bool {
+    /// Returns the tokens in a list of WebSocket subprotocols. A browser cannot set the Authorization of a WebSocket, so
+    /// some servers accept a token as a subprotocol: after the subprotocol `bearer` or `access_token`, or in one item
+    /// after a name, such as `base64url.bearer.authorization.k8s.io.TOKEN` of Kubernetes and
+    /// `openai-insecure-api-key.TOKEN` of OpenAI.
+    ///
+    /// An item that contains a token is returned as a whole, and also the part after the name, and the last word.
+    static func tokens(subprotocols list: [UInt8]) -> [[UInt8]] {
+        var tokens: [[UInt8]] = []
         var followsName = false
         for part in list.split(separator: UInt8(ascii: ",")) {
             let item = Array(ASCII.trimmed(part))
-            if followsName || SecretShape.isToken(item) || SecretShape.isRandom(item) { return true }
-            let words = item.map(ASCII.lowercase).split(separator: UInt8(ascii: "."))
-            let bearer = words.firstIndex { $0.elementsEqual("bearer".utf8) }
-            if let bearer, bearer + 1 < words.count { return true }
-            followsName = bearer != nil || isSecret(item, in: .item)
+            let words = item.split(separator: UInt8(ascii: "."))
+            let name = words.dropLast().lastIndex { isSecret($0, in: .item) }
+            let isToken =
+                name != nil || followsName
+                || ([item[...]] + words).contains {
+                    SecretShape.isToken($0) || SecretShape.isRandom($0)
+                }
+            if isToken {
+                tokens.append(item)
+                if let name {
+                    tokens.append(Array(words[(name + 1)...].joined(separator: [UInt8(ascii: ".")])))
+                    tokens.append(Array(words[words.count - 1]))
+                }
+            }
+            followsName = !isToken && isSecret(item, in: .item)
         }
-        return false
+        return tokens
     }
 
     /// Returns true if a field of this name is probably a credential.

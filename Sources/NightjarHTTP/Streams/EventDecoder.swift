@@ -13,6 +13,8 @@ package struct EventDecoder: Sendable {
     /// The last value of the field `retry`.
     package private(set) var reconnectionTime: Duration?
     private let maximumSize: Int
+    /// The option that sets ``maximumSize``, for the message of the error.
+    private let sizeOption: String
     private var lines: RecordDecoder
     private var isAtStart = true
     // The event in progress:
@@ -24,9 +26,11 @@ package struct EventDecoder: Sendable {
 
     /// - Parameters:
     ///   - maximumSize: The maximum length of a line and of an event's data, in bytes.
+    ///   - sizeOption: The option that sets the maximum length, for the message of the error.
     ///   - lastEventID: The id of the last event of an earlier connection.
-    package init(maximumSize: Int, lastEventID: ByteBuffer = ByteBuffer()) {
+    package init(maximumSize: Int, sizeOption: String = "max_event", lastEventID: ByteBuffer = ByteBuffer()) {
         self.maximumSize = maximumSize
+        self.sizeOption = sizeOption
         self.lastEventID = lastEventID
         id = lastEventID
         lines = RecordDecoder(.uncheckedLines, maximumLength: maximumSize)
@@ -126,7 +130,7 @@ package struct EventDecoder: Sendable {
 
     private var tooLarge: NightjarError {
         NightjarError(
-            .tooLarge, "an event of the stream is longer than \(maximumSize) bytes; set a larger max_event",
+            .tooLarge, "an event of the stream is longer than \(maximumSize) bytes; set a larger \(sizeOption)",
             phase: .receive)
     }
 

@@ -50,17 +50,20 @@ package struct EventStream: Sendable {
     private var failures = 0
     /// The last id before the connection.
     private var previousID = ByteBuffer()
+    /// The id of the last event that was returned, or a later id without data. The decoder's id is that of the last event
+    /// of the connection, which an earlier connection may have delivered.
+    package private(set) var rawLastEventID: ByteBuffer
 
     package init(_ settings: EventStreamSettings) {
         self.settings = settings
         reconnectionTime = settings.reconnectionTime
-        decoder = EventDecoder(
-            maximumSize: settings.maximumEvent, lastEventID: ByteBuffer(string: settings.lastEventID))
+        rawLastEventID = ByteBuffer(string: settings.lastEventID)
+        decoder = EventDecoder(maximumSize: settings.maximumEvent, lastEventID: rawLastEventID)
     }
 
-    /// The id of the last event that the server has sent.
+    /// The id of the last event that was returned, or a later id without data. Does not go back while the server sends
+    /// events again.
     package var lastEventID: String { String(buffer: rawLastEventID) }
-    package var rawLastEventID: ByteBuffer { decoder.lastEventID }
     /// The wait before the next connection while no connection fails: the last one that the server has set.
     package var currentReconnectionTime: Duration {
         decoder.reconnectionTime.map(EventStream.clamped) ?? reconnectionTime
@@ -78,13 +81,16 @@ package struct EventStream: Sendable {
     ) throws(NightjarError) -> Request {
         var request = request
         if !isPrepared, settings.lastEventID.isEmpty, let given = request.headers["last-event-id"] {
-            decoder = EventDecoder(maximumSize: settings.maximumEvent, lastEventID: ByteBuffer(string: given))
+            rawLastEventID = ByteBuffer(string: given)
+            decoder = EventDecoder(maximumSize: settings.maximumEvent, lastEventID: rawLastEventID)
         }
         isPrepared = true
         if request.headers["accept"] == nil { try request.headers.set("Accept", "text/event-stream") }
         if request.headers["cache-control"] == nil { try request.headers.set("Cache-Control", "no-store") }
         request.headers.remove("Last-Event-ID")
-        if !lastEventID.isEmpty { try request.headers.set("Last-Event-ID", lastEventID) }
+        if decoder.lastEventID.readableBytes > 0 {
+            try request.headers.set("Last-Event-ID", String(buffer: decoder.lastEventID))
+        }
         request.usesCache = false
         request.coalesces = false
         request.timeouts.idle = settings.idleTimeout ?? request.timeouts.idle ?? EventStreamSettings.defaultIdleTimeout
@@ -146,8 +152,10 @@ package struct EventStream: Sendable {
                 guard replays.admits(event) else { continue }
                 failures = 0
                 delivered += 1
+                rawLastEventID = event.rawID
                 return event
             }
+            if !replays.mayReplay { rawLastEventID = decoder.lastEventID }
             return nil
         } catch {
             change(to: .closed, error.message)
@@ -192,6 +200,7 @@ package struct EventStream: Sendable {
     /// Closes the stream and releases its memory.
     package mutating func close() {
         change(to: .closed, "the stream was closed")
+        reconnectionTime = currentReconnectionTime
         resetDecoder()
     }
 

@@ -19,6 +19,9 @@ package struct ReplayFilter: Sendable {
 
     package init() {}
 
+    /// Whether the next event may be one that was already delivered.
+    package var mayReplay: Bool { isAtStart || expected.map { $0 < count } ?? false }
+
     package mutating func connected() {
         isAtStart = count > 0
         expected = nil

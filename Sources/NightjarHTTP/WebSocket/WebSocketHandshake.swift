@@ -20,13 +20,16 @@ package struct WebSocketHandshake: Sendable {
 
     /// - Parameters:
     ///   - protocols: the subprotocols that the client offers, in order of preference. Distinct tokens.
+    ///   - sensitive: names of fields whose values are masked in messages.
     ///   - deflate: the offer of permessage-deflate. Nil for no offer.
     /// - Throws: `invalid_argument` if a subprotocol is not a token or occurs twice, or if a window size is out of range.
-    package init(protocols: [String] = [], deflate: WebSocketDeflate.Offer? = nil) throws(NightjarError) {
+    package init(
+        protocols: [String] = [], sensitive: [String] = [], deflate: WebSocketDeflate.Offer? = nil
+    ) throws(NightjarError) {
         var seen = ExactSet()
         let list = protocols.joined(separator: ", ")
         // Some servers accept a token as a subprotocol.
-        let isSecret = Masking.value(list, ofField: WebSocketHandshake.protocolField, sensitive: []) != list
+        let isSecret = Masking.value(list, ofField: WebSocketHandshake.protocolField, sensitive: sensitive) != list
         offer = isSecret ? Masking.mask : list
         for name in protocols {
             let shown = isSecret ? Masking.mask : quoted(name)

@@ -278,6 +278,7 @@ static void response_events(void) {
   seen large = {0};
   CHECK(send_for_events("/events?count=1&size=500&end=close", &large, 100, &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_TOO_LARGE && large.count == 0);
+  CHECK(strstr(nj_error_message(error), "set a larger max_line"));
   nj_error_release(error);
   CHECK(nj_request_on_event(NULL, on_response_event, NULL) == NJ_INVALID_ARGUMENT);
 }

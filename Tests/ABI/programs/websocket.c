@@ -172,6 +172,7 @@ static void pieces(void) {
     size_t length = 0;
     const char *data = nj_message_data(message, &length);
     CHECK(data && length <= 65536 && total + length <= SIZE && memcmp(data, large + total, length) == 0);
+    CHECK(nj_message_is_first(message) == (count == 0));
     total += length;
     count++;
   } while (message && !nj_message_is_last(message));
@@ -180,6 +181,7 @@ static void pieces(void) {
   socket = opened("/ws/echo", NULL);
   SUCCEEDS(nj_websocket_send(socket, NJ_MESSAGE_TEXT, large, SIZE, 60, &error) == NJ_OK);
   SUCCEEDS(nj_websocket_receive(socket, 60, &message, &error) == NJ_OK);
+  CHECK(nj_message_is_first(message) && nj_message_is_first(NULL));
   CHECK(nj_message_is_last(message) && nj_message_is_last(NULL) && nj_message_data(message, &total) && total == SIZE);
   nj_websocket_release(socket);
   free(large);

@@ -114,6 +114,10 @@ import Testing
         #expect(
             try ErrorBody(response(401, #"<e><Message>hunter2 is wrong for user</Message></e>"#, sent: basic))?.message
                 == "*** is wrong for user")
+        let socket = try request(
+            "https://api.example/x", [("Sec-WebSocket-Protocol", "v1, bearer, t0ken-1, openai-insecure-api-key.k3y-2")])
+        let message = #"{"message":"v1: t0ken-1 or k3y-2 is wrong for bearer"}"#
+        #expect(try ErrorBody(response(401, message, sent: socket))?.message == "v1: *** or *** is wrong for bearer")
         let form = try request("https://api.example/token", form: "grant_type=x&client_secret=a+b%21c-long&code=1")
         #expect(
             try ErrorBody(response(400, #"{"error":"bad secret a b!c-long"}"#, sent: form))?.message == "bad secret ***"

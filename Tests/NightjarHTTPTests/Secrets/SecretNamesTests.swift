@@ -59,6 +59,8 @@ import Testing
     @Test(arguments: [
         "bearer, abc", "v1, Bearer, abc", "access_token, abc", "json, bearer.abc",
         "base64.binary.k8s.io, base64url.bearer.authorization.k8s.io.YWJj",
+        "realtime, openai-insecure-api-key.sk-proj-AbC1", "v1, json.sk-proj-AbC123dEf456gHi789jKl",
+        "v1, v2.9f86d081884c7d659a2feaa0c55ad015",
         "v1, 9f86d081884c7d659a2feaa0c55ad015", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
     ])
     func tokenAmongSubprotocolsIsSecret(list: String) {

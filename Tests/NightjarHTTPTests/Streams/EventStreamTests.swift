@@ -87,6 +87,36 @@ private let refused = NightjarError(.connect, "the connection was refused")
         #expect(stream.delivered == 3)
     }
 
+    /// The server sends events again from the first one on. Its ids are older than those that were returned.
+    @Test mutating func lastIDDoesNotGoBackDuringAReplay() throws {
+        var stream = try stream()
+        _ = stream.opened(response())
+        #expect(try receive(&stream, "id: 1\ndata: a\n\nid: 2\ndata: b\n\nid: 3\n\n") == ["a", "b"])
+        #expect(stream.lastEventID == "3")
+        _ = stream.ended(nil, using: &shortest)
+        _ = stream.waited()
+        #expect(try prepared(&stream)["last-event-id"] == "3")
+        _ = stream.opened(response())
+        #expect(try receive(&stream, "id: 0\n\n") == [])
+        #expect(stream.lastEventID == "3")
+        #expect(try receive(&stream, "id: 1\ndata: a\n\n") == [])
+        #expect(stream.lastEventID == "3")
+        // The server continues after the last event of this connection.
+        #expect(try prepared(&stream)["last-event-id"] == "1")
+        #expect(try receive(&stream, "id: 2\ndata: b\n\nid: 4\ndata: c\n\n") == ["c"])
+        #expect(stream.lastEventID == "4")
+        #expect(try receive(&stream, "id: 5\n\n") == [])
+        #expect(stream.lastEventID == "5")
+    }
+
+    @Test mutating func reconnectionTimeRemainsAfterTheClose() throws {
+        var stream = try stream()
+        _ = stream.opened(response())
+        #expect(try receive(&stream, "retry: 2500\ndata: a\n\n") == ["a"])
+        stream.close()
+        #expect(stream.currentReconnectionTime == .seconds(2.5))
+    }
+
     @Test mutating func waitsDoubleUntilAnEventArrives() throws {
         var longest = Constant(value: .max)
         var stream = try stream()

@@ -90,6 +90,16 @@ import Testing
         #expect(error?.message.lowercased().contains("c2vjcmv0") == false)
     }
 
+    @Test func messagesDoNotContainSubprotocolsThatTheClientMarksAsSensitive() throws {
+        let error = #expect(throws: NightjarError.self) {
+            try WebSocketHandshake(protocols: ["v1", "v1"], sensitive: ["sec-websocket-protocol"])
+        }
+        #expect(error?.message == "WebSocket subprotocol *** occurs twice; remove one of them")
+        let key = "openai-insecure-api-key.sk-proj-AbC123"
+        let repeated = #expect(throws: NightjarError.self) { try handshake(["realtime", key, key]) }
+        #expect(repeated?.message.contains("AbC123") == false)
+    }
+
     // MARK: Responses
 
     @Test func validResponseIsAccepted() throws {

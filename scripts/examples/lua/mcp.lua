@@ -14,6 +14,7 @@ local modern, legacy = "2026-07-28", "2025-11-25"
 local known = { [modern] = true, [legacy] = true, ["2025-06-18"] = true }
 local client_info = { name = "nightjar-example", version = "1.0" }
 local max_message = 16 << 20
+local default_wait = 1 -- events.reconnection_time of a response without `retry`
 
 local mcp = {}
 mcp.__index = mcp
@@ -34,7 +35,7 @@ local function read(res, receive, position)
     end
   end)
   if events.last_event_id ~= "" then position.id = events.last_event_id end
-  position.wait = events.reconnection_time
+  if events.reconnection_time ~= default_wait then position.wait = events.reconnection_time end
   if err then error(err, 0) end
   return is_complete
 end
@@ -96,7 +97,7 @@ end
 -- Sends a request and passes the messages of its stream to `receive`, until it returns true. A stream of 2025-11-25 that is
 -- broken, or that the server has closed early, is resumed with a GET.
 function mcp:exchange(message, receive)
-  local position = { wait = 1 }
+  local position = { wait = default_wait }
   local function attempt()
     local res <close> = position.id and self:get(position.id) or self:post(message)
     return read(res, receive, position)
