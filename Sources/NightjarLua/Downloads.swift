@@ -73,6 +73,10 @@ final class ScriptDownload: @unchecked Sendable {
 
     var wantsRequest: Bool { !requests.isEmpty && !isEnded }
 
+    func notifyIfRequestIsWanted() {
+        if wantsRequest { notify() }
+    }
+
     func connect(_ request: Request) {
         guard !requests.isEmpty else { return }
         operation?.connect(requests.removeFirst(), with: engine.confined(request))
@@ -144,6 +148,11 @@ public func njl_download_release(_ download: OpaquePointer?) {
 @_cdecl("njl_download_wants_request") @implementation
 public func njl_download_wants_request(_ download: OpaquePointer?) -> Bool {
     Handle<ScriptDownload>.borrow(download)?.wantsRequest ?? false
+}
+
+@_cdecl("njl_download_notify") @implementation
+public func njl_download_notify(_ download: OpaquePointer?) {
+    Handle<ScriptDownload>.borrow(download)?.notifyIfRequestIsWanted()
 }
 
 @_cdecl("njl_download_connect") @implementation

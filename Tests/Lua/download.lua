@@ -67,6 +67,27 @@ test("the hook before changes each request", function(t)
   t:equal(urls, { "1", "2", "3" })
 end)
 
+test("another task calls the hook if the task in the hook is cancelled", function(t)
+  local count, is_waiting = 0, false
+  local slow = nightjar.client {
+    base_url = origin,
+    before = function()
+      count = count + 1
+      if count == 2 then
+        is_waiting = true
+        nightjar.sleep(60)
+      end
+    end,
+  }
+  local download = slow:start_download(film, new_file(), { retry_delay = 0 })
+  local first = nightjar.spawn(function() download:wait() end)
+  local second = nightjar.spawn(function() return download:wait().size end)
+  while not is_waiting do nightjar.sleep(0.01) end
+  first:cancel()
+  t:equal(second:join(), 300000)
+  pcall(first.join, first)
+end)
+
 test("an error of the hook ends the download", function(t)
   local path, count = new_file(), 0
   local failing = nightjar.client {

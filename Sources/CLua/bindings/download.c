@@ -49,7 +49,10 @@ static int push_text(lua_State *L, njl_text *text) {
 
 /* Ends the state of a function that is running, also if its task is cancelled. */
 static int close_guard(lua_State *L) {
-  (*(download **)lua_touserdata(L, 1))->is_calling = false;
+  download *self = *(download **)lua_touserdata(L, 1);
+  self->is_calling = false;
+  /* If the hook has not made the request, for example because its task was cancelled, another task calls the hook. */
+  njl_download_notify(self->handle);
   return 0;
 }
 

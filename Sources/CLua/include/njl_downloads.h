@@ -33,6 +33,8 @@ njl_download *njl_download_start(njl_engine *engine, njl_client *client, const n
                                  const njl_download_options *options, njl_future **error);
 void njl_download_release(njl_download *download); /* cancels the download and keeps its part */
 bool njl_download_wants_request(const njl_download *download);
+/* Ends the waits of njl_download_await if a request still waits for njl_download_connect. */
+void njl_download_notify(njl_download *download);
 /* Returns false and sets `*error` on failure. */
 bool njl_download_connect(njl_download *download, njl_engine *engine, njl_client *client, const njl_request *request,
                           njl_future **error);
