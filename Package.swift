@@ -223,7 +223,8 @@ let package = Package(
         .testTarget(
             name: "NightjarStorageTests",
             dependencies: [
-                "NightjarHTTP", "NightjarStorage", "NightjarTestSupport", "CacheWorker", "TokenStoreWorker",
+                "NightjarHTTP", "NightjarStorage", "NightjarTestSupport", "CacheWorker", "JournalWorker",
+                "TokenStoreWorker",
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
@@ -235,6 +236,9 @@ let package = Package(
             name: "CacheWorker",
             dependencies: ["NightjarHTTP", "NightjarStorage", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/CacheWorker"),
+        // Uses a journal. Tests kill it at random times, and at each file operation.
+        .executableTarget(
+            name: "JournalWorker", dependencies: ["NightjarHTTP", "NightjarStorage"], path: "Tests/JournalWorker"),
         .testTarget(name: "NightjarCryptoTests", dependencies: ["NightjarCrypto", "NightjarTestSupport"]),
         .testTarget(
             name: "NightjarTransportTests",

@@ -1,0 +1,105 @@
+import NightjarHTTP
+
+/// Adding and reading entries.
+extension Journal {
+    /// Adds an entry, or returns the entry that has the same id, kind and input.
+    ///
+    /// The returned entry may be finished. Its work is then not repeated.
+    ///
+    /// - Throws: `conflict` if an entry has the same id and another kind or input; `limit` if the journal is full or a
+    ///   value is too large; `invalidArgument`.
+    package func add(_ entry: NewJournalEntry) throws(JournalError) -> JournalEntry {
+        try options.limits.check(entry)
+        return try write { (rows, now) throws(JournalError) in
+            try rows.applyRetention(options.retention, at: now)
+            if let row = try rows.find(entry.id) {
+                let found = try rows.entry(row, at: now)
+                let difference = found.kind.isExactly(entry.kind) ? "another input" : "the kind \(quoted(found.kind))"
+                guard found.kind.isExactly(entry.kind), found.input == entry.input else {
+                    throw JournalError(
+                        .conflict,
+                        "the journal has an entry \(quoted(entry.id)) with \(difference); use another id, or acknowledge the entry first"
+                    )
+                }
+                return found
+            }
+            try checkTotal(rows, JournalRows.size(of: entry))
+            return try rows.entry(try rows.insert(entry, at: now), at: now)
+        }
+    }
+
+    private func checkTotal(_ rows: JournalRows, _ size: Int) throws(JournalError) {
+        let total = try rows.total()
+        let limits = options.limits
+        guard total.entries < limits.maximumEntries else {
+            throw JournalError(
+                .limit(.maximumEntries),
+                "the journal \(quoted(path)) has \(total.entries) entries, and maximum_entries is \(limits.maximumEntries); acknowledge finished entries"
+            )
+        }
+        guard total.bytes <= limits.maximumBytes, size <= limits.maximumBytes - total.bytes else {
+            throw JournalError(
+                .limit(.maximumBytes),
+                "the journal \(quoted(path)) uses \(total.bytes) bytes, and maximum_bytes is \(limits.maximumBytes), which leaves no space for \(size) bytes; acknowledge finished entries"
+            )
+        }
+    }
+
+    /// Returns an entry, or nil if there is none.
+    package func entry(_ id: String) throws(JournalError) -> JournalEntry? {
+        try read { (rows, now) throws(JournalError) in
+            guard let row = try rows.find(id) else { return nil }
+            return try rows.entry(row, at: now)
+        }
+    }
+
+    /// Returns the intents of an entry, in their order.
+    ///
+    /// - Throws: `notFound`.
+    package func intents(_ id: String) throws(JournalError) -> [JournalIntent] {
+        try read { (rows, _) throws(JournalError) in
+            guard let row = try rows.find(id) else { throw .notFound(id) }
+            return try rows.intents(of: row.number)
+        }
+    }
+
+    /// Returns a page of entries in the order in which they were added.
+    ///
+    /// - Parameters:
+    ///   - kind: nil for all kinds.
+    ///   - phase: nil for all phases.
+    ///   - number: the ``JournalEntry/number`` of the last entry of the page before.
+    ///   - limit: the maximum number of entries, at most 1000. A page that has 16 MiB ends early, and has at least one
+    ///     entry.
+    /// - Returns: an empty array after the last page.
+    package func entries(
+        kind: String? = nil, phase: JournalPhase? = nil, after number: Int64 = 0, limit: Int = 100
+    ) throws(JournalError) -> [JournalEntry] {
+        try read { (rows, now) throws(JournalError) in
+            let found = try rows.rows(
+                """
+                WHERE number > ? AND (?2 IS NULL OR kind = ?2) AND (?3 IS NULL OR phase = ?3) ORDER BY number LIMIT ?4
+                """,
+                [
+                    .integer(number), kind.map { .text($0) } ?? .null, phase.map { .integer($0.rawValue) } ?? .null,
+                    .integer(Int64(max(1, min(limit, Journal.largestPage)))),
+                ])
+            var entries: [JournalEntry] = []
+            var bytes: Int64 = 0
+            for row in found {
+                entries.append(try rows.entry(row, at: now))
+                bytes += row.bytes
+                if bytes >= Journal.largestPageBytes { break }
+            }
+            return entries
+        }
+    }
+
+    private static let largestPage = 1000
+    private static let largestPageBytes: Int64 = 16 << 20
+
+    /// Returns the number and the size in bytes of the entries that are not acknowledged.
+    package func total() throws(JournalError) -> (entries: Int, bytes: Int) {
+        try read { (rows, _) throws(JournalError) in try rows.total() }
+    }
+}
