@@ -7,7 +7,9 @@ import NightjarHandles
 /// A download of a script. Belongs to the thread that runs the Lua state.
 final class ScriptDownload: @unchecked Sendable {
     private unowned let engine: Engine
-    private(set) var operation: DownloadOperation?
+    private var started: DownloadOperation?
+    /// Nil in a forked child, where the parent's threads may hold its locks.
+    var operation: DownloadOperation? { engine.isForked ? nil : started }
     private(set) var end: Result<Void, NightjarError>?
     /// The progress that was not reported to the script.
     private var progress: Download.Progress?
@@ -46,7 +48,7 @@ final class ScriptDownload: @unchecked Sendable {
                 self?.notify()
             }
         }
-        operation = try client.startDownload(
+        started = try client.startDownload(
             engine.confined(request), to: path, settings, on: engine.queue, handlers
         ) { [weak self] _, result in
             self?.end = result

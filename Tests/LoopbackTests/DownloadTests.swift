@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 import Nightjar
+import NightjarHTTP
 import NightjarTestSupport
 import Synchronization
 import Testing
@@ -61,6 +62,22 @@ private let rest =
         #expect(file.resumed == 4 && file.received == 6 && file.path.hasSuffix("/renamed"))
         #expect(try folder.read("renamed") == Array("0123456789".utf8))
         #expect(!exists("x.nightjar-part") && !exists("x.nightjar-part.state"))
+    }
+
+    /// The text may come from elsewhere.
+    @Test func stateThatNamesAnotherFileIsRejected() async throws {
+        let path = try folder.write("precious", "old")
+        let peer = try ScriptedPeer([])
+        var record = DownloadRecord()
+        (record.part, record.validator) = (path, StrongValidator(.entityTag, "\"a\""))
+        var settings = quick
+        settings.resumption = .state(record.text)
+        let client = try client(of: peer)
+        let error = await #expect(throws: NightjarError.self) {
+            try await client.download(Request(.get, "/x"), to: folder.file("x"), settings)
+        }
+        #expect(error?.kind == .invalidArgument)
+        #expect(try folder.read("precious") == Array("old".utf8))
     }
 
     @Test(arguments: [true, false]) func cancelKeepsThePartByRequest(keeps: Bool) async throws {

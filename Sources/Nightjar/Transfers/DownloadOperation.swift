@@ -130,8 +130,15 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
         let (path, settings, request) = (path, settings, request)
         loop.workers.run("opening a download") { [client] () throws(NightjarError) in
             try DownloadPlace(path, try client.url(of: request), settings)
-        } then: { [weak self] result in
-            guard let self, !hasEnded, !isStopping else { return }
+        } then: { [weak self, loop] result in
+            guard let self, !hasEnded, !isStopping else {
+                // The part is empty.
+                guard case .success(let place) = result, place.record == nil else { return }
+                return loop.workers.run("closing a download") { () throws(NightjarError) in
+                    place.part.discard()
+                } then: { _ in
+                }
+            }
             switch result {
             case .success(let place): opened(place)
             case .failure(let error): end(.failure(error))

@@ -19,6 +19,10 @@ final class DownloadPlace: @unchecked Sendable {
         urlName = FileName.last(of: url.target)
         var given: DownloadRecord?
         if case .state(let text) = settings.resumption { given = try DownloadRecord(text) }
+        // A text of other origin must not name another file, which would be overwritten.
+        guard given?.part.hasSuffix(PartFile.suffix) != false else {
+            throw NightjarError(.invalidArgument, "resume is not the state of a download; pass a text of state()")
+        }
         part = try PartFile(given?.part ?? target.part(urlHash: urlHash, urlName: urlName), mode: settings.mode)
         let found = part.record()
         switch settings.resumption {

@@ -187,7 +187,9 @@ package final class PartFile: @unchecked Sendable {
     }
 
     /// Replaces the state file. A process that is killed meanwhile leaves the old file or the new one.
+    /// Has no effect after ``close()``.
     package func write(_ record: DownloadRecord) throws(NightjarError) {
+        guard isOpen else { return }
         let state = path + PartFile.stateSuffix
         let temporary = state + PartFile.temporarySuffix
         unlink(temporary)
