@@ -171,6 +171,18 @@ test("a paused download waits", function(t)
   t:equal(download:wait(60).size, 10)
 end)
 
+test("a download can be paused before its file is open", function(t)
+  for _ = 1, 20 do
+    local path = new_file()
+    local download = api:start_download("/bytes/1000", path)
+    download:pause()
+    download:resume()
+    t:equal(download:wait(60).attempts, 1)
+    download = nil
+    collectgarbage()
+  end
+end)
+
 test("an endpoint can be downloaded", function(t)
   local described = nightjar.client { base_url = origin, endpoints = { bytes = { path = "/bytes/{count}" } } }
   local path = new_file()

@@ -5,7 +5,7 @@ import NightjarHTTP
 /// One request of a download. Used on the client's loop.
 final class DownloadConnection: @unchecked Sendable {
     let number: Int
-    private unowned let download: DownloadOperation
+    private weak var download: DownloadOperation?
     private var task: ClientTask?
     /// Whether nothing is reported any more.
     private(set) var isCancelled = false
@@ -36,6 +36,7 @@ final class DownloadConnection: @unchecked Sendable {
         handlers.head = { [self] _, response in opened(response) }
         handlers.body = { [self] _, part in received(part) }
         handlers.creditsAreManual = true
+        guard let download else { return }
         handlers.decisionQueue = download.queue
         task = try download.client.start(request, on: nil, handlers)
     }
@@ -57,21 +58,21 @@ final class DownloadConnection: @unchecked Sendable {
         {
             digest = (expected, hash)
         }
-        download.opened(self, response)
+        download?.opened(self, response)
     }
 
     private func received(_ part: ByteBuffer) {
         guard !isCancelled else { return }
         if let digest { part.withUnsafeReadableBytes { digest.hash.update($0) } }
-        download.received(part, from: self)
+        download?.received(part, from: self)
     }
 
     private func ended(_ result: Result<Response, NightjarError>) {
         task = nil
         guard !isCancelled else { return }
         switch result {
-        case .success: download.ended(self, mismatch)
-        case .failure(let error): download.ended(self, End(error: error))
+        case .success: download?.ended(self, mismatch)
+        case .failure(let error): download?.ended(self, End(error: error))
         }
     }
 

@@ -48,6 +48,8 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
     private var pendingRequests: [Int: DownloadSchedule.RangeRequest?] = [:]
     private var isFirstRequest = true
     private var isStopping = false
+    /// Whether the download was paused before its part was open.
+    private var startsPaused = false
     /// Whether the part has no gaps and was written from its beginning.
     private var isSequential = true
     private var synced = RangeSet()
@@ -107,7 +109,8 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
     package func resume() {
         loop.submit(
             .run { [self] in
-                guard !hasEnded, !isStopping, schedule.isPaused else { return }
+                startsPaused = false
+                guard !hasEnded, !isStopping, files != nil, schedule.isPaused else { return }
                 schedule.resume()
                 perform()
             })
@@ -148,7 +151,6 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
 
     private func opened(_ place: DownloadPlace) {
         self.place = place
-        let isPaused = schedule.isPaused
         schedule = DownloadSchedule(settings, place.record, canRepeat: request.method == .get)
         isSequential = settings.connections == 1 && place.record?.isSequential != false
         synced = place.record?.synced ?? RangeSet()
@@ -160,7 +162,7 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
         watchProgress()
         // The length of a part that is written by several connections is not the number of received bytes.
         if !isSequential, place.record?.isSequential == true { record() }
-        if isPaused { schedule.pause() } else { schedule.start() }
+        if startsPaused { schedule.pause() } else { schedule.start() }
         perform()
     }
 
@@ -342,9 +344,13 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
     }
 
     private func paused() {
+        guard files != nil else {
+            startsPaused = true
+            return note()
+        }
         schedule.pause()
         perform()
-        if files != nil { sync() }
+        sync()
     }
 
     // MARK: On the loop: the end
@@ -460,7 +466,7 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
     }
 
     private var present: Download.State {
-        if schedule.isPaused { return .paused }
+        if startsPaused && files == nil || schedule.isPaused { return .paused }
         guard schedule.isActive else { return schedule.isWaiting ? .waiting : .connecting }
         return schedule.isReceiving ? .receiving : .connecting
     }
