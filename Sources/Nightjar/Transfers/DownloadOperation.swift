@@ -48,6 +48,8 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
     private var pendingRequests: [Int: DownloadSchedule.RangeRequest?] = [:]
     private var isFirstRequest = true
     private var isStopping = false
+    /// The error of a download that was stopped before its part was open. Nil: it was cancelled.
+    private var stopError: NightjarError?
     /// Whether the download was paused before its part was open.
     private var startsPaused = false
     /// Whether the part has no gaps and was written from its beginning.
@@ -133,19 +135,20 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
         let (path, settings, request) = (path, settings, request)
         loop.workers.run("opening a download") { [client] () throws(NightjarError) in
             try DownloadPlace(path, try client.url(of: request), settings)
-        } then: { [weak self, loop] result in
-            guard let self, !hasEnded, !isStopping else {
-                // The part is empty.
-                guard case .success(let place) = result, place.record == nil else { return }
-                return loop.workers.run("closing a download") { () throws(NightjarError) in
-                    place.part.discard()
-                } then: { _ in
-                }
-            }
+        } then: { [self] result in
             switch result {
-            case .success(let place): opened(place)
-            case .failure(let error): end(.failure(error))
+            case .success(let place): if isStopping { close(place) } else { opened(place) }
+            case .failure(let error): finish(isStopping ? stopError : error)
             }
+        }
+    }
+
+    /// Closes a part that was opened for a download that has been stopped meanwhile.
+    private func close(_ place: DownloadPlace) {
+        loop.workers.run("closing a download") { () throws(NightjarError) in
+            if place.record == nil { place.part.discard() } else { place.part.close() }
+        } then: { [self] _ in
+            finish(stopError)
         }
     }
 
@@ -403,7 +406,13 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
         schedule.close()
         for connection in connections.values { connection.cancel() }
         connections = [:]
-        guard let files else { return finish(error) }
+        // A file system may hang.
+        loop.after(DownloadOperation.closeTimeout) { [weak self] in self?.finish(error) }
+        guard let files else {
+            // The part is being opened.
+            stopError = error
+            return
+        }
         files.discard()
         if isUseful { note() } else { snapshot.withLock { $0.record = nil } }
         let record = makeRecord()
@@ -414,8 +423,6 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
         } then: { [self] _ in
             finish(error)
         }
-        // A file system may hang.
-        loop.after(DownloadOperation.closeTimeout) { [weak self] in self?.finish(error) }
     }
 
     private func finish(_ error: NightjarError?) {
