@@ -322,12 +322,8 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
         guard placement.take > 0, let slice = bytes.readSlice(length: placement.take) else {
             return connection.consumed(count)
         }
-        // While the disk keeps up, the network need not wait for it.
-        let mayContinue = limit == nil && files.pendingBytes < DownloadOperation.largestPending
         files.write(
-            DownloadQueue.Write(
-                connection: connection, bytes: slice, offset: placement.offset, credit: mayContinue ? 0 : count))
-        if mayContinue { connection.consumed(count) }
+            DownloadQueue.Write(connection: connection, bytes: slice, offset: placement.offset, credit: count))
     }
 
     func ended(_ connection: DownloadConnection, _ end: DownloadConnection.End) {
@@ -500,8 +496,6 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
             }, to: queue)
     }
 
-    /// The bytes that may wait to be written before the connections wait, too.
-    private static let largestPending = 512 * 1024
     private static let closeTimeout = Duration.seconds(5)
     private static let progressInterval = Duration.milliseconds(100)
     /// With several connections, the bytes that are received again after the process was killed; more for files that are

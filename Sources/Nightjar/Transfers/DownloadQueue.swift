@@ -11,7 +11,7 @@ final class DownloadQueue: @unchecked Sendable {
         let connection: DownloadConnection
         let bytes: ByteBuffer
         let offset: Int
-        /// The bytes that the connection can receive again after this write. 0: it has received the credit already.
+        /// The bytes that the connection can receive again after this write.
         let credit: Int
     }
 
@@ -27,8 +27,6 @@ final class DownloadQueue: @unchecked Sendable {
     private let written: ([Write]) -> Void
     private let failed: (NightjarError) -> Void
     private var jobs = Deque<Job>()
-    /// The bytes that are not written yet.
-    private(set) var pendingBytes = 0
     private var isWorking = false
     /// Changes when the pending operations are discarded. Results of earlier ones are then ignored.
     private var generation = 0
@@ -46,10 +44,7 @@ final class DownloadQueue: @unchecked Sendable {
         self.failed = failed
     }
 
-    func write(_ write: Write) {
-        pendingBytes += write.bytes.readableBytes
-        add(.write(write))
-    }
+    func write(_ write: Write) { add(.write(write)) }
 
     /// Runs an operation on a worker thread, and then `deliver` on the loop.
     func work(
@@ -65,7 +60,6 @@ final class DownloadQueue: @unchecked Sendable {
     /// Discards the operations that have not started, and ignores the result of the one that has.
     func discard() {
         jobs.removeAll()
-        pendingBytes = 0
         generation += 1
     }
 
@@ -97,14 +91,12 @@ final class DownloadQueue: @unchecked Sendable {
             jobs.removeFirst()
         }
         let count = Count()
-        let bytes = writes.reduce(0) { $0 + $1.bytes.readableBytes }
         start { [writes] part throws(NightjarError) in
             for write in writes {
                 try part.write(write.bytes, at: write.offset)
                 count.value += 1
             }
         } then: { [self] result in
-            pendingBytes -= bytes
             written(Array(writes.prefix(count.value)))
             if case .failure(let error) = result { failed(error) }
         }
