@@ -21,27 +21,27 @@ private let rest =
     init() throws { folder = try TemporaryDirectory() }
 
     /// The other tests load the machine, so that short timeouts would expire.
-    private static let patience = Duration.seconds(60)
+    private static let testTimeout = Duration.seconds(60)
 
-    private func patientClient(of peer: ScriptedPeer) throws -> Client {
+    private func loopbackClient(of peer: ScriptedPeer) throws -> Client {
         try client(of: peer) {
-            $0.timeouts = Timeouts(connect: DownloadTests.patience, idle: DownloadTests.patience, total: nil)
+            $0.timeouts = Timeouts(connect: DownloadTests.testTimeout, idle: DownloadTests.testTimeout, total: nil)
         }
     }
 
-    private func patientPeer(_ conversations: [[ScriptedPeer.Step]]) throws -> ScriptedPeer {
-        try ScriptedPeer(conversations, maximumWait: DownloadTests.patience)
+    private func loopbackPeer(_ conversations: [[ScriptedPeer.Step]]) throws -> ScriptedPeer {
+        try ScriptedPeer(conversations, maximumWait: DownloadTests.testTimeout)
     }
 
     private func exists(_ name: String) -> Bool { access(folder.file(name), F_OK) == 0 }
 
     @Test func lostConnectionContinues() async throws {
-        let peer = try patientPeer([
+        let peer = try loopbackPeer([
             [.expectRequest, .send(Bytes(Array((whole + "0123").utf8))), .reset],
             [.expectRequest, .send(Bytes(Array((rest + "456789").utf8)))],
         ])
         defer { withExtendedLifetime(peer) {} }
-        let client = try patientClient(of: peer)
+        let client = try loopbackClient(of: peer)
         let heads = Mutex<[Int]>([])
         let states = Mutex<[Download.State]>([])
         let file = try await client.download(Request(.get, "/x"), to: folder.file("x"), quick) { progress in
@@ -60,20 +60,20 @@ private let rest =
     }
 
     @Test func stateContinuesInAnotherClient() async throws {
-        let peer = try patientPeer([
+        let peer = try loopbackPeer([
             [.expectRequest, .send(Bytes(Array((whole + "0123").utf8))), .reset],
             [.expectRequest, .send(Bytes(Array((rest + "456789").utf8)))],
         ])
         defer { withExtendedLifetime(peer) {} }
         var settings = quick
         settings.attempts = 1
-        let first = try patientClient(of: peer).startDownload(
+        let first = try loopbackClient(of: peer).startDownload(
             Request(.get, "/x?signature=1"), to: folder.file("x"), settings)
         let error = await #expect(throws: NightjarError.self) { try await first.file() }
         #expect(error?.kind == .connectionLost)
         #expect(!exists("x") && exists("x.nightjar-part"))
         settings.resumption = .state(first.resumeState)
-        let file = try await patientClient(of: peer).download(
+        let file = try await loopbackClient(of: peer).download(
             Request(.get, "/x?signature=2"), to: folder.file("renamed"), settings)
         #expect(file.resumed == 4 && file.received == 6 && file.path.hasSuffix("/renamed"))
         #expect(try folder.read("renamed") == Array("0123456789".utf8))
@@ -83,13 +83,13 @@ private let rest =
     /// The text may come from elsewhere.
     @Test func stateThatNamesAnotherFileIsRejected() async throws {
         let path = try folder.write("precious", "old")
-        let peer = try patientPeer([])
+        let peer = try loopbackPeer([])
         defer { withExtendedLifetime(peer) {} }
         var record = DownloadRecord()
         (record.part, record.validator) = (path, StrongValidator(.entityTag, "\"a\""))
         var settings = quick
         settings.resumption = .state(record.text)
-        let client = try patientClient(of: peer)
+        let client = try loopbackClient(of: peer)
         let error = await #expect(throws: NightjarError.self) {
             try await client.download(Request(.get, "/x"), to: folder.file("x"), settings)
         }
@@ -98,10 +98,10 @@ private let rest =
     }
 
     @Test(arguments: [true, false]) func cancelKeepsThePartByRequest(keeps: Bool) async throws {
-        let peer = try patientPeer([[.expectRequest, .send(Bytes(Array((whole + "0123").utf8))), .stall]])
+        let peer = try loopbackPeer([[.expectRequest, .send(Bytes(Array((whole + "0123").utf8))), .stall]])
         defer { withExtendedLifetime(peer) {} }
-        let download = try patientClient(of: peer).startDownload(Request(.get, "/x"), to: folder.file("x"), quick)
-        try await eventually("four bytes were written", within: DownloadTests.patience) {
+        let download = try loopbackClient(of: peer).startDownload(Request(.get, "/x"), to: folder.file("x"), quick)
+        try await eventually("four bytes were written", within: DownloadTests.testTimeout) {
             download.progress.received == 4
         }
         #expect(!download.resumeState.isEmpty)
@@ -113,9 +113,9 @@ private let rest =
     }
 
     @Test func headHandlerCancels() async throws {
-        let peer = try patientPeer([[.expectRequest, .send(Bytes(Array((whole + "0123").utf8))), .stall]])
+        let peer = try loopbackPeer([[.expectRequest, .send(Bytes(Array((whole + "0123").utf8))), .stall]])
         defer { withExtendedLifetime(peer) {} }
-        let client = try patientClient(of: peer)
+        let client = try loopbackClient(of: peer)
         let error = await #expect(throws: NightjarError.self) {
             try await client.download(
                 Request(.get, "/x"), to: folder.file("x"), quick, head: { _ in .cancel(keepsPart: false) })
@@ -125,11 +125,11 @@ private let rest =
 
     /// Cancelling the Swift task, releasing the download and closing the client end the request.
     @Test(arguments: 0..<3) func downloadEndsWithItsOwner(owner: Int) async throws {
-        let peer = try patientPeer([[.expectRequest, .send(Bytes(Array((whole + "0123").utf8))), .expectClose]])
+        let peer = try loopbackPeer([[.expectRequest, .send(Bytes(Array((whole + "0123").utf8))), .expectClose]])
         defer { withExtendedLifetime(peer) {} }
-        let client = try patientClient(of: peer)
+        let client = try loopbackClient(of: peer)
         var download: Download? = try client.startDownload(Request(.get, "/x"), to: folder.file("x"), quick)
-        try await eventually("four bytes were written", within: DownloadTests.patience) {
+        try await eventually("four bytes were written", within: DownloadTests.testTimeout) {
             download?.progress.received == 4
         }
         let task = Task { [download] in try await download?.file() }
@@ -141,7 +141,7 @@ private let rest =
             download = nil
         }
         await #expect(throws: NightjarError.self) { try await task.value }
-        try await eventually("the part was released", within: DownloadTests.patience) { !self.isLocked("x") }
+        try await eventually("the part was released", within: DownloadTests.testTimeout) { !self.isLocked("x") }
     }
 
     private func isLocked(_ name: String) -> Bool {
@@ -151,18 +151,18 @@ private let rest =
     }
 
     @Test func pausedDownloadSendsNothing() async throws {
-        let peer = try patientPeer([
+        let peer = try loopbackPeer([
             [.expectRequest, .send(Bytes(Array((whole + "0123").utf8))), .expectClose],
             [.expectRequest, .send(Bytes(Array((rest + "456789").utf8)))],
         ])
         defer { withExtendedLifetime(peer) {} }
-        let client = try patientClient(of: peer)
+        let client = try loopbackClient(of: peer)
         let download = try client.startDownload(Request(.get, "/x"), to: folder.file("x"), quick)
-        try await eventually("four bytes were written", within: DownloadTests.patience) {
+        try await eventually("four bytes were written", within: DownloadTests.testTimeout) {
             download.progress.received == 4
         }
         download.pause()
-        try await eventually("the download was paused", within: DownloadTests.patience) {
+        try await eventually("the download was paused", within: DownloadTests.testTimeout) {
             download.progress.state == .paused
         }
         #expect(peer.requests.count == 1)
@@ -171,11 +171,11 @@ private let rest =
     }
 
     @Test func digestOfTheCallerIsChecked() async throws {
-        let peer = try patientPeer([[.expectRequest, .send(Bytes(Array((whole + "0123456789").utf8)))]])
+        let peer = try loopbackPeer([[.expectRequest, .send(Bytes(Array((whole + "0123456789").utf8)))]])
         defer { withExtendedLifetime(peer) {} }
         var settings = quick
         settings.checksum = try Checksum("md5:00000000000000000000000000000000")
-        let client = try patientClient(of: peer)
+        let client = try loopbackClient(of: peer)
         let error = await #expect(throws: NightjarError.self) {
             try await client.download(Request(.get, "/x"), to: folder.file("x"), settings)
         }
