@@ -28,7 +28,7 @@ struct EntityTag: Equatable {
 
     /// Returns a hash of the bytes as 16 hexadecimal digits.
     static func fingerprint(_ bytes: [UInt8]) -> String {
-        Hash.sha256(bytes).prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        Hash.sha256(bytes).prefix(8).hexadecimal
     }
 
     /// The value of an If-Match or If-None-Match field.
@@ -77,4 +77,9 @@ extension StringProtocol {
         while text.last == " " || text.last == "\t" { text.removeLast() }
         return text
     }
+}
+
+extension Sequence<UInt8> {
+    /// The bytes in lower-case hexadecimal digits.
+    var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
 }

@@ -18,6 +18,10 @@ struct Problem: Error {
     let detail: String
     var faults: [Fault] = []
     var headers: HTTPHeaders = [:]
+    /// The URI of the type. The default depends on ``faults``.
+    var type: String?
+    /// Further members of the document (RFC 9457 section 3.2).
+    var members: [JSON.Member] = []
 
     init(_ status: HTTPResponseStatus, _ detail: String, headers: HTTPHeaders = [:]) {
         self.status = status
@@ -46,7 +50,7 @@ struct Problem: Error {
 
     var response: Response {
         var members: [JSON.Member] = [
-            .init(name: "type", value: .string(faults.isEmpty ? "about:blank" : Problem.validationType)),
+            .init(name: "type", value: .string(type ?? (faults.isEmpty ? "about:blank" : Problem.validationType))),
             .init(name: "title", value: .string(status.reasonPhrase)),
             .init(name: "status", value: .int(Int(status.code))),
             .init(name: "detail", value: .string(detail)),
@@ -54,6 +58,7 @@ struct Problem: Error {
         if !faults.isEmpty {
             members.append(.init(name: "errors", value: .array(faults.map(\.json))))
         }
+        members += self.members
         var response = Response.json(.object(members), status: status, type: "application/problem+json")
         for (name, value) in headers { response.headers.add(name: name, value: value) }
         return response

@@ -30,7 +30,12 @@ struct Request {
 
     /// Returns an integer from the query, or `fallback` if the parameter is absent.
     func query(_ name: String, in range: ClosedRange<Int>, or fallback: Int) throws(Problem) -> Int {
-        guard let text = query(name) else { return fallback }
+        try query(name, in: range) ?? fallback
+    }
+
+    /// Returns an integer from the query. Nil if the parameter is absent.
+    func query(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
+        guard let text = query(name) else { return nil }
         guard let value = Int(text), range.contains(value) else {
             throw Problem.query(name, "must be a whole number between \(range.lowerBound) and \(range.upperBound)")
         }

@@ -189,9 +189,7 @@ final class ResponseWriter {
         cancel()
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenSuccess {
-            let channel = context.channel
-            (channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
-                .whenComplete { _ in channel.close(promise: nil) }
+            context.channel.reset()
             completion(context)
         }
         writeUnframed(ByteBuffer(), context, written)
@@ -236,5 +234,13 @@ final class ResponseWriter {
         } else {
             timer = context.eventLoop.assumeIsolated().scheduleTask(in: pause, work)
         }
+    }
+}
+
+extension Channel {
+    /// Closes the socket with a reset. The operating system discards the bytes that it has not sent.
+    func reset() {
+        guard let options = self as? any SocketOptionProvider else { return close(promise: nil) }
+        options.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in self.close(promise: nil) }
     }
 }

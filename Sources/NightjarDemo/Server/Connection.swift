@@ -1,4 +1,3 @@
-import Glibc
 import NIOCore
 import NIOHTTP1
 
@@ -196,16 +195,13 @@ final class Connection: ChannelDuplexHandler {
         switch sink.interruption {
         case nil: break
         case .respond(let response): respondEarly(head, response, context)
-        case .close: interrupt(context)
+        case .close:
+            (incoming, isClosing) = (.ignoring, true)
+            context.close(promise: nil)
         case .reset:
-            (context.channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
-                .assumeIsolated().whenComplete { [self] _ in interrupt(context) }
+            (incoming, isClosing) = (.ignoring, true)
+            context.channel.reset()
         }
-    }
-
-    private func interrupt(_ context: ChannelHandlerContext) {
-        (incoming, isClosing) = (.ignoring, true)
-        context.close(promise: nil)
     }
 
     private func ended(_ trailers: HTTPHeaders?, _ context: ChannelHandlerContext) {
@@ -280,12 +276,14 @@ final class Connection: ChannelDuplexHandler {
         let end = (readsPausedUntil ?? .now()) + pause
         readsPausedUntil = end
         timer?.cancel()
-        timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: end) { [self] in
-            readsPausedUntil = nil
-            if hasPausedRead {
-                hasPausedRead = false
-                context.read()
-            }
+        timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: end) { [self] in resumeReads(context) }
+    }
+
+    private func resumeReads(_ context: ChannelHandlerContext) {
+        readsPausedUntil = nil
+        if hasPausedRead {
+            hasPausedRead = false
+            context.read()
         }
     }
 
@@ -352,6 +350,7 @@ final class Connection: ChannelDuplexHandler {
     private func shut(_ context: ChannelHandlerContext) {
         context.close(mode: .output, promise: nil)
         timer?.cancel()
+        resumeReads(context)
         timer = context.eventLoop.assumeIsolated().scheduleTask(in: Connection.lingering) {
             context.close(promise: nil)
         }

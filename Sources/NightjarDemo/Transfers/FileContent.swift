@@ -55,6 +55,9 @@ struct FileContent: Hashable {
 final class FileDigests {
     private var digests = BoundedTable<FileContent, [UInt8]>(capacity: 100)
 
+    /// The largest content in bytes. The server does nothing else while it computes a digest.
+    static let maximumSize = 4 << 30
+
     /// Returns the SHA-256 digest of the whole content.
     func sha256(_ content: FileContent) -> [UInt8] {
         if let digest = digests[content] { return digest }
@@ -62,9 +65,4 @@ final class FileDigests {
         digests.set(digest, for: content)
         return digest
     }
-}
-
-extension [UInt8] {
-    /// The bytes in lower-case hexadecimal digits.
-    var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
 }

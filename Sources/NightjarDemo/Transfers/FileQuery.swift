@@ -47,7 +47,7 @@ struct FileQuery {
     init(_ request: Request) throws(Problem) {
         let size = try request.query("size", in: FileQuery.sizes, or: 1_000_000)
         content = FileContent(size: size, seed: UInt64(try request.query("seed", in: 0...Int.max, or: 1)))
-        run = request.query("run").map { String(decoding: $0.utf8.prefix(200), as: UTF8.self) }
+        run = request.run
         tag = try request.query("etag", oneOf: ["strong", "weak", "none"])
         let hasDate = request.query("modified") != "none"
         modified = hasDate ? try request.query("modified", in: 0...(1 << 40), or: FileQuery.defaultModified) : nil
@@ -67,29 +67,30 @@ struct FileQuery {
         disposition = request.query("disposition")
         type = request.query("type") ?? "application/octet-stream"
         isCoded = try request.query("coding", oneOf: ["identity", "gzip"]) == "gzip"
-        changeAfter = try FileQuery.number(request, "change_after", 1...1_000_000)
+        changeAfter = try request.query("change_after", in: 1...1_000_000)
         changes = try request.query("changes", in: 1...1_000_000, or: 1)
-        changePosition = try FileQuery.number(request, "change_at", FileQuery.sizes)
+        changePosition = try request.query("change_at", in: FileQuery.sizes)
         keepsTag = try request.query("change_etag", oneOf: ["new", "same"]) == "same"
         changeSize = try request.query("change_size", in: FileQuery.sizes, or: size)
-        rate = try FileQuery.number(request, "rate", 1...(1 << 40))
+        rate = try request.query("rate", in: 1...(1 << 40))
         delay = try request.queryDuration("delay", atMost: 60, or: 0)
         stallTime = try request.queryDuration("stall_time", atMost: 3600, or: 3600)
         guard !isCoded || size <= FileQuery.maximumInMemory else {
             throw Problem.query("size", "must be at most \(FileQuery.maximumInMemory) with coding=gzip")
         }
-        let fields = [disposition ?? "", type]
-        guard fields.allSatisfy({ $0.unicodeScalars.allSatisfy { $0 >= " " && $0 != "\u{7F}" } }) else {
-            throw Problem(.badRequest, "a field value must not contain control characters")
+        let hasDigest = reprDigest != "none" || contentDigest != "none"
+        guard !hasDigest || max(size, changeSize) <= FileDigests.maximumSize else {
+            throw Problem.query("size", "must be at most \(FileDigests.maximumSize) with a digest")
+        }
+        for (name, value) in [("disposition", disposition ?? ""), ("type", type)] {
+            guard value.unicodeScalars.allSatisfy({ $0 >= " " && $0 != "\u{7F}" }) else {
+                throw Problem.query(name, "must not contain control characters")
+            }
         }
     }
 
     /// The largest body that is produced in memory, in bytes.
     static let maximumInMemory = 16 << 20
-
-    private static func number(_ request: Request, _ name: String, _ range: ClosedRange<Int>) throws(Problem) -> Int? {
-        request.query(name) == nil ? nil : try request.query(name, in: range, or: range.lowerBound)
-    }
 
     /// Returns the content after some changes.
     func content(version: Int) -> FileContent {

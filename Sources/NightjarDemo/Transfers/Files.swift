@@ -20,6 +20,9 @@ struct Files {
         let query = try FileQuery(request)
         let version = try request.query("version", in: 0...1_000_000, or: 0)
         let content = query.content(version: version)
+        guard content.size <= FileDigests.maximumSize else {
+            throw Problem.query("size", "must be at most \(FileDigests.maximumSize) for a digest")
+        }
         return .json([
             "size": .int(content.size), "sha256": .string(digests.sha256(content).hexadecimal),
             "etag": .optional(query.entityTag(version: version)?.text),
@@ -46,7 +49,7 @@ struct Files {
         response.replaceSource(source)
         response.frame(query.length)
         if !fault.apply(to: &response, query, request) { fault.kind = .none }
-        file.describe(&response, request)
+        file.addDigests(to: &response, request)
         response.delay = response.delay + query.delay
         response.date = query.date
         response.setEntry(entry)
@@ -64,6 +67,8 @@ private struct File {
     let digests: FileDigests
 
     private var content: FileContent { query.content(version: version) }
+    /// The compressed content. Nil if memory could not be allocated.
+    private var coded: [UInt8]? { ContentEncoder.gzip.encode(content.bytes(in: 0..<content.size)) }
 
     /// Returns the response without faults: 200, 206, 304, 412 or 416.
     func response(to request: Request, ignoresRange: Bool) -> Response {
@@ -71,7 +76,7 @@ private struct File {
             headers: ["Content-Type": query.type, "Cache-Control": Representation.validated], content: content,
             tag: query.entityTag(version: version), modified: query.modified(version: version))
         representation.hasRanges = query.hasRanges && !ignoresRange
-        if query.isCoded, let coded = ContentEncoder.gzip.encode(content.bytes(in: 0..<content.size)) {
+        if query.isCoded, let coded {
             representation.content = ByteBuffer(bytes: coded)
             representation.headers.add(name: "Content-Encoding", value: "gzip")
         }
@@ -123,18 +128,14 @@ private struct File {
     }
 
     /// Adds the digests of RFC 9530.
-    func describe(_ response: inout Response, _ request: Request) {
-        guard let source = response.fileSource, request.head.method != .HEAD || query.contentDigest == "none" else {
-            return
-        }
+    func addDigests(to response: inout Response, _ request: Request) {
+        guard let source = response.fileSource else { return }
         if query.reprDigest != "none" {
-            let digest =
-                query.isCoded
-                ? Hash.sha256(ContentEncoder.gzip.encode(content.bytes(in: 0..<content.size)) ?? [])
-                : digests.sha256(content)
+            let digest = query.isCoded ? Hash.sha256(coded ?? []) : digests.sha256(content)
             add("Repr-Digest", digest, query.reprDigest, &response)
         }
-        if query.contentDigest != "none" {
+        // A response to HEAD has no content.
+        if query.contentDigest != "none", request.head.method != .HEAD {
             let digest: [UInt8] =
                 if let bytes = source.replacement { Hash.sha256(Array(bytes.readableBytesView)) } else {
                     content.sha256(in: source.range)

@@ -47,21 +47,27 @@ struct ResumableUploads {
         }
     }
 
-    private func problem(_ status: HTTPResponseStatus, _ type: String, _ title: String, _ members: [JSON.Member] = [])
-        -> Response
-    {
-        let document: [JSON.Member] = [
-            .init(name: "type", value: .string(ResumableUploads.problems + type)),
-            .init(name: "title", value: .string(title)), .init(name: "status", value: .int(Int(status.code))),
-        ]
-        return .json(.object(document + members), status: status, type: "application/problem+json")
+    private func problem(
+        _ status: HTTPResponseStatus, _ type: String, _ detail: String, _ members: [JSON.Member] = []
+    ) -> Problem {
+        var problem = Problem(status, detail)
+        problem.type = ResumableUploads.problems + type
+        problem.members = members
+        return problem
     }
 
-    /// Returns the length that a request states, and whether its statements agree with the upload.
-    private func statedLength(_ request: Request, offset: Int) throws(Problem) -> (length: Int?, isConsistent: Bool) {
+    private var inconsistentLength: Problem {
+        problem(.badRequest, "inconsistent-upload-length", "inconsistent length values for upload")
+    }
+
+    /// Returns the length that a request states. Nil if it states none.
+    ///
+    /// - Throws: 400 if its statements disagree.
+    private func statedLength(_ request: Request, offset: Int) throws(Problem) -> Int? {
         let field = try request.head.naturalField("upload-length")
-        guard completeness(request) == true, let rest = request.head.contentLength else { return (field, true) }
-        return (offset + rest, field == nil || field == offset + rest)
+        guard completeness(request) == true, let rest = request.head.contentLength else { return field }
+        guard field == nil || field == offset + rest else { throw inconsistentLength }
+        return offset + rest
     }
 
     // MARK: Creation
@@ -69,34 +75,33 @@ struct ResumableUploads {
     private func create(_ request: Request) throws(Problem) -> any BodySink {
         let settings = try UploadSettings(request)
         let isComplete = completeness(request)
-        let (length, isConsistent) = try statedLength(request, offset: 0)
-        guard isConsistent else { return UploadRejection(request, inconsistentLength) }
+        let length = try statedLength(request, offset: 0)
         if let length, let limit = settings.maximumSize, length > limit {
             throw Problem(
                 .payloadTooLarge, "the upload is longer than \(limit) bytes", headers: limits(settings))
         }
-        if let response = tooLarge(request, settings) { return UploadRejection(request, response) }
+        try checkSize(request, settings)
         let names = ["Content-Type", "Content-Encoding", "Content-Disposition", "Repr-Digest"]
         let metadata = names.compactMap { name in
             request.head.headers.first(name: name).map { (name: name, value: $0) }
         }
         let upload = store.create(kind: "resumable", settings, length: length, metadata: metadata)
-        let entry = upload.began(request)
-        if let response = upload.replacement(entry, [:]) { return UploadRejection(request, response) }
         var fields: HTTPHeaders = [:]
         if isComplete != nil, settings.location != "none" {
             fields = limits(settings)
             fields.add(name: "Location", value: settings.location(of: upload, request))
         }
-        let sink = UploadSink(upload, entry, fields, check: try check(request)) {
-            isComplete == false ? appended(upload, .created) : completed(upload, isNew: true)
+        return upload.receive(request, [:]) { entry in
+            let sink = UploadSink(upload, entry, fields, check: check(request)) {
+                isComplete == false ? appended(upload, .created) : completed(upload)
+            }
+            if isComplete != nil, settings.sendsInterim, usesInterim(request) {
+                var interim = UploadSink.interim
+                for (name, value) in fields { interim.headers.add(name: name, value: value) }
+                (sink.firstInterim, sink.reportsProgress) = (interim, true)
+            }
+            return sink
         }
-        if isComplete != nil, settings.sendsInterim, usesInterim(request) {
-            var interim = UploadSink.interim
-            for (name, value) in fields { interim.headers.add(name: name, value: value) }
-            (sink.firstInterim, sink.reportsProgress) = (interim, true)
-        }
-        return sink
     }
 
     /// A server must not send 104 responses to clients of other versions of the draft.
@@ -104,76 +109,66 @@ struct ResumableUploads {
         request.head.headers.first(name: ResumableUploads.interopField) == ResumableUploads.interopVersion
     }
 
-    private func tooLarge(_ request: Request, _ settings: UploadSettings) -> Response? {
-        guard let length = request.head.contentLength else { return nil }
-        let isLast = completeness(request) == true
+    /// Checks the size of a request's body.
+    private func checkSize(_ request: Request, _ settings: UploadSettings) throws(Problem) {
+        guard let length = request.head.contentLength else { return }
         if let limit = settings.maximumAppend, length > limit {
-            return Problem(.payloadTooLarge, "the body is larger than max-append-size (\(limit) bytes)").response
-                .adding(limits(settings))
+            throw Problem(
+                .payloadTooLarge, "the body is larger than max-append-size (\(limit) bytes)", headers: limits(settings))
         }
-        if let limit = settings.minimumAppend, length < limit, length > 0, !isLast {
-            return Problem(.badRequest, "the body is smaller than min-append-size (\(limit) bytes)").response
-                .adding(limits(settings))
+        if let limit = settings.minimumAppend, length < limit, length > 0, completeness(request) != true {
+            throw Problem(
+                .badRequest, "the body is smaller than min-append-size (\(limit) bytes)", headers: limits(settings))
         }
-        return nil
-    }
-
-    private var inconsistentLength: Response {
-        problem(.badRequest, "inconsistent-upload-length", "inconsistent length values for upload")
     }
 
     // MARK: Upload resource
 
     private func head(_ request: Request) throws(Problem) -> Response {
         let upload = try store.upload(request, kind: "resumable")
-        let entry = upload.began(request)
-        var fields: HTTPHeaders = ["Cache-Control": "no-store"]
-        if let response = upload.replacement(entry, fields) { return response }
-        fields.add(name: "Upload-Offset", value: String(upload.reportOffset()))
-        fields.add(name: "Upload-Complete", value: upload.isComplete ? "?1" : "?0")
-        if let length = upload.length { fields.add(name: "Upload-Length", value: String(length)) }
-        entry.status = 204
-        return Response(.noContent, headers: fields).adding(limits(upload.settings))
+        return upload.respond(to: request, ["Cache-Control": "no-store"]) {
+            var fields = limits(upload.settings)
+            fields.add(name: "Upload-Offset", value: String(upload.reportOffset()))
+            fields.add(name: "Upload-Complete", value: upload.isComplete ? "?1" : "?0")
+            if let length = upload.length { fields.add(name: "Upload-Length", value: String(length)) }
+            return Response(.noContent, headers: fields)
+        }
     }
 
     private func append(_ request: Request) throws(Problem) -> any BodySink {
         let upload = try store.upload(request, kind: "resumable")
-        let entry = upload.began(request)
-        if let response = upload.replacement(entry, [:]) { return UploadRejection(request, response) }
-        func reject(_ response: Response) -> any BodySink {
-            entry.status = Int(response.status.code)
-            return UploadRejection(request, response)
+        return upload.receive(request, [:]) { entry throws(Problem) in
+            guard request.head.headers.first(name: "content-type") == ResumableUploads.type else {
+                throw Problem(.unsupportedMediaType, "Content-Type must be \(ResumableUploads.type)")
+            }
+            guard let offset = try request.head.naturalField("upload-offset"), let isComplete = completeness(request)
+            else { throw Problem(.badRequest, "a PATCH must have Upload-Offset and Upload-Complete") }
+            guard !upload.isComplete else {
+                throw problem(.badRequest, "completed-upload", "upload is already completed")
+            }
+            guard let overlap = upload.overlap(at: offset) else { throw mismatch(upload, offset) }
+            let length = try statedLength(request, offset: offset)
+            guard length == nil || upload.length == nil || length == upload.length else { throw inconsistentLength }
+            upload.length = upload.length ?? length
+            try checkSize(request, upload.settings)
+            let sink = UploadSink(upload, entry, [:], check: check(request)) {
+                isComplete ? completed(upload) : appended(upload, .noContent)
+            }
+            sink.skipped = overlap
+            sink.reportsProgress = upload.settings.sendsInterim && usesInterim(request)
+            return sink
         }
-        guard request.head.headers.first(name: "content-type") == ResumableUploads.type else {
-            return reject(Problem(.unsupportedMediaType, "Content-Type must be \(ResumableUploads.type)").response)
-        }
-        guard let offset = try request.head.naturalField("upload-offset"), let isComplete = completeness(request) else {
-            return reject(Problem(.badRequest, "a PATCH must have Upload-Offset and Upload-Complete").response)
-        }
-        guard !upload.isComplete else {
-            return reject(problem(.badRequest, "completed-upload", "upload is already completed"))
-        }
-        guard let overlap = upload.overlap(at: offset) else {
-            let response = problem(
-                .conflict, "mismatching-upload-offset", "offset from request does not match offset of resource",
-                [
-                    .init(name: "expected-offset", value: .int(upload.offset)),
-                    .init(name: "provided-offset", value: .int(offset)),
-                ])
-            return reject(response.adding(["Upload-Offset": String(upload.offset), "Upload-Complete": "?0"]))
-        }
-        let (length, isConsistent) = try statedLength(request, offset: offset)
-        guard isConsistent, length == nil || upload.length == nil || length == upload.length else {
-            return reject(inconsistentLength)
-        }
-        upload.length = upload.length ?? length
-        if let response = tooLarge(request, upload.settings) { return reject(response) }
-        let sink = UploadSink(upload, entry, [:], check: try check(request)) {
-            isComplete ? completed(upload, isNew: false) : appended(upload, .noContent)
-        }
-        sink.skipped = overlap
-        sink.reportsProgress = upload.settings.sendsInterim && usesInterim(request)
-        return sink
+    }
+
+    private func mismatch(_ upload: StoredUpload, _ offset: Int) -> Problem {
+        var problem = problem(
+            .conflict, "mismatching-upload-offset", "offset from request does not match offset of resource",
+            [
+                .init(name: "expected-offset", value: .int(upload.offset)),
+                .init(name: "provided-offset", value: .int(offset)),
+            ])
+        problem.headers = ["Upload-Offset": String(upload.offset), "Upload-Complete": "?0"]
+        return problem
     }
 
     private func appended(_ upload: StoredUpload, _ status: HTTPResponseStatus) -> Response {
@@ -182,35 +177,32 @@ struct ResumableUploads {
     }
 
     /// Returns the response of the resource that processes the content.
-    private func completed(_ upload: StoredUpload, isNew: Bool) -> Response {
+    private func completed(_ upload: StoredUpload) -> Response {
         upload.length = upload.length ?? upload.offset
-        guard upload.offset == upload.length else { return inconsistentLength }
+        guard upload.offset == upload.length else { return inconsistentLength.response }
         upload.isComplete = true
-        let document: JSON = ["bytes": .int(upload.offset), "sha256": .optional(upload.sha256)]
-        let digest = upload.metadata.first { $0.name == "Repr-Digest" }?.value
-        let isRight = digest.map {
-            ResumableUploads.digest($0) == nil || ResumableUploads.digest($0)?.hexadecimal == upload.sha256
-        }
-        guard isRight != false else {
+        let field = upload.metadata.first { $0.name == "Repr-Digest" }?.value
+        let digest = field.flatMap { ResumableUploads.digest($0) }
+        guard digest == nil || digest?.hexadecimal == upload.sha256 else {
             return Problem(.unprocessableEntity, "the content does not have its Repr-Digest").response
                 .adding(["Upload-Complete": "?1"])
         }
-        return Response.json(document).adding(["Upload-Complete": "?1"])
+        return Response.json(["bytes": .int(upload.offset), "sha256": .optional(upload.sha256)])
+            .adding(["Upload-Complete": "?1"])
     }
 
     private func cancel(_ request: Request) throws(Problem) -> Response {
         let upload = try store.upload(request, kind: "resumable")
-        let entry = upload.began(request)
-        if let response = upload.replacement(entry, [:]) { return response }
-        upload.isRemoved = true
-        entry.status = 204
-        return Response(.noContent)
+        return upload.respond(to: request, [:]) {
+            upload.isRemoved = true
+            return Response(.noContent)
+        }
     }
 
     /// Reads the field Content-Digest. Nil if the request has no SHA-256 digest.
-    private func check(_ request: Request) throws(Problem) -> UploadSink.Check? {
-        guard let text = request.head.headers.first(name: "content-digest") else { return nil }
-        return ResumableUploads.digest(text).map { UploadSink.Check(function: .sha256, digest: $0) }
+    private func check(_ request: Request) -> UploadSink.Check? {
+        request.head.headers.first(name: "content-digest").flatMap { ResumableUploads.digest($0) }
+            .map { UploadSink.Check(function: .sha256, digest: $0) }
     }
 
     /// Returns the SHA-256 digest of a field of RFC 9530.

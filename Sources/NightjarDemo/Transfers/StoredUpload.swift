@@ -11,9 +11,10 @@ final class StoredUpload {
         var status = 0
         /// The number of body bytes that were used.
         var bodyBytes = 0
-        var fault: String?
+        let fault: String?
 
-        init(_ request: Request) {
+        init(_ request: Request, _ fault: String?) {
+            self.fault = fault
             method = request.head.method.rawValue
             offset = request.head.headers.first(name: "upload-offset").flatMap { Int($0.trimmed) }
         }
@@ -54,7 +55,7 @@ final class StoredUpload {
     /// Records a request, and ends an earlier request that is still in progress.
     func began(_ request: Request) -> Entry {
         generation += 1
-        let entry = Entry(request)
+        let entry = Entry(request, fault.kind.name)
         if entries.count < StoredUpload.maximumEntries { entries.append(entry) }
         return entry
     }

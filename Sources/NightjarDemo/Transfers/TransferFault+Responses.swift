@@ -30,10 +30,10 @@ extension TransferFault {
         switch kind {
         case .cut, .cutChunk, .reset, .stall, .damage: stop(&response, &source, query)
         case .lengthSmall, .lengthLarge: changeLength(&response, source)
-        case .unrequested: return respondPartially(&response, source, query, request)
+        case .unrequested: return respondPartially(&response, source, request)
         default:
             guard response.status == .partialContent, source.replacement == nil else { return false }
-            return applyToRange(&response, source, query)
+            return applyToRange(&response, source)
         }
         return true
     }
@@ -48,13 +48,12 @@ extension TransferFault {
             headers.add(name: "Content-Range", value: "bytes */\(query.content.size)")
             fallthrough
         case .notSatisfiableBare:
-            return Problem(.rangeNotSatisfiable, "this response was requested", headers: headers).response
+            return Problem.requested(.rangeNotSatisfiable, headers: headers).response
         case .status:
-            let status = HTTPResponseStatus(statusCode: min(max(number ?? 500, 200), 599))
-            return Problem(status, "this response was requested").response
+            return Problem.requested(HTTPResponseStatus(fault: number)).response
         default:
             if let number { headers.add(name: "Retry-After", value: String(max(number, 0))) }
-            return Problem(.serviceUnavailable, "this response was requested", headers: headers).response
+            return Problem.requested(.serviceUnavailable, headers: headers).response
         }
     }
 
@@ -84,9 +83,7 @@ extension TransferFault {
         response.closesConnection = true
     }
 
-    private func respondPartially(
-        _ response: inout Response, _ source: FileSource, _ query: FileQuery, _ request: Request
-    ) -> Bool {
+    private func respondPartially(_ response: inout Response, _ source: FileSource, _ request: Request) -> Bool {
         guard !request.head.headers.contains(name: "range"), source.replacement == nil, source.length > 0 else {
             return false
         }
@@ -97,7 +94,7 @@ extension TransferFault {
         return true
     }
 
-    private func applyToRange(_ response: inout Response, _ source: FileSource, _ query: FileQuery) -> Bool {
+    private func applyToRange(_ response: inout Response, _ source: FileSource) -> Bool {
         var field = FileRange(source.range, source.content.size)
         let count = source.range.count
         switch kind {

@@ -81,16 +81,6 @@ struct TransferFault: Equatable {
         (self.kind, self.position) = (kind, position)
     }
 
-    /// Reads `name` or `name@number`.
-    init?(_ text: some StringProtocol) {
-        let halves = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let kind = Kind(rawValue: String(halves[0])) else { return nil }
-        self.kind = kind
-        guard halves.count == 2 else { return }
-        guard let number = Int(halves[1]), abs(number) <= 1 << 40 else { return nil }
-        position = .at(number)
-    }
-
     /// Returns a position from 0 to `end`. The default is the middle.
     func position(within end: Int) -> Int {
         switch position {
@@ -117,45 +107,30 @@ struct TransferFault: Equatable {
 
 /// The faults of the requests of a run.
 ///
-/// - `faults`: a comma-separated list. The first request has the first fault, and so on. `name@number` sets the position or
-///   amount. Later requests have no fault, or the last one with `repeat=1`.
+/// - `faults` and `repeat`: see ``FaultList``.
 /// - `random`: a seed. `count` requests have a random fault of `kinds`, at the first, the last or a random position. About
 ///   a quarter of the requests in between have none.
 struct TransferPlan {
-    private let faults: [TransferFault]
-    private let repeatsLast: Bool
+    private let list: FaultList<TransferFault.Kind>
     private let seed: Int?
     private let count: Int
     private let kinds: [TransferFault.Kind]
 
-    private static let maximumFaults = 1000
-
     init(_ request: Request) throws(Problem) {
-        faults = try TransferPlan.list(request, "faults") { TransferFault($0) }
-        repeatsLast = try request.query("repeat", oneOf: ["0", "1"]) == "1"
-        seed = request.query("random") == nil ? nil : try request.query("random", in: 0...Int.max, or: 0)
+        list = try FaultList(request)
+        seed = try request.query("random", in: 0...Int.max)
         count = try request.query("count", in: 0...1_000_000, or: 5)
-        let kinds = try TransferPlan.list(request, "kinds") { TransferFault.Kind(rawValue: String($0)) }
-        self.kinds = kinds.isEmpty ? [.close, .cutHead, .cut, .cutChunk, .reset, .stall, .unavailable] : kinds
-    }
-
-    private static func list<Item>(_ request: Request, _ name: String, _ read: (Substring) -> Item?) throws(Problem)
-        -> [Item]
-    {
-        guard let text = request.query(name), !text.isEmpty else { return [] }
-        let words = text.split(separator: ",", omittingEmptySubsequences: false)
-        let items = words.compactMap(read)
-        guard items.count == words.count, items.count <= maximumFaults else {
-            let known = TransferFault.Kind.allCases.map(\.rawValue).joined(separator: ", ")
-            throw Problem.query(name, "must be a comma-separated list of \(known)")
+        let kinds = try request.queryList("kinds", of: TransferFault.Kind.allCases.map(\.rawValue)) {
+            TransferFault.Kind(rawValue: String($0))
         }
-        return items
+        self.kinds = kinds.isEmpty ? [.close, .cutHead, .cut, .cutChunk, .reset, .stall, .unavailable] : kinds
     }
 
     /// Returns the fault of a request with this number, from 1.
     func fault(of number: Int, in run: TransferRun) -> TransferFault {
-        if number <= faults.count { return faults[number - 1] }
-        if repeatsLast, let last = faults.last { return last }
+        if let fault = list[number] {
+            return TransferFault(fault.kind, fault.number.map { .at($0) } ?? .unspecified)
+        }
         guard let seed, run.faults < count else { return TransferFault(.none) }
         // The seed is mixed before the number is added. Otherwise, adjacent seeds would give the same sequence, shifted
         // by one.

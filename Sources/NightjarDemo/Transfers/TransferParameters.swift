@@ -6,7 +6,7 @@ enum TransferParameters {
         "GET /__transfers/{run}": "the requests of a run: ranges, statuses, and the body bytes that were sent",
         "GET /__file": "the size, SHA-256 digest and ETag of the same parameters after `version` changes",
         "POST /tus, POST /resumable": upload,
-        "faults of uploads": .array(UploadFault.Kind.allCases.map { .string($0.rawValue) }),
+        "faults of uploads": .array(UploadFaultKind.allCases.map { .string($0.rawValue) }),
         "GET /__uploads/{run}": "the uploads of a run: requests, length and SHA-256 digest",
     ]
 

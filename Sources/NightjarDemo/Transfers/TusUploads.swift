@@ -22,13 +22,16 @@ struct TusUploads {
         let settings = try UploadSettings(request)
         var response = Response(.noContent, headers: TusUploads.fields)
         response.headers.add(name: "Tus-Version", value: TusUploads.version)
-        response.headers.add(name: "Tus-Extension", value: settings.extensions)
-        if settings.has("checksum") { response.headers.add(name: "Tus-Checksum-Algorithm", value: "sha1,sha256,md5") }
+        response.headers.add(name: "Tus-Extension", value: settings.extensions.joined(separator: ","))
+        if settings.extensions.contains("checksum") {
+            response.headers.add(name: "Tus-Checksum-Algorithm", value: "sha1,sha256,md5")
+        }
         if let size = settings.maximumSize { response.headers.add(name: "Tus-Max-Size", value: String(size)) }
         return response
     }
 
     private static let fields: HTTPHeaders = ["Tus-Resumable": version]
+    private static let headFields: HTTPHeaders = ["Tus-Resumable": version, "Cache-Control": "no-store"]
 
     /// - Throws: 412 if the client does not use version 1.0.0.
     private func checkVersion(_ request: Request) throws(Problem) {
@@ -44,35 +47,35 @@ struct TusUploads {
     private func create(_ request: Request) throws(Problem) -> any BodySink {
         try checkVersion(request)
         let settings = try UploadSettings(request)
-        guard settings.has("creation") else { throw Problem(.notFound, "the extension creation is not available") }
+        guard settings.extensions.contains("creation") else {
+            throw Problem(.notFound, "the extension creation is not available")
+        }
         let fields = request.head.headers
         let length = try request.head.naturalField("upload-length")
-        let isDeferred = fields.first(name: "upload-defer-length") == "1" && settings.has("creation-defer-length")
+        let isDeferred =
+            fields.first(name: "upload-defer-length") == "1" && settings.extensions.contains("creation-defer-length")
         guard (length == nil) == isDeferred else {
             throw Problem(.badRequest, "a creation must have Upload-Length, or Upload-Defer-Length with the value 1")
         }
         if let length, let limit = settings.maximumSize, length > limit {
             throw Problem(.payloadTooLarge, "the upload is longer than \(limit) bytes", headers: TusUploads.fields)
         }
-        let metadata = (fields.first(name: "upload-metadata")).map { [(name: "Upload-Metadata", value: $0)] } ?? []
-        let upload = store.create(kind: "tus", settings, length: length, metadata: metadata)
-        let entry = upload.began(request)
-        if let response = upload.replacement(entry, TusUploads.fields) { return UploadRejection(request, response) }
-        let location = settings.location(of: upload, request)
         let hasBody = fields.first(name: "content-type") == TusUploads.type
-        guard hasBody else {
-            return UploadSink(upload, entry, TusUploads.fields) {
-                let response = Response(.created, headers: ["Location": location])
-                return response.adding(expiry(of: upload))
-            }
-        }
-        guard settings.has("creation-with-upload") else {
+        guard !hasBody || settings.extensions.contains("creation-with-upload") else {
             throw Problem(
                 .badRequest, "the extension creation-with-upload is not available", headers: TusUploads.fields)
         }
-        return UploadSink(upload, entry, TusUploads.fields, check: try check(request, settings)) {
-            let response = Response(.created, headers: ["Location": location])
-            return response.adding(appended(upload))
+        let check = hasBody ? try check(request, settings) : nil
+        let metadata = fields.first(name: "upload-metadata").map { [(name: "Upload-Metadata", value: $0)] } ?? []
+        let upload = store.create(kind: "tus", settings, length: length, metadata: metadata)
+        return upload.receive(request, TusUploads.fields) { entry in
+            let sink = UploadSink(upload, entry, TusUploads.fields, check: check) {
+                Response(.created, headers: ["Location": settings.location(of: upload, request)])
+                    .adding(hasBody ? appended(upload) : expiry(of: upload))
+            }
+            // A body of another type is not part of the upload.
+            if !hasBody { sink.skipped = .max }
+            return sink
         }
     }
 
@@ -81,51 +84,45 @@ struct TusUploads {
     private func head(_ request: Request) throws(Problem) -> Response {
         try checkVersion(request)
         let upload = try store.upload(request, kind: "tus")
-        let entry = upload.began(request)
-        var fields = TusUploads.fields
-        fields.add(name: "Cache-Control", value: "no-store")
-        if let response = upload.replacement(entry, fields) { return response }
-        fields.add(name: "Upload-Offset", value: String(upload.reportOffset()))
-        if let length = upload.length {
-            fields.add(name: "Upload-Length", value: String(length))
-        } else {
-            fields.add(name: "Upload-Defer-Length", value: "1")
+        return upload.respond(to: request, TusUploads.headFields) {
+            var fields = expiry(of: upload)
+            fields.add(name: "Upload-Offset", value: String(upload.reportOffset()))
+            if let length = upload.length {
+                fields.add(name: "Upload-Length", value: String(length))
+            } else {
+                fields.add(name: "Upload-Defer-Length", value: "1")
+            }
+            for (name, value) in upload.metadata { fields.add(name: name, value: value) }
+            return Response(.ok, headers: fields)
         }
-        for (name, value) in upload.metadata { fields.add(name: name, value: value) }
-        entry.status = 200
-        return Response(.ok, headers: fields).adding(expiry(of: upload))
     }
 
     private func append(_ request: Request) throws(Problem) -> any BodySink {
         try checkVersion(request)
         let upload = try store.upload(request, kind: "tus")
-        let entry = upload.began(request)
-        if let response = upload.replacement(entry, TusUploads.fields) { return UploadRejection(request, response) }
-        func reject(_ status: HTTPResponseStatus, _ detail: String) -> any BodySink {
-            entry.status = Int(status.code)
-            return UploadRejection(request, Problem(status, detail).response.adding(TusUploads.fields))
-        }
-        guard request.head.headers.first(name: "content-type") == TusUploads.type else {
-            return reject(.unsupportedMediaType, "Content-Type must be \(TusUploads.type)")
-        }
-        guard let offset = try request.head.naturalField("upload-offset") else {
-            return reject(.badRequest, "a PATCH must have Upload-Offset")
-        }
-        if let length = try request.head.naturalField("upload-length") {
-            guard upload.length == nil || upload.length == length, length >= upload.offset else {
-                return reject(.badRequest, "Upload-Length differs from the length of the upload")
+        return upload.receive(request, TusUploads.fields) { entry throws(Problem) in
+            guard request.head.headers.first(name: "content-type") == TusUploads.type else {
+                throw Problem(.unsupportedMediaType, "Content-Type must be \(TusUploads.type)")
             }
-            upload.length = length
+            guard let offset = try request.head.naturalField("upload-offset") else {
+                throw Problem(.badRequest, "a PATCH must have Upload-Offset")
+            }
+            if let length = try request.head.naturalField("upload-length") {
+                guard upload.length == nil || upload.length == length, length >= upload.offset else {
+                    throw Problem(.badRequest, "Upload-Length differs from the length of the upload")
+                }
+                upload.length = length
+            }
+            guard let overlap = upload.overlap(at: offset), !upload.isComplete || request.head.contentLength == 0 else {
+                throw Problem(.conflict, "the offset of the upload is \(upload.offset), not \(offset)")
+            }
+            let check = try check(request, upload.settings)
+            let sink = UploadSink(upload, entry, TusUploads.fields, check: check) {
+                Response(.noContent).adding(appended(upload))
+            }
+            sink.skipped = overlap
+            return sink
         }
-        guard let overlap = upload.overlap(at: offset), !upload.isComplete || request.head.contentLength == 0 else {
-            return reject(.conflict, "the offset of the upload is \(upload.offset), not \(offset)")
-        }
-        let check = try check(request, upload.settings)
-        let sink = UploadSink(upload, entry, TusUploads.fields, check: check) {
-            Response(.noContent).adding(appended(upload))
-        }
-        sink.skipped = overlap
-        return sink
     }
 
     /// Returns the fields of a response to an append, and completes an upload that has all bytes.
@@ -137,7 +134,9 @@ struct TusUploads {
     }
 
     private func expiry(of upload: StoredUpload) -> HTTPHeaders {
-        guard let lifetime = upload.settings.lifetime, upload.settings.has("expiration"), !upload.isComplete else {
+        guard let lifetime = upload.settings.lifetime, upload.settings.extensions.contains("expiration"),
+            !upload.isComplete
+        else {
             return [:]
         }
         return ["Upload-Expires": RetryAfter.date(lifetime)]
@@ -146,19 +145,19 @@ struct TusUploads {
     private func terminate(_ request: Request) throws(Problem) -> Response {
         try checkVersion(request)
         let upload = try store.upload(request, kind: "tus")
-        let entry = upload.began(request)
-        guard upload.settings.has("termination") else {
-            throw Problem(.methodNotAllowed, "the extension termination is not available", headers: TusUploads.fields)
+        return upload.respond(to: request, TusUploads.fields) {
+            guard upload.settings.extensions.contains("termination") else {
+                return Problem(.methodNotAllowed, "the extension termination is not available").response
+            }
+            upload.isRemoved = true
+            return Response(.noContent)
         }
-        if let response = upload.replacement(entry, TusUploads.fields) { return response }
-        upload.isRemoved = true
-        entry.status = 204
-        return Response(.noContent, headers: TusUploads.fields)
     }
 
     /// Reads the field Upload-Checksum: the name of an algorithm and a digest in Base64.
     private func check(_ request: Request, _ settings: UploadSettings) throws(Problem) -> UploadSink.Check? {
-        guard let text = request.head.headers.first(name: "upload-checksum"), settings.has("checksum") else {
+        guard let text = request.head.headers.first(name: "upload-checksum"), settings.extensions.contains("checksum")
+        else {
             return nil
         }
         let words = text.split(separator: " ")

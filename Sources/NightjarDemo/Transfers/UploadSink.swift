@@ -43,8 +43,6 @@ final class UploadSink: BodySink {
         (self.upload, self.entry, self.headers, self.check, self.complete) = (upload, entry, headers, check, complete)
         generation = upload.generation
         fault = upload.fault
-        entry.fault = fault.name
-        interruption = fault.kind == .close ? .close : nil
         stopIfDue()
     }
 
@@ -99,11 +97,13 @@ final class UploadSink: BodySink {
         skipped -= known
         bytes.moveReaderIndex(forwardBy: known)
         let limit = upload.length ?? upload.settings.maximumSize ?? Int.max
-        let isTooLarge = bytes.readableBytes > limit - upload.offset - held.readableBytes
-        let isTooMuch = check != nil && bytes.readableBytes > UploadSink.maximumHeld - held.readableBytes
-        guard !isTooLarge, !isTooMuch else {
-            interruption = .respond(
-                record(Problem(.payloadTooLarge, "the upload is longer than \(limit) bytes").response))
+        guard bytes.readableBytes <= limit - upload.offset - held.readableBytes else {
+            interruption = .respond(rejection(.payloadTooLarge, "the upload is longer than \(limit) bytes"))
+            return
+        }
+        guard check == nil || bytes.readableBytes <= UploadSink.maximumHeld - held.readableBytes else {
+            let reason = "a body with a digest must have at most \(UploadSink.maximumHeld) bytes"
+            interruption = .respond(rejection(.payloadTooLarge, reason))
             return
         }
         if check == nil { upload.append(bytes) } else { held.writeImmutableBuffer(bytes) }
@@ -124,8 +124,8 @@ final class UploadSink: BodySink {
         interruption =
             switch fault.kind {
             case .reset: .reset
-            case .early: .respond(record(Problem(.serviceUnavailable, "this response was requested").response))
-            case .reject: .respond(record(Problem(.payloadTooLarge, "this response was requested").response))
+            case .early: .respond(record(Problem.requested(.serviceUnavailable).response))
+            case .reject: .respond(record(Problem.requested(.payloadTooLarge).response))
             default: .close
             }
     }
@@ -133,17 +133,16 @@ final class UploadSink: BodySink {
     // MARK: End
 
     func finish(trailers: HTTPHeaders?) -> Response {
-        // The body had no bytes, so that the end was not reported before.
-        if case .respond(let response) = interruption { return response }
-        guard interruption == nil else { return .dropped }
+        // A later request of the client ends this one.
+        guard interruption == nil, generation == upload.generation else { return .dropped }
         if let check {
             guard let hash = RunningHash(check.function) else {
-                return record(Problem(.internalServerError, "there is not enough memory").response)
+                return rejection(.internalServerError, "there is not enough memory")
             }
             held.withUnsafeReadableBytes { hash.update($0) }
             guard hash.finish() == check.digest else {
                 let status = HTTPResponseStatus.custom(code: 460, reasonPhrase: "Checksum Mismatch")
-                return record(Problem(status, "the body does not have the digest of the request").response)
+                return rejection(status, "the body does not have the digest of the request")
             }
             upload.append(held)
         }
@@ -152,9 +151,10 @@ final class UploadSink: BodySink {
     }
 
     /// Adds the fields of all responses, and records the status.
-    private func record(_ response: Response) -> Response {
-        entry.status = Int(response.status.code)
-        return response.adding(headers)
+    private func record(_ response: Response) -> Response { entry.record(response).adding(headers) }
+
+    private func rejection(_ status: HTTPResponseStatus, _ reason: String) -> Response {
+        record(Problem(status, reason).response)
     }
 }
 
@@ -169,45 +169,71 @@ extension Response {
     }
 }
 
-extension StoredUpload {
-    /// Returns the response that replaces the processing of the latest request, if its fault requires one.
-    func replacement(_ entry: Entry, _ headers: HTTPHeaders) -> Response? {
-        entry.fault = fault.name
-        var response: Response
-        switch fault.kind {
-        case .close: return .dropped
-        case .status:
-            let status = HTTPResponseStatus(statusCode: min(max(fault.number ?? 500, 200), 599))
-            response = Problem(status, "this response was requested").response
-        case .conflict:
-            response = Problem(.conflict, "this response was requested").response
-            response.headers.add(name: "Upload-Offset", value: String(offset))
-        case .expire:
-            isRemoved = true
-            response = Problem(settings.isGone ? .gone : .notFound, "the upload has expired").response
-        default: return nil
-        }
-        entry.status = Int(response.status.code)
-        return response.adding(headers)
-    }
-}
-
 /// Responds without processing the body of the request.
-final class UploadRejection: BodySink {
+private final class UploadRejection: BodySink {
+    let continueResponse: ContinueResponse
     private let response: Response
-    let interruption: BodyInterruption?
 
-    /// The maximum number of bytes that are read to keep the connection open.
-    private static let readLimit = 64 * 1024
-
-    init(_ request: Request, _ response: Response) {
+    init(_ response: Response) {
         self.response = response
-        let length = request.head.contentLength
-        let isShort = !request.head.expectsContinue && length.map { $0 <= UploadRejection.readLimit } ?? false
-        interruption = isShort || response.isDropped ? nil : .respond(response)
+        continueResponse = .refused(response)
     }
 
     func receive(_ bytes: ByteBuffer) -> TimeAmount { .zero }
 
     func finish(trailers: HTTPHeaders?) -> Response { response }
+}
+
+extension StoredUpload {
+    /// Responds to a request without a body.
+    ///
+    /// - Parameters:
+    ///   - headers: the fields of all responses.
+    ///   - process: not called if the fault of the request replaces the response.
+    func respond(to request: Request, _ headers: HTTPHeaders, _ process: () -> Response) -> Response {
+        let entry = began(request)
+        return entry.record(faultResponse() ?? process()).adding(headers)
+    }
+
+    /// Receives a request with a body.
+    ///
+    /// - Parameters:
+    ///   - headers: the fields of the responses that replace the processing of the body.
+    ///   - open: returns the receiver of the body. Not called if the fault of the request replaces the response.
+    func receive(
+        _ request: Request, _ headers: HTTPHeaders, _ open: (Entry) throws(Problem) -> UploadSink
+    ) -> any BodySink {
+        let entry = began(request)
+        if let response = faultResponse() { return UploadRejection(entry.record(response).adding(headers)) }
+        do throws(Problem) {
+            return try open(entry)
+        } catch {
+            return UploadRejection(entry.record(error.response).adding(headers))
+        }
+    }
+
+    /// Returns the response that replaces the processing of the latest request, if its fault requires one.
+    private func faultResponse() -> Response? {
+        switch fault.kind {
+        case .close:
+            return .dropped
+        case .status:
+            return Problem.requested(HTTPResponseStatus(fault: fault.number)).response
+        case .conflict:
+            return Problem.requested(.conflict, headers: ["Upload-Offset": String(offset)]).response
+        case .expire:
+            isRemoved = true
+            return Problem(settings.isGone ? .gone : .notFound, "the upload has expired").response
+        default:
+            return nil
+        }
+    }
+}
+
+extension StoredUpload.Entry {
+    /// Records the status of the response. A response that is not sent has the status 0.
+    fileprivate func record(_ response: Response) -> Response {
+        status = response.isDropped ? 0 : Int(response.status.code)
+        return response
+    }
 }

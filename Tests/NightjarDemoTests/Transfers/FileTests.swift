@@ -127,6 +127,16 @@ struct FileTests {
         #expect(requests[2]["range"] as? String == "bytes=100-199")
     }
 
+    @Test(
+        arguments: [
+            "/file?faults=cut@-9223372036854775808", "/file?faults=cut,unknown", "/file?kinds=unknown",
+            "/file?size=1000000000000&repr_digest=right", "/file?change_size=1000000000000&content_digest=right",
+            "/__file?size=1000000000000", "/file?disposition=a%0Db",
+        ])
+    func invalidParameterIsRejected(_ path: String) throws {
+        #expect(try demo.fetch(path).status == 400)
+    }
+
     @Test func randomFaultsDependOnTheSeedAndEnd() throws {
         func faults(_ run: String, seed: Int) throws -> [String?] {
             for _ in 0..<30 {

@@ -51,9 +51,28 @@ struct ResumableUploadTests {
         #expect(version["tus-version"] == "1.0.0")
         #expect(try send("POST", "/tus", Self.tus).status == 400)
         #expect(try send("POST", "/tus?max_size=4", Self.tus + "Upload-Length: 5\r\n").status == 413)
-        let path = try #require(send("POST", "/tus", Self.tus + "Upload-Length: 5\r\n")["location"])
+        let path = try #require(send("POST", "/tus?run=a", Self.tus + "Upload-Length: 5\r\n")["location"])
         #expect(try send("PATCH", path, Self.tus + "Upload-Offset: 0\r\n", body: "hello").status == 415)
+        #expect(try send("PATCH", path, Self.tusBody + "Upload-Offset: x\r\n", body: "hello").status == 400)
         #expect(try send("PATCH", path, Self.tusBody + "Upload-Offset: 0\r\n", body: "hello!").status == 413)
+        let requests = try #require(try upload("a")["requests"] as? [[String: Any]])
+        #expect(requests.map { $0["status"] as? Int } == [201, 415, 400, 413])
+    }
+
+    @Test func tusIgnoresABodyOfAnotherType() throws {
+        let created = try send("POST", "/tus?run=a", Self.tus + "Upload-Length: 5\r\n", body: "hello")
+        #expect(created.status == 201)
+        #expect(try upload("a")["offset"] as? Int == 0)
+    }
+
+    @Test func tusExtensionsAreOptional() throws {
+        let options = try send("OPTIONS", "/tus?extensions=creation,expiration", "")
+        #expect(options["tus-extension"] == "creation,expiration")
+        #expect(try send("OPTIONS", "/tus?extensions=other", "").status == 400)
+        let fields = Self.tusBody + "Upload-Length: 5\r\n"
+        #expect(try send("POST", "/tus?run=a&extensions=creation", fields, body: "hello").status == 400)
+        let uploads = try demo.fetch("/__uploads/a").json["uploads"] as? [Any]
+        #expect(uploads?.isEmpty == true)
     }
 
     @Test func tusChecksTheChecksum() throws {
