@@ -4,6 +4,7 @@
 //   JournalWorker hold JOURNAL                takes the entry `held`, reports its fencing number, and waits to be killed
 //   JournalWorker fork JOURNAL                like hold, with a forked child that reports what it may do
 //   JournalWorker closed JOURNAL              forks after it has closed the journal; parent and child report what they may do
+//   JournalWorker in-use JOURNAL              forks inside a transaction; the child closes the journal
 //   JournalWorker limited JOURNAL LIMIT       adds entries with files limited to LIMIT bytes, or as the user `nobody` if
 //                                             LIMIT is `nobody` and it runs as root
 // KIND is `checked` if the worker can request from the server whether an effect has happened, and otherwise `blind`.
@@ -12,6 +13,7 @@
 import Glibc
 import NightjarHTTP
 import NightjarStorage
+import Synchronization
 
 func writeLine(_ line: String) {
     let bytes = Array((line + "\n").utf8)
@@ -162,6 +164,26 @@ func fork() -> Int32 {
     return unsafeBitCast(address, to: Fork.self)()
 }
 
+/// Forks while the journal holds its lock: the journal reads the clock inside a transaction.
+func forkInsideATransaction(_ path: String) throws {
+    let used = Mutex<Journal?>(nil)
+    let journal = Journal(
+        path: path,
+        clock: JournalClock {
+            if let journal = used.withLock({ $0.take() }), fork() == 0 {
+                alarm(10)
+                journal.close()
+                writeLine("child closed")
+                _exit(0)
+            }
+            return JournalTime(boot: "", uptime: 0, wall: 0)
+        })
+    used.withLock { $0 = journal }
+    let result = kind { _ = try journal.add(entry("held", "checked")) }
+    wait(nil)
+    writeLine("parent \(result)")
+}
+
 func waitToBeKilled() -> Never {
     while true { sleep(60) }
 }
@@ -229,6 +251,7 @@ func main(_ arguments: [String]) throws {
         var status: Int32 = 0
         waitpid(child, &status, 0)
         writeLine("parent \(kind { _ = try journal.entry("held") })")
+    case "in-use": try forkInsideATransaction(journal.path)
     case "limited":
         limit(arguments[3])
         for number in 0..<1000 {

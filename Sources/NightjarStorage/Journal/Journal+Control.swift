@@ -8,7 +8,7 @@ extension Journal {
     /// - Returns: the phase after the request.
     @discardableResult
     package func cancel(_ id: String) throws(JournalError) -> JournalPhase {
-        try change(id, "cancelled") { (row, _, now) throws(JournalLifecycle.Rejection) in
+        try change(id) { (row, _, now) in
             let wasFinished = row.phase.isFinished
             row.lifecycle.cancel()
             // A worker resolves the intents now.
@@ -22,8 +22,10 @@ extension Journal {
     ///
     /// - Throws: `wrongPhase` if the entry is finished, or is to be cancelled.
     package func setPaused(_ id: String, _ isPaused: Bool) throws(JournalError) {
-        try change(id, isPaused ? "paused" : "continued") { (row, _, _) throws(JournalLifecycle.Rejection) in
-            try row.lifecycle.pause(isPaused)
+        try change(id) { (row, _, _) throws(JournalError) in
+            try Journal.apply(isPaused ? "paused" : "continued", &row) {
+                (lifecycle) throws(JournalLifecycle.Rejection) in try lifecycle.pause(isPaused)
+            }
         }
     }
 
@@ -32,8 +34,7 @@ extension Journal {
     ///
     /// - Throws: `wrongPhase` in any other phase.
     package func retry(_ id: String) throws(JournalError) {
-        try write { (rows, now) throws(JournalError) in
-            guard var row = try rows.find(id) else { throw .notFound(id) }
+        try change(id) { (row, rows, now) throws(JournalError) in
             try Journal.apply("retried", &row) { (lifecycle) throws(JournalLifecycle.Rejection) in
                 try lifecycle.retry()
             }
@@ -41,8 +42,6 @@ extension Journal {
             row.bytes += try rows.removeResult(of: row.number)
             row.due = now.uptime
             row.ended = nil
-            row.updated = now.wall
-            try rows.save(row)
         }
     }
 
@@ -53,15 +52,12 @@ extension Journal {
         _ id: String, as ending: JournalEnding, result: [UInt8] = []
     ) throws(JournalError) {
         try options.limits.check(value: result, "result", id)
-        try write { (rows, now) throws(JournalError) in
-            guard var row = try rows.find(id) else { throw .notFound(id) }
+        try change(id) { (row, rows, now) throws(JournalError) in
             try Journal.apply("resolved", &row) { (lifecycle) throws(JournalLifecycle.Rejection) in
                 try lifecycle.resolve(as: ending)
             }
             row.bytes += try rows.write(result, .result, of: row.number)
             row.ended = now.uptime
-            row.updated = now.wall
-            try rows.save(row)
         }
     }
 
@@ -103,19 +99,14 @@ extension Journal {
         try write { (rows, now) throws(JournalError) in try rows.applyRetention(options.retention, at: now) }
     }
 
+    /// - Returns: the phase after the change.
     @discardableResult
     private func change(
-        _ id: String, _ what: String,
-        _ body: (inout JournalRow, JournalRows, JournalTime) throws(JournalLifecycle.Rejection) -> Void
+        _ id: String, _ body: (inout JournalRow, JournalRows, JournalTime) throws(JournalError) -> Void
     ) throws(JournalError) -> JournalPhase {
         try write { (rows, now) throws(JournalError) in
             guard var row = try rows.find(id) else { throw .notFound(id) }
-            do throws(JournalLifecycle.Rejection) {
-                try body(&row, rows, now)
-            } catch {
-                throw JournalError(
-                    .wrongPhase, "the journal entry \(quoted(id)) cannot be \(what): \(error.reason)")
-            }
+            try body(&row, rows, now)
             row.updated = now.wall
             try rows.save(row)
             return row.phase

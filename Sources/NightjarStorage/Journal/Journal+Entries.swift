@@ -14,8 +14,9 @@ extension Journal {
             try rows.applyRetention(options.retention, at: now)
             if let row = try rows.find(entry.id) {
                 let found = try rows.entry(row, at: now)
-                let difference = found.kind.isExactly(entry.kind) ? "another input" : "the kind \(quoted(found.kind))"
-                guard found.kind.isExactly(entry.kind), found.input == entry.input else {
+                let hasSameKind = found.kind.isExactly(entry.kind)
+                guard hasSameKind, found.input == entry.input else {
+                    let difference = hasSameKind ? "another input" : "the kind \(quoted(found.kind))"
                     throw JournalError(
                         .conflict,
                         "the journal has an entry \(quoted(entry.id)) with \(difference); use another id, or acknowledge the entry first"
@@ -78,17 +79,18 @@ extension Journal {
         try read { (rows, now) throws(JournalError) in
             let found = try rows.rows(
                 """
-                WHERE number > ? AND (?2 IS NULL OR kind = ?2) AND (?3 IS NULL OR phase = ?3) ORDER BY number LIMIT ?4
+                WHERE number > ?1 AND (?2 IS NULL OR kind = ?2) AND (?3 IS NULL OR phase = ?3) ORDER BY number LIMIT ?4
                 """,
                 [
                     .integer(number), kind.map { .text($0) } ?? .null, phase.map { .integer($0.rawValue) } ?? .null,
                     .integer(Int64(max(1, min(limit, Journal.largestPage)))),
                 ])
             var entries: [JournalEntry] = []
-            var bytes: Int64 = 0
+            var bytes = 0
             for row in found {
-                entries.append(try rows.entry(row, at: now))
-                bytes += row.bytes
+                let entry = try rows.entry(row, at: now)
+                entries.append(entry)
+                bytes += entry.input.count + entry.state.count + (entry.result?.count ?? 0)
                 if bytes >= Journal.largestPageBytes { break }
             }
             return entries
@@ -96,7 +98,7 @@ extension Journal {
     }
 
     private static let largestPage = 1000
-    private static let largestPageBytes: Int64 = 16 << 20
+    private static let largestPageBytes = 16 << 20
 
     /// Returns the number and the size in bytes of the entries that are not acknowledged.
     package func total() throws(JournalError) -> (entries: Int, bytes: Int) {

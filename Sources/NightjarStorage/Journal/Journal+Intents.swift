@@ -17,11 +17,9 @@ extension Journal {
         try JournalLimits.check(name: name, "intent name")
         if let key { try JournalLimits.check(name: key, "idempotency key") }
         try options.limits.check(intentValue: payload, "payload of an intent", lease.id)
-        var decision: JournalIntentDecision?
-        try hold(lease) { (row, rows, _) throws(JournalError) in
+        return try write(holding: lease) { (row, rows, _) throws(JournalError) in
             if let intent = try rows.intent(name, of: row.number) {
-                decision = intent.result == nil ? .unresolved(intent) : .performed(intent)
-                return
+                return intent.result == nil ? .unresolved(intent) : .performed(intent)
             }
             let next = try rows.nextIntent(of: row.number)
             guard next.count < options.limits.maximumIntents else {
@@ -35,10 +33,8 @@ extension Journal {
             try rows.insert(intent, of: row.number)
             row.bytes += intent.bytes
             row.lifecycle.intentsChanged(hasUnresolved: true)
-            decision = .perform(intent)
+            return .perform(intent)
         }
-        guard let decision else { throw .leaseLost(lease.id, "the entry was not changed") }
-        return decision
     }
 
     /// Records the result of an effect, after the effect. Has no effect if the intent has a result.

@@ -141,12 +141,24 @@ extension Journal {
 
     // MARK: Fencing
 
-    /// Runs a write of a worker, after checking that its lease is current. A lease that has expired is current until
-    /// another worker takes the entry. The write starts its duration again.
+    /// Runs a write of a worker, and returns the requests of the caller. See ``write(holding:_:)``.
     @discardableResult
     func hold(
         _ lease: JournalLease, _ body: (inout JournalRow, JournalRows, JournalTime) throws(JournalError) -> Void
     ) throws(JournalError) -> JournalSignals {
+        try write(holding: lease) { (row, rows, now) throws(JournalError) in
+            try body(&row, rows, now)
+            return JournalSignals(
+                isCancelRequested: row.lifecycle.isCancelRequested, isPaused: row.lifecycle.isPaused)
+        }
+    }
+
+    /// Runs a write of a worker, after checking that its lease is current. A lease that has expired is current until
+    /// another worker takes the entry. The write starts its duration again.
+    func write<Result: Sendable>(
+        holding lease: JournalLease,
+        _ body: (inout JournalRow, JournalRows, JournalTime) throws(JournalError) -> Result
+    ) throws(JournalError) -> Result {
         try write { (rows, now) throws(JournalError) in
             guard var row = try rows.find(number: lease.entry.number), row.id.isExactly(lease.id) else {
                 throw .leaseLost(lease.id, "the entry was removed")
@@ -156,13 +168,12 @@ extension Journal {
                 throw .leaseLost(
                     lease.id, "another worker took the entry (fencing number \(row.fence), got \(lease.fence))")
             }
-            try body(&row, rows, now)
+            let result = try body(&row, rows, now)
             if row.phase == .running { row.due = now.uptime + row.lease }
             if row.phase.isFinished { row.ended = now.uptime }
             row.updated = now.wall
             try rows.save(row)
-            return JournalSignals(
-                isCancelRequested: row.lifecycle.isCancelRequested, isPaused: row.lifecycle.isPaused)
+            return result
         }
     }
 

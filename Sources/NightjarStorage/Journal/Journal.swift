@@ -64,15 +64,18 @@ package final class Journal: Sendable {
     /// Closes the file. Other workers may then take the entries that this journal has leases of. The next operation
     /// opens the file again.
     package func close() {
-        // In a forked child, the connection belongs to the parent. It must be neither used nor closed.
-        guard getpid() == process else {
-            state.withLock { state in
-                if let connection = state.connection { _ = Unmanaged.passRetained(connection) }
-                state.connection = nil
-            }
-            return
-        }
+        guard getpid() == process else { return leaveToParent() }
         state.withLock { $0.disconnect() }
+    }
+
+    /// In a forked child, the connection belongs to the parent. The child must neither use nor close it.
+    private func leaveToParent() {
+        // A thread that exists only in the parent may have held the lock when the process forked. The child can then not
+        // take the lock, but that thread's reference keeps this object and its connection alive.
+        state.withLockIfAvailable { state in
+            if let connection = state.connection { _ = Unmanaged.passRetained(connection) }
+            state.connection = nil
+        }
     }
 
     /// Returns the events for the log since the last call, such as a file that was moved aside.
@@ -132,38 +135,37 @@ package final class Journal: Sendable {
             state.disconnect()
         }
         guard JournalProcess.enter() else { throw .forked(path) }
-        var isOpen = false
-        defer { if !isOpen { JournalProcess.leave() } }
+        let connection: JournalConnection
         do throws(DatabaseError) {
-            let place = try JournalPath.prepare(path)
-            let opened = try DatabaseFile.open(
-                place, JournalSchema.schema, lockTimeout: options.lockTimeout, corruptFile: state.corruptFile,
-                leavesNewer: true)
-            state.corruptFile = nil
-            if let moved = opened.movedAside {
-                state.notes.append(
-                    "\(moved.error.description); it was moved to \(quoted(moved.path, limit: 400)), and a new journal was created"
-                )
-            }
-            try JournalPath.sync(place)
-            let connection = try JournalConnection(opened.database, place)
-            state.connection = connection
-            isOpen = true
+            connection = try connect(&state)
         } catch {
+            JournalProcess.leave()
             throw JournalError(error)
         }
-        return try started(&state)
-    }
-
-    /// Adjusts the times of a file that was opened, so that reads find the times of this boot.
-    private func started(_ state: inout State) throws(JournalError) -> JournalConnection {
-        guard let connection = state.connection else { throw .forked(path) }
+        state.connection = connection
         do throws(JournalError) {
+            // Adjusts the times of the file, so that reads find the times of this boot.
             try connection.write(clock) { (_, _) throws(JournalError) in }
         } catch {
             state.disconnect(after: error)
+            state.disconnect()  // so that the next operation tries again
             throw error
         }
         return connection
+    }
+
+    private func connect(_ state: inout State) throws(DatabaseError) -> JournalConnection {
+        let place = try JournalPath.prepare(path)
+        let opened = try DatabaseFile.open(
+            place, JournalSchema.schema, lockTimeout: options.lockTimeout, corruptFile: state.corruptFile,
+            leavesNewer: true)
+        state.corruptFile = nil
+        if let moved = opened.movedAside {
+            state.notes.append(
+                "\(moved.error.description); it was moved to \(quoted(moved.path, limit: 400)), and a new journal was created"
+            )
+        }
+        try JournalPath.sync(place)
+        return try JournalConnection(opened.database, place)
     }
 }

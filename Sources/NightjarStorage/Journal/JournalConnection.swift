@@ -10,10 +10,8 @@ final class JournalConnection {
     init(_ database: Database, _ place: String) throws(DatabaseError) {
         // Each commit is durable before its function returns, and removed values are not left in the file.
         try database.execute("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON")
-        do throws(NightjarError) {
-            owner = try JournalOwner(place)
-        } catch {
-            throw DatabaseError(.other, place, "cannot be used: \(error.message)", code: error.code)
+        do throws(NightjarError) { owner = try JournalOwner(place) } catch {
+            throw DatabaseError(opening: place, error)
         }
         self.database = database
     }
@@ -24,26 +22,14 @@ final class JournalConnection {
     func write<Result>(
         _ clock: JournalClock, _ body: (JournalRows, JournalTime) throws(JournalError) -> Result
     ) throws(JournalError) -> Result {
-        let rows = JournalRows(self)
-        var rejection: JournalError?
-        do throws(DatabaseError) {
-            return try database.transaction { () throws(DatabaseError) -> Result in
-                do throws(JournalError) {
-                    // The time is read after the wait for other processes.
-                    let now = clock.now()
-                    let before = try totalChanges()
-                    try rows.adjustTimes(to: now)
-                    let result = try body(rows, now)
-                    if try totalChanges() != before { try rows.finishWrite(at: now) }
-                    return result
-                } catch {
-                    if case .database(let error) = error.cause { throw error }
-                    rejection = error
-                    throw DatabaseError(.other, database.path, "was not changed")
-                }
-            }
-        } catch {
-            throw rejection ?? JournalError(error)
+        try transaction(isWriting: true) { (rows) throws(JournalError) in
+            // The time is read after the wait for other processes.
+            let now = clock.now()
+            let before = try totalChanges()
+            try rows.adjustTimes(to: now)
+            let result = try body(rows, now)
+            if try totalChanges() != before { try rows.finishWrite(at: now) }
+            return result
         }
     }
 
@@ -51,17 +37,25 @@ final class JournalConnection {
     func read<Result>(
         _ body: (JournalRows) throws(JournalError) -> Result
     ) throws(JournalError) -> Result {
+        try transaction(isWriting: false, body)
+    }
+
+    private func transaction<Result>(
+        isWriting: Bool, _ body: (JournalRows) throws(JournalError) -> Result
+    ) throws(JournalError) -> Result {
         var rejection: JournalError?
-        do throws(DatabaseError) {
-            return try database.reading { () throws(DatabaseError) -> Result in
-                do throws(JournalError) {
-                    return try body(JournalRows(self))
-                } catch {
-                    if case .database(let error) = error.cause { throw error }
-                    rejection = error
-                    throw DatabaseError(.other, database.path, "was not read")
-                }
+        func run() throws(DatabaseError) -> Result {
+            do throws(JournalError) {
+                return try body(JournalRows(self))
+            } catch {
+                if case .database(let error) = error.cause { throw error }
+                rejection = error
+                // Ends the transaction. The caller receives the rejection.
+                throw DatabaseError(.other, database.path, "was not changed")
             }
+        }
+        do throws(DatabaseError) {
+            return try isWriting ? database.transaction(run) : database.reading(run)
         } catch {
             throw rejection ?? JournalError(error)
         }

@@ -144,7 +144,7 @@ struct JournalLifecycle: Sendable, Equatable {
         case .inDoubt, .failed, .cancelled: break
         case .pending, .running, .done: throw rejection
         }
-        if isAcknowledged { throw Rejection(reason: "it is acknowledged; add it with another id") }
+        if isAcknowledged { throw Rejection(reason: "it is acknowledged; add the work with another id") }
         phase = .pending
         isCancelRequested = false
         hasUnresolvedIntents = false

@@ -22,19 +22,15 @@ package enum JournalPath {
     /// symbolic links resolved.
     static func prepare(_ path: String) throws(DatabaseError) -> String {
         makeFolder(PrivateFile.split(path).folder)
-        do throws(NightjarError) {
-            return try PrivateFile(path, "journal").place()
-        } catch {
-            throw DatabaseError(.other, path, "cannot be opened: \(error.message)", code: error.code)
+        do throws(NightjarError) { return try PrivateFile(path, "journal").place() } catch {
+            throw DatabaseError(opening: path, error)
         }
     }
 
     /// Makes the name of a new file durable.
     static func sync(_ place: String) throws(DatabaseError) {
-        do throws(NightjarError) {
-            try PrivateFile(place, "journal").syncFolder(of: place)
-        } catch {
-            throw DatabaseError(.other, place, "cannot be opened: \(error.message)", code: error.code)
+        do throws(NightjarError) { try PrivateFile(place, "journal").syncFolder(of: place) } catch {
+            throw DatabaseError(opening: place, error)
         }
     }
 
@@ -45,5 +41,11 @@ package enum JournalPath {
         guard parent.utf8.count < path.utf8.count else { return }
         makeFolder(parent)
         mkdir(path, 0o700)
+    }
+}
+
+extension DatabaseError {
+    init(opening path: String, _ error: NightjarError) {
+        self.init(.other, path, "cannot be opened: \(error.message)", code: error.code)
     }
 }

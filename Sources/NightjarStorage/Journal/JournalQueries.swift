@@ -4,13 +4,15 @@ import NightjarHTTP
 extension JournalRows {
     // MARK: Taking
 
-    /// The condition for entries that can be taken: pending, or running with an expired lease; not paused; and no
-    /// earlier entry of the same order key is pending, running or in doubt.
-    private static let takeable = """
-        kind = ?1 AND phase <= 1 AND paused = 0 AND NOT EXISTS (
-          SELECT 1 FROM entry AS earlier WHERE earlier.kind = ?1 AND earlier.order_key = entry.order_key
-          AND earlier.order_key IS NOT NULL AND earlier.phase <= 2 AND earlier.acknowledged = 0
-          AND earlier.number < entry.number)
+    /// The condition for entries of a kind that are pending or running, not paused, and not blocked.
+    private static let takeable = "kind = ?1 AND phase <= 1 AND paused = 0 AND NOT \(blocked)"
+
+    /// The condition for entries with an earlier entry of the same kind and order key that is pending, running or in
+    /// doubt. An entry in doubt that is acknowledged does not count.
+    private static let blocked = """
+        EXISTS (SELECT 1 FROM entry AS earlier WHERE earlier.kind = entry.kind AND earlier.order_key = entry.order_key
+        AND earlier.order_key IS NOT NULL AND earlier.phase <= 2 AND earlier.acknowledged = 0
+        AND earlier.number < entry.number)
         """
 
     /// Returns the entry to be taken next.
@@ -30,13 +32,9 @@ extension JournalRows {
 
     /// Returns whether an earlier entry of the same order key is not finished, or is in doubt.
     func isBlocked(_ row: JournalRow) throws(JournalError) -> Bool {
-        guard let key = row.orderKey else { return false }
-        let isBlocked = try connection.first(
-            """
-            SELECT EXISTS (SELECT 1 FROM entry WHERE kind = ? AND order_key = ? AND order_key IS NOT NULL AND phase <= 2
-            AND acknowledged = 0 AND number < ?)
-            """, [.text(row.kind), .text(key), .integer(row.number)], read: { $0.flag(0) })
-        return isBlocked ?? false
+        try connection.first(
+            "SELECT \(JournalRows.blocked) FROM entry WHERE number = ?", [.integer(row.number)], read: { $0.flag(0) }
+        ) ?? false
     }
 
     /// Returns the owners of current leases that have ended. Checks a bounded number of owners.

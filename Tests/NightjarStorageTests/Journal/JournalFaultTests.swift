@@ -148,6 +148,12 @@ import Testing
         #expect(result.status == 0 && result.text == "child forked,none\nparent none\n", "\(result.text)")
     }
 
+    /// The lock of the journal was held when the process forked, and no thread of the child releases it.
+    @Test func forkedChildClosesAJournalInUse() throws {
+        let result = try NightjarTestSupport.run(worker, ["in-use", path])
+        #expect(result.status == 0 && result.text == "child closed\nparent none\n", "\(result.text)")
+    }
+
     /// False for a process that has ended and was not waited for.
     private func isRunning(_ process: pid_t) -> Bool {
         let status = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
