@@ -35,7 +35,7 @@ local function start(path, query, connections, env)
   }
 end
 
--- Returns how a process has ended: "killed", or the sum of the resumed and received bytes.
+-- Returns "killed", or the size of the file and the numbers of resumed and received bytes.
 local function result(child, log)
   local output, errors = child.stdout:read_all(), child.stderr:read_all()
   local ended = child:wait()

@@ -5,7 +5,7 @@
  *   KILL_AFTER=7       kills it after this call
  *   KILL_FOLDER=/tmp/x counts only calls for files in this folder
  *
- * The calls are those that create, write, truncate, sync, rename or remove a file.
+ * The calls are pwrite, ftruncate, fsync, fdatasync, fchmod, rename, renameat2, unlink, and open with O_CREAT.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -75,8 +75,8 @@ int fsync(int descriptor) { COUNTED(is_open_inside(descriptor), int, NEXT(fsync)
 int fdatasync(int descriptor) { COUNTED(is_open_inside(descriptor), int, NEXT(fdatasync)(descriptor)); }
 int fchmod(int descriptor, mode_t mode) { COUNTED(is_open_inside(descriptor), int, NEXT(fchmod)(descriptor, mode)); }
 int rename(const char *old, const char *new) { COUNTED(is_inside(new), int, NEXT(rename)(old, new)); }
-int renameat2(int a, const char *old, int b, const char *new, unsigned flags) {
-  COUNTED(is_inside(new), int, NEXT(renameat2)(a, old, b, new, flags));
+int renameat2(int old_folder, const char *old, int new_folder, const char *new, unsigned flags) {
+  COUNTED(is_inside(new), int, NEXT(renameat2)(old_folder, old, new_folder, new, flags));
 }
 int unlink(const char *path) { COUNTED(is_inside(path), int, NEXT(unlink)(path)); }
 

@@ -96,7 +96,7 @@ end
 
 local api = nightjar.client { base_url = origins.http }
 
-test("a complete part needs no bytes", function(t)
+test("only the bytes that the part lacks are requested", function(t)
   local fetched = stop_at(api, size - 5000000)
   t:truthy(fetched < size, fetched)
   local download = api:download("/" .. name, target)

@@ -31,9 +31,10 @@ local range_faults = {
 -- A client detects these faults only with a digest.
 local silent_faults = { "damage", "length-small" }
 
-local is_rule = {}
+-- The faults whose responses violate a rule. A client cannot use the bytes of these responses.
+local violates_rule = {}
 for _, list in ipairs { range_faults, silent_faults } do
-  for _, fault in ipairs(list) do is_rule[fault] = true end
+  for _, fault in ipairs(list) do violates_rule[fault] = true end
 end
 
 -- Returns a function that returns random elements and numbers, which depend only on the seed and on the number of the run.
@@ -106,7 +107,7 @@ local function problem(path, query, class, err, log)
     -- A reset discards the bytes that the server has written and the system has not sent.
     local is_lost = request.fault == "reset" and class == "connection"
     has_start = has_start or request.start == 0 and request.body_bytes > 0 and not is_lost
-    if not is_rule[request.fault] and request.fault ~= "reset" then bytes = bytes + request.body_bytes end
+    if not violates_rule[request.fault] and request.fault ~= "reset" then bytes = bytes + request.body_bytes end
   end
   if class == "connection" and starts > 1 then return "the download started over" end
   local size = math.max(query.size, query.change_size or 0)
