@@ -3983,7 +3983,8 @@ NJ_API char *nj_websocket_explain(const nj_websocket *socket);
  *   connections  the maximum number of connections, 1 to 16; 1 by default. Several are used only if the server supports
  *                ranges and the content has a strong validator.
  *   restart      whether the download starts over if it cannot continue; true by default. false: it fails with
- *                NJ_CONTENT_CHANGED and keeps the part.
+ *                NJ_CONTENT_CHANGED and keeps the part. If a request fails and the content has no strong validator, it
+ *                fails with the error of the request.
  *   overwrite    whether an existing file is replaced; true by default if `path` names the file, false if it is a
  *                folder: the name then gets a number
  *   mode         the permissions of the file in octal digits, such as "600"; "666" without the umask by default

@@ -205,6 +205,5 @@ public func nj_download_path(_ download: OpaquePointer?) -> UnsafeMutablePointer
 
 @_cdecl("nj_download_resume_state") @implementation
 public func nj_download_resume_state(_ download: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {
-    guard let state = Handle<DownloadBox>.borrow(download)?.operation?.resumeState, !state.isEmpty else { return nil }
-    return strdup(state)
+    (Handle<DownloadBox>.borrow(download)?.operation?.resumeState).flatMap { strdup($0) }
 }

@@ -1,97 +1,88 @@
 import CLua
-import NIOCore
+import DequeModule
 import Nightjar
 import NightjarHTTP
 import NightjarHandles
 
 /// A download of a script. Belongs to the thread that runs the Lua state.
 final class ScriptDownload: @unchecked Sendable {
-    private unowned let engine: Engine
+    /// The events that the script handles.
+    struct Handled {
+        var heads = false
+        var progress = false
+        /// Whether the script makes each request but the first one.
+        var requests = false
+    }
+
     private var started: DownloadOperation?
+    private var isOfParent: Bool { started?.isOfParent ?? false }
     /// Nil in a forked child, where the parent's threads may hold its locks.
-    var operation: DownloadOperation? { engine.isForked ? nil : started }
-    private(set) var end: Result<Void, NightjarError>?
+    var operation: DownloadOperation? { isOfParent ? nil : started }
+    private var end: Result<Void, NightjarError>?
     /// The progress that was not reported to the script.
     private var progress: Download.Progress?
-    /// The last response head that was not reported to the script.
-    private var head: Response?
+    /// The response heads that were not reported to the script: at most the last ``maximumHeads``.
+    private var heads = Deque<Response>()
     /// The connections that wait for ``connect(_:)``.
     private var requests: [Int] = []
-    /// The outcomes that the next event ends.
-    private var waiters: [Future] = []
+    let waits: EventWaits
 
-    /// - Parameters:
-    ///   - reportsHeads: Whether the script has a function for the heads of responses.
-    ///   - reportsProgress: Whether the script has a function for the progress.
-    ///   - preparesRequests: Whether the script makes each request but the first one.
     init(
         _ engine: Engine, _ client: Client, _ request: Request, to path: String, _ settings: DownloadSettings,
-        reportsHeads: Bool, reportsProgress: Bool, preparesRequests: Bool
+        handling handled: Handled
     ) throws(NightjarError) {
-        self.engine = engine
+        waits = EventWaits(engine)
         var handlers = DownloadOperation.Handlers()
-        if reportsHeads {
+        if handled.heads {
             handlers.head = { [weak self] _, response in
-                self?.head = response
-                self?.notify()
+                guard let self else { return }
+                if heads.count == ScriptDownload.maximumHeads { heads.removeFirst() }
+                heads.append(response)
+                waits.notify()
             }
         }
-        if reportsProgress {
+        if handled.progress {
             handlers.progress = { [weak self] _, progress in
                 self?.progress = progress
-                self?.notify()
+                self?.waits.notify()
             }
         }
-        if preparesRequests {
+        if handled.requests {
             handlers.prepare = { [weak self] _, connection in
                 self?.requests.append(connection)
-                self?.notify()
+                self?.waits.notify()
             }
         }
         started = try client.startDownload(
-            engine.confined(request), to: path, settings, on: engine.queue, handlers
+            request, to: path, settings, on: engine.queue, handlers
         ) { [weak self] _, result in
             self?.end = result
-            self?.notify()
+            self?.waits.notify()
         }
-    }
-
-    private func notify() {
-        for waiter in exchange(&waiters, with: []) { engine.complete(waiter) }
     }
 
     // MARK: The script
 
-    func await(_ wait: OpaquePointer) -> Future {
-        let future = engine.pending(for: wait)
-        future.abandon = { [weak self, weak future] in
-            guard let self, let future else { return }
-            engine.drop(future)
-            waiters.removeAll { $0 === future }
-        }
-        waiters.append(future)
-        return future
-    }
-
     var wantsRequest: Bool { !requests.isEmpty && !isEnded }
 
-    func notifyIfRequestIsWanted() {
-        if wantsRequest { notify() }
+    /// Ends the waits, so that another task makes the request, if no task has made it.
+    func notifyOfRequest() {
+        if wantsRequest { waits.notify() }
     }
 
     func connect(_ request: Request) {
         guard !requests.isEmpty else { return }
-        operation?.connect(requests.removeFirst(), with: engine.confined(request))
+        operation?.connect(requests.removeFirst(), with: request)
     }
 
-    func takeHead() -> Response? { head.take() }
+    func takeHead() -> Response? { heads.popFirst() }
 
     func takeProgress() -> Download.Progress? { progress.take() }
 
-    var isEnded: Bool { end != nil || engine.isForked }
+    var isEnded: Bool { end != nil || isOfParent }
 
     var error: NightjarError? {
-        if engine.isForked {
+        if isOfParent {
             return NightjarError(.forked, "this download belongs to the parent process; start another one")
         }
         if case .failure(let error) = end { return error }
@@ -102,6 +93,8 @@ final class ScriptDownload: @unchecked Sendable {
         requests = []
         operation?.cancel(keepsPart: keepsPart)
     }
+
+    private static let maximumHeads = 64
 }
 
 // MARK: For C
@@ -110,34 +103,22 @@ private func text(_ text: String?) -> OpaquePointer? {
     text.map { Handle<BorrowedText>.make(BorrowedText($0)) }
 }
 
-private let closedClient = NightjarError(.invalidArgument, "the client is closed")
-
-private func requested(
-    _ client: Client, _ request: UnsafePointer<njl_request>?, _ engine: Engine
-) throws(NightjarError) -> Request {
-    guard let request = request?.pointee else { throw closedClient }
-    try engine.checkProcess()
-    var requested = try Request(methodAndTarget: request)
-    try requested.read(request, for: client)
-    return requested
-}
-
 @_cdecl("njl_download_start") @implementation
 public func njl_download_start(
     _ engine: OpaquePointer?, _ client: OpaquePointer?, _ request: UnsafePointer<njl_request>?,
     _ start: UnsafePointer<njl_download_options>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OpaquePointer? {
     refusing(error) { () throws(NightjarError) in
-        guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client),
-            let start = start?.pointee
-        else { throw closedClient }
-        let requested = try requested(client, request, engine)
+        guard let engine = Handle<Engine>.borrow(engine), let start = start?.pointee else {
+            throw Engine.closedClient
+        }
+        let (client, requested) = try engine.request(request, of: client)
+        let handled = ScriptDownload.Handled(
+            heads: start.reports_heads, progress: start.reports_progress, requests: start.prepares_requests)
         return Handle<ScriptDownload>.make(
             try ScriptDownload(
                 engine, client, requested, to: try start.path.text("the path of the file"),
-                try DownloadSettings(json: start.settings.buffer), reportsHeads: start.reports_heads,
-                reportsProgress: start.reports_progress,
-                preparesRequests: start.prepares_requests))
+                try DownloadSettings(json: start.settings.buffer), handling: handled))
     }
 }
 
@@ -154,7 +135,7 @@ public func njl_download_wants_request(_ download: OpaquePointer?) -> Bool {
 
 @_cdecl("njl_download_notify") @implementation
 public func njl_download_notify(_ download: OpaquePointer?) {
-    Handle<ScriptDownload>.borrow(download)?.notifyIfRequestIsWanted()
+    Handle<ScriptDownload>.borrow(download)?.notifyOfRequest()
 }
 
 @_cdecl("njl_download_connect") @implementation
@@ -163,10 +144,8 @@ public func njl_download_connect(
     _ request: UnsafePointer<njl_request>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> Bool {
     do throws(NightjarError) {
-        guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client) else {
-            throw closedClient
-        }
-        let requested = try requested(client, request, engine)
+        guard let engine = Handle<Engine>.borrow(engine) else { throw Engine.closedClient }
+        let (_, requested) = try engine.request(request, of: client)
         Handle<ScriptDownload>.borrow(download)?.connect(requested)
         return true
     } catch let failure {
@@ -178,7 +157,7 @@ public func njl_download_connect(
 @_cdecl("njl_download_await") @implementation
 public func njl_download_await(_ download: OpaquePointer?, _ wait: OpaquePointer?) -> OpaquePointer? {
     guard let download = Handle<ScriptDownload>.borrow(download), let wait else { return nil }
-    return Handle<Future>.make(download.await(wait))
+    return Handle<Future>.make(download.waits.add(wait))
 }
 
 @_cdecl("njl_download_is_ended") @implementation
@@ -194,24 +173,22 @@ public func njl_download_error(_ download: OpaquePointer?) -> OpaquePointer? {
 extension njl_download_progress {
     fileprivate init(_ progress: Download.Progress) {
         self.init(
-            state: C.name(of: progress.state), received: Int64(progress.received),
+            state: njl_download_progress.name(of: progress.state), received: Int64(progress.received),
             total: progress.total.map { Int64($0) } ?? -1, rate: progress.rate ?? -1,
             time_left: progress.timeLeft?.inSeconds ?? -1)
     }
 
-    private enum C {
-        static func name(of state: Download.State) -> UnsafePointer<CChar> {
-            let name: StaticString =
-                switch state {
-                case .connecting: "connecting"
-                case .receiving: "receiving"
-                case .waiting: "waiting"
-                case .paused: "paused"
-                case .verifying: "verifying"
-                case .ended: "ended"
-                }
-            return UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
-        }
+    private static func name(of state: Download.State) -> UnsafePointer<CChar> {
+        let name: StaticString =
+            switch state {
+            case .connecting: "connecting"
+            case .receiving: "receiving"
+            case .waiting: "waiting"
+            case .paused: "paused"
+            case .verifying: "verifying"
+            case .ended: "ended"
+            }
+        return UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
     }
 }
 
@@ -247,8 +224,7 @@ public func njl_download_file(
 
 @_cdecl("njl_download_state") @implementation
 public func njl_download_state(_ download: OpaquePointer?) -> OpaquePointer? {
-    let state = Handle<ScriptDownload>.borrow(download)?.operation?.resumeState
-    return state?.isEmpty == false ? text(state) : nil
+    text(Handle<ScriptDownload>.borrow(download)?.operation?.resumeState)
 }
 
 @_cdecl("njl_download_cancel") @implementation

@@ -1,6 +1,8 @@
 import CLua
 import NIOCore
 import Nightjar
+import NightjarHTTP
+import NightjarHandles
 
 /// Starts operations other than calls: on the cache, on logins and on endpoints.
 extension Engine {
@@ -62,6 +64,23 @@ extension Engine {
             }
         }
     }
+
+    // MARK: WebSockets and downloads
+
+    /// Returns the client, and the confined request of an operation that the script starts or continues.
+    ///
+    /// - Throws: `invalid_argument` if the client is closed; `forked`; the errors of an invalid request.
+    func request(
+        _ request: UnsafePointer<njl_request>?, of client: OpaquePointer?
+    ) throws(NightjarError) -> (Client, Request) {
+        guard let client = Handle<Client>.borrow(client), let request = request?.pointee else {
+            throw Engine.closedClient
+        }
+        try checkProcess()
+        return (client, confined(try Request(request, for: client)))
+    }
+
+    static let closedClient = NightjarError(.invalidArgument, "the client is closed")
 
     // MARK: Logins
 

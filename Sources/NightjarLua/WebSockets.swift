@@ -17,8 +17,7 @@ final class ScriptWebSocket: @unchecked Sendable {
     private(set) var hasOpened = false
     /// Whether a connection waits for ``reconnect(_:)``.
     private(set) var wantsRequest = false
-    /// The outcomes that the next event ends.
-    private var waiters: [Future] = []
+    let waits: EventWaits
     /// The memory of the script that unread messages use.
     private var held = HeldBytes()
     private let reservation: MemoryReservation?
@@ -32,6 +31,7 @@ final class ScriptWebSocket: @unchecked Sendable {
         preparesRequests: Bool
     ) throws(NightjarError) {
         self.engine = engine
+        waits = EventWaits(engine)
         reservation = (engine.confinement?.memory).map { MemoryReservation($0) }
         guard reservation?.add(settings.maximumQueued + ClientTask.window) != false else {
             throw NightjarError(
@@ -39,24 +39,24 @@ final class ScriptWebSocket: @unchecked Sendable {
         }
         var handlers = WebSocketSession.Handlers { [weak self] _, message in self?.received(message) }
         handlers.creditsAreManual = true
-        handlers.writable = { [weak self] _ in self?.notify() }
+        handlers.writable = { [weak self] _ in self?.waits.notify() }
         if preparesRequests {
             handlers.prepare = { [weak self] _ in
                 self?.wantsRequest = true
-                self?.notify()
+                self?.waits.notify()
             }
         }
         if handlesOpen {
             handlers.opened = { [weak self] _ in
                 self?.hasOpened = true
-                self?.notify()
+                self?.waits.notify()
             }
             handlers.firstMessages = .untilCalled
         } else {
-            handlers.opened = { [weak self] _ in self?.notify() }
+            handlers.opened = { [weak self] _ in self?.waits.notify() }
         }
         session = try client.startWebSocket(
-            engine.confined(request), settings, on: engine.queue, handlers
+            request, settings, on: engine.queue, handlers
         ) { [weak self] in self?.ended($0) }
     }
 
@@ -81,34 +81,19 @@ final class ScriptWebSocket: @unchecked Sendable {
             session?.fail(
                 NightjarError(.noMemory, "a WebSocket message exceeds the script's memory limit", phase: .receive))
         }
-        notify()
+        waits.notify()
     }
 
     private func ended(_ result: Result<Void, NightjarError>) {
         end = result
-        notify()
-    }
-
-    private func notify() {
-        for waiter in exchange(&waiters, with: []) { engine.complete(waiter) }
+        waits.notify()
     }
 
     // MARK: The script
 
-    func await(_ wait: OpaquePointer) -> Future {
-        let future = engine.pending(for: wait)
-        future.abandon = { [weak self, weak future] in
-            guard let self, let future else { return }
-            engine.drop(future)
-            waiters.removeAll { $0 === future }
-        }
-        waiters.append(future)
-        return future
-    }
-
     /// - Throws: `invalid_request` as `Client.startWebSocket`.
     func reconnect(_ request: Request) throws(NightjarError) {
-        let request = try engine.confined(request).forWebSocket()
+        let request = try request.forWebSocket()
         wantsRequest = false
         session?.connect(with: request)
     }
@@ -117,7 +102,7 @@ final class ScriptWebSocket: @unchecked Sendable {
 
     /// Ends the waits, so that another task makes the request, if no task has made it.
     func notifyOfRequest() {
-        if wantsRequest { notify() }
+        if wantsRequest { waits.notify() }
     }
 
     func next() -> Step {
@@ -175,8 +160,8 @@ public func njl_websocket_open(
     _ handlesOpen: Bool, _ preparesRequests: Bool, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OpaquePointer? {
     refusing(error) { () throws(NightjarError) in
-        guard let engine = Handle<Engine>.borrow(engine) else { throw closedClient }
-        let (client, requested) = try handshake(client, request, engine)
+        guard let engine = Handle<Engine>.borrow(engine) else { throw Engine.closedClient }
+        let (client, requested) = try engine.request(request, of: client)
         let settings = try WebSocketSettings(json: options.buffer)
         return Handle<ScriptWebSocket>.make(
             try ScriptWebSocket(
@@ -201,8 +186,8 @@ public func njl_websocket_reconnect(
     _ request: UnsafePointer<njl_request>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> Bool {
     do throws(NightjarError) {
-        guard let engine = Handle<Engine>.borrow(engine) else { throw closedClient }
-        let (_, requested) = try handshake(client, request, engine)
+        guard let engine = Handle<Engine>.borrow(engine) else { throw Engine.closedClient }
+        let (_, requested) = try engine.request(request, of: client)
         try Handle<ScriptWebSocket>.borrow(socket)?.reconnect(requested)
         return true
     } catch let failure {
@@ -210,19 +195,6 @@ public func njl_websocket_reconnect(
         return false
     }
 }
-
-/// Returns the client and the request of a handshake.
-private func handshake(
-    _ client: OpaquePointer?, _ request: UnsafePointer<njl_request>?, _ engine: Engine
-) throws(NightjarError) -> (Client, Request) {
-    guard let client = Handle<Client>.borrow(client), let request = request?.pointee else { throw closedClient }
-    try engine.checkProcess()
-    var requested = try Request(methodAndTarget: request)
-    try requested.read(request, for: client)
-    return (client, requested)
-}
-
-private let closedClient = NightjarError(.invalidArgument, "the client is closed")
 
 @_cdecl("njl_websocket_release") @implementation
 public func njl_websocket_release(_ socket: OpaquePointer?) {
@@ -238,7 +210,7 @@ public func njl_websocket_cancel(_ socket: OpaquePointer?) {
 @_cdecl("njl_websocket_await") @implementation
 public func njl_websocket_await(_ socket: OpaquePointer?, _ wait: OpaquePointer?) -> OpaquePointer? {
     guard let socket = Handle<ScriptWebSocket>.borrow(socket), let wait else { return nil }
-    return Handle<Future>.make(socket.await(wait))
+    return Handle<Future>.make(socket.waits.add(wait))
 }
 
 @_cdecl("njl_websocket_has_opened") @implementation

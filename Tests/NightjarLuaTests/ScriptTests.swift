@@ -218,6 +218,16 @@ import Testing
         }
     }
 
+    @Test func sandboxWritesNoFiles() throws {
+        let client = try Client()
+        for name in ["download", "start_download"] {
+            let message = try failure(
+                of: "require('nightjar').client():\(name)('http://127.0.0.1:1/', '/tmp/file')", sandboxed: true,
+                client: client)
+            #expect(message?.contains("\(name): not available in a sandbox") == true, "\(message ?? "no error")")
+        }
+    }
+
     /// API descriptions can be larger than a script's memory limit.
     @Test func sandboxLoadsNoDescriptions() throws {
         let client = try Client()

@@ -705,7 +705,7 @@ function client:close() end
 ---@field max_size? integer The maximum size of the file in bytes. Default: unlimited.
 ---@field attempts? integer The number of failures in a row, without a new byte between them, after which the download fails. Also the number of times that it may start over. Default: 5.
 ---@field retry_delay? number The longest wait in seconds before the first attempt after a failure, 0 to 300. It doubles with each further attempt. Default: 1.
----@field on_head? fun(response: nightjar.response, download: nightjar.download) Called with the head of each response whose body is used, by the task that waits for the download. May call download:cancel(). Default: none.
+---@field on_head? fun(response: nightjar.response, download: nightjar.download) Called with the head of each response whose body is used, by the task that waits for the download. May call download:cancel(). While no task waits, the last 64 heads are kept. Default: none.
 ---@field on_progress? fun(progress: nightjar.download_progress, download: nightjar.download) Called about ten times a second while the progress changes, by the task that waits for the download. Default: none.
 
 ---Options of api:paginate. Lists do not support path, body, file, multipart, stream, respect_retry_after, expect_continue, on_redirect, on_retry, on_refresh and on_progress.

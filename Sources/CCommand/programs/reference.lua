@@ -790,7 +790,7 @@ return {
       { "attempts", "integer", "The number of failures in a row, without a new byte between them, after which the download fails. Also the number of times that it may start over.", default = "5" },
       { "retry_delay", "number", "The longest wait in seconds before the first attempt after a failure, 0 to 300. It doubles with each further attempt.", default = "1" },
       { "on_head", "fun(response: nightjar.response, download: nightjar.download)",
-        "Called with the head of each response whose body is used, by the task that waits for the download. May call download:cancel().", default = "none" },
+        "Called with the head of each response whose body is used, by the task that waits for the download. May call download:cancel(). While no task waits, the last 64 heads are kept.", default = "none" },
       { "on_progress", "fun(progress: nightjar.download_progress, download: nightjar.download)",
         "Called about ten times a second while the progress changes, by the task that waits for the download.", default = "none" },
     },

@@ -112,6 +112,7 @@ typedef struct njl_loan {
 njl_loan *njl_loan_push(lua_State *L) NJL_RAISES;
 /* Pushes the text as a Lua string and releases it. */
 void njl_loan_push_text(lua_State *L, njl_loan *loan) NJL_RAISES;
+int njl_loan_return_text(lua_State *L, njl_loan *loan) NJL_RAISES; /* pushes the text, or nil; returns 1 */
 /* Pushes the Lua value of the text, which is JSON. `what` names the text in messages. */
 void njl_loan_push_json(lua_State *L, njl_loan *loan, const char *what) NJL_RAISES;
 void njl_open_loan(lua_State *L) NJL_RAISES;
@@ -166,9 +167,11 @@ double njl_check_limit(lua_State *L, int index, const char *function, const char
 void njl_check_option_names(lua_State *L, int options, const char *function) NJL_RAISES;
 
 /* stream_request.c */
-/* Checks the arguments (client, path, options) of a function that reads a response while it arrives. Pushes a copy of
- * the options with the path, at index 4. */
-void njl_push_stream_request(lua_State *L, const char *function) NJL_RAISES;
+/* Checks the arguments of a function that reads a response while it arrives: the client and the path at the indices 1
+ * and 2, and the options at the index `options`, the last one. Pushes a copy of the options with the path. */
+void njl_push_stream_request(lua_State *L, int options, const char *function) NJL_RAISES;
+/* Pushes the function or nil in the option `name`, and removes the option from the table at `options`. */
+void njl_take_function(lua_State *L, int options, const char *name, const char *function) NJL_RAISES;
 /* Moves the options `known` from the table at `options` to a new table, and pushes its JSON text. `false` becomes 0, no
  * limit, for the option `limit`. */
 void njl_take_options(lua_State *L, int options, const char *const *known, const char *limit,

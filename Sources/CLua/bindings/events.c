@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/failure.h"
+#include "core/guard.h"
 #include "core/host.h"
 #include "core/metatable.h"
 #include "core/names.h"
@@ -70,22 +71,12 @@ static int copy_event(lua_State *L) {
  * "connecting", also if the task is cancelled. */
 enum { STREAM = 1, GUARD };
 
-static int close_guard(lua_State *L) {
-  stream *self = *(stream **)lua_touserdata(L, 1);
-  self->is_connecting = false;
-  return 0;
-}
+static void stop_connecting(void *object) { ((stream *)object)->is_connecting = false; }
 
 static void begin_connecting(lua_State *L, stream *self) {
-  static const char type[] = "nightjar.connecting";
-  static const luaL_Reg meta[] = {{"__close", close_guard}, {NULL, NULL}};
-  *(stream **)lua_newuserdatauv(L, sizeof self, 1) = self;
-  lua_pushvalue(L, STREAM);
-  lua_setiuservalue(L, GUARD, 1); /* keeps the stream alive */
-  njl_push_metatable(L, type, meta);
-  lua_setmetatable(L, GUARD);
-  lua_toclose(L, GUARD);
+  njl_guard *guard = njl_guard_push(L, STREAM);
   self->is_connecting = true;
+  guard->end = stop_connecting;
 }
 
 /* Handles the result of the call, on top of the stack. Leaves only the stream on the stack. */
@@ -246,8 +237,7 @@ static int explain(lua_State *L) {
   stream *self = check_stream(L);
   njl_loan *loan = njl_loan_push(L);
   loan->text = njl_events_explanation(self->handle);
-  njl_loan_push_text(L, loan);
-  return 1;
+  return njl_loan_return_text(L, loan);
 }
 
 static int describe(lua_State *L) {
@@ -311,8 +301,8 @@ static int return_stream(lua_State *L) {
 int njl_client_events(lua_State *L) {
   static const char *const known[] = {"last_event_id", "idle_timeout", "reconnect", "reconnection_time", "max_event",
                                       NULL};
-  enum { REQUEST_TABLE = 4, STREAM_OBJECT };
-  njl_push_stream_request(L, "events");
+  enum { CALL_OPTIONS = 3, REQUEST_TABLE, STREAM_OBJECT };
+  njl_push_stream_request(L, CALL_OPTIONS, "events");
   njl_take_options(L, REQUEST_TABLE, known, "idle_timeout", "events");
   njl_check_option_names(L, REQUEST_TABLE, "events");
   push_stream(L);

@@ -26,6 +26,12 @@ void njl_loan_push_text(lua_State *L, njl_loan *loan) {
   njl_text_release(text);
 }
 
+int njl_loan_return_text(lua_State *L, njl_loan *loan) {
+  if (loan->text == NULL) lua_pushnil(L);
+  else njl_loan_push_text(L, loan);
+  return 1;
+}
+
 void njl_loan_push_json(lua_State *L, njl_loan *loan, const char *what) {
   njl_bytes json = njl_text_bytes(loan->text);
   njl_json_decode(L, what, json.data, json.length);

@@ -207,7 +207,7 @@ int njl_response_lines(lua_State *L) { return response_records(L, NJL_LINES); }
 int njl_response_ndjson(lua_State *L) { return response_records(L, NJL_JSON_VALUES); }
 
 /* The stack of the functions below. */
-enum { CLIENT = 1, REQUEST = 4, REPLY };
+enum { CLIENT = 1, CALL_OPTIONS = 3, REQUEST, REPLY };
 
 static int opened(lua_State *L, int status, lua_KContext context) {
   (void)status;
@@ -217,7 +217,7 @@ static int opened(lua_State *L, int status, lua_KContext context) {
 
 /* Sends a request whose response is streamed, and returns a reader of its body. */
 static int client_records(lua_State *L, njl_record_format format) {
-  njl_push_stream_request(L, names[format]);
+  njl_push_stream_request(L, CALL_OPTIONS, names[format]);
   lua_Integer maximum = take_maximum(L, REQUEST, names[format]);
   njl_check_option_names(L, REQUEST, names[format]);
   lua_pushboolean(L, true);

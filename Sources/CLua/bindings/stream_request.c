@@ -1,33 +1,44 @@
-/* stream_request.c - the request of a response that is read while it arrives: lines, JSON values, event streams and
- * WebSockets. */
+/* stream_request.c - the request of a response that is read while it arrives: lines, JSON values, event streams,
+ * WebSockets and downloads. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <string.h>
 #include <strings.h>
 
+#include "core/task.h"
 #include "json/json.h"
 #include "bindings/bindings.h"
 
-void njl_push_stream_request(lua_State *L, const char *function) {
-  enum { PATH = 2, OPTIONS, REQUEST };
+void njl_push_stream_request(lua_State *L, int options, const char *function) {
+  enum { PATH = 2 };
+  int request = options + 1;
   njl_check_client(L);
   if (lua_type(L, PATH) != LUA_TSTRING) {
     luaL_error(L, "%s: path must be a string, got %s", function, luaL_typename(L, PATH));
   }
-  if (!lua_isnoneornil(L, OPTIONS) && !lua_istable(L, OPTIONS)) {
-    luaL_error(L, "%s: options must be a table, got %s", function, luaL_typename(L, OPTIONS));
+  if (!lua_isnoneornil(L, options) && !lua_istable(L, options)) {
+    luaL_error(L, "%s: options must be a table, got %s", function, luaL_typename(L, options));
   }
-  lua_settop(L, OPTIONS);
-  njl_push_request(L, OPTIONS);
+  lua_settop(L, options);
+  njl_push_request(L, options);
   static const char *const given[] = {"path", "stream"};
   for (int index = 0; index < 2; index++) {
-    if (lua_getfield(L, REQUEST, given[index]) != LUA_TNIL) {
+    if (lua_getfield(L, request, given[index]) != LUA_TNIL) {
       luaL_error(L, "%s: %s is not allowed in the options", function, given[index]);
     }
     lua_pop(L, 1);
   }
   lua_pushvalue(L, PATH);
-  lua_setfield(L, REQUEST, "path");
+  lua_setfield(L, request, "path");
+}
+
+void njl_take_function(lua_State *L, int options, const char *name, const char *function) {
+  lua_getfield(L, options, name);
+  if (!lua_isnil(L, -1) && !njl_is_callable(L, -1)) {
+    luaL_error(L, "%s: %s must be a function, got %s", function, name, luaL_typename(L, -1));
+  }
+  lua_pushnil(L);
+  lua_setfield(L, options, name);
 }
 
 void njl_take_options(lua_State *L, int options, const char *const *known, const char *limit, const char *function) {

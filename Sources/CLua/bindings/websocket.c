@@ -13,6 +13,7 @@
 #include "core/wait.h"
 #include "json/json.h"
 #include "bindings/bindings.h"
+#include "bindings/connector.h"
 #include "bindings/websocket.h"
 #include "njl_future.h"
 #include "njl_work.h"
@@ -85,19 +86,16 @@ static int collect(lua_State *L) {
 
 /* --- Properties --- */
 
-static int push_text(lua_State *L, njl_text *text) {
-  if (text == NULL) {
-    lua_pushnil(L);
-    return 1;
-  }
+/* Pushes a text of the WebSocket, or nil. */
+static int push_text(lua_State *L, njl_text *get(const njl_websocket *socket)) {
+  const websocket *self = njl_check_websocket(L);
   njl_loan *loan = njl_loan_push(L);
-  loan->text = text;
-  njl_loan_push_text(L, loan);
-  return 1;
+  loan->text = get(self->handle);
+  return njl_loan_return_text(L, loan);
 }
 
 /* socket:explain() -> the changes of the state and their reasons */
-static int explain(lua_State *L) { return push_text(L, njl_websocket_explanation(njl_check_websocket(L)->handle)); }
+static int explain(lua_State *L) { return push_text(L, njl_websocket_explanation); }
 
 static int describe(lua_State *L) {
   websocket *self = njl_check_websocket(L);
@@ -118,8 +116,8 @@ static int field(lua_State *L) {
     lua_pushstring(L, njl_websocket_state_name(self->handle));
     return 1;
   }
-  if (strcmp(name, "subprotocol") == 0) return push_text(L, njl_websocket_subprotocol(self->handle));
-  if (strcmp(name, "close_reason") == 0) return push_text(L, njl_websocket_close_reason(self->handle));
+  if (strcmp(name, "subprotocol") == 0) return push_text(L, njl_websocket_subprotocol);
+  if (strcmp(name, "close_reason") == 0) return push_text(L, njl_websocket_close_reason);
   if (strcmp(name, "close_code") == 0) {
     int code = njl_websocket_close_code(self->handle);
     if (code == 0) lua_pushnil(L);
@@ -132,18 +130,14 @@ static int field(lua_State *L) {
 /* --- Creating --- */
 
 /* The stack of the function that opens a WebSocket. */
-enum { CLIENT = 1, REQUEST_TABLE = 4, HANDLER, SETTINGS, PREPARED, RESULT };
+enum { CLIENT = 1, CALL_OPTIONS = 3, REQUEST_TABLE, HANDLER, SETTINGS, PREPARED, RESULT };
 
-void njl_websocket_read_request(lua_State *L, int index, njl_request *request) {
-  njl_read_options(L, index, "websocket", false, request);
-  if (request->endpoint.data != NULL) request->catalog = njl_endpoints_of(L);
+static bool reconnect(void *object, njl_client *client, const njl_request *request, njl_future **error) {
+  const websocket *self = object;
+  return njl_websocket_reconnect(self->handle, self->host->engine, client, request, error);
 }
 
-static bool has_before(lua_State *L) {
-  bool found = njl_client_has_hooks(L) && lua_getiuservalue(L, CLIENT, NJL_CLIENT_BEFORE) != LUA_TNIL;
-  lua_settop(L, PREPARED);
-  return found;
-}
+const njl_connector njl_websocket_connector = {"websocket", reconnect};
 
 static int open_socket(lua_State *L, int status, lua_KContext context) {
   (void)status;
@@ -160,26 +154,16 @@ static int open_socket(lua_State *L, int status, lua_KContext context) {
   lua_pushvalue(L, REQUEST_TABLE);
   lua_setiuservalue(L, RESULT, REQUEST);
   njl_reply *error = njl_error_push(L);
-  njl_request request = {.method = {"GET", 3}};
-  njl_websocket_read_request(L, PREPARED, &request);
+  njl_request request;
+  njl_read_connector_request(L, PREPARED, &njl_websocket_connector, &request);
   njl_bytes options;
   options.data = lua_tolstring(L, SETTINGS, &options.length);
-  self->handle = njl_websocket_open(self->host->engine, client, &request, options, !lua_isnil(L, HANDLER), context != 0,
-                                    &error->wait.call);
+  self->handle = njl_websocket_open(self->host->engine, client, &request, options, !lua_isnil(L, HANDLER),
+                                    (context & NJL_HAS_BEFORE) != 0, &error->wait.call);
   lua_settop(L, RESULT + 1); /* the error */
   if (self->handle == NULL) return lua_error(L);
   lua_settop(L, RESULT);
   return 1;
-}
-
-/* Takes the function on_open from the options. */
-static void take_handler(lua_State *L) {
-  lua_getfield(L, REQUEST_TABLE, "on_open");
-  if (!lua_isnil(L, -1) && !njl_is_callable(L, -1)) {
-    luaL_error(L, "websocket: on_open must be a function, got %s", luaL_typename(L, -1));
-  }
-  lua_pushnil(L);
-  lua_setfield(L, REQUEST_TABLE, "on_open");
 }
 
 /* api:websocket(path, options) -> a WebSocket that is being opened */
@@ -188,23 +172,11 @@ int njl_client_websocket(lua_State *L) {
                                       "max_queued",   "ping",          "pong_timeout", "close_timeout",
                                       "reconnect",    "reconnect_codes", "reconnect_attempts", "keep_unsent",
                                       NULL};
-  njl_push_stream_request(L, "websocket");
-  take_handler(L);
+  njl_push_stream_request(L, CALL_OPTIONS, "websocket");
+  njl_take_function(L, REQUEST_TABLE, "on_open", "websocket");
   njl_take_options(L, REQUEST_TABLE, known, "ping", "websocket");
   njl_check_option_names(L, REQUEST_TABLE, "websocket");
-  lua_pushvalue(L, REQUEST_TABLE);
-  if (!has_before(L)) return open_socket(L, LUA_OK, false);
-  if (lua_getfield(L, REQUEST_TABLE, "method") == LUA_TNIL && lua_getfield(L, REQUEST_TABLE, "endpoint") == LUA_TNIL) {
-    lua_pushliteral(L, "GET");
-    lua_setfield(L, REQUEST_TABLE, "method");
-  }
-  /* The hook runs again for each connection, with a new copy. */
-  njl_push_request(L, REQUEST_TABLE);
-  lua_replace(L, PREPARED);
-  lua_getiuservalue(L, CLIENT, NJL_CLIENT_BEFORE);
-  lua_pushvalue(L, PREPARED);
-  lua_callk(L, 1, 0, true, open_socket);
-  return open_socket(L, LUA_OK, true);
+  return njl_prepare_first_request(L, REQUEST_TABLE, open_socket, 0);
 }
 
 void njl_open_websocket(lua_State *L) {

@@ -7,6 +7,7 @@
 #include "core/annotations.h"
 #include "core/host.h"
 #include "core/names.h"
+#include "bindings/connector.h"
 #include "njl_websocket.h"
 
 /* The user values of a WebSocket: the function on_open, its client, and the table of its request. */
@@ -33,8 +34,7 @@ enum { SOCKET = 1, FIRST, SECOND };
 websocket *njl_check_websocket(lua_State *L) NJL_RAISES;
 /* Begins an operation whose arguments are on the stack. `timeout` is the index of the timeout; 0: none. */
 int njl_websocket_begin(lua_State *L, const operation *operation, int timeout, const char *function) NJL_YIELDS;
-/* Reads the options of a request at `index`. The client is at index 1. */
-void njl_websocket_read_request(lua_State *L, int index, njl_request *request) NJL_YIELDS;
+extern const njl_connector njl_websocket_connector;
 /* Adds the methods for messages to the table on top of the stack. */
 void njl_add_message_methods(lua_State *L) NJL_RAISES;
 

@@ -6,6 +6,7 @@
 #include <lua5.4/lua.h>
 
 #include "core/failure.h"
+#include "core/guard.h"
 #include "core/metatable.h"
 #include "core/timers.h"
 #include "core/wait.h"
@@ -19,32 +20,6 @@ static int proceed(lua_State *L) NJL_YIELDS;
 
 /* --- Functions of the script --- */
 
-/* Ends the state of a function that is running, also if its task is cancelled. */
-typedef struct guard {
-  websocket *socket; /* kept alive by the user value */
-  void (*end)(websocket *self); /* NULL: no function is running */
-} guard;
-
-static int close_guard(lua_State *L) {
-  guard *self = lua_touserdata(L, 1);
-  if (self->end != NULL) self->end(self->socket);
-  return 0;
-}
-
-/* Pushes a guard for a function that is not running yet. Finalizers may run meanwhile, and may use the WebSocket. */
-static guard *push_guard(lua_State *L, websocket *socket) {
-  static const char type[] = "nightjar.websocket_guard";
-  static const luaL_Reg meta[] = {{"__close", close_guard}, {NULL, NULL}};
-  guard *self = lua_newuserdatauv(L, sizeof *self, 1);
-  *self = (guard){.socket = socket};
-  lua_pushvalue(L, SOCKET);
-  lua_setiuservalue(L, -2, 1);
-  njl_push_metatable(L, type, meta);
-  lua_setmetatable(L, -2);
-  lua_toclose(L, -1);
-  return self;
-}
-
 /* Closes the guard, and raises the error of the function on top of the stack, if any. */
 static void end_function(lua_State *L, int status) {
   if (status == LUA_OK || status == LUA_YIELD) {
@@ -56,7 +31,8 @@ static void end_function(lua_State *L, int status) {
   lua_error(L);
 }
 
-static void end_opening(websocket *self) {
+static void end_opening(void *object) {
+  websocket *self = object;
   self->is_opening = false;
   njl_websocket_handled_open(self->handle);
 }
@@ -71,7 +47,7 @@ static bool must_open(const websocket *self) { return !self->is_opening && njl_w
 
 /* Calls on_open(socket) for a new connection. */
 static void call_on_open(lua_State *L, websocket *self) {
-  guard *guard = push_guard(L, self);
+  njl_guard *guard = njl_guard_push(L, SOCKET);
   if (!must_open(self)) return;
   njl_websocket_take_open(self->handle);
   self->is_opening = true;
@@ -82,37 +58,9 @@ static void call_on_open(lua_State *L, websocket *self) {
   end_function(L, lua_pcallk(L, 1, 0, 0, 0, has_opened));
 }
 
-/* The stack of the functions below. */
-enum { CLIENT = 1, OBJECT, OPTIONS };
-
-static int reconnect(lua_State *L, int status, lua_KContext context) {
-  (void)status, (void)context;
-  lua_settop(L, OPTIONS);
-  njl_client *client = njl_check_client(L);
-  websocket *self = lua_touserdata(L, OBJECT);
-  njl_reply *error = njl_error_push(L);
-  int top = lua_gettop(L);
-  njl_request request = {.method = {"GET", 3}};
-  njl_websocket_read_request(L, OPTIONS, &request);
-  bool is_made =
-      njl_websocket_reconnect(self->handle, self->host->engine, client, &request, &error->wait.call);
-  lua_settop(L, top);
-  return is_made ? 0 : lua_error(L);
-}
-
-/* Calls before(request) for the next connection, and makes it. Arguments: the client and the WebSocket. */
-static int make_request(lua_State *L) {
-  lua_getiuservalue(L, OBJECT, REQUEST);
-  njl_push_request(L, OPTIONS);
-  lua_replace(L, OPTIONS);
-  lua_getiuservalue(L, CLIENT, NJL_CLIENT_BEFORE);
-  lua_pushvalue(L, OPTIONS);
-  lua_callk(L, 1, 0, 0, reconnect);
-  return reconnect(L, LUA_OK, 0);
-}
-
 /* If the hook has not made the request, for example because its task was cancelled, another task calls the hook. */
-static void end_preparing(websocket *self) {
+static void end_preparing(void *object) {
+  websocket *self = object;
   self->is_preparing = false;
   njl_websocket_notify(self->handle);
 }
@@ -134,14 +82,14 @@ static bool must_prepare(const websocket *self) {
 }
 
 static void prepare(lua_State *L, websocket *self) {
-  guard *guard = push_guard(L, self);
+  njl_guard *guard = njl_guard_push(L, SOCKET);
   if (!must_prepare(self)) return;
   self->is_preparing = true;
   guard->end = end_preparing;
-  lua_pushcfunction(L, make_request);
   lua_getiuservalue(L, SOCKET, OWNER);
-  lua_pushvalue(L, SOCKET);
-  end_request(L, lua_pcallk(L, 2, 0, 0, 0, has_prepared));
+  lua_getiuservalue(L, SOCKET, REQUEST);
+  njl_push_preparation(L, &njl_websocket_connector, SOCKET, lua_gettop(L) - 1, lua_gettop(L));
+  end_request(L, lua_pcallk(L, NJL_PREPARATION_ARGUMENTS, 0, 0, 0, has_prepared));
 }
 
 /* --- Waiting --- */
@@ -156,10 +104,8 @@ static int has_waited(lua_State *L, int status, lua_KContext context) {
 
 static njl_wait *push_wait(lua_State *L, websocket *self) {
   njl_wait *wait = njl_wait_push(L, self->host);
-  wait->call = njl_websocket_await(self->handle, wait);
-  self->host->calls++;
-  wait->deadline = lua_isinteger(L, DEADLINE) ? (njl_moment)lua_tointeger(L, DEADLINE) : NJL_NEVER;
-  njl_timer_add(wait);
+  njl_moment deadline = lua_isinteger(L, DEADLINE) ? (njl_moment)lua_tointeger(L, DEADLINE) : NJL_NEVER;
+  njl_wait_begin(wait, njl_websocket_await(self->handle, wait), deadline);
   return wait;
 }
 

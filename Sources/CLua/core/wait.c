@@ -50,6 +50,13 @@ njl_wait *njl_wait_push_sized(lua_State *L, njl_host *host, size_t size) {
   return wait;
 }
 
+void njl_wait_begin(njl_wait *wait, njl_future *call, njl_moment deadline) {
+  wait->call = call;
+  wait->host->calls++;
+  wait->deadline = deadline;
+  njl_timer_add(wait);
+}
+
 static void leave_target(njl_wait *wait) {
   njl_wait **link = &wait->target->joiners;
   while (*link != NULL && *link != wait) link = &(*link)->next_joiner;

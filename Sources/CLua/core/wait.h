@@ -38,6 +38,8 @@ struct njl_wait {
 void njl_wait_init(njl_wait *wait, njl_host *host);
 njl_wait *njl_wait_push(lua_State *L, njl_host *host) NJL_RAISES;                    /* pushes a wait as a userdata */
 njl_wait *njl_wait_push_sized(lua_State *L, njl_host *host, size_t size) NJL_RAISES; /* a userdata of `size` bytes */
+/* Begins a wait for a call in flight, which the wait owns from now on, until the deadline. */
+void njl_wait_begin(njl_wait *wait, njl_future *call, njl_moment deadline);
 void njl_wait_end(njl_wait *wait, njl_state_of_wait state);
 void njl_wait_drop(njl_wait *wait);
 /* Suspends the calling C function until `wait` is over, then continues in `k` with the wait as its context. Must be

@@ -65,9 +65,9 @@ public final class Download: Sendable {
 
     public var progress: Progress { operation.progress }
     /// The text with which a later download continues, also in another process; see
-    /// ``DownloadSettings/Resumption/state(_:)``. Empty while nothing was received, and if the content has no strong
+    /// ``DownloadSettings/Resumption/state(_:)``. Nil while nothing was received, and if the content has no strong
     /// validator.
-    public var resumeState: String { operation.resumeState }
+    public var resumeState: String? { operation.resumeState }
 
     /// Cancels the requests in progress. The part is kept.
     public func pause() { operation.pause() }
@@ -91,63 +91,4 @@ public final class Download: Sendable {
         }
         return try result.get()
     }
-}
-
-extension Client {
-    /// Starts a download to a file.
-    ///
-    /// - Parameters:
-    ///   - request: A GET request, or a request that can be sent only once. Not with a Range field.
-    ///   - path: The path of the file. A path that ends with a slash, or that is a folder, is the folder of the file;
-    ///     the server or the URL then gives the name. A symbolic link is followed.
-    ///   - progress: Called on the client's thread about ten times a second. Must not block.
-    ///   - head: Called on the client's thread with the head of each response whose body is used. Must not block.
-    /// - Throws: `invalid_argument` for invalid settings; `invalid_request`; `closed`; `forked`.
-    public func startDownload(
-        _ request: Request, to path: String, _ settings: Download.Settings = .init(),
-        progress: (@Sendable (Download.Progress) -> Void)? = nil,
-        head: (@Sendable (Response) -> Download.HeadAction)? = nil
-    ) throws(NightjarError) -> Download {
-        try Download(self, request, to: path, settings, head, progress)
-    }
-
-    /// Downloads a file. Cancelling the Swift task cancels the download; its part is kept.
-    ///
-    /// Parameters and errors are those of ``startDownload(_:to:_:progress:head:)`` and ``Download/file()``.
-    @discardableResult
-    public func download(
-        _ request: Request, to path: String, _ settings: Download.Settings = .init(),
-        progress: (@Sendable (Download.Progress) -> Void)? = nil,
-        head: (@Sendable (Response) -> Download.HeadAction)? = nil
-    ) async throws(NightjarError) -> Download.File {
-        try await startDownload(request, to: path, settings, progress: progress, head: head).file()
-    }
-
-    /// Downloads a file and blocks this thread meanwhile. The callbacks run on this thread.
-    ///
-    /// - Parameter started: Receives the download before the first callback.
-    package func downloadBlocking(
-        _ request: Request, to path: String, _ settings: DownloadSettings, _ handlers: DownloadOperation.Handlers,
-        started: (DownloadOperation) -> Void
-    ) throws(NightjarError) {
-        try checkMayWait()
-        let queue = takeQueue()
-        let end = BlockingEnd()
-        let operation: DownloadOperation
-        do throws(NightjarError) {
-            operation = try startDownload(request, to: path, settings, on: queue, handlers) { end.result = $1 }
-        } catch {
-            keep(queue)
-            throw error
-        }
-        started(operation)
-        let result = try wait(on: queue) { end.result }
-        keep(queue)
-        try result.get()
-    }
-}
-
-/// The end of a blocking download. Used only on the waiting thread.
-private final class BlockingEnd: @unchecked Sendable {
-    var result: Result<Void, NightjarError>?
 }

@@ -29,9 +29,7 @@ final class DownloadConnection: @unchecked Sendable {
         // Ranges are those of the coded content.
         if request.headers["accept-encoding"] == nil { try request.headers.set("Accept-Encoding", "identity") }
         request.decompresses = true
-        request.usesCache = false
-        request.coalesces = false
-        request.timeouts.total = request.timeouts.total ?? Timeouts.unlimited
+        request.prepareForLongExchange()
         var handlers = TaskHandlers { [self] _, result in ended(result) }
         handlers.head = { [self] _, response in opened(response) }
         handlers.body = { [self] _, part in received(part) }
@@ -71,25 +69,25 @@ final class DownloadConnection: @unchecked Sendable {
         task = nil
         guard !isCancelled else { return }
         switch result {
-        case .success: download?.ended(self, mismatch)
-        case .failure(let error): download?.ended(self, End(error: error))
+        case .success: download?.ended(self, bodyEnd)
+        case .failure(let error): download?.ended(self, .failed(error))
         }
     }
 
     /// The end of a response.
-    struct End {
-        var error: NightjarError?
-        /// Whether the body does not have its digest.
-        var isDamaged = false
+    enum End {
+        case complete
+        /// The body does not have its digest.
+        case damaged(NightjarError)
+        case failed(NightjarError)
     }
 
-    private var mismatch: End {
+    private var bodyEnd: End {
         guard let digest, Checksum(digest.expected.algorithm, digest.hash.finish()) != digest.expected else {
-            return End()
+            return .complete
         }
-        return End(
-            error: NightjarError(
-                .checksumMismatch, "a response of the download does not have its Content-Digest", phase: .receive),
-            isDamaged: true)
+        return .damaged(
+            NightjarError(
+                .checksumMismatch, "a response of the download does not have its Content-Digest", phase: .receive))
     }
 }

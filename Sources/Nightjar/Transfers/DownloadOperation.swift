@@ -1,7 +1,5 @@
 import NIOCore
-import NightjarCrypto
 import NightjarHTTP
-import NightjarStorage
 import Synchronization
 
 /// Downloads a file. The state machine and the connections run on the client's loop, file operations on worker threads,
@@ -24,45 +22,41 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
     }
 
     /// The properties that any thread can read.
-    private struct Snapshot: Sendable {
+    struct Snapshot: Sendable {
         var progress = Download.Progress()
         var record: DownloadRecord?
         var file: Download.File?
     }
 
     let client: Client
-    private let request: Request
+    let request: Request
     private let path: String
     private let settings: DownloadSettings
-    private let handlers: Handlers
-    private let snapshot = Mutex(Snapshot())
+    let handlers: Handlers
+    let snapshot = Mutex(Snapshot())
     private let wasStopped = Atomic<Bool>(false)
-    private let hasProgressEvent = Atomic<Bool>(false)
+    /// Whether a progress event waits in the queue.
+    let hasProgressEvent = Atomic<Bool>(false)
 
     // Used on the loop:
-    private var schedule: DownloadSchedule
+    var schedule: DownloadSchedule
     private var place: DownloadPlace?
-    private var files: DownloadQueue?
-    private var connections: [Int: DownloadConnection] = [:]
-    /// The requests that wait for ``connect(_:with:)``.
-    private var pendingRequests: [Int: DownloadSchedule.RangeRequest?] = [:]
-    private var isFirstRequest = true
-    private var isStopping = false
+    /// Nil before the part is open, and after the end.
+    private(set) var part: DownloadPart?
+    var connections: [Int: DownloadConnection] = [:]
+    /// The requests that wait for ``connect(_:with:)``, by connection.
+    var pendingRequests: [Int: DownloadSchedule.RangeRequest?] = [:]
+    var hasSentRequest = false
+    private(set) var isStopping = false
     /// The error of a download that was stopped before its part was open. Nil: it was cancelled.
     private var stopError: NightjarError?
     /// Whether the download was paused before its part was open.
-    private var startsPaused = false
-    /// Whether the part has no gaps and was written from its beginning.
-    private var isSequential = true
-    private var synced = RangeSet()
-    /// The bytes that were written since the last record, and since the last sync.
-    private var unrecorded = 0
-    private var unsynced = 0
+    private(set) var startsPaused = false
     private var limit: TransferLimit?
-    private var rate = TransferRate()
-    private var state = Download.State.connecting
-    private var reported = Download.Progress()
-    private var random = SystemRandomNumberGenerator()
+    var rate = TransferRate()
+    var isVerifying = false
+    var reported = Download.Progress()
+    var random = SystemRandomNumberGenerator()
 
     init(
         _ client: Client, _ request: Request, to path: String, _ settings: DownloadSettings,
@@ -88,9 +82,9 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
     package var progress: Download.Progress { snapshot.withLock { $0.progress } }
     /// The file. Nil before the download has succeeded.
     package var file: Download.File? { snapshot.withLock { $0.file } }
-    /// The text with which a later download continues; see ``DownloadSettings/Resumption/state(_:)``. Empty while
+    /// The text with which a later download continues; see ``DownloadSettings/Resumption/state(_:)``. Nil while
     /// nothing was received, and if the content has no strong validator.
-    package var resumeState: String { snapshot.withLock { $0.record }?.text ?? "" }
+    package var resumeState: String? { snapshot.withLock { $0.record }?.text }
 
     /// Ends the download with the error `cancelled` when its part is closed.
     ///
@@ -102,32 +96,14 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
 
     public override func cancel() { cancel(keepsPart: true) }
 
-    private var isStopped: Bool { wasStopped.load(ordering: .relaxed) }
+    /// Whether the caller has cancelled the download.
+    var isStopped: Bool { wasStopped.load(ordering: .relaxed) }
 
     /// Cancels the requests in progress. The part is kept.
-    package func pause() { loop.submit(.run { [self] in if !hasEnded, !isStopping { paused() } }) }
+    package func pause() { loop.submit(.run { [self] in if !isStopping { paused() } }) }
 
     /// Continues a paused download.
-    package func resume() {
-        loop.submit(
-            .run { [self] in
-                startsPaused = false
-                guard !hasEnded, !isStopping, files != nil, schedule.isPaused else { return }
-                schedule.resume()
-                perform()
-            })
-    }
-
-    /// Sends a request for which ``Handlers/prepare`` was called.
-    package func connect(_ number: Int, with request: Request) {
-        loop.submit(
-            .run { [self] in
-                guard !hasEnded, let connection = connections[number],
-                    let range = pendingRequests.removeValue(forKey: number)
-                else { return }
-                start(connection, request, range)
-            })
-    }
+    package func resume() { loop.submit(.run { [self] in if !isStopping { resumed() } }) }
 
     // MARK: On the loop: the part
 
@@ -138,7 +114,7 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
         } then: { [self] result in
             switch result {
             case .success(let place): if isStopping { close(place) } else { opened(place) }
-            case .failure(let error): finish(isStopping ? stopError : error)
+            case .failure(let error): finish(.failure(isStopping ? stopError ?? DownloadOperation.cancelled : error))
             }
         }
     }
@@ -148,36 +124,33 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
         loop.workers.run("closing a download") { () throws(NightjarError) in
             if place.record == nil { place.part.discard() } else { place.part.close() }
         } then: { [self] _ in
-            finish(stopError)
+            finish(.failure(stopError ?? DownloadOperation.cancelled))
         }
     }
 
     private func opened(_ place: DownloadPlace) {
         self.place = place
         schedule = DownloadSchedule(settings, place.record, canRepeat: request.method == .get)
-        isSequential = settings.connections == 1 && place.record?.isSequential != false
-        synced = place.record?.synced ?? RangeSet()
-        files = DownloadQueue(place.part, on: loop.workers) { [weak self] in
-            self?.wrote($0)
-        } failed: { [weak self] in
-            self?.stop($0, keepsPart: true)
-        }
+        let events = DownloadPart.Events(
+            written: { [weak self] in self?.wrote($0) },
+            failed: { [weak self] in self?.stop($0, keepsPart: true) },
+            record: { [weak self] in self?.usefulRecord })
+        part = DownloadPart(place, connections: settings.connections, on: loop.workers, events)
         watchProgress()
-        // The length of a part that is written by several connections is not the number of received bytes.
-        if !isSequential, place.record?.isSequential == true { record() }
         if startsPaused { schedule.pause() } else { schedule.start() }
         perform()
     }
 
+    /// The facts that a later download needs. Nil if it could not continue.
+    var usefulRecord: DownloadRecord? { schedule.canContinue ? schedule.record : nil }
+
     private func wrote(_ writes: [DownloadQueue.Write]) {
-        guard !hasEnded, !isStopping else { return }
+        guard !isStopping else { return }
         var count = 0
         for write in writes {
             schedule.wrote(write.offset..<(write.offset + write.bytes.readableBytes), from: write.connection.number)
             count += write.bytes.readableBytes
         }
-        unrecorded += count
-        unsynced += count
         let delay = limit?.delay(after: count, at: loop.now) ?? .zero
         if delay > .zero {
             loop.after(delay) { for write in writes { write.connection.consumed(write.credit) } }
@@ -185,69 +158,26 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
             for write in writes { write.connection.consumed(write.credit) }
         }
         note()
-        if unsynced >= DownloadOperation.syncInterval {
-            sync()
-        } else if !isSequential, unrecorded >= max(DownloadOperation.recordInterval, (schedule.total ?? 0) / 1024) {
-            record()
-        }
-    }
-
-    /// Writes the state file.
-    private func record() {
-        unrecorded = 0
-        guard schedule.canContinue else { return }
-        let record = makeRecord()
-        files?.work { part throws(NightjarError) in
-            try part.write(record)
-        } then: { [weak self] result in
-            if case .failure(let error) = result { self?.stop(error, keepsPart: true) }
-        }
-    }
-
-    /// Syncs the bytes so far to the disk, and writes the state file.
-    private func sync() {
-        unsynced = 0
-        guard schedule.canContinue else { return }
-        let received = schedule.received
-        files?.work { part throws(NightjarError) in
-            try part.sync()
-        } then: { [weak self] result in
-            guard let self, !isStopping else { return }
-            switch result {
-            case .success:
-                synced = received
-                record()
-            case .failure(let error): stop(error, keepsPart: true)
-            }
-        }
-    }
-
-    private func makeRecord() -> DownloadRecord {
-        var record = schedule.record
-        record.part = place?.part.path ?? ""
-        record.urlHash = place?.urlHash ?? ""
-        record.boot = DownloadPlace.boot
-        record.isSequential = isSequential
-        record.synced = synced
-        return record
+        part?.wrote(count, of: schedule.total)
     }
 
     // MARK: On the loop: the schedule
 
-    private func perform() {
+    /// Carries out the actions of the schedule.
+    func perform() {
         while !isStopping, let action = schedule.next() {
             switch action {
             case .request(let number, let range): request(number, range)
             case .wait(let number, let time):
                 loop.after(time) { [weak self] in
-                    guard let self, !hasEnded, !isStopping else { return }
+                    guard let self, !isStopping else { return }
                     schedule.waited(number)
                     perform()
                 }
             case .cancel(let number):
                 connections.removeValue(forKey: number)?.cancel()
                 pendingRequests[number] = nil
-            case .reset: reset()
+            case .reset: part?.reset()
             case .finish: verify()
             case .fail(let error): stop(error, keepsPart: true)
             }
@@ -255,124 +185,39 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
         note()
     }
 
-    private func reset() {
-        files?.discard()
-        isSequential = settings.connections == 1
-        synced = RangeSet()
-        files?.work { part throws(NightjarError) in
-            try part.reset()
-        } then: { [weak self] result in
-            if case .failure(let error) = result { self?.stop(error, keepsPart: true) }
-        }
-    }
-
-    private func request(_ number: Int, _ range: DownloadSchedule.RangeRequest?) {
-        let connection = DownloadConnection(number, of: self)
-        connections[number] = connection
-        guard !isFirstRequest, let prepare = handlers.prepare else {
-            isFirstRequest = false
-            return start(connection, request, range)
-        }
-        pendingRequests[number] = .some(range)
-        loop.post(.run { [self] in if !isStopped { prepare(self, number) } }, to: queue)
-    }
-
-    private func start(
-        _ connection: DownloadConnection, _ request: Request, _ range: DownloadSchedule.RangeRequest?
-    ) {
-        do throws(NightjarError) {
-            try connection.start(request, range)
-        } catch {
-            stop(error, keepsPart: true)
-        }
-    }
-
-    // MARK: On the loop: the connections
-
-    func opened(_ connection: DownloadConnection, _ response: Response) {
-        guard !isStopping, connections[connection.number] === connection else { return }
-        if schedule.opened(connection.number, status: response.status, response.headers) {
-            if let head = handlers.head {
-                loop.post(.run { [self] in if !isStopped { head(self, response) } }, to: queue)
-            }
-            if let total = schedule.total { checkSpace(for: total - schedule.received.count) }
-            // Before the first byte, so that a part always has a state.
-            if schedule.received.isEmpty {
-                perform()
-                record()
-            }
-        }
-        perform()
-    }
-
-    private func checkSpace(for count: Int) {
-        files?.work { part throws(NightjarError) in
-            try part.checkSpace(for: count)
-        } then: { [weak self] result in
-            if case .failure(let error) = result { self?.stop(error, keepsPart: true) }
-        }
-    }
-
-    func received(_ bytes: ByteBuffer, from connection: DownloadConnection) {
-        guard !isStopping, let files, connections[connection.number] === connection else { return }
-        let count = bytes.readableBytes
-        guard let placement = schedule.place(count, from: connection.number) else { return perform() }
-        var bytes = bytes
-        bytes.moveReaderIndex(forwardBy: placement.skip)
-        guard placement.take > 0, let slice = bytes.readSlice(length: placement.take) else {
-            return connection.consumed(count)
-        }
-        files.write(
-            DownloadQueue.Write(connection: connection, bytes: slice, offset: placement.offset, credit: count))
-    }
-
-    func ended(_ connection: DownloadConnection, _ end: DownloadConnection.End) {
-        // After the bytes of the response are written.
-        files?.run { [weak self] in
-            guard let self, !isStopping, connections[connection.number] === connection else { return }
-            connections[connection.number] = nil
-            if end.isDamaged, let error = end.error {
-                isSequential = false
-                schedule.damaged(connection.number, error, using: &random)
-                record()
-            } else {
-                schedule.ended(connection.number, end.error, using: &random)
-            }
-            perform()
-        }
-    }
-
     private func paused() {
-        guard files != nil else {
+        guard let part else {
             startsPaused = true
             return note()
         }
         schedule.pause()
         perform()
-        sync()
+        part.sync()
+    }
+
+    private func resumed() {
+        startsPaused = false
+        guard part != nil, schedule.isPaused else { return note() }
+        schedule.resume()
+        perform()
     }
 
     // MARK: On the loop: the end
 
     private func verify() {
         guard let place else { return }
-        state = .verifying
-        note()
-        let checksums = [settings.checksum, schedule.digest].compactMap { $0 }
-        let completion = place.completion(schedule, settings)
+        isVerifying = true
         let total = schedule.total ?? schedule.received.end
-        let result = DownloadResultPath()
-        files?.work { [self] part throws(NightjarError) in
-            for checksum in checksums {
-                try part.verify(checksum) { self.isStopped }
-            }
-            result.path = try part.complete(completion, total: total)
-        } then: { [weak self] outcome in
-            self?.verified(outcome.map { result.path }, total)
+        part?.complete(
+            place.completion(schedule, settings), total: total,
+            checksums: [settings.checksum, schedule.digest].compactMap { $0 }, isCancelled: { [self] in isStopped }
+        ) { [weak self] in
+            self?.verified($0, total)
         }
     }
 
     private func verified(_ result: Result<String, NightjarError>, _ total: Int) {
+        isVerifying = false
         switch result {
         case .success(let path):
             var file = Download.File()
@@ -384,7 +229,6 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
             }
             finish(.success(()))
         case .failure(let error) where error.kind == .checksumMismatch:
-            state = .connecting
             schedule.mismatched(error)
             perform()
         case .failure(let error): stop(error, keepsPart: true)
@@ -394,149 +238,46 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
     /// Ends the download when the operations on its part have ended.
     ///
     /// - Parameter error: Nil: the download was cancelled.
-    private func stop(_ error: NightjarError?, keepsPart: Bool) {
-        guard !hasEnded, !isStopping else { return }
+    func stop(_ error: NightjarError?, keepsPart: Bool) {
+        guard !isStopping else { return }
+        let isKept = keepsPart && !schedule.received.isEmpty && error?.kind != .checksumMismatch
+        let record = isKept ? usefulRecord : nil
+        note(record)
         isStopping = true
-        let isUseful =
-            keepsPart && schedule.canContinue && !schedule.received.isEmpty && error?.kind != .checksumMismatch
-        schedule.close()
-        for connection in connections.values { connection.cancel() }
-        connections = [:]
+        stopError = error
+        let result = Result<Void, NightjarError>.failure(error ?? DownloadOperation.cancelled)
+        cancelConnections()
         // A file system may hang.
-        loop.after(DownloadOperation.closeTimeout) { [weak self] in self?.finish(error) }
-        guard let files else {
-            // The part is being opened.
-            stopError = error
-            return
-        }
-        files.discard()
-        if isUseful { note() } else { snapshot.withLock { $0.record = nil } }
-        let record = makeRecord()
-        files.work { part throws(NightjarError) in
-            defer { part.close() }
-            guard isUseful else { return part.discard() }
-            try part.write(record)
-        } then: { [self] _ in
-            finish(error)
-        }
-    }
-
-    private func finish(_ error: NightjarError?) {
-        finish(.failure(error ?? NightjarError(.cancelled, "the download was cancelled")))
+        loop.after(DownloadOperation.closeTimeout) { [weak self] in self?.finish(result) }
+        // If the part is being opened, it is closed afterwards.
+        part?.close(keeping: record) { [self] in finish(result) }
     }
 
     private func finish(_ result: Result<Void, NightjarError>) {
         guard !hasEnded else { return }
-        markEnded()
+        noteEnd()
         reportProgress(isLast: true)
         end(result)
     }
 
-    private func markEnded() {
-        state = .ended
-        snapshot.withLock {
-            $0.progress.state = .ended
-            ($0.progress.rate, $0.progress.timeLeft) = (nil, nil)
-        }
-    }
-
     override func released() {
         isStopping = true
-        markEnded()
-        for connection in connections.values { connection.cancel() }
-        connections = [:]
-        files = nil
+        noteEnd()
+        cancelConnections()
+        part = nil
         place = nil
     }
 
-    // MARK: On the loop: progress
-
-    private func note() {
-        if state != .verifying, state != .ended { state = present }
-        var progress = Download.Progress()
-        progress.state = state
-        progress.received = schedule.received.count
-        progress.total = schedule.total
-        if schedule.isActive {
-            progress.rate = rate.bytesPerSecond
-            progress.timeLeft = schedule.total.flatMap { rate.time(for: $0 - progress.received) }
-        }
-        let record = schedule.canContinue && !schedule.received.isEmpty ? makeRecord() : nil
-        snapshot.withLock { [progress] in
-            $0.progress = progress
-            if !isStopping { $0.record = record }
-        }
+    private func cancelConnections() {
+        for connection in connections.values { connection.cancel() }
+        connections = [:]
     }
 
-    private var present: Download.State {
-        if startsPaused && files == nil || schedule.isPaused { return .paused }
-        guard schedule.isActive else { return schedule.isWaiting ? .waiting : .connecting }
-        return schedule.isReceiving ? .receiving : .connecting
-    }
-
-    private func watchProgress() {
-        loop.after(DownloadOperation.progressInterval) { [weak self] in
-            guard let self, !hasEnded else { return }
-            rate.note(schedule.received.count, at: loop.now)
-            note()
-            reportProgress(isLast: false)
-            watchProgress()
-        }
-    }
-
-    private func reportProgress(isLast: Bool) {
-        guard let handler = handlers.progress else { return }
-        let progress = progress
-        guard progress != reported, isLast || !hasProgressEvent.exchange(true, ordering: .relaxed) else { return }
-        reported = progress
-        loop.post(
-            .run { [self] in
-                hasProgressEvent.store(false, ordering: .relaxed)
-                handler(self, progress)
-            }, to: queue)
-    }
-
+    private static let cancelled = NightjarError(.cancelled, "the download was cancelled")
     private static let closeTimeout = Duration.seconds(5)
-    private static let progressInterval = Duration.milliseconds(100)
-    /// With several connections, the bytes that are received again after the process was killed; more for files that are
-    /// larger than 256 MiB.
-    private static let recordInterval = 256 * 1024
-    /// The bytes that are received again after the system has stopped.
-    private static let syncInterval = 64 << 20
 }
 
 /// A download's reference to itself. Written once, before the download starts.
 private final class WeakDownload: @unchecked Sendable {
     weak var download: DownloadOperation?
-}
-
-/// The path of a complete file. Written on a worker thread, and then read on the loop.
-private final class DownloadResultPath: @unchecked Sendable {
-    var path = ""
-}
-
-extension Client {
-    /// Starts a download without blocking.
-    ///
-    /// - Parameters:
-    ///   - path: The path of the file, or of its folder. See ``DownloadTarget``.
-    ///   - queue: Where the callbacks run.
-    ///   - finished: Called once, after the other callbacks.
-    /// - Throws: `invalid_argument` for invalid settings; `invalid_request` if the request has a Range field; `closed`;
-    ///   `forked`.
-    package func startDownload(
-        _ request: Request, to path: String, _ settings: DownloadSettings, on queue: CompletionQueue?,
-        _ handlers: DownloadOperation.Handlers = .init(),
-        finished: @escaping @Sendable (DownloadOperation, Result<Void, NightjarError>) -> Void
-    ) throws(NightjarError) -> DownloadOperation {
-        try checkProcess()
-        try settings.check()
-        for name in ["Range", "If-Range"] where request.headers[name] != nil {
-            throw NightjarError(.invalidRequest, "a download sets the header \(name); remove it from the request")
-        }
-        let operation = DownloadOperation(
-            self, request, to: path, settings, on: queue, handlers, finished: finished)
-        try operation.start()
-        return operation
-    }
 }

@@ -54,9 +54,7 @@ final class WebSocketLink: @unchecked Sendable {
         for (name, value) in handshake.fields { try request.headers.set(name, value) }
         // The handshake checks other statuses, because its errors say more.
         request.expectedStatuses = [Request.StatusRange(101), Request.StatusRange(200, 299)]
-        request.usesCache = false
-        request.coalesces = false
-        request.timeouts.total = request.timeouts.total ?? Timeouts.unlimited
+        request.prepareForLongExchange()
         var handlers = TaskHandlers { [self] _, result in ended(result) }
         handlers.head = { [self] _, response in opened(response) }
         handlers.body = { [self] _, part in received(part) }

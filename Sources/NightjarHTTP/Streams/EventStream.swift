@@ -91,10 +91,8 @@ package struct EventStream: Sendable {
         if decoder.lastEventID.readableBytes > 0 {
             try request.headers.set("Last-Event-ID", String(buffer: decoder.lastEventID))
         }
-        request.usesCache = false
-        request.coalesces = false
+        request.prepareForLongExchange()
         request.timeouts.idle = settings.idleTimeout ?? request.timeouts.idle ?? EventStreamSettings.defaultIdleTimeout
-        request.timeouts.total = request.timeouts.total ?? Timeouts.unlimited
         fixIdempotencyKey(of: &request, using: &random)
         let hasKey = request.idempotencyKey != .none || request.headers[IdempotencyKey.fieldName] != nil
         isIdempotent = request.method.isIdempotent || request.isIdempotent || hasKey

@@ -62,7 +62,7 @@ extension DownloadSchedule {
     private mutating func openedWhole(
         _ number: Int, _ requested: Range<Int>?, _ headers: Headers, isCoded: Bool
     ) -> Bool {
-        let length = isCoded ? nil : contentLength(headers)
+        var length = isCoded ? nil : contentLength(headers)
         var start = 0
         // This response has all bytes. Responses to other requests may be of another content.
         for index in connections.indices where index != number { cancel(index) }
@@ -74,6 +74,8 @@ extension DownloadSchedule {
                 // The server ignores ranges. The bytes that are known are skipped.
                 ignoresRanges = true
                 start = received.firstGap(below: .max)?.lowerBound ?? 0
+                // The body must not end before the length that another response has announced.
+                length = length ?? total
             } else {
                 let reason =
                     validator.map { $0.isContradicted(by: headers) } == true
@@ -143,8 +145,8 @@ extension DownloadSchedule {
         if case .connecting(nil) = connections[number].phase { isWhole = true }
         let wasReceiving = if case .receiving = connections[number].phase { true } else { false }
         cancel(number)
-        invalidRanges += 1
-        guard !isWhole, usesRanges, settings.restarts || invalidRanges == 1 else {
+        rejections += 1
+        guard !isWhole, usesRanges, settings.restarts || rejections == 1 else {
             fail(
                 NightjarError(
                     .protocol, "the server sent an invalid range: \(reason)", phase: .receive,
@@ -152,7 +154,7 @@ extension DownloadSchedule {
             return false
         }
         // Bytes of the response may have been written.
-        if invalidRanges > 1 || wasReceiving {
+        if rejections > 1 || wasReceiving {
             usesRanges = false
             guard startOver(because: "the server sent an invalid range: \(reason)") else { return false }
         }
@@ -179,7 +181,7 @@ extension DownloadSchedule {
             guard settings.restarts else { return fail(error) }
             guard startOver(because: "a connection broke off, and the content has no strong validator") else { return }
         }
-        let time = backoff.wait(afterAttempt: failures + 1, using: &random)
+        let time = backoff.wait(afterAttempt: failures, using: &random)
         wait(number, max(time, error.retryAfter ?? .zero))
     }
 

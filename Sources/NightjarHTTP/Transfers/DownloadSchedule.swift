@@ -95,28 +95,34 @@ package struct DownloadSchedule: Sendable {
     let settings: DownloadSettings
     var state = State.running
     var connections: [Connection]
-    private var actions: [Action] = []
+    var actions: [Action] = []
     // The facts about the content:
     package internal(set) var received = RangeSet()
+    /// The length in bytes. Nil if it is not known.
     package internal(set) var total: Int?
-    package internal(set) var validator: StrongValidator?
+    var validator: StrongValidator?
+    /// The digest that the server has sent.
     package internal(set) var digest: Checksum?
+    /// The time of the last modification, in seconds since 1970.
     package internal(set) var modified: Int64?
+    /// The file name that the server has suggested.
     package internal(set) var name: String?
     /// Whether the body is compressed, so that ranges of the file cannot be requested.
     var isCoded = false
-    /// Whether the server sends valid ranges, or none.
+    /// Whether ranges are requested. False after the server has sent invalid ones, and for other methods than GET.
     var usesRanges = true
     /// Whether the server responds to range requests with the whole content.
     var ignoresRanges = false
-    var invalidRanges = 0
+    /// The number of responses that were not used since the last start: an invalid range, or a body without its digest.
+    var rejections = 0
+    /// The number of times that the download has started over.
     var restarts = 0
     /// The bytes of an earlier download that are used.
     package private(set) var resumed = 0
     /// The body bytes that were received, including those that were discarded.
     package internal(set) var fetched = 0
     /// The number of requests.
-    package private(set) var attempts = 0
+    package internal(set) var attempts = 0
 
     /// - Parameters:
     ///   - record: The part that is continued.
@@ -135,9 +141,9 @@ package struct DownloadSchedule: Sendable {
         resumed = received.count
     }
 
+    /// Removes and returns the next action.
     package mutating func next() -> Action? { actions.isEmpty ? nil : actions.removeFirst() }
 
-    package var hasEnded: Bool { state == .ended }
     package var isPaused: Bool { state == .paused }
     /// Whether a connection receives data or waits for a response.
     package var isActive: Bool { connections.contains { $0.isActive } }
@@ -193,7 +199,7 @@ package struct DownloadSchedule: Sendable {
     /// Handles a part of a body. Nil: the part is discarded, because the response is not used any more.
     package mutating func place(_ count: Int, from number: Int) -> Placement? {
         guard case .receiving(var receiving) = connections[number].phase else { return nil }
-        fetched = fetched.addingReportingOverflow(count).partialValue
+        fetched &+= count
         var placement = Placement()
         placement.skip = min(receiving.skip, count)
         receiving.skip -= placement.skip
@@ -229,18 +235,17 @@ package struct DownloadSchedule: Sendable {
         guard connections[number].isActive else { return }
         if let error { return failed(number, error, using: &random) }
         if case .receiving(let receiving) = connections[number].phase {
-            if receiving.skip > 0 {
-                cancel(number)
-                if startOver(because: "the content is shorter than the part") { plan() }
-                return
-            }
-            if receiving.end == .max {
-                total = receiving.next
-            } else if receiving.next < receiving.end {
+            guard receiving.end == .max || receiving.next == receiving.end else {
                 let error = NightjarError(
                     .connectionLost, "the response ended before the end of its range", phase: .receive)
                 return failed(number, error, using: &random)
             }
+            guard receiving.skip == 0 else {
+                cancel(number)
+                if startOver(because: "the content is shorter than the part") { plan() }
+                return
+            }
+            if receiving.end == .max { total = receiving.next }
         }
         connections[number].phase = .idle
         plan()
@@ -253,12 +258,12 @@ package struct DownloadSchedule: Sendable {
         guard case .receiving(let receiving) = connections[number].phase else { return }
         received.remove(receiving.start..<receiving.next)
         connections[number].phase = .idle
-        invalidRanges += 1
-        guard invalidRanges < settings.attempts else { return fail(error) }
+        rejections += 1
+        guard rejections < settings.attempts else { return fail(error) }
         if !canContinue, !received.isEmpty {
             guard startOver(because: error.message) else { return }
         }
-        wait(number, backoff.wait(afterAttempt: invalidRanges, using: &random))
+        wait(number, backoff.wait(afterAttempt: rejections, using: &random))
     }
 
     /// Handles a content that does not have its digest. If part of it was received by an earlier download, the download
@@ -307,7 +312,7 @@ package struct DownloadSchedule: Sendable {
         for index in connections.indices where index != number { cancel(index) }
         (received, total, validator) = (RangeSet(), nil, nil)
         (digest, modified, name) = (nil, nil, nil)
-        (isCoded, ignoresRanges, invalidRanges, resumed) = (false, false, 0, 0)
+        (isCoded, ignoresRanges, rejections, resumed) = (false, false, 0, 0)
         actions.append(.reset)
         return true
     }
@@ -326,77 +331,6 @@ package struct DownloadSchedule: Sendable {
             .tooLarge, "the content is larger than max_size (\(limit) bytes); raise max_size", phase: .receive)
     }
 
-    // MARK: Requests
-
-    private var isComplete: Bool { total.map { received.contains(0..<$0) } ?? false }
-
-    /// The number of connections that may be used at once.
-    private var maximumActive: Int {
-        canContinue && total != nil && !ignoresRanges ? settings.connections : 1
-    }
-
-    /// Requests what is missing.
-    mutating func plan() {
-        guard state == .running else { return }
-        if isComplete {
-            close()
-            return actions.append(.finish)
-        }
-        var active = connections.count { $0.isActive }
-        for index in connections.indices where active < maximumActive {
-            guard case .idle = connections[index].phase else { continue }
-            guard let bytes = nextBytes(isFirst: active == 0) else { break }
-            active += 1
-            request(index, bytes)
-        }
-    }
-
-    private mutating func request(_ number: Int, _ bytes: Range<Int>) {
-        attempts += 1
-        guard bytes != DownloadSchedule.everything else {
-            connections[number].phase = .connecting(nil)
-            return actions.append(.request(number, nil))
-        }
-        connections[number].phase = .connecting(bytes)
-        actions.append(.request(number, RangeRequest(bytes: bytes, validator: validator)))
-    }
-
-    /// Returns the bytes to request next, or nil if all are requested.
-    ///
-    /// - Parameter isFirst: Whether no other request is in progress.
-    private func nextBytes(isFirst: Bool) -> Range<Int>? {
-        guard canContinue else {
-            guard isFirst else { return nil }
-            // The first range also shows whether the server supports ranges.
-            let isProbe = usesRanges && settings.connections > 1 && validator == nil
-            return isProbe ? 0..<DownloadSchedule.smallestPiece : DownloadSchedule.everything
-        }
-        guard let total else { return isFirst ? received.prefixEnd..<Int.max : nil }
-        guard let gap = received.union(requested).firstGap(below: total) else { return nil }
-        if gap == 0..<total, settings.connections == 1 { return DownloadSchedule.everything }
-        guard maximumActive > 1 else { return gap }
-        let piece = max(total / (4 * settings.connections), DownloadSchedule.smallestPiece)
-        return gap.prefix(min(piece, DownloadSchedule.largestPiece))
-    }
-
-    /// The bytes that the connections have requested.
-    private var requested: RangeSet {
-        var set = RangeSet()
-        for connection in connections {
-            switch connection.phase {
-            case .connecting(let bytes): set.insert(bytes ?? DownloadSchedule.everything)
-            case .receiving(let receiving): set.insert(receiving.start..<receiving.end)
-            case .idle, .waiting, .unused: break
-            }
-        }
-        return set
-    }
-
     /// The longest wait between two attempts.
     static let longestDelay = Duration.seconds(60)
-    private static let everything = 0..<Int.max
-    /// Smaller pieces would cost more round trips than they gain.
-    private static let smallestPiece = 1 << 20
-    /// With larger pieces, a slow connection would delay the end.
-    private static let largestPiece = 64 << 20
 }

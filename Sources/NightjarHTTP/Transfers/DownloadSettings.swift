@@ -18,7 +18,8 @@ public struct DownloadSettings: Sendable {
     /// content has a strong validator.
     public var connections = 1
     /// Whether the download starts over if it cannot continue: the content has changed, it has no strong validator, or
-    /// the server ignores ranges. Otherwise it fails, and keeps the part.
+    /// the server ignores ranges. Otherwise it fails with `content_changed` and keeps the part; if a request fails and
+    /// the content has no strong validator, it fails with the error of the request.
     public var restarts = true
     /// Whether a file with the final name is replaced. Nil: it is replaced, unless the name comes from the server.
     public var overwrites: Bool?

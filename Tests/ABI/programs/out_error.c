@@ -1,23 +1,8 @@
-/* Every function with an out_error sets it to NULL on success; websocket.c checks those of WebSockets. Tests/ABI/run
- * checks that no function is missing in both.
+/* Every function with an out_error sets it to NULL on success. websocket.c and download.c check the functions of
+ * WebSockets and downloads. Tests/ABI/run checks that each function is in one of these programs.
  *
  *   out_error DIRECTORY */
-#include "check.h"
-#include <nightjar.h>
-#include <stdint.h>
-
-static nj_error *const poison = (nj_error *)(uintptr_t)1;
-static nj_error *error;
-
-/* A call that must succeed and set the error to NULL. */
-#define SUCCEEDS(call)              \
-  do {                              \
-    error = poison;                 \
-    bool is_ok_ = (call);           \
-    CHECK(is_ok_);                  \
-    CHECK(error == NULL);           \
-    if (error != NULL && error != poison) fprintf(stderr, "%s\n", nj_error_message(error)); \
-  } while (0)
+#include "calls.h"
 
 static const char routes[] =
     "[{\"path\": \"/a\", \"response\": {\"json\": {\"flag\": true, \"n\": 7, \"x\": 1.5, \"text\": \"t\", \"list\": [1, 2]}}},"

@@ -1,35 +1,11 @@
 /* WebSockets, against the demo API whose URL is the argument. */
-#include "check.h"
-#include <nightjar.h>
+#include "calls.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static nj_error *const poison = (nj_error *)(uintptr_t)1;
-static nj_error *error;
 static nj_client *client;
-
-/* A call that must succeed and set the error to NULL. */
-#define SUCCEEDS(call)              \
-  do {                              \
-    error = poison;                 \
-    bool is_ok_ = (call);           \
-    CHECK(is_ok_);                  \
-    CHECK(error == NULL);           \
-    if (error != NULL && error != poison) fprintf(stderr, "%s\n", nj_error_message(error)); \
-  } while (0)
-
-/* A call that must fail with this status and an error of this kind. */
-#define FAILS(call, kind)                                         \
-  do {                                                            \
-    nj_error *error = NULL;                                       \
-    nj_status status_ = (call);                                   \
-    CHECK(status_ == (kind));                                     \
-    CHECK(error != NULL && nj_error_kind(error) == (kind));       \
-    if (status_ != (kind) && error) fprintf(stderr, "%s\n", nj_error_message(error)); \
-    nj_error_release(error);                                      \
-  } while (0)
 
 static nj_websocket *opened(const char *target, const char *options) {
   nj_request *request = nj_request_new("GET", target);
@@ -83,7 +59,7 @@ static void echo(void) {
   double seconds = 0;
   SUCCEEDS(nj_websocket_ping(socket, 60, &seconds, &error) == NJ_OK);
   CHECK(seconds > 0 && seconds < 60);
-  const nj_message *message = (const nj_message *)poison;
+  const nj_message *message = (const nj_message *)(uintptr_t)1;
   FAILS(nj_websocket_receive(socket, 0.05, &message, &error), NJ_TIMEOUT);
   CHECK(message == NULL);
   FAILS(nj_websocket_send(socket, NJ_MESSAGE_TEXT, "\xFF", 1, 1, &error), NJ_INVALID_ARGUMENT);
@@ -394,7 +370,7 @@ static void mocked(void) {
   send_text(socket, "{\"op\": 1}");
   receive_text(socket, "one");
   receive(socket, NJ_MESSAGE_BINARY, "\0\xFF", 2);
-  const nj_message *message = (const nj_message *)poison;
+  const nj_message *message = (const nj_message *)(uintptr_t)1;
   SUCCEEDS(nj_websocket_receive(socket, 60, &message, &error) == NJ_OK);
   CHECK(message == NULL && nj_websocket_close_code(socket) == 1000);
   check_text(nj_websocket_close_reason(socket), "bye");
