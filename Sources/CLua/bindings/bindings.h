@@ -217,10 +217,13 @@ int njl_response_events(lua_State *L) NJL_YIELDS;
 njl_events *njl_events_at(lua_State *L, int index);
 void njl_open_events(lua_State *L) NJL_RAISES;
 
-/* download.c */
+/* download.c and upload.c */
 int njl_client_download(lua_State *L) NJL_YIELDS;
 int njl_client_start_download(lua_State *L) NJL_YIELDS;
+int njl_client_upload(lua_State *L) NJL_YIELDS;
+int njl_client_start_upload(lua_State *L) NJL_YIELDS;
 void njl_open_download(lua_State *L) NJL_RAISES;
+void njl_open_upload(lua_State *L) NJL_RAISES;
 
 /* websocket.c */
 int njl_client_websocket(lua_State *L) NJL_YIELDS;

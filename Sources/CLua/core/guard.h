@@ -8,7 +8,7 @@
 
 typedef struct njl_guard {
   void *object;
-  void (*end)(void *object); /* NULL: the state has not begun */
+  void (*end)(void *object); /* NULL: the state has not started */
 } njl_guard;
 
 /* Pushes a to-be-closed value. When it is closed, also if the task is cancelled, `end` is called with the userdata at

@@ -36,6 +36,7 @@ const char NJL_EVENTS[] = "nightjar.events";
 const char NJL_EVENT[] = "nightjar.event";
 const char NJL_WEBSOCKET[] = "nightjar.websocket";
 const char NJL_DOWNLOAD[] = "nightjar.download";
+const char NJL_UPLOAD[] = "nightjar.upload";
 const char NJL_MESSAGE_OF_SOCKET[] = "nightjar.message";
 const char NJL_RECORDS[] = "nightjar.records";
 const char NJL_CHANGES[] = "nightjar.network_changes";

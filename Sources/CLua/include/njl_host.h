@@ -14,7 +14,7 @@
 #include "njl_calls.h"
 #include "njl_clients.h"
 #include "njl_cookies.h"
-#include "njl_downloads.h"
+#include "njl_transfers.h"
 #include "njl_endpoints.h"
 #include "njl_engine.h"
 #include "njl_functions.h"

@@ -21,8 +21,8 @@ typedef struct njl_subrequest njl_subrequest;
 typedef struct njl_events njl_events;
 /* A WebSocket and the messages that the script has not received. */
 typedef struct njl_websocket njl_websocket;
-/* A download to a file. */
-typedef struct njl_download njl_download;
+/* A download to a file, or an upload. */
+typedef struct njl_transfer njl_transfer;
 /* A coroutine of the host. Opaque to Swift, which only passes the pointer back. */
 typedef struct njl_task njl_task;
 

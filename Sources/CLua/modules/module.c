@@ -71,6 +71,7 @@ int luaopen_nightjar(lua_State *L) {
   njl_open_events(L);
   njl_open_websocket(L);
   njl_open_download(L);
+  njl_open_upload(L);
   njl_open_endpoints(L);
   njl_open_explain(L);
   njl_open_debounce(L);

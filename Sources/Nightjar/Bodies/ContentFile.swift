@@ -58,6 +58,16 @@ final class ContentFile: @unchecked Sendable {
         return buffer
     }
 
+    /// Returns the present properties by which the file is recognized.
+    func identity() throws(NightjarError) -> FileIdentity {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw ContentFile.failure("be read", path, errno) }
+        return FileIdentity(
+            size: Int(status.st_size),
+            modified: Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec),
+            inode: UInt64(status.st_ino), device: UInt64(status.st_dev))
+    }
+
     /// Returns ``length``. Files of virtual file systems such as /proc have content but report a length of 0.
     ///
     /// - Throws: `invalid_request` if the file has content but reports a length of 0.

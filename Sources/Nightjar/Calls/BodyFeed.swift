@@ -20,7 +20,7 @@ final class BodyFeed: @unchecked Sendable {
     /// The maximum size of the next part in bytes, as the connection requested it.
     private var requestedBytes = 0
     /// The body of this attempt, if it is read from files or compressed.
-    private var upload: Upload?
+    private var attemptBody: AttemptBody?
     /// Whether a part was requested from the caller. The next attempt must then rewind the body.
     private var isTaken = false
     /// Whether the connection has not yet requested a part of this attempt.
@@ -36,13 +36,13 @@ final class BodyFeed: @unchecked Sendable {
 
     func attemptStarted() {
         turn = .nobody
-        upload = call.request.body.isStreamedFromCaller ? Upload(call.request) : nil
+        attemptBody = call.request.body.isStreamedFromCaller ? AttemptBody(call.request) : nil
         isAtStart = true
     }
 
     func attemptEnded() {
         turn = .nobody
-        upload = nil
+        attemptBody = nil
     }
 
     // MARK: Events of the connection
@@ -53,8 +53,8 @@ final class BodyFeed: @unchecked Sendable {
     }
 
     private func requestPart() {
-        if let upload, upload.hasEnded { return forward(.end) }
-        guard let upload, upload.readsFiles else {
+        if let attemptBody, attemptBody.hasEnded { return forward(.end) }
+        guard let attemptBody, attemptBody.readsFiles else {
             let isRestart = isAtStart && isTaken
             (isAtStart, isTaken) = (false, true)
             guard isRestart else { return requestPartFromCaller() }
@@ -62,7 +62,9 @@ final class BodyFeed: @unchecked Sendable {
             return call.loop.post(.rewindBody(call.task), to: call.task.queue)
         }
         let maximum = requestedBytes
-        work(upload) { () throws(NightjarError) in try upload.next(maximum: maximum).map(BodyPart.bytes) ?? .end }
+        work(attemptBody) { () throws(NightjarError) in
+            try attemptBody.next(maximum: maximum).map(BodyPart.bytes) ?? .end
+        }
     }
 
     private func requestPartFromCaller() {
@@ -79,12 +81,12 @@ final class BodyFeed: @unchecked Sendable {
 
     func send(_ part: BodyPart) {
         guard turn == .caller else { return }
-        guard let upload else { return forward(part) }
+        guard let attemptBody else { return forward(part) }
         switch part {
         case .bytes(let bytes):
-            work(upload) { () throws(NightjarError) in .bytes(try upload.encode(bytes)) }
+            work(attemptBody) { () throws(NightjarError) in .bytes(try attemptBody.encode(bytes)) }
         case .end:
-            work(upload) { () throws(NightjarError) in try upload.finish().map(BodyPart.bytes) ?? .end }
+            work(attemptBody) { () throws(NightjarError) in try attemptBody.finish().map(BodyPart.bytes) ?? .end }
         case .later, .failed: forward(part)
         }
     }
@@ -92,11 +94,11 @@ final class BodyFeed: @unchecked Sendable {
     // MARK: Sending
 
     /// Produces a part on a worker thread.
-    private func work(_ upload: Upload, _ body: @escaping @Sendable () throws(NightjarError) -> BodyPart) {
+    private func work(_ attemptBody: AttemptBody, _ body: @escaping @Sendable () throws(NightjarError) -> BodyPart) {
         turn = .worker
         call.loop.workers.run("reading the request's body", body) { [weak self] result in
             // The attempt that the part was produced for may have ended.
-            guard let self, self.upload === upload, turn == .worker else { return }
+            guard let self, self.attemptBody === attemptBody, turn == .worker else { return }
             switch result {
             case .success(.bytes(let bytes)) where bytes.readableBytes == 0: requestPart()
             case .success(let part): forward(part)

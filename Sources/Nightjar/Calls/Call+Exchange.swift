@@ -21,7 +21,7 @@ extension Call: ExchangeReceiver {
         limits.progressed(loop.clock.now)
     }
 
-    func exchangeReceived(informational: ResponseHead) {}
+    func exchangeReceived(informational: ResponseHead) { task.handlers.interim?(informational, request.url) }
 
     func exchangeChallenged(_ challenge: ConnectionChallenge) -> Bool {
         loop.decideHandshake?(challenge, self) ?? false

@@ -13,6 +13,8 @@ public struct TaskHandlers: Sendable {
     /// body of a response with an unexpected status is collected for the error instead. Reading from the network pauses
     /// when more than ``ClientTask/window`` bytes are unconsumed.
     public var body: (@Sendable (ClientTask, ByteBuffer) -> Void)?
+    /// Called on the loop with each interim response (1xx) and the URL that was requested.
+    package var interim: (@Sendable (ResponseHead, RequestURL) -> Void)?
     /// Whether a response with a head is passed to ``head`` and ``body``. Otherwise it is collected. Called on the loop.
     /// Nil: every response is, if ``body`` is set.
     package var streams: (@Sendable (ResponseHead) -> Bool)?

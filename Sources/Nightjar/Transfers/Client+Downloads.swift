@@ -61,24 +61,8 @@ extension Client {
         _ request: Request, to path: String, _ settings: DownloadSettings, _ handlers: DownloadOperation.Handlers,
         started: (DownloadOperation) -> Void
     ) throws(NightjarError) {
-        try checkMayWait()
-        let queue = takeQueue()
-        let end = BlockingEnd()
-        let operation: DownloadOperation
-        do throws(NightjarError) {
-            operation = try startDownload(request, to: path, settings, on: queue, handlers) { end.result = $1 }
-        } catch {
-            keep(queue)
-            throw error
+        try blocking { queue, finished throws(NightjarError) in
+            started(try startDownload(request, to: path, settings, on: queue, handlers) { finished($1) })
         }
-        started(operation)
-        let result = try wait(on: queue) { end.result }
-        keep(queue)
-        try result.get()
     }
-}
-
-/// The end of a blocking download. Used only on the waiting thread.
-private final class BlockingEnd: @unchecked Sendable {
-    var result: Result<Void, NightjarError>?
 }

@@ -1,5 +1,4 @@
 import NightjarHTTP
-import Synchronization
 
 /// A download to a file in progress. Any thread may use it. The download is cancelled when all copies of this object are
 /// released.
@@ -18,37 +17,12 @@ public final class Download: Sendable {
     }
 
     private let operation: DownloadOperation
-    private let outcome: Outcome
-
-    /// The end of a download, and the tasks that wait for it.
-    private final class Outcome: Sendable {
-        typealias Waiter = CheckedContinuation<Result<Download.File, NightjarError>, Never>
-
-        private let state = Mutex((result: Result<Download.File, NightjarError>?.none, waiters: [Waiter]()))
-
-        func end(_ result: Result<Download.File, NightjarError>) {
-            let waiters = state.withLock { state in
-                state.result = result
-                return exchange(&state.waiters, with: [])
-            }
-            for waiter in waiters { waiter.resume(returning: result) }
-        }
-
-        func add(_ waiter: Waiter) {
-            let result = state.withLock { state in
-                if state.result == nil { state.waiters.append(waiter) }
-                return state.result
-            }
-            if let result { waiter.resume(returning: result) }
-        }
-    }
+    private let outcome = TransferOutcome<Download.File>()
 
     init(
         _ client: Client, _ request: Request, to path: String, _ settings: Settings,
         _ head: (@Sendable (Response) -> HeadAction)?, _ progress: (@Sendable (Progress) -> Void)?
     ) throws(NightjarError) {
-        let outcome = Outcome()
-        self.outcome = outcome
         var handlers = DownloadOperation.Handlers()
         if let head {
             handlers.head = { download, response in
@@ -56,7 +30,8 @@ public final class Download: Sendable {
             }
         }
         if let progress { handlers.progress = { progress($1) } }
-        operation = try client.startDownload(request, to: path, settings, on: nil, handlers) { download, result in
+        operation = try client.startDownload(request, to: path, settings, on: nil, handlers) {
+            [outcome] download, result in
             outcome.end(result.map { download.file ?? Download.File() })
         }
     }

@@ -5,9 +5,9 @@ import NightjarHTTP
 /// The body of one attempt, if the body is read from files, compressed while it is sent, or both.
 ///
 /// Methods block and are called by one thread at a time. ``BodyFeed`` requests a part on a worker thread, and requests
-/// the next part when the part has arrived. An upload holds at most one part. A watermark (512 KiB) bounds the
+/// the next part when the part has arrived. It holds at most one part. A watermark (512 KiB) bounds the
 /// connection's buffer.
-final class Upload: @unchecked Sendable {
+final class AttemptBody: @unchecked Sendable {
     /// Nil if the caller provides the content.
     private var pieces: BodyPieces?
     private var file: ContentFile?

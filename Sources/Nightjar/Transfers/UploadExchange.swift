@@ -1,0 +1,126 @@
+import NIOCore
+import NightjarHTTP
+
+/// One request of an upload. Used on the client's loop.
+final class UploadExchange: @unchecked Sendable {
+    let request: UploadRequest
+    private weak var upload: UploadOperation?
+    private var task: ClientTask?
+    private var done: (() -> Void)?
+    /// Whether events are ignored; true after ``cancel()``.
+    private(set) var isCancelled = false
+    /// The position of the next byte of the content.
+    private var position: Int
+    /// The number of body bytes that the connection has accepted. Noted ten times a second and at the end of a request
+    /// that has succeeded.
+    private(set) var sent = 0
+
+    init(_ request: UploadRequest, of upload: UploadOperation) {
+        self.request = request
+        self.upload = upload
+        position = request.range?.lowerBound ?? 0
+    }
+
+    /// Starts the request.
+    ///
+    /// - Parameters:
+    ///   - base: The caller's request.
+    ///   - done: Called at the end instead of the upload. Nil: the upload is notified.
+    func start(_ base: Request, then done: (() -> Void)? = nil) throws(NightjarError) {
+        guard let upload else { return }
+        self.done = done
+        var handlers = TaskHandlers { [self] _, result in ended(result) }
+        handlers.interim = { [self] head, url in
+            if !isCancelled { self.upload?.received(interim: head, from: url, self) }
+        }
+        let request = try makeRequest(base, of: upload)
+        if request.body.isStreamedFromCaller {
+            handlers.provideBody = { [self] _, maximum in provide(maximum) }
+            if upload.canRewind { handlers.rewindBody = { [self] _ in rewind() } }
+            handlers.progress = { [self] _, progress in
+                guard !isCancelled else { return }
+                sent = progress.sent
+                self.upload?.note()
+            }
+        }
+        handlers.decisionQueue = upload.queue
+        task = try upload.client.start(request, on: nil, handlers)
+    }
+
+    /// Makes the request from that of the caller. A server at another origin does not receive the caller's fields.
+    private func makeRequest(_ base: Request, of upload: UploadOperation) throws(NightjarError) -> Request {
+        var made = base
+        made.method = request.method
+        if let url = request.url {
+            (made.parameters, made.query) = ([], [])
+            made.resolved = request.query.isEmpty ? url : url.appending(request.query)
+            if try upload.client.url(of: base).origin != url.origin { (made.headers, made.cookies) = (Headers(), []) }
+        } else {
+            made.query += request.query
+        }
+        for (name, value) in request.headers {
+            // The caller's type is that of the content, which the first request describes.
+            let isGiven = name == "Content-Type" && request.step == .creation && made.headers[name] != nil
+            if !isGiven { try made.headers.set(name, value) }
+        }
+        switch request.body {
+        case .none: made.body = request.method == .post || request.method == .put ? .bytes(ByteBuffer()) : .none
+        case .text(let text): made.body = .bytes(ByteBuffer(string: text))
+        case .content(let range): made.body = upload.body(range)
+        }
+        if request.step != .creation { made.expectsContinue = made.expectsContinue ?? false }
+        made.expectedStatuses = [request.statuses]
+        made.prepareForLongExchange()
+        return made
+    }
+
+    func cancel() {
+        isCancelled = true
+        task.take()?.cancel()
+    }
+
+    // MARK: The body
+
+    private func rewind() { position = request.range?.lowerBound ?? 0 }
+
+    private func provide(_ maximum: Int) -> TaskHandlers.BodyPart {
+        guard !isCancelled, let upload, let range = request.range else { return .failed("the upload has ended") }
+        guard position < range.upperBound else { return .end }
+        let end = min(position.addingReportingOverflow(maximum).partialValue, range.upperBound)
+        let next = position..<max(end, position)
+        position = next.upperBound
+        upload.provide(next, to: self)
+        return .later
+    }
+
+    /// Sends a part of the body.
+    func send(_ part: TaskHandlers.BodyPart) {
+        if !isCancelled { task?.provide(part) }
+    }
+
+    // MARK: The end
+
+    private func ended(_ result: Result<Response, NightjarError>) {
+        task = nil
+        guard !isCancelled else { return }
+        if let done = done.take() { return done() }
+        if case .success = result, let range = request.range { sent = range.upperBound == .max ? sent : range.count }
+        upload?.ended(self, result)
+    }
+}
+
+extension RequestURL {
+    /// Returns a copy with further items of the query.
+    fileprivate func appending(_ items: [(name: String, value: String)]) -> RequestURL {
+        var added = ByteBuffer()
+        for (name, value) in items {
+            let isFirst = query == nil && added.readableBytes == 0
+            added.writeString(isFirst ? "?" : "&")
+            PercentEncoding.writeComponent(name, into: &added)
+            added.writeString("=")
+            PercentEncoding.writeComponent(value, into: &added)
+        }
+        return RequestURL(
+            origin: origin, target: target + String(buffer: added), userInfo: userInfo, sensitive: sensitive)
+    }
+}

@@ -1,0 +1,75 @@
+/// Uploads of blobs to container registries: OCI Distribution Specification 1.1, "Pushing a blob in chunks". Each
+/// response has a new URL for the next request.
+struct OCIRules: UploadRules {
+    private static let type = ("Content-Type", "application/octet-stream")
+
+    func creation(_ facts: UploadFacts) -> UploadRequest { UploadRequest(.creation, .post) }
+
+    func inquiry(_ facts: UploadFacts) -> UploadRequest? { UploadRequest(.inquiry, .get, facts.url) }
+
+    func append(_ range: Range<Int>, isLast: Bool, _ facts: UploadFacts) -> UploadRequest {
+        var request = UploadRequest(.append(range), .patch, facts.url, [OCIRules.type])
+        if range.upperBound != .max {
+            request.headers.append(("Content-Range", "\(range.lowerBound)-\(range.upperBound - 1)"))
+        }
+        request.body = .content(range)
+        return request
+    }
+
+    func completion(_ facts: UploadFacts) -> UploadRequest? {
+        guard let url = facts.url, let digest = facts.digest else { return nil }
+        let separator = url.query == nil ? "?" : "&"
+        let target = url.target + separator + "digest=" + digest.description
+        return UploadRequest(
+            .completion, .put,
+            RequestURL(origin: url.origin, target: target, userInfo: url.userInfo, sensitive: url.sensitive),
+            [OCIRules.type])
+    }
+
+    func termination(_ facts: UploadFacts) -> UploadRequest? {
+        facts.url.map { UploadRequest(.termination, .delete, $0) }
+    }
+
+    func responded(
+        _ request: UploadRequest, _ response: UploadResponse, _ facts: UploadFacts
+    ) throws(NightjarError) -> UploadOutcome {
+        switch request.step {
+        case .creation:
+            guard let url = try response.location() else {
+                throw NightjarError(
+                    .protocol, "the registry created no upload: its response has no Location", phase: .receive)
+            }
+            return .accepted(UploadProgress(url: url, offset: 0))
+        case .inquiry:
+            return .accepted(UploadProgress(url: try response.location(), offset: try end(response.headers) ?? 0))
+        case .append(let range):
+            // A range of one byte is written like an empty one.
+            let end = try end(response.headers).map { max($0, min(range.upperBound, 1)) }
+            return .accepted(UploadProgress(url: try response.location(), offset: end ?? range.upperBound))
+        case .completion, .termination: return .complete
+        }
+    }
+
+    /// Returns the number of bytes that a Range field such as `0-1023` reports. The range `0-0` is that of an empty
+    /// upload.
+    private func end(_ headers: Headers) throws(NightjarError) -> Int? {
+        guard let field = headers["range"] else { return nil }
+        let text = field.hasPrefix("bytes=") ? field.dropFirst(6) : field[...]
+        let words = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard words.count == 2, words[0] == "0", let last = Int(words[1]), last >= 0, last < .max else {
+            throw NightjarError(
+                .protocol, "the registry sent an invalid Range: \(quoted(field))", phase: .receive)
+        }
+        return last == 0 ? 0 : last + 1
+    }
+
+    func rejected(
+        _ request: UploadRequest, _ status: Int, _ headers: Headers, _ facts: UploadFacts
+    ) -> UploadOutcome? {
+        switch (request.step, status) {
+        case (.append, 404), (.inquiry, 404), (.inquiry, 416), (.completion, 404): .lost
+        case (.append, 416): .unknown
+        default: nil
+        }
+    }
+}

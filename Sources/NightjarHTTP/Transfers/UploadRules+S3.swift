@@ -1,0 +1,252 @@
+import NIOCore
+
+/// Multipart uploads of Amazon S3 and compatible servers. The server stores parts, and combines them at the end.
+///
+/// The requests are not signed by these rules: a hook of the client signs them, or the server accepts another login.
+struct S3Rules: UploadRules {
+    /// The entity tags of the stored parts. The first element is that of part 1.
+    private var tags: [String] = []
+    /// The number of the last part that an inquiry has listed.
+    private var listed = 0
+    /// The parts of an inquiry.
+    private var found: [(tag: String, size: Int)] = []
+
+    static let smallestPart = 5 << 20
+    private static let usualPart = 8 << 20
+    private static let largestCount = 10_000
+
+    /// Returns the size of the parts of a content.
+    static func partSize(_ settings: UploadSettings, total: Int?) -> Int {
+        let needed = total.map { ($0 + largestCount - 1) / largestCount } ?? 0
+        let mebibyte = 1 << 20
+        let rounded = (needed + mebibyte - 1) / mebibyte * mebibyte
+        return max(settings.chunkSize ?? usualPart, rounded)
+    }
+
+    private func request(
+        _ step: UploadRequest.Step, _ method: Method, _ facts: UploadFacts,
+        _ query: [(name: String, value: String)] = []
+    ) -> UploadRequest {
+        var request = UploadRequest(step, method, facts.url)
+        request.query = query + [(name: "uploadId", value: facts.id ?? "")]
+        return request
+    }
+
+    func creation(_ facts: UploadFacts) -> UploadRequest {
+        var request = UploadRequest(.creation, .post, nil, [("Content-Type", facts.contentType)])
+        request.headers += facts.settings.metadata.map { (name: "x-amz-meta-\($0.name)", value: $0.value) }
+        request.query = [(name: "uploads", value: "")]
+        return request
+    }
+
+    func inquiry(_ facts: UploadFacts) -> UploadRequest? {
+        request(.inquiry, .get, facts, listed > 0 ? [(name: "part-number-marker", value: String(listed))] : [])
+    }
+
+    func append(_ range: Range<Int>, isLast: Bool, _ facts: UploadFacts) -> UploadRequest {
+        let number = range.lowerBound / max(facts.partSize ?? 1, 1) + 1
+        var request = request(.append(range), .put, facts, [(name: "partNumber", value: String(number))])
+        if let digest = facts.rangeDigest, digest.algorithm == .md5 {
+            request.headers.append(("Content-MD5", Base64.encode(digest.digest)))
+        }
+        request.body = .content(range)
+        return request
+    }
+
+    func completion(_ facts: UploadFacts) -> UploadRequest? {
+        var request = request(.completion, .post, facts)
+        let parts = tags.enumerated().map { number, tag in
+            "<Part><PartNumber>\(number + 1)</PartNumber><ETag>\(S3Document.escaped(tag))</ETag></Part>"
+        }
+        request.headers.append(("Content-Type", "application/xml"))
+        request.body = .text("<CompleteMultipartUpload>\(parts.joined())</CompleteMultipartUpload>")
+        return request
+    }
+
+    func termination(_ facts: UploadFacts) -> UploadRequest? {
+        facts.id == nil ? nil : request(.termination, .delete, facts)
+    }
+
+    mutating func responded(
+        _ request: UploadRequest, _ response: UploadResponse, _ facts: UploadFacts
+    ) throws(NightjarError) -> UploadOutcome {
+        switch request.step {
+        case .creation:
+            guard let id = S3Document(response.body).text(of: "UploadId"), !id.isEmpty else {
+                throw NightjarError(
+                    .protocol, "the server created no upload: its response has no UploadId", phase: .receive)
+            }
+            (tags, found, listed) = ([], [], 0)
+            // The later requests have the URL of this one.
+            var progress = UploadProgress(url: response.url.withoutQueryItem("uploads"), offset: 0)
+            progress.id = id
+            progress.partSize = S3Rules.partSize(facts.settings, total: facts.total)
+            return .accepted(progress)
+        case .inquiry: return try listParts(response, facts)
+        case .append(let range):
+            guard let tag = response.headers["etag"] else {
+                throw NightjarError(.protocol, "the response to a part has no ETag", phase: .receive)
+            }
+            tags.append(tag)
+            return .accepted(UploadProgress(offset: range.upperBound))
+        case .completion:
+            // S3 sends the status 200 before it has combined the parts.
+            let document = S3Document(response.body)
+            guard let code = document.text(of: "Code") else { return .complete }
+            let message = document.text(of: "Message") ?? ""
+            let isTemporary = ["InternalError", "SlowDown", "ServiceUnavailable"].contains(code)
+            throw NightjarError(
+                isTemporary ? .server : .protocol,
+                "the server could not complete the upload: \(quoted(code)) \(quoted(message, limit: 200))",
+                phase: .receive, requestMayHaveBeenProcessed: true)
+        case .termination: return .complete
+        }
+    }
+
+    private mutating func listParts(
+        _ response: UploadResponse, _ facts: UploadFacts
+    ) throws(NightjarError) -> UploadOutcome {
+        let document = S3Document(response.body)
+        for part in document.all("Part") {
+            guard let number = part.text(of: "PartNumber").flatMap({ Int($0) }), let tag = part.text(of: "ETag"),
+                let size = part.text(of: "Size").flatMap({ Int($0) }), number > listed, size >= 0
+            else {
+                throw NightjarError(.protocol, "the server's list of parts is invalid", phase: .receive)
+            }
+            listed = number
+            // Parts after a gap are sent again.
+            if number == found.count + 1 { found.append((tag, size)) }
+        }
+        if document.text(of: "IsTruncated") == "true", listed < S3Rules.largestCount, !document.all("Part").isEmpty {
+            return .partial
+        }
+        let size = max(facts.partSize ?? 1, 1)
+        tags = []
+        var offset = 0
+        for part in found {
+            let expected = min(size, (facts.total ?? .max) - offset)
+            guard expected > 0, part.size == expected else { break }
+            tags.append(part.tag)
+            offset += part.size
+        }
+        (found, listed) = ([], 0)
+        return .accepted(UploadProgress(offset: offset))
+    }
+
+    mutating func rejected(
+        _ request: UploadRequest, _ status: Int, _ headers: Headers, _ facts: UploadFacts
+    ) -> UploadOutcome? {
+        switch request.step {
+        case .append, .inquiry: status == 404 ? .lost : nil
+        case .creation, .completion, .termination: nil
+        }
+    }
+}
+
+/// Reads elements of the XML documents of S3, which have neither attributes nor namespaces within the elements that are
+/// read. Never fails: invalid documents have no elements.
+struct S3Document {
+    private let text: [UInt8]
+
+    init(_ body: ByteBuffer) { text = Array(body.readableBytesView) }
+
+    private init(_ text: [UInt8]) { self.text = text }
+
+    /// Returns the content of the first element with this name, with resolved references.
+    func text(of name: String) -> String? {
+        first(name, from: 0).map { S3Document.unescaped(text[$0.content]) }
+    }
+
+    /// Returns the elements with this name.
+    func all(_ name: String) -> [S3Document] {
+        var elements: [S3Document] = []
+        var position = 0
+        while let element = first(name, from: position) {
+            elements.append(S3Document(Array(text[element.content])))
+            position = element.end
+        }
+        return elements
+    }
+
+    private func first(_ name: String, from start: Int) -> (content: Range<Int>, end: Int)? {
+        guard let open = find("<\(name)>", from: start), let close = find("</\(name)>", from: open.upperBound) else {
+            return nil
+        }
+        return (open.upperBound..<close.lowerBound, close.upperBound)
+    }
+
+    private func find(_ pattern: String, from start: Int) -> Range<Int>? {
+        let pattern = Array(pattern.utf8)
+        guard let first = pattern.first else { return nil }
+        var index = start
+        while index + pattern.count <= text.count {
+            guard let next = text[index...].firstIndex(of: first), next + pattern.count <= text.count else {
+                return nil
+            }
+            if text[next..<(next + pattern.count)].elementsEqual(pattern) { return next..<(next + pattern.count) }
+            index = next + 1
+        }
+        return nil
+    }
+
+    static func escaped(_ text: String) -> String {
+        var result = ""
+        for character in text.unicodeScalars {
+            switch character {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            default: result.unicodeScalars.append(character)
+            }
+        }
+        return result
+    }
+
+    private static func unescaped(_ bytes: ArraySlice<UInt8>) -> String {
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard text.utf8.contains(UInt8(ascii: "&")) else { return text }
+        var result = ""
+        var rest = text[...]
+        while let start = rest.firstIndex(of: "&") {
+            result += rest[..<start]
+            rest = rest[start...]
+            guard let end = rest.prefix(12).firstIndex(of: ";"),
+                let character = character(rest[rest.index(after: start)..<end])
+            else {
+                result.append("&")
+                rest = rest.dropFirst()
+                continue
+            }
+            result.append(character)
+            rest = rest[rest.index(after: end)...]
+        }
+        return result + rest
+    }
+
+    private static func character(_ name: Substring) -> Character? {
+        switch name {
+        case "amp": return "&"
+        case "lt": return "<"
+        case "gt": return ">"
+        case "quot": return "\""
+        case "apos": return "'"
+        default:
+            guard name.first == "#" else { return nil }
+            let digits = name.dropFirst()
+            let code =
+                digits.first == "x" ? UInt32(digits.dropFirst(), radix: 16) : UInt32(digits)
+            return code.flatMap { Unicode.Scalar($0) }.map { Character($0) }
+        }
+    }
+}
+
+extension RequestURL {
+    /// Returns a copy without an item of the query that has no value.
+    fileprivate func withoutQueryItem(_ name: String) -> RequestURL {
+        guard let query else { return self }
+        let items = query.split(separator: "&").filter { $0 != name && $0 != name + "=" }
+        let target = items.isEmpty ? path : path + "?" + items.joined(separator: "&")
+        return RequestURL(origin: origin, target: target, userInfo: userInfo, sensitive: sensitive)
+    }
+}

@@ -1,0 +1,90 @@
+/// tus 1.0.0, https://tus.io/protocols/resumable-upload.
+struct TusRules: UploadRules {
+    private static let version = ("Tus-Resumable", "1.0.0")
+    private static let type = ("Content-Type", "application/offset+octet-stream")
+
+    func canRepeatCreation(_ facts: UploadFacts) -> Bool {
+        // A second upload with part of the content has no effect. A complete one would.
+        !facts.settings.createsWithData || facts.total.map { facts.rangeEnd < $0 } ?? false
+    }
+
+    func creation(_ facts: UploadFacts) -> UploadRequest {
+        var request = UploadRequest(.creation, .post, nil, [TusRules.version])
+        if let total = facts.total {
+            request.headers.append(("Upload-Length", String(total)))
+        } else {
+            request.headers.append(("Upload-Defer-Length", "1"))
+        }
+        if let metadata = metadata(facts) { request.headers.append(("Upload-Metadata", metadata)) }
+        if facts.settings.createsWithData, facts.rangeEnd > 0, facts.total != nil {
+            request.headers.append(TusRules.type)
+            request.body = .content(0..<facts.rangeEnd)
+        }
+        return request
+    }
+
+    private func metadata(_ facts: UploadFacts) -> String? {
+        guard !facts.settings.metadata.isEmpty else { return nil }
+        return facts.settings.metadata.map { "\($0.name) \(Base64.encode(Array($0.value.utf8)))" }
+            .joined(separator: ",")
+    }
+
+    func inquiry(_ facts: UploadFacts) -> UploadRequest? {
+        UploadRequest(.inquiry, .head, facts.url, [TusRules.version])
+    }
+
+    func append(_ range: Range<Int>, isLast: Bool, _ facts: UploadFacts) -> UploadRequest {
+        var request = UploadRequest(
+            .append(range), .patch, facts.url,
+            [TusRules.version, TusRules.type, ("Upload-Offset", String(range.lowerBound))])
+        if facts.isLengthDeferred, isLast { request.headers.append(("Upload-Length", String(range.upperBound))) }
+        if let digest = facts.rangeDigest {
+            request.headers.append(
+                ("Upload-Checksum", "\(digest.algorithm.rawValue) \(Base64.encode(digest.digest))"))
+        }
+        request.body = .content(range)
+        return request
+    }
+
+    func termination(_ facts: UploadFacts) -> UploadRequest? {
+        facts.url.map { UploadRequest(.termination, .delete, $0, [TusRules.version]) }
+    }
+
+    func responded(
+        _ request: UploadRequest, _ response: UploadResponse, _ facts: UploadFacts
+    ) throws(NightjarError) -> UploadOutcome {
+        let offset = try response.headers.count("upload-offset")
+        switch request.step {
+        case .creation:
+            guard let url = try response.location() else {
+                throw NightjarError(
+                    .protocol, "the server created no upload: its response has no Location", phase: .receive)
+            }
+            return .accepted(UploadProgress(url: url, offset: request.range == nil ? 0 : offset ?? 0))
+        case .inquiry:
+            guard let offset else {
+                throw NightjarError(
+                    .protocol, "the response to HEAD has no Upload-Offset; is this a tus server?", phase: .receive)
+            }
+            if let length = try response.headers.count("upload-length"), let total = facts.total, length != total {
+                throw NightjarError(
+                    .contentChanged,
+                    "the upload has the length \(length), and the content has \(total) bytes; start a new upload")
+            }
+            return .accepted(UploadProgress(offset: offset))
+        case .append, .completion, .termination:
+            return offset.map { .accepted(UploadProgress(offset: $0)) } ?? .unknown
+        }
+    }
+
+    func rejected(
+        _ request: UploadRequest, _ status: Int, _ headers: Headers, _ facts: UploadFacts
+    ) -> UploadOutcome? {
+        switch (request.step, status) {
+        case (.append, 404), (.append, 410), (.inquiry, 403), (.inquiry, 404), (.inquiry, 410): .lost
+        // Conflict, locked by another request, and a damaged body.
+        case (.append, 409), (.append, 423), (.append, 460), (.inquiry, 423): .unknown
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,501 @@
+import NIOCore
+
+/// The state machine of an upload. It decides which request is sent, what its response means, when the upload starts
+/// over, and when it has ended. One request is in progress at a time.
+///
+///     ┌──────────┐  new   ┌──────────┐          ┌───────────┐ all bytes ┌────────────┐
+///     │ start    │──────▶ │ creation │────────▶ │ append    │─────────▶ │ completion │──▶ ended
+///     └──────────┘        └──────────┘   ┌────▶ └───────────┘           └────────────┘
+///          │ state text         ▲ lost   │            │ failure, pause
+///          │               ┌──────────┐  │            ▼
+///          └─────────────▶ │ inquiry  │──┘◀───────  wait
+///                          └──────────┘
+///
+/// The requests and the meaning of responses are those of ``UploadRules``.
+package struct UploadSchedule: Sendable {
+    /// The next step of the caller.
+    package enum Action: Sendable {
+        /// Send the request, and then call ``responded(_:)`` or ``failed(_:using:)``.
+        case request(UploadRequest)
+        /// Read the stream up to this position, and then call ``read(until:isAtEnd:)``. The bytes before `from` are not
+        /// needed any more.
+        case read(from: Int, until: Int)
+        /// Compute the digest of the range, or of the whole content, and then call ``digested(_:)``.
+        case digest(Range<Int>?, Checksum.Algorithm)
+        /// Wait, and then call ``waited(_:)`` with the number.
+        case wait(Int, Duration)
+        /// Cancel the request. Nothing is reported for it any more.
+        case cancel
+        case finish
+        case fail(NightjarError)
+    }
+
+    /// The source of the content.
+    package enum Source: Sendable, Equatable {
+        /// A file, which can be read at any position.
+        case file(FileIdentity)
+        /// A stream. Only the last bytes, at most a chunk, can be read again.
+        case stream
+    }
+
+    enum State { case running, paused, ended }
+
+    enum Phase: Equatable {
+        case idle, reading, digesting, waiting
+        case requesting(UploadRequest.Step)
+    }
+
+    let settings: UploadSettings
+    let source: Source
+    private let isIdempotent: Bool
+    package internal(set) var facts: UploadFacts
+    private var rules: any UploadRules
+    private var state = State.running
+    private var phase = Phase.idle
+    private var current: UploadRequest?
+    private var actions: [Action] = []
+    /// Whether the upload exists on the server.
+    private var hasUpload = false
+    /// Whether the number of bytes that the server has must be requested.
+    private var mustInquire = false
+    /// The number of bytes of the stream that were read, and whether it has ended.
+    private var readEnd = 0
+    private var streamHasEnded = false
+    /// The first byte of the stream that can be read again.
+    private var readStart = 0
+    /// The range whose digest is known, or is computed.
+    private var digestedRange: Range<Int>?
+    /// Whether the digest of the whole content was computed.
+    private var hasDigest = false
+    /// Whether an empty range was sent. Some protocols require it for an empty content.
+    private var hasSentEmptyRange = false
+    /// The number of waits.
+    private var waits = 0
+    package private(set) var isComplete = false
+    /// Whether the last response is that of the resource. False if an inquiry has found the upload complete, because the
+    /// response was lost.
+    package private(set) var isResponseFinal = false
+    /// The largest number of bytes that the server had.
+    private var best = 0
+    /// The number of failures since the server has had new bytes.
+    private var failures = 0
+    /// The number of times that the upload has started over.
+    private var restarts = 0
+    /// The number of bytes that the server had from an earlier upload.
+    package private(set) var resumed = 0
+    /// Whether the first inquiry about a continued upload has no response yet.
+    private var isResuming = false
+    /// The number of requests.
+    package private(set) var attempts = 0
+
+    /// - Parameters:
+    ///   - method: The method of the caller's request.
+    ///   - isIdempotent: Whether the caller's request may be repeated although the server may have processed it.
+    /// - Throws: `invalid_argument`; `content_changed` if the file differs from that of the state text.
+    package init(
+        _ settings: UploadSettings, method: Method, isIdempotent: Bool = false, _ source: Source, contentType: String
+    ) throws(NightjarError) {
+        var settings = settings
+        let isSingle = [.put, .post].contains(settings.uploadProtocol)
+        if source == .stream, !isSingle { settings.chunkSize = settings.chunkSize ?? UploadSchedule.streamChunk }
+        self.settings = settings
+        self.source = source
+        self.isIdempotent = isIdempotent
+        facts = UploadFacts(method: method, settings, contentType: contentType)
+        if case .file(let identity) = source { facts.total = identity.size }
+        rules =
+            switch settings.uploadProtocol {
+            case .put: PlainRules(method: .put)
+            case .post: PlainRules(method: .post)
+            case .tus: TusRules()
+            case .resumable: ResumableRules()
+            case .s3: S3Rules()
+            case .oci: OCIRules()
+            }
+        if case .value(let checksum)? = settings.digest { facts.digest = checksum }
+        if let text = settings.resumeState { try use(UploadRecord(text)) }
+    }
+
+    private mutating func use(_ record: UploadRecord) throws(NightjarError) {
+        guard case .file(let identity) = source else {
+            throw NightjarError(.invalidArgument, "an upload of a stream cannot be continued; pass the path of a file")
+        }
+        guard record.identity == identity else {
+            throw NightjarError(
+                .contentChanged, "the file has changed since the upload began; start a new upload without resume")
+        }
+        if let expected = facts.digest, let found = record.digest, expected != found {
+            throw NightjarError(.contentChanged, "the checksum differs from that of the upload; start a new upload")
+        }
+        facts.url = try RequestURL(record.url)
+        (facts.id, facts.partSize) = (record.id, record.partSize)
+        facts.digest = facts.digest ?? record.digest
+        (hasUpload, mustInquire, isResuming) = (true, true, true)
+    }
+
+    /// Removes and returns the next action.
+    package mutating func next() -> Action? { actions.isEmpty ? nil : actions.removeFirst() }
+
+    package var isPaused: Bool { state == .paused }
+    package var isWaiting: Bool { phase == .waiting }
+    package var isDigesting: Bool { phase == .digesting }
+    /// The range of the content that is being sent.
+    package var sending: Range<Int>? { current?.range }
+    /// The facts that a later upload needs. Nil if it could not continue.
+    package var record: UploadRecord? {
+        guard hasUpload, !isComplete, let url = facts.url, case .file(let identity) = source else { return nil }
+        var record = UploadRecord(settings.uploadProtocol, url: url.origin.description + url.target)
+        (record.identity, record.id, record.partSize) = (identity, facts.id, facts.partSize)
+        record.digest = facts.digest
+        return record
+    }
+    /// The request that removes the upload. Nil if there is none.
+    package var termination: UploadRequest? { hasUpload && !isComplete ? rules.termination(facts) : nil }
+
+    // MARK: Commands
+
+    package mutating func start() { plan() }
+
+    package mutating func pause() {
+        guard state == .running else { return }
+        state = .paused
+        guard case .requesting = phase else { return }
+        // A creation that cannot be repeated continues.
+        guard hasUpload || canRepeatCreation, current?.range?.upperBound != .max else { return }
+        actions.append(.cancel)
+        (phase, current) = (.idle, nil)
+        mustInquire = hasUpload
+    }
+
+    package mutating func resume() {
+        guard state == .paused else { return }
+        state = .running
+        failures = 0
+        if phase == .waiting { phase = .idle }
+        plan()
+    }
+
+    /// Ends the upload.
+    package mutating func close() {
+        if case .requesting = phase { actions.append(.cancel) }
+        (state, phase) = (.ended, .idle)
+    }
+
+    /// Ends the upload with an error.
+    package mutating func fail(_ error: NightjarError) {
+        guard state != .ended else { return }
+        close()
+        actions.append(.fail(error))
+    }
+
+    private var canRepeatCreation: Bool { isIdempotent || rules.canRepeatCreation(facts) }
+
+    // MARK: Planning
+
+    private mutating func plan() {
+        guard state == .running, phase == .idle else { return }
+        if needsDigest, let algorithm = wholeDigest {
+            phase = .digesting
+            return actions.append(.digest(nil, algorithm))
+        }
+        guard hasUpload else { return create() }
+        if mustInquire, let inquiry = rules.inquiry(facts) { return send(inquiry) }
+        mustInquire = false
+        if let total = facts.total, facts.offset == total, total > 0 || !requiresEmptyRange {
+            guard let completion = rules.completion(facts) else { return complete() }
+            return send(completion)
+        }
+        append()
+    }
+
+    /// Whether an empty content must be sent as an empty range: S3 requires one part, and tus sends the length of a
+    /// stream with the last range.
+    private var requiresEmptyRange: Bool {
+        guard !hasSentEmptyRange else { return false }
+        return settings.uploadProtocol == .s3 || settings.uploadProtocol == .tus && facts.isLengthDeferred
+    }
+
+    /// The algorithm of the digest of the whole content that the protocol sends. Nil: none.
+    private var wholeDigest: Checksum.Algorithm? {
+        switch settings.uploadProtocol {
+        case .oci: .sha256
+        case .put, .post, .resumable, .tus, .s3: settings.digest?.algorithm
+        }
+    }
+
+    private var needsDigest: Bool {
+        guard case .file = source else {
+            // The digest of a stream is known at its end.
+            return settings.uploadProtocol == .oci && facts.digest == nil && facts.total == facts.offset
+                && facts.total != nil
+        }
+        if hasDigest { return false }
+        switch settings.uploadProtocol {
+        case .oci: return facts.digest == nil || settings.digest != nil
+        case .put, .post, .resumable: return settings.digest != nil
+        // These protocols send digests of ranges.
+        case .tus, .s3: if case .value = settings.digest { return true } else { return false }
+        }
+    }
+    /// The algorithm of the digest of each range. Nil: none is sent.
+    private var rangeDigest: Checksum.Algorithm? {
+        switch settings.uploadProtocol {
+        case .tus: settings.digest?.algorithm
+        case .s3: settings.digest == nil ? nil : .md5
+        case .put, .post, .resumable, .oci: nil
+        }
+    }
+
+    private mutating func create() {
+        facts.isLengthDeferred = facts.total == nil
+        let request = rules.creation(facts)
+        if let range = request.range, range.upperBound != .max, !hasRead(range) { return read(range) }
+        send(request)
+    }
+
+    private func hasRead(_ range: Range<Int>) -> Bool {
+        source != .stream || streamHasEnded || readEnd >= range.upperBound
+    }
+
+    private mutating func read(_ range: Range<Int>) {
+        phase = .reading
+        readStart = range.lowerBound
+        actions.append(.read(from: range.lowerBound, until: range.upperBound))
+    }
+
+    private mutating func append() {
+        var range = facts.offset..<max(facts.rangeEnd, facts.offset)
+        guard hasRead(range) else { return read(range) }
+        if source == .stream { range = range.lowerBound..<min(range.upperBound, readEnd) }
+        if let algorithm = rangeDigest, digestedRange != range {
+            (phase, digestedRange) = (.digesting, range)
+            return actions.append(.digest(range, algorithm))
+        }
+        send(rules.append(range, isLast: range.upperBound == facts.total, facts))
+    }
+
+    private mutating func send(_ request: UploadRequest) {
+        attempts += 1
+        current = request
+        phase = .requesting(request.step)
+        actions.append(.request(request))
+    }
+
+    private mutating func complete() {
+        isComplete = true
+        close()
+        actions.append(.finish)
+    }
+
+    // MARK: Events
+
+    /// Handles the end of a wait.
+    package mutating func waited(_ number: Int) {
+        guard phase == .waiting, number == waits else { return }
+        phase = .idle
+        plan()
+    }
+
+    /// Handles bytes that were read from the stream.
+    ///
+    /// - Parameter isAtEnd: Whether the stream has no bytes after `end`.
+    package mutating func read(until end: Int, isAtEnd: Bool) {
+        guard phase == .reading else { return }
+        phase = .idle
+        (readEnd, streamHasEnded) = (end, isAtEnd)
+        if isAtEnd { facts.total = end }
+        plan()
+    }
+
+    /// Handles a digest.
+    package mutating func digested(_ checksum: Checksum) {
+        guard phase == .digesting else { return }
+        phase = .idle
+        if !hasDigest, needsDigest {
+            hasDigest = true
+            if case .value(let expected)? = settings.digest, expected != checksum {
+                return fail(
+                    NightjarError(
+                        .checksumMismatch,
+                        "checksum verification of the file failed: expected \(expected), got \(checksum)"))
+            }
+            facts.digest = checksum
+        } else {
+            facts.rangeDigest = checksum
+        }
+        plan()
+    }
+
+    /// Handles an interim response.
+    package mutating func interim(_ status: Int, _ headers: Headers, from url: RequestURL) {
+        guard case .requesting = phase, let range = current?.range else { return }
+        do throws(NightjarError) {
+            guard let progress = try rules.interim(status, headers, from: url, facts) else { return }
+            if let url = progress.url { (facts.url, hasUpload) = (url, true) }
+            facts.maximumAppend = progress.maximumAppend ?? facts.maximumAppend
+            // The offset of an interim response is only a hint.
+            if let offset = progress.offset, range.contains(offset) { noteProgress(offset) }
+        } catch {
+            fail(error)
+        }
+    }
+
+    /// Handles a response with an expected status.
+    package mutating func responded(_ response: UploadResponse, using random: inout some RandomNumberGenerator) {
+        guard case .requesting = phase, let request = current else { return }
+        let outcome: UploadOutcome
+        do throws(NightjarError) {
+            outcome = try rules.responded(request, response, facts)
+        } catch {
+            return error.kind == .server ? failed(error, using: &random) : fail(error)
+        }
+        (phase, current) = (.idle, nil)
+        apply(outcome, of: request, using: &random)
+    }
+
+    private mutating func apply(
+        _ outcome: UploadOutcome, of request: UploadRequest, using random: inout some RandomNumberGenerator
+    ) {
+        switch outcome {
+        case .complete:
+            isResponseFinal = request.step != .inquiry
+            complete()
+        case .lost: lost()
+        case .partial: plan()
+        case .unknown:
+            mustInquire = true
+            retry(nil, of: request, using: &random)
+        case .accepted(let progress): accepted(progress, of: request, using: &random)
+        }
+    }
+
+    private mutating func accepted(
+        _ progress: UploadProgress, of request: UploadRequest, using random: inout some RandomNumberGenerator
+    ) {
+        facts.url = progress.url ?? facts.url
+        facts.id = progress.id ?? facts.id
+        facts.partSize = progress.partSize ?? facts.partSize
+        facts.maximumAppend = progress.maximumAppend ?? facts.maximumAppend
+        hasUpload = true
+        guard let offset = progress.offset else {
+            mustInquire = true
+            return plan()
+        }
+        let sent = request.range.map { min($0.upperBound, readLimit) } ?? readLimit
+        guard source != .stream || offset >= readStart else { return fail(streamCannotRestart) }
+        guard offset <= sent else {
+            return fail(
+                NightjarError(
+                    .protocol, "the server reports \(offset) bytes of the upload, but only \(sent) were sent",
+                    phase: .receive))
+        }
+        if case .append(let range) = request.step, range.isEmpty { hasSentEmptyRange = true }
+        mustInquire = false
+        facts.offset = offset
+        if isResuming { (isResuming, resumed, best) = (false, offset, offset) }
+        let isProgress = noteProgress(offset)
+        isResponseFinal = request.step != .inquiry
+        // A response without new bytes must not be followed by the same request at once, again and again.
+        if case .append(let range) = request.step, !range.isEmpty, !isProgress {
+            return retry(nil, of: request, using: &random)
+        }
+        plan()
+    }
+
+    /// The end of the bytes that the server can have.
+    private var readLimit: Int { source == .stream ? readEnd : facts.total ?? 0 }
+
+    @discardableResult
+    private mutating func noteProgress(_ offset: Int) -> Bool {
+        guard offset > best else { return false }
+        (best, failures) = (offset, 0)
+        return true
+    }
+
+    /// Handles the failure of a request.
+    package mutating func failed(_ error: NightjarError, using random: inout some RandomNumberGenerator) {
+        guard case .requesting = phase, let request = current else { return }
+        if let status = error.status {
+            do throws(NightjarError) {
+                let headers = error.response?.headers ?? Headers()
+                if let outcome = try rules.rejected(request, status, headers, facts) {
+                    (phase, current) = (.idle, nil)
+                    switch outcome {
+                    case .lost: return lost()
+                    case .accepted(let progress): facts.maximumAppend = progress.maximumAppend ?? facts.maximumAppend
+                    case .unknown, .partial, .complete: break
+                    }
+                    mustInquire = true
+                    return retry(error, of: request, using: &random)
+                }
+            } catch {
+                return fail(error)
+            }
+        }
+        // A stream that is sent in one request cannot be read again.
+        guard error.isTemporaryForTransfers, request.range?.upperBound != .max else { return fail(error) }
+        if request.step == .creation, !hasUpload, error.requestMayHaveBeenProcessed,
+            !canRepeatCreation
+        {
+            return fail(error)
+        }
+        (phase, current) = (.idle, nil)
+        if hasUpload { mustInquire = true }
+        retry(error, of: request, using: &random)
+    }
+
+    /// Waits before the next request.
+    private mutating func retry(
+        _ error: NightjarError?, of request: UploadRequest, using random: inout some RandomNumberGenerator
+    ) {
+        failures += 1
+        guard failures < settings.attempts else {
+            return fail(
+                error
+                    ?? NightjarError(
+                        .protocol, "the server has accepted no new bytes in \(settings.attempts) requests",
+                        phase: .receive))
+        }
+        let backoff = Backoff(
+            base: settings.retryDelay, cap: max(settings.retryDelay, TransferSettings.longestDelay))
+        phase = .waiting
+        let time = backoff.wait(afterAttempt: failures, using: &random)
+        waits += 1
+        actions.append(.wait(waits, max(time, error?.retryAfter ?? .zero)))
+    }
+
+    private var streamCannotRestart: NightjarError {
+        NightjarError(.contentChanged, "the server no longer has the upload, and a stream cannot be read again")
+    }
+
+    /// The size of the requests of a stream in bytes. They are held in memory, to be sent again after a failure.
+    private static let streamChunk = 8 << 20
+
+    /// Handles an upload that the server does not have any more.
+    private mutating func lost() {
+        guard settings.restarts else {
+            return fail(
+                NightjarError(
+                    .contentChanged, "the server no longer has the upload; start a new upload, or allow restart"))
+        }
+        guard source != .stream || readStart == 0 else { return fail(streamCannotRestart) }
+        restarts += 1
+        guard restarts <= settings.attempts else {
+            return fail(
+                NightjarError(
+                    .contentChanged, "the upload has started over \(settings.attempts) times; the server loses it"))
+        }
+        (facts.url, facts.id, facts.partSize, facts.offset) = (nil, nil, nil, 0)
+        (hasUpload, mustInquire, isResuming, resumed, best) = (false, false, false, 0, 0)
+        (digestedRange, hasSentEmptyRange) = (nil, false)
+        plan()
+    }
+}
+
+extension NightjarError {
+    /// Whether a transfer sends the request again after this error.
+    var isTemporaryForTransfers: Bool {
+        guard retryAfter ?? .zero <= TransferSettings.longestDelay else { return false }
+        return isRetryable
+    }
+}
