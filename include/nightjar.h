@@ -48,6 +48,7 @@
  *   nj_events         nj_events_new                                            one at a time  nj_events_free
  *   nj_websocket      nj_websocket_new, nj_client_start_websocket, _retain     any            nj_websocket_release
  *   nj_download       nj_client_download, nj_client_start_download, _retain    any            nj_download_release
+ *   nj_upload         nj_client_upload, nj_client_start_upload, _retain        any            nj_upload_release
  *   nj_token_request  nj_token_request_retain                                  any            nj_token_request_release
  *   nj_challenge      nj_challenge_retain                                      any            nj_challenge_release
  *   nj_script         nj_script_new                                            one at a time  nj_script_free
@@ -176,7 +177,7 @@ typedef enum nj_status {
   NJ_RATE_LIMITED = 33, /* status 429, or the call cannot wait for a limit of the client */
   NJ_CLIENT = 34,       /* any other unexpected status below 500 */
   NJ_SERVER = 35,       /* status 500 and above, or an open circuit breaker */
-  NJ_CONTENT_CHANGED = 36, /* the content has changed during a download, or a download cannot continue */
+  NJ_CONTENT_CHANGED = 36, /* the content or the file has changed during a transfer, or the transfer cannot continue */
 
   NJ_DECODING = 40,   /* content is not JSON, or not of the expected shape */
   NJ_CACHE_MISS = 41, /* the cache has no response, and the policy forbids a request */
@@ -257,6 +258,7 @@ typedef struct nj_paginator nj_paginator;                   /* reads a list page
 typedef struct nj_page nj_page;                             /* one page of a list; immutable */
 typedef struct nj_events nj_events;                         /* an event stream that the program reads */
 typedef struct nj_download nj_download;                     /* a download to a file */
+typedef struct nj_upload nj_upload;                         /* an upload of a file or a stream */
 typedef struct nj_websocket nj_websocket;                   /* messages in both directions over one connection */
 typedef struct nj_script nj_script;                         /* a Lua interpreter */
 typedef struct nj_network nj_network;                       /* the status of the network; immutable */
@@ -4123,6 +4125,194 @@ NJ_API char *nj_download_path(const nj_download *download);
  * content has no strong validator, if `download` is NULL, and after fork.
  */
 NJ_API char *nj_download_resume_state(const nj_download *download);
+
+/* ==================================================================================================================
+ * nj_upload: uploads of files and streams
+ *
+ *   Created by   nj_client_upload, nj_client_start_upload; nj_upload_retain adds a reference
+ *   Released by  nj_upload_release; releasing does not cancel
+ *   Threads      any
+ *
+ * Each request is a call with the client's credentials, limits and proxies. The response is read while the body is sent.
+ * A total timeout of the request limits each of these calls; the client's does not apply. The client does not send the
+ * fields of the caller's request to another origin.
+ *
+ * After a failure, the upload continues at the first byte that the server does not have, in this or a later process, if
+ * the protocol allows it. The file must not change: its size, modification time and inode are compared before an upload
+ * continues and while it is sent. NJ_CONTENT_CHANGED
+ *
+ * Options, a JSON object:
+ *
+ *   protocol     "put", the default: one PUT request. It is sent again after a failure.
+ *                "post": one POST request. It is sent again only if the server cannot have processed it, or if the
+ *                request has an idempotency key.
+ *                "tus": tus 1.0.0
+ *                "resumable": "Resumable Uploads for HTTP", draft-ietf-httpbis-resumable-upload, interop version 8
+ *                "s3": a multipart upload of Amazon S3 and compatible servers to the URL of the object
+ *                "oci": a blob of a container registry, to "/v2/NAME/blobs/uploads/"
+ *   resume       a text of nj_upload_resume_state; the upload continues
+ *   checksum     an algorithm (md5, sha1, sha256, sha384 or sha512), or an algorithm, a colon and the digest of the file.
+ *                The server compares the digest: of each request (tus), of each part (s3: always MD5), of the content
+ *                (Repr-Digest of RFC 9530; oci: always SHA-256). NJ_CHECKSUM_MISMATCH if the file has another digest.
+ *   chunk_size   the maximum number of bytes in a request, 1 to 1099511627776. By default, tus, resumable and oci send
+ *                the rest of the content; s3 uses parts of at least 8 MiB, at most 10,000. Not for put and post. The
+ *                chunks of a stream are held in memory: 8 MiB by default.
+ *   creation_with_upload
+ *                whether tus sends the first bytes with the creation; false by default
+ *   restart      whether a new upload is created if the server no longer has the upload; true by default. false: it fails
+ *                with NJ_CONTENT_CHANGED.
+ *   max_rate     bytes per second, 1 to 1099511627776; unlimited by default
+ *   attempts     the number of consecutive failures without new data after which the upload fails, 1 to 1000000; 5 by
+ *                default. Also the number of times that it may start over.
+ *   retry_delay  the longest wait before the first attempt after a failure in seconds, 0 to 300; 1 by default. Waits are
+ *                random, and double up to 60 seconds. A Retry-After of more than 60 seconds ends the upload.
+ *   metadata     an object of texts: Upload-Metadata of tus, x-amz-meta- fields of s3
+ *   type         the media type of the content; guessed from the name of the file by default
+ * ================================================================================================================== */
+
+/** The state of an upload. */
+typedef enum nj_upload_state {
+  NJ_UPLOAD_CONNECTING = 0, /* the file is being opened, or a request has not been sent */
+  NJ_UPLOAD_SENDING = 1,
+  NJ_UPLOAD_WAITING = 2,    /* an attempt has failed; another one follows after a wait */
+  NJ_UPLOAD_PAUSED = 3,
+  NJ_UPLOAD_VERIFYING = 4,  /* the digest of the content is computed */
+  NJ_UPLOAD_ENDED = 5
+} nj_upload_state;
+
+/** The progress of an upload. */
+typedef struct nj_upload_progress {
+  nj_upload_state state;
+  int64_t sent;     /* the bytes that the server has, or that are on the way to it */
+  int64_t total;    /* the length of the content; -1 while it is not known */
+  double rate;      /* bytes per second over the last 5 seconds; -1: not known */
+  double time_left; /* seconds at this rate; -1: not known */
+} nj_upload_progress;
+
+/** A complete upload. */
+typedef struct nj_uploaded_content {
+  int64_t size;     /* its length in bytes */
+  int64_t sent;     /* the body bytes that were sent, including those that were sent again */
+  int64_t resumed;  /* the bytes that the server had from an earlier upload */
+  int64_t attempts; /* the number of requests */
+} nj_uploaded_content;
+
+/** The callbacks of an upload. They are called one at a time. Each may be NULL, except `done` for a queue. */
+typedef struct nj_upload_callbacks {
+  size_t size; /* sizeof(nj_upload_callbacks) */
+  /** Called about ten times a second while the progress changes. `progress` is borrowed. */
+  void (*progress)(void *context, nj_upload *upload, const nj_upload_progress *progress);
+  /**
+   * Copies the next bytes of a stream to `buffer`, at most `capacity`. Used if `path` is NULL.
+   *
+   * @return the number of bytes; 0 at the end; NJ_READ_FAILED if the source has failed: the upload fails with
+   *         NJ_INVALID_REQUEST
+   */
+  int64_t (*read)(void *context, nj_upload *upload, void *buffer, size_t capacity);
+  /** Called exactly once, as the last callback. `error` is borrowed; NULL: the upload is complete. */
+  void (*done)(void *context, nj_upload *upload, const nj_error *error);
+} nj_upload_callbacks;
+
+/**
+ * Uploads a file or a stream and blocks until the upload has ended. The callbacks run on this thread; `done` is not
+ * called.
+ *
+ * @code
+ *     nj_request *request = nj_request_new("POST", "/tus");
+ *     nj_upload *upload = NULL;
+ *     const char options[] = "{\"protocol\": \"tus\"}";
+ *     if (nj_client_upload(client, request, "example.bin", options, sizeof options - 1, NULL, NULL, &upload, &error) ==
+ *         NJ_OK) {
+ *       char *url = nj_upload_url(upload);
+ *       printf("%s\n", url);
+ *       nj_text_free(url);
+ *     }
+ *     nj_upload_release(upload);
+ *     nj_request_free(request);
+ * @endcode
+ *
+ * @param request    the request that creates the upload, without a body; copied. The protocol decides the method, except
+ *                   that "resumable" uses PUT, POST or PATCH of the request.
+ * @param path       the path of a regular file in UTF-8. NULL: callbacks->read provides the content. Such an upload
+ *                   cannot be continued by another process. It survives failures, except with "put" and "post".
+ * @param options    a JSON object as described above; need not end with NUL. NULL: none
+ * @param length     bytes of `options`
+ * @param callbacks  copied; may be NULL if `path` is not NULL
+ * @param out_upload receives the upload, also after a failure, so that nj_upload_resume_state can be called. The caller
+ *                   releases it. NULL if nothing was started. May be NULL
+ * @return NJ_OK; the errors of calls; NJ_INVALID_REQUEST if the file cannot be read, and for a request with a body;
+ *         NJ_CONTENT_CHANGED; NJ_CHECKSUM_MISMATCH; NJ_PROTOCOL; NJ_INVALID_ARGUMENT; NJ_DECODING if `options` is not
+ *         JSON; NJ_REENTRANT; NJ_CLOSED; NJ_FORKED
+ */
+NJ_API nj_status nj_client_upload(nj_client *client, const nj_request *request, const char *path, const char *options,
+                                  size_t length, const nj_upload_callbacks *callbacks, void *context,
+                                  nj_upload **out_upload, nj_error **out_error);
+
+/**
+ * Starts an upload without blocking.
+ *
+ * @param queue     the queue on which the callbacks run
+ * @param callbacks copied; `done` is required
+ * @param context   passed to the callbacks unchanged; must stay valid until `done` has returned
+ * @return an upload that the caller releases, or NULL: NJ_INVALID_ARGUMENT; NJ_DECODING if `options` is not JSON;
+ *         NJ_INVALID_REQUEST; NJ_CLOSED; NJ_FORKED. Other errors are reported to `done`.
+ */
+NJ_API nj_upload *nj_client_start_upload(nj_client *client, const nj_request *request, const char *path,
+                                         const char *options, size_t length, nj_queue *queue,
+                                         const nj_upload_callbacks *callbacks, void *context, nj_error **out_error);
+
+/** Adds a reference. NULL if `upload` is NULL. */
+NJ_API nj_upload *nj_upload_retain(nj_upload *upload);
+
+/** Releases one reference. An upload in progress continues. NULL is ignored. */
+NJ_API void nj_upload_release(nj_upload *upload);
+
+/**
+ * Cancels the request in progress. The server keeps what it has. A request that cannot be repeated continues. Does
+ * nothing after the end, after fork, and for NULL.
+ */
+NJ_API void nj_upload_pause(nj_upload *upload);
+
+/** Continues a paused upload. */
+NJ_API void nj_upload_resume(nj_upload *upload);
+
+/**
+ * Ends the upload with NJ_CANCELLED. Does nothing after the end, after fork, and for NULL.
+ *
+ * @param keep whether a later upload can continue. false: the server is requested to remove the upload.
+ */
+NJ_API void nj_upload_cancel(nj_upload *upload, bool keep);
+
+/** Returns the progress. NJ_UPLOAD_ENDED if `upload` is NULL, and after fork. */
+NJ_API nj_upload_progress nj_upload_get_progress(const nj_upload *upload);
+
+/**
+ * Returns whether the upload has succeeded. False if `upload` is NULL.
+ *
+ * @param out_content set to the properties of the content, 0 if there is none; may be NULL
+ */
+NJ_API bool nj_upload_get_content(const nj_upload *upload, nj_uploaded_content *out_content);
+
+/**
+ * Returns the URL of the resource that the server has created, or of the upload, with masked credentials. The caller
+ * frees it with nj_text_free. NULL if the server has sent none, if the upload has not succeeded, if `upload` is NULL, and
+ * after fork.
+ */
+NJ_API char *nj_upload_url(const nj_upload *upload);
+
+/**
+ * Returns the last response to the upload. The caller releases it with nj_response_release. NULL if it was lost after the
+ * server had received the content, if the upload has not succeeded, if `upload` is NULL, and after fork.
+ */
+NJ_API nj_response *nj_upload_response(const nj_upload *upload);
+
+/**
+ * Returns the text for the option `resume` of a later upload, which may run in another process. The caller frees it with
+ * nj_text_free. The text has the URL of the upload, which is often enough to write to it: protect it like a password.
+ * NULL before the server has created the upload and after it is complete, for streams, put and post, if `upload` is NULL,
+ * and after fork.
+ */
+NJ_API char *nj_upload_resume_state(const nj_upload *upload);
 
 /* ==================================================================================================================
  * nj_script: a Lua 5.4 interpreter

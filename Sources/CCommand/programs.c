@@ -122,6 +122,9 @@ static const char tls[] = {
 static const char types[] = {
 #embed "programs/types.lua"
 };
+static const char upload[] = {
+#embed "programs/upload.lua"
+};
 static const char ws[] = {
 #embed "programs/ws.lua"
 };
@@ -140,7 +143,7 @@ static const program programs[] = {
     PROGRAM(lexer), PROGRAM(main), PROGRAM(output), PROGRAM(profiles), PROGRAM(progress), PROGRAM(prompt), PROGRAM(reference),
     PROGRAM(scrub), PROGRAM(secrets), PROGRAM(show), PROGRAM(show_bodies), PROGRAM(show_limits),
     PROGRAM(show_records), PROGRAM(show_values), PROGRAM(statements), PROGRAM(syntax), PROGRAM(test), PROGRAM(text),
-    PROGRAM(tls), PROGRAM(types), PROGRAM(ws),
+    PROGRAM(tls), PROGRAM(types), PROGRAM(upload), PROGRAM(ws),
 };
 
 /* Loads a program as a module: runs its chunk, which returns the module. The upvalue is the index of the program. */

@@ -3,36 +3,6 @@ import Glibc
 import Nightjar
 import NightjarHTTP
 import NightjarHandles
-import Synchronization
-
-/// A download of a C program.
-final class DownloadBox: Sendable {
-    private let started = Mutex<DownloadOperation?>(nil)
-
-    /// Set before the program has the handle. Nil after fork.
-    var operation: DownloadOperation? {
-        guard let operation = started.withLock({ $0 }), !operation.isOfParent else { return nil }
-        return operation
-    }
-
-    func start(_ operation: DownloadOperation) { started.withLock { $0 = operation } }
-
-    /// Retains a box for the callbacks until the last one. Otherwise the box and its download would retain each other.
-    final class Holder: Sendable {
-        private let held: Mutex<DownloadBox?>
-
-        init(_ box: DownloadBox) { held = Mutex(box) }
-
-        /// Returns the box for a callback of the download, which may be called before the program has the handle.
-        func box(of operation: DownloadOperation) -> DownloadBox? {
-            let box = held.withLock { $0 }
-            box?.start(operation)
-            return box
-        }
-
-        func release() { held.withLock { $0 = nil } }
-    }
-}
 
 extension nj_download_progress {
     init(_ progress: Download.Progress) {
@@ -63,7 +33,7 @@ private func settings(_ json: UnsafePointer<CChar>?, _ length: Int) throws(Night
 
 /// The callbacks of nj_client_start_download as handlers.
 private func handlers(
-    _ callbacks: nj_download_callbacks, _ context: CallbackContext, _ holder: DownloadBox.Holder
+    _ callbacks: nj_download_callbacks, _ context: CallbackContext, _ holder: TransferBox<DownloadOperation>.Holder
 ) -> DownloadOperation.Handlers {
     var handlers = DownloadOperation.Handlers()
     if let head = callbacks.head {
@@ -109,8 +79,8 @@ public func nj_client_download(
         let request = try required(Handle<RequestBox>.borrow(request), "request").request(for: client)
         let path = try required(text(path), "path")
         let callbacks = try callbacks(given)
-        let box = DownloadBox()
-        let holder = DownloadBox.Holder(box)
+        let box = TransferBox<DownloadOperation>()
+        let holder = TransferBox<DownloadOperation>.Holder(box)
         defer { holder.release() }
         try client.downloadBlocking(
             request, to: path, try settings(options, length),
@@ -137,8 +107,8 @@ public func nj_client_start_download(
         let callbacks = try callbacks(given)
         let done = try required(callbacks.done, "callbacks->done")
         let context = CallbackContext(pointer: context)
-        let box = DownloadBox()
-        let holder = DownloadBox.Holder(box)
+        let box = TransferBox<DownloadOperation>()
+        let holder = TransferBox<DownloadOperation>.Holder(box)
         let operation = try client.startDownload(
             request, to: path, try settings(options, length), on: queue, handlers(callbacks, context, holder)
         ) { operation, result in
@@ -158,30 +128,30 @@ public func nj_client_start_download(
 
 @_cdecl("nj_download_retain") @implementation
 public func nj_download_retain(_ download: OpaquePointer?) -> OpaquePointer? {
-    Handle<DownloadBox>.borrow(download).map { Handle.make($0) }
+    Handle<TransferBox<DownloadOperation>>.borrow(download).map { Handle.make($0) }
 }
 
 @_cdecl("nj_download_release") @implementation
-public func nj_download_release(_ download: OpaquePointer?) { Handle<DownloadBox>.release(download) }
+public func nj_download_release(_ download: OpaquePointer?) { Handle<TransferBox<DownloadOperation>>.release(download) }
 
 @_cdecl("nj_download_pause") @implementation
 public func nj_download_pause(_ download: OpaquePointer?) {
-    Handle<DownloadBox>.borrow(download)?.operation?.pause()
+    Handle<TransferBox<DownloadOperation>>.borrow(download)?.operation?.pause()
 }
 
 @_cdecl("nj_download_resume") @implementation
 public func nj_download_resume(_ download: OpaquePointer?) {
-    Handle<DownloadBox>.borrow(download)?.operation?.resume()
+    Handle<TransferBox<DownloadOperation>>.borrow(download)?.operation?.resume()
 }
 
 @_cdecl("nj_download_cancel") @implementation
 public func nj_download_cancel(_ download: OpaquePointer?, _ keepsPart: Bool) {
-    Handle<DownloadBox>.borrow(download)?.operation?.cancel(keepsPart: keepsPart)
+    Handle<TransferBox<DownloadOperation>>.borrow(download)?.operation?.cancel(keepsPart: keepsPart)
 }
 
 @_cdecl("nj_download_get_progress") @implementation
 public func nj_download_get_progress(_ download: OpaquePointer?) -> nj_download_progress {
-    let operation = Handle<DownloadBox>.borrow(download)?.operation
+    let operation = Handle<TransferBox<DownloadOperation>>.borrow(download)?.operation
     var progress = nj_download_progress(operation?.progress ?? Download.Progress())
     if operation == nil { progress.state = NJ_DOWNLOAD_ENDED }
     return progress
@@ -191,7 +161,7 @@ public func nj_download_get_progress(_ download: OpaquePointer?) -> nj_download_
 public func nj_download_get_file(
     _ download: OpaquePointer?, _ outFile: UnsafeMutablePointer<nj_downloaded_file>?
 ) -> Bool {
-    let file = Handle<DownloadBox>.borrow(download)?.operation?.file
+    let file = Handle<TransferBox<DownloadOperation>>.borrow(download)?.operation?.file
     outFile?.pointee = nj_downloaded_file(
         size: Int64(file?.size ?? 0), received: Int64(file?.received ?? 0), resumed: Int64(file?.resumed ?? 0),
         attempts: Int64(file?.attempts ?? 0))
@@ -200,10 +170,10 @@ public func nj_download_get_file(
 
 @_cdecl("nj_download_path") @implementation
 public func nj_download_path(_ download: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {
-    (Handle<DownloadBox>.borrow(download)?.operation?.file?.path).flatMap { strdup($0) }
+    (Handle<TransferBox<DownloadOperation>>.borrow(download)?.operation?.file?.path).flatMap { strdup($0) }
 }
 
 @_cdecl("nj_download_resume_state") @implementation
 public func nj_download_resume_state(_ download: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {
-    (Handle<DownloadBox>.borrow(download)?.operation?.resumeState).flatMap { strdup($0) }
+    (Handle<TransferBox<DownloadOperation>>.borrow(download)?.operation?.resumeState).flatMap { strdup($0) }
 }

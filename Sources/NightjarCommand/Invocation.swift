@@ -22,8 +22,7 @@ struct Invocation {
     /// The programs of the command. Each has its own help text.
     private static let programs: Set<String> = [
         "get", "post", "put", "patch", "delete", "head", "options", "login", "logout", "profiles", "events", "tls",
-        "ws",
-        "check", "test", "completions",
+        "ws", "upload", "check", "test", "completions",
     ]
 
     var steps: [Step] = []

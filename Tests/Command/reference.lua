@@ -85,6 +85,7 @@ local computed = {
   ["nightjar.events"] = { "last_event_id", "reconnection_time", "state" },
   ["nightjar.websocket"] = { "close_code", "close_reason", "state", "subprotocol" },
   ["nightjar.download"] = { "progress", "path", "size", "received", "resumed", "attempts" },
+  ["nightjar.upload"] = { "progress", "url", "response", "size", "sent", "resumed", "attempts" },
   ["nightjar.task"] = { "done", "cancelled" },
   ["nightjar.page"] = { "items", "number", "response" },
 }
@@ -102,6 +103,7 @@ local samples = {
   ["nightjar.page"] = plain:paginate("/v1/articles"):pages()(), ["nightjar.events"] = (plain:events "/events"),
   ["nightjar.websocket"] = closed_socket(),
   ["nightjar.download"] = plain:download("/bytes/10", os.tmpname()),
+  ["nightjar.upload"] = plain:upload("/tus", os.tmpname(), { protocol = "tus" }),
 }
 samples["nightjar.list"]:take(1) -- sets the explanation
 -- Objects that are tables, which are compared with a sample below, and classes that scripts never see.

@@ -522,6 +522,20 @@ function client:download(path, file, options) end
 ---@return nightjar.download
 function client:start_download(path, file, options) end
 
+---Uploads a file, or the bytes that a function returns until it returns nil, and continues after failures if the protocol allows it. The hook before is called for each request; after is not called. Not available in a sandbox.
+---@param path string
+---@param file string|fun(): string?
+---@param options? nightjar.upload_options
+---@return nightjar.upload
+function client:upload(path, file, options) end
+
+---Starts an upload and returns it at once.
+---@param path string
+---@param file string|fun(): string?
+---@param options? nightjar.upload_options
+---@return nightjar.upload
+function client:start_upload(path, file, options) end
+
 ---Returns a list that the server sends in pages: for item in api:paginate(path) do ... end. The style is detected unless the options set it.
 ---@param path string
 ---@param options? nightjar.page_options
@@ -707,6 +721,21 @@ function client:close() end
 ---@field retry_delay? number The longest wait in seconds before the first attempt after a failure, 0 to 300. It doubles with each further attempt. Default: 1.
 ---@field on_head? fun(response: nightjar.response, download: nightjar.download) Called with the head of each response whose body is used, by the task that waits for the download. May call download:cancel(). While no task waits, the last 64 heads are kept. Default: none.
 ---@field on_progress? fun(progress: nightjar.download_progress, download: nightjar.download) Called about ten times a second while the progress changes, by the task that waits for the download. Default: none.
+
+---Options of api:upload and api:start_upload. path and stream are not allowed. The method is that of the protocol, except that resumable uses the method PUT, POST or PATCH of the option.
+---@class nightjar.upload_options: nightjar.call_options
+---@field protocol? "put"|"post"|"tus"|"resumable"|"s3"|"oci" put and post send one request. tus is tus 1.0.0. resumable is the IETF draft Resumable Uploads for HTTP, interop version 8. s3 is a multipart upload to the URL of the object. oci is a blob of a container registry, to /v2/NAME/blobs/uploads/. Default: "put".
+---@field resume? string A text from upload:state(). The upload continues. Not for put and post. Default: none.
+---@field checksum? string The digest that the server compares: an algorithm (md5, sha1, sha256, sha384 or sha512), or an algorithm, a colon and the digest that the file must have. Default: none; sha256 for oci.
+---@field chunk_size? integer The maximum number of bytes in a request, which is the size of the parts of s3. Not for put and post. Default: the rest of the file; 8 MiB for s3 and for functions.
+---@field creation_with_upload? boolean Whether tus sends the first bytes with the creation. Default: false.
+---@field restart? boolean Whether a new upload is created if the server no longer has the upload. false: it fails with content_changed. Default: true.
+---@field max_rate? integer The maximum rate in bytes per second. Default: unlimited.
+---@field attempts? integer The number of consecutive failures without new data after which the upload fails. Also the number of times that it may start over. Default: 5.
+---@field retry_delay? number The longest wait in seconds before the first attempt after a failure, 0 to 300. It doubles with each further attempt, up to 60 seconds. Default: 1.
+---@field metadata? table<string, string> Upload-Metadata of tus, x-amz-meta- fields of s3. Default: none.
+---@field type? string The media type of the content. Default: guessed from the name of the file.
+---@field on_progress? fun(progress: nightjar.upload_progress, upload: nightjar.upload) Called about ten times a second while the progress changes, by the task that waits for the upload. Default: none.
 
 ---Options of api:paginate. Lists do not support path, body, file, multipart, stream, respect_retry_after, expect_continue, on_redirect, on_retry, on_refresh and on_progress.
 ---@class nightjar.page_options: nightjar.call_options
@@ -1041,7 +1070,7 @@ function error:curl(options) end
 ---| "rate_limited" # Status 429, or a limit of the client: see err.retry_after.
 ---| "client" # Another unexpected status below 500.
 ---| "server" # Status 500 and above, or an open circuit breaker.
----| "content_changed" # The content has changed during a download, or a download cannot continue.
+---| "content_changed" # The content or the file has changed during a transfer, or the transfer cannot continue.
 ---| "decoding" # A response or a text does not have the expected form.
 ---| "cache_miss" # The cache policy is cache_only, and nothing usable is stored.
 ---| "storage" # A file or a token store cannot be read or written.
@@ -1184,6 +1213,44 @@ function download:state() end
 ---@field state? "connecting"|"receiving"|"waiting"|"paused"|"verifying"|"ended" The state.
 ---@field received? integer The bytes in the part, including those of an earlier download.
 ---@field total integer? The length of the file, if it is known.
+---@field rate number? Bytes per second over the last 5 seconds.
+---@field time_left number? Seconds that the rest takes at this rate.
+
+---An upload. At the end of a <close> variable, and when it is collected, an upload in progress is cancelled. The server keeps what it has.
+---@class nightjar.upload
+---@field progress nightjar.upload_progress The progress.
+---@field url string? The URL of the created resource or of the upload, with masked credentials, when it is complete.
+---@field response nightjar.response? The last response, when the upload is complete. nil if it was lost.
+---@field size integer? The length of the content in bytes, when it is complete.
+---@field sent integer? The body bytes that were sent, including those that were sent again, when it is complete.
+---@field resumed integer? The bytes that the server had from an earlier upload, when it is complete.
+---@field attempts integer? The number of requests, when it is complete.
+local upload = {}
+
+---Waits until the upload is complete, and returns it. Raises the error of the upload. After timeout seconds, raises an error of the kind timeout; the upload then continues.
+---@param timeout? number
+---@return nightjar.upload
+function upload:wait(timeout) end
+
+---Cancels the request in progress. The server keeps what it has. A request that cannot be repeated continues.
+function upload:pause() end
+
+---Continues a paused upload.
+function upload:resume() end
+
+---Ends the upload with an error of the kind cancelled. keep = false requests the server to remove it.
+---@param options? { keep?: boolean }
+function upload:cancel(options) end
+
+---Returns a text for the option resume, also of another process. It has the URL of the upload: protect it like a password. nil before the server has created the upload, after it is complete, and for functions, put and post.
+---@return string?
+function upload:state() end
+
+---The progress of an upload.
+---@class nightjar.upload_progress
+---@field state? "connecting"|"sending"|"waiting"|"paused"|"verifying"|"ended" The state.
+---@field sent? integer The bytes that the server has, or that are on the way to it.
+---@field total integer? The length of the content, if it is known.
 ---@field rate number? Bytes per second over the last 5 seconds.
 ---@field time_left number? Seconds that the rest takes at this rate.
 

@@ -122,6 +122,29 @@ for _, item in ipairs {
 add("ws", "Opens a WebSocket, sends each line of standard input, and writes the messages that arrive. Ctrl-C and Ctrl-D close it.",
   socket_items, "An item is a header, NAME:VALUE, or a query parameter, NAME==VALUE.")
 
+local upload_items = { { "file" }, { "url" }, { "item", many = true, optional = true } }
+for _, item in ipairs(call_items()) do
+  local is_listed = request_options[item[2]] or request_options[item[1]]
+  if is_listed and not body_options[item[2]] and not body_options[item[1]] and item[1] ~= "--ignore-stdin" then
+    upload_items[#upload_items + 1] = item
+  end
+end
+for _, item in ipairs {
+  { "-P", "--protocol", "PROTOCOL", choices = { "put", "post", "tus", "resumable", "s3", "oci" }, help = "protocol of the upload; default: put" },
+  { "-C", "--continue", help = "continue an earlier upload of the file that has failed" },
+  { "--checksum", "DIGEST", help = "send a digest: an algorithm, such as sha256, or an algorithm, a colon and the digest that the file must have" },
+  { "--chunk-size", "BYTES", help = "maximum number of bytes in a request: 500, 64K, 8M or 1G" },
+  { "--max-rate", "BYTES", help = "maximum number of bytes per second" },
+  { "--type", "TYPE", help = "media type of the file; default: guessed from its name" },
+  { "-f", "--pick", "POINTER", many = true, help = "write only the part of a JSON response at this JSON Pointer; can be repeated" },
+  { "--timeout", "SECONDS", help = "timeout of each request: 5, or 1m30s; 0: no limit" },
+  { "-o", "--output", "FORMAT", choices = formats, help = "output format of the response" },
+} do upload_items[#upload_items + 1] = item end
+
+add("upload", "Uploads a file, or standard input for -, and continues after lost connections. Writes the body of the last response, or the URL of the upload.",
+  upload_items, "An item is a header, NAME:VALUE, or a query parameter, NAME==VALUE. If an upload with tus, resumable, s3 or oci fails, its state remains in "
+  .. "FILE.nightjar-upload. Whoever can read this file can often write to the upload.")
+
 add("login", "Logs in as configured in the profile, for example with a device code or in the browser, and stores the login.", {
   { "-p", "--profile", "PROFILE", help = "the profile; default: the default profile" },
 })

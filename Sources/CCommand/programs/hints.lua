@@ -27,7 +27,7 @@ local by_kind = {
   forked = "create a new client in the child process",
   reentrant = "start the call in the callback without waiting for it, then return",
   storage = "check the path, its permissions and the free space on the disk",
-  content_changed = "download again: the part belongs to an older version, or the server cannot continue it",
+  content_changed = "start over: the content or the file has changed, or the server cannot continue",
   checksum_mismatch = "the file was damaged on its way, or the checksum belongs to another version: compare it, then download again",
   cache_miss = "the cache has no response for this request: call without cache = \"cache_only\"",
 }

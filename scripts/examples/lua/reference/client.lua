@@ -28,6 +28,7 @@ for event in other:events("/events", { query = { count = 1 } }) do print(event.i
 for message in other:websocket("/ws/count", { query = { n = 1 } }):messages() do print(message.json.n) end
 local file = os.tmpname()
 print(other:download("/bytes/100", file).size, other:start_download("/bytes/200", file):wait().size)
+print(other:upload("/echo", file).size, other:start_upload("/echo", file, { protocol = "post" }):wait().size)
 os.remove(file)
 other:set_pinning "report"                              -- has an effect only with the option tls.pins
 other:close()
@@ -48,3 +49,4 @@ other:close()
 --   1	tick
 --   1
 --   100	200
+--   200	200

@@ -1,0 +1,255 @@
+/* Uploads, against the demo API whose URL is the argument. The second argument is an empty folder. */
+#define _DEFAULT_SOURCE
+#include "calls.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static nj_client *client;
+static const char *path;
+enum { SIZE = 300000 };
+
+static size_t length_of(const char *text) { return text == NULL ? 0 : strlen(text); }
+
+static nj_status upload(const char *target, const char *file, const char *options, const nj_upload_callbacks *callbacks,
+                        void *context, nj_upload **out_upload, nj_error **error) {
+  nj_request *request = nj_request_new("POST", target);
+  nj_status status =
+      nj_client_upload(client, request, file, options, length_of(options), callbacks, context, out_upload, error);
+  nj_request_free(request);
+  return status;
+}
+
+static void continues_after_failures(void) {
+  nj_upload *made = NULL;
+  SUCCEEDS(upload("/tus?faults=none,cut@100000", path, "{\"protocol\": \"tus\", \"retry_delay\": 0.01}", NULL, NULL, &made,
+                  &error) == NJ_OK);
+  nj_uploaded_content content;
+  CHECK(nj_upload_get_content(made, &content));
+  CHECK(content.size == SIZE && content.resumed == 0 && content.attempts == 4);
+  char *url = nj_upload_url(made);
+  CHECK(url && strstr(url, "/tus/"));
+  nj_text_free(url);
+  nj_response *response = nj_upload_response(made);
+  CHECK(nj_response_status(response) == 204);
+  nj_response_release(response);
+  CHECK(nj_upload_resume_state(made) == NULL);
+  CHECK(nj_upload_get_progress(made).state == NJ_UPLOAD_ENDED);
+  CHECK(nj_upload_get_progress(made).sent == SIZE);
+  /* After the end, commands do nothing. */
+  nj_upload_pause(made);
+  nj_upload_resume(made);
+  nj_upload_cancel(made, false);
+  nj_upload *again = nj_upload_retain(made);
+  CHECK(again == made);
+  nj_upload_release(again);
+  nj_upload_release(made);
+}
+
+static void continues_with_a_state(void) {
+  nj_upload *made = NULL;
+  FAILS(upload("/tus?faults=none,cut@100000", path, "{\"protocol\": \"tus\", \"attempts\": 1}", NULL, NULL, &made, &error),
+        NJ_CONNECTION_LOST);
+  char *state = nj_upload_resume_state(made);
+  CHECK(state != NULL);
+  CHECK(!nj_upload_get_content(made, NULL) && nj_upload_url(made) == NULL && nj_upload_response(made) == NULL);
+  nj_upload_release(made);
+  /* The state is JSON without control characters: its quotes are escaped for the options. */
+  char options[4096] = "{\"protocol\": \"tus\", \"resume\": \"";
+  size_t length = strlen(options);
+  for (const char *byte = state; *byte != '\0' && length < sizeof options - 8; byte++) {
+    if (*byte == '"' || *byte == '\\') options[length++] = '\\';
+    options[length++] = *byte;
+  }
+  snprintf(options + length, sizeof options - length, "\"}");
+  nj_text_free(state);
+  SUCCEEDS(upload("/tus", path, options, NULL, NULL, &made, &error) == NJ_OK);
+  nj_uploaded_content content;
+  CHECK(nj_upload_get_content(made, &content) && content.resumed == 100000);
+  nj_upload_release(made);
+}
+
+/* --- Callbacks --- */
+
+typedef struct seen {
+  int64_t left; /* bytes of the stream */
+  int reads, reports, ends;
+  nj_status end;
+  bool cancels;
+} seen;
+
+static int64_t read_some(void *context, nj_upload *made, void *buffer, size_t capacity) {
+  seen *seen = context;
+  CHECK(made != NULL && capacity > 0);
+  seen->reads++;
+  if (seen->left < 0) return NJ_READ_FAILED;
+  size_t count = (size_t)seen->left < capacity ? (size_t)seen->left : capacity;
+  memset(buffer, 'x', count);
+  seen->left -= (int64_t)count;
+  return (int64_t)count;
+}
+
+static void on_progress(void *context, nj_upload *made, const nj_upload_progress *progress) {
+  seen *seen = context;
+  seen->reports++;
+  CHECK(progress->sent >= 0);
+  if (seen->cancels) nj_upload_cancel(made, false);
+}
+
+static void on_done(void *context, nj_upload *made, const nj_error *error) {
+  seen *seen = context;
+  CHECK(made != NULL);
+  seen->ends++;
+  seen->end = error == NULL ? NJ_OK : nj_error_kind(error);
+}
+
+static const nj_upload_callbacks all = {sizeof all, on_progress, read_some, on_done};
+
+static void sends_streams(void) {
+  static const char *const protocols[] = {"tus", "resumable", "post", "put"};
+  for (size_t index = 0; index < sizeof protocols / sizeof *protocols; index++) {
+    char options[64], target[32];
+    snprintf(options, sizeof options, "{\"protocol\": \"%s\"%s}", protocols[index], index < 2 ? ", \"chunk_size\": 70000" : "");
+    snprintf(target, sizeof target, "/%s", index < 2 ? protocols[index] : "echo");
+    seen seen = {.left = SIZE};
+    nj_upload *made = NULL;
+    SUCCEEDS(upload(target, NULL, options, &all, &seen, &made, &error) == NJ_OK);
+    nj_uploaded_content content;
+    CHECK(nj_upload_get_content(made, &content) && content.size == SIZE);
+    CHECK(seen.reads > 1 && seen.left == 0 && seen.ends == 0);
+    nj_upload_release(made);
+  }
+  seen failing = {.left = -1};
+  FAILS(upload("/tus", NULL, "{\"protocol\": \"tus\"}", &all, &failing, NULL, &error), NJ_INVALID_REQUEST);
+}
+
+static nj_upload *start(nj_queue *queue, const char *target, const char *options, seen *seen) {
+  nj_request *request = nj_request_new("POST", target);
+  nj_upload *made;
+  SUCCEEDS((made = nj_client_start_upload(client, request, path, options, length_of(options), queue, &all, seen,
+                                          &error)) != NULL);
+  nj_request_free(request);
+  return made;
+}
+
+static void runs_on_a_queue(void) {
+  nj_queue *queue = nj_queue_new();
+  seen seen = {0};
+  nj_upload *made = start(queue, "/resumable", "{\"protocol\": \"resumable\"}", &seen);
+  nj_upload_pause(made);
+  nj_upload_resume(made);
+  while (seen.ends == 0) nj_queue_poll(queue, 1000);
+  CHECK(seen.end == NJ_OK && seen.ends == 1 && seen.reports >= 1);
+  nj_upload_release(made);
+  /* The callback cancels, and the server removes the upload. A released upload continues. */
+  seen = (struct seen){.cancels = true};
+  nj_upload_release(start(queue, "/tus", "{\"protocol\": \"tus\", \"max_rate\": 100000}", &seen));
+  while (seen.ends == 0) nj_queue_poll(queue, 1000);
+  CHECK(seen.end == NJ_CANCELLED && seen.ends == 1);
+  seen = (struct seen){0};
+  nj_upload_release(start(queue, "/tus", "{\"protocol\": \"tus\", \"max_rate\": 100000}", &seen));
+  nj_queue_free(queue);
+  CHECK(seen.ends == 1 && seen.end == NJ_CANCELLED);
+}
+
+static void *cancel_later(void *made) {
+  for (int round = 0; round < 50; round++) {
+    nj_upload_pause(made);
+    nj_upload_get_progress(made);
+    nj_text_free(nj_upload_resume_state(made));
+    nj_upload_resume(made);
+  }
+  nj_upload_cancel(made, true);
+  return NULL;
+}
+
+static void works_from_several_threads(void) {
+  nj_queue *queue = nj_queue_new();
+  seen seen = {0};
+  nj_upload *made = start(queue, "/tus", "{\"protocol\": \"tus\", \"max_rate\": 100000}", &seen);
+  pthread_t threads[4];
+  for (int index = 0; index < 4; index++) pthread_create(&threads[index], NULL, cancel_later, made);
+  while (seen.ends == 0) nj_queue_poll(queue, 1000);
+  for (int index = 0; index < 4; index++) pthread_join(threads[index], NULL);
+  CHECK(seen.end == NJ_CANCELLED || seen.end == NJ_OK);
+  nj_upload_release(made);
+  nj_queue_free(queue);
+}
+
+static void reports_misuse(void) {
+  nj_request *request = nj_request_new("POST", "/tus");
+  FAILS(nj_client_upload(NULL, request, path, NULL, 0, NULL, NULL, NULL, &error), NJ_INVALID_ARGUMENT);
+  FAILS(nj_client_upload(client, NULL, path, NULL, 0, NULL, NULL, NULL, &error), NJ_INVALID_ARGUMENT);
+  FAILS(nj_client_upload(client, request, NULL, NULL, 0, NULL, NULL, NULL, &error), NJ_INVALID_ARGUMENT);
+  FAILS(upload("/tus", path, "{\"protocol\": \"ftp\"}", NULL, NULL, NULL, &error), NJ_INVALID_ARGUMENT);
+  FAILS(upload("/tus", path, "{", NULL, NULL, NULL, &error), NJ_DECODING);
+  FAILS(upload("/tus", path, "{\"protocol\": \"tus\", \"resume\": \"x\"}", NULL, NULL, NULL, &error), NJ_INVALID_ARGUMENT);
+  FAILS(upload("/tus", "/nonexistent", NULL, NULL, NULL, NULL, &error), NJ_INVALID_REQUEST);
+  nj_upload_callbacks other = {.size = 1};
+  FAILS(upload("/tus", path, NULL, &other, NULL, NULL, &error), NJ_INVALID_ARGUMENT);
+  nj_queue *queue = nj_queue_new();
+  other = (nj_upload_callbacks){.size = sizeof other};
+  nj_error *error = NULL;
+  CHECK(nj_client_start_upload(client, request, path, NULL, 0, queue, &other, NULL, &error) == NULL);
+  CHECK(nj_error_kind(error) == NJ_INVALID_ARGUMENT);
+  nj_error_release(error);
+  nj_queue_free(queue);
+  nj_request_set_body(request, "x", 1, NULL);
+  FAILS(nj_client_upload(client, request, path, NULL, 0, NULL, NULL, NULL, &error), NJ_INVALID_REQUEST);
+  nj_request_free(request);
+  nj_upload_release(NULL);
+  nj_upload_pause(NULL);
+  nj_upload_resume(NULL);
+  nj_upload_cancel(NULL, true);
+  CHECK(nj_upload_retain(NULL) == NULL && nj_upload_url(NULL) == NULL && nj_upload_response(NULL) == NULL);
+  CHECK(nj_upload_resume_state(NULL) == NULL && !nj_upload_get_content(NULL, NULL));
+  CHECK(nj_upload_get_progress(NULL).state == NJ_UPLOAD_ENDED);
+}
+
+static void belongs_to_its_process(void) {
+  nj_queue *queue = nj_queue_new();
+  seen seen = {0};
+  nj_upload *made = start(queue, "/tus", "{\"protocol\": \"tus\", \"max_rate\": 100000}", &seen);
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    nj_upload_pause(made);
+    nj_upload_cancel(made, false);
+    bool is_ended = nj_upload_get_progress(made).state == NJ_UPLOAD_ENDED && nj_upload_resume_state(made) == NULL;
+    nj_upload_release(made);
+    _exit(is_ended ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  nj_upload_cancel(made, true);
+  while (seen.ends == 0) nj_queue_poll(queue, 1000);
+  nj_upload_release(made);
+  nj_queue_free(queue);
+}
+
+int main(int count, char **words) {
+  if (count != 3) return 2;
+  static char buffer[4096];
+  snprintf(buffer, sizeof buffer, "%s/content.bin", words[2]);
+  path = buffer;
+  FILE *file = fopen(path, "wb");
+  for (int index = 0; index < SIZE; index++) fputc("0123456789"[index % 10], file);
+  fclose(file);
+  nj_config *config = nj_config_new();
+  nj_config_set_base_url(config, words[1]);
+  nj_error *error = NULL;
+  client = nj_client_new(config, &error);
+  CHECK(client != NULL);
+  nj_config_free(config);
+  continues_after_failures();
+  continues_with_a_state();
+  sends_streams();
+  runs_on_a_queue();
+  works_from_several_threads();
+  reports_misuse();
+  belongs_to_its_process();
+  nj_client_free(client);
+  FINISH();
+}
