@@ -146,10 +146,14 @@ public func nj_upload_retain(_ upload: OpaquePointer?) -> OpaquePointer? {
 public func nj_upload_release(_ upload: OpaquePointer?) { Handle<TransferBox<UploadOperation>>.release(upload) }
 
 @_cdecl("nj_upload_pause") @implementation
-public func nj_upload_pause(_ upload: OpaquePointer?) { Handle<TransferBox<UploadOperation>>.borrow(upload)?.operation?.pause() }
+public func nj_upload_pause(_ upload: OpaquePointer?) {
+    Handle<TransferBox<UploadOperation>>.borrow(upload)?.operation?.pause()
+}
 
 @_cdecl("nj_upload_resume") @implementation
-public func nj_upload_resume(_ upload: OpaquePointer?) { Handle<TransferBox<UploadOperation>>.borrow(upload)?.operation?.resume() }
+public func nj_upload_resume(_ upload: OpaquePointer?) {
+    Handle<TransferBox<UploadOperation>>.borrow(upload)?.operation?.resume()
+}
 
 @_cdecl("nj_upload_cancel") @implementation
 public func nj_upload_cancel(_ upload: OpaquePointer?, _ keeps: Bool) {
@@ -182,7 +186,9 @@ public func nj_upload_url(_ upload: OpaquePointer?) -> UnsafeMutablePointer<CCha
 
 @_cdecl("nj_upload_response") @implementation
 public func nj_upload_response(_ upload: OpaquePointer?) -> OpaquePointer? {
-    (Handle<TransferBox<UploadOperation>>.borrow(upload)?.operation?.result?.response).map { Handle.make(ResponseBox($0)) }
+    (Handle<TransferBox<UploadOperation>>.borrow(upload)?.operation?.result?.response).map {
+        Handle.make(ResponseBox($0))
+    }
 }
 
 @_cdecl("nj_upload_resume_state") @implementation

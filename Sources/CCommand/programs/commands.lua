@@ -143,7 +143,7 @@ for _, item in ipairs {
 
 add("upload", "Uploads a file, or standard input for -, and continues after lost connections. Writes the body of the last response, or the URL of the upload.",
   upload_items, "An item is a header, NAME:VALUE, or a query parameter, NAME==VALUE. If an upload with tus, resumable, s3 or oci fails, its state remains in "
-  .. "FILE.nightjar-upload. Whoever can read this file can often write to the upload.")
+  .. "FILE.nightjar-upload. A person who can read this file can often write to the upload.")
 
 add("login", "Logs in as configured in the profile, for example with a device code or in the browser, and stores the login.", {
   { "-p", "--profile", "PROFILE", help = "the profile; default: the default profile" },

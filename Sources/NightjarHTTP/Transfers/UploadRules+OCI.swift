@@ -5,7 +5,7 @@ struct OCIRules: UploadRules {
 
     func creation(_ facts: UploadFacts) -> UploadRequest { UploadRequest(.creation, .post) }
 
-    func inquiry(_ facts: UploadFacts) -> UploadRequest? { UploadRequest(.inquiry, .get, facts.url) }
+    func offsetRequest(_ facts: UploadFacts) -> UploadRequest? { UploadRequest(.offset, .get, facts.url) }
 
     func append(_ range: Range<Int>, isLast: Bool, _ facts: UploadFacts) -> UploadRequest {
         var request = UploadRequest(.append(range), .patch, facts.url, [OCIRules.type])
@@ -40,7 +40,7 @@ struct OCIRules: UploadRules {
                     .protocol, "the registry created no upload: its response has no Location", phase: .receive)
             }
             return .accepted(UploadProgress(url: url, offset: 0))
-        case .inquiry:
+        case .offset:
             return .accepted(UploadProgress(url: try response.location(), offset: try end(response.headers) ?? 0))
         case .append(let range):
             // A range of one byte is written like an empty one.
@@ -67,7 +67,7 @@ struct OCIRules: UploadRules {
         _ request: UploadRequest, _ status: Int, _ headers: Headers, _ facts: UploadFacts
     ) -> UploadOutcome? {
         switch (request.step, status) {
-        case (.append, 404), (.inquiry, 404), (.inquiry, 416), (.completion, 404): .lost
+        case (.append, 404), (.offset, 404), (.offset, 416), (.completion, 404): .lost
         case (.append, 416): .unknown
         default: nil
         }

@@ -20,8 +20,8 @@ struct ResumableRules: UploadRules {
         return request
     }
 
-    func inquiry(_ facts: UploadFacts) -> UploadRequest? {
-        UploadRequest(.inquiry, .head, facts.url, [ResumableRules.version])
+    func offsetRequest(_ facts: UploadFacts) -> UploadRequest? {
+        UploadRequest(.offset, .head, facts.url, [ResumableRules.version])
     }
 
     func append(_ range: Range<Int>, isLast: Bool, _ facts: UploadFacts) -> UploadRequest {
@@ -73,7 +73,7 @@ struct ResumableRules: UploadRules {
                     phase: .receive, requestMayHaveBeenProcessed: true)
             }
         }
-        if request.step == .inquiry, progress.offset == nil {
+        if request.step == .offset, progress.offset == nil {
             throw NightjarError(.protocol, "the response to HEAD has no Upload-Offset", phase: .receive)
         }
         // The final response of the resource has no Upload-Offset.
@@ -88,7 +88,7 @@ struct ResumableRules: UploadRules {
         _ request: UploadRequest, _ status: Int, _ headers: Headers, _ facts: UploadFacts
     ) throws(NightjarError) -> UploadOutcome? {
         switch (request.step, status) {
-        case (.append, 404), (.append, 410), (.inquiry, 404), (.inquiry, 410): return .lost
+        case (.append, 404), (.append, 410), (.offset, 404), (.offset, 410): return .lost
         case (.append, 409): return .unknown
         case (.append(let range), 413), (.append(let range), 400):
             // The limit may have changed.

@@ -6,9 +6,9 @@ import NIOCore
 struct S3Rules: UploadRules {
     /// The entity tags of the stored parts. The first element is that of part 1.
     private var tags: [String] = []
-    /// The number of the last part that an inquiry has listed.
+    /// The number of the last part that was listed.
     private var listed = 0
-    /// The parts of an inquiry.
+    /// The parts that were listed.
     private var found: [(tag: String, size: Int)] = []
 
     static let smallestPart = 5 << 20
@@ -39,8 +39,8 @@ struct S3Rules: UploadRules {
         return request
     }
 
-    func inquiry(_ facts: UploadFacts) -> UploadRequest? {
-        request(.inquiry, .get, facts, listed > 0 ? [(name: "part-number-marker", value: String(listed))] : [])
+    func offsetRequest(_ facts: UploadFacts) -> UploadRequest? {
+        request(.offset, .get, facts, listed > 0 ? [(name: "part-number-marker", value: String(listed))] : [])
     }
 
     func append(_ range: Range<Int>, isLast: Bool, _ facts: UploadFacts) -> UploadRequest {
@@ -82,7 +82,7 @@ struct S3Rules: UploadRules {
             progress.id = id
             progress.partSize = S3Rules.partSize(facts.settings, total: facts.total)
             return .accepted(progress)
-        case .inquiry: return try listParts(response, facts)
+        case .offset: return try listParts(response, facts)
         case .append(let range):
             guard let tag = response.headers["etag"] else {
                 throw NightjarError(.protocol, "the response to a part has no ETag", phase: .receive)
@@ -137,7 +137,7 @@ struct S3Rules: UploadRules {
         _ request: UploadRequest, _ status: Int, _ headers: Headers, _ facts: UploadFacts
     ) -> UploadOutcome? {
         switch request.step {
-        case .append, .inquiry: status == 404 ? .lost : nil
+        case .append, .offset: status == 404 ? .lost : nil
         case .creation, .completion, .termination: nil
         }
     }

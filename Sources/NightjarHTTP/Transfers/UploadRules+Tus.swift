@@ -29,8 +29,8 @@ struct TusRules: UploadRules {
             .joined(separator: ",")
     }
 
-    func inquiry(_ facts: UploadFacts) -> UploadRequest? {
-        UploadRequest(.inquiry, .head, facts.url, [TusRules.version])
+    func offsetRequest(_ facts: UploadFacts) -> UploadRequest? {
+        UploadRequest(.offset, .head, facts.url, [TusRules.version])
     }
 
     func append(_ range: Range<Int>, isLast: Bool, _ facts: UploadFacts) -> UploadRequest {
@@ -61,7 +61,7 @@ struct TusRules: UploadRules {
                     .protocol, "the server created no upload: its response has no Location", phase: .receive)
             }
             return .accepted(UploadProgress(url: url, offset: request.range == nil ? 0 : offset ?? 0))
-        case .inquiry:
+        case .offset:
             guard let offset else {
                 throw NightjarError(
                     .protocol, "the response to HEAD has no Upload-Offset; is this a tus server?", phase: .receive)
@@ -81,9 +81,9 @@ struct TusRules: UploadRules {
         _ request: UploadRequest, _ status: Int, _ headers: Headers, _ facts: UploadFacts
     ) -> UploadOutcome? {
         switch (request.step, status) {
-        case (.append, 404), (.append, 410), (.inquiry, 403), (.inquiry, 404), (.inquiry, 410): .lost
+        case (.append, 404), (.append, 410), (.offset, 403), (.offset, 404), (.offset, 410): .lost
         // Conflict, locked by another request, and a damaged body.
-        case (.append, 409), (.append, 423), (.append, 460), (.inquiry, 423): .unknown
+        case (.append, 409), (.append, 423), (.append, 460), (.offset, 423): .unknown
         default: nil
         }
     }

@@ -5,8 +5,8 @@ package protocol UploadRules: Sendable {
     /// Whether a failed creation can be repeated although the server may have processed it.
     func canRepeatCreation(_ facts: UploadFacts) -> Bool
     func creation(_ facts: UploadFacts) -> UploadRequest
-    /// Requests the number of bytes that the server has. Nil: the client knows it.
-    func inquiry(_ facts: UploadFacts) -> UploadRequest?
+    /// Requests the number of bytes that the server has. Nil: no request is necessary.
+    func offsetRequest(_ facts: UploadFacts) -> UploadRequest?
     /// Sends a range of the content.
     ///
     /// - Parameter isLast: Whether the content ends with the range.
@@ -29,7 +29,7 @@ package protocol UploadRules: Sendable {
 
 extension UploadRules {
     package func canRepeatCreation(_ facts: UploadFacts) -> Bool { true }
-    package func inquiry(_ facts: UploadFacts) -> UploadRequest? { nil }
+    package func offsetRequest(_ facts: UploadFacts) -> UploadRequest? { nil }
     package func completion(_ facts: UploadFacts) -> UploadRequest? { nil }
     package func termination(_ facts: UploadFacts) -> UploadRequest? { nil }
     package mutating func interim(_ status: Int, _ headers: Headers, from url: RequestURL, _ facts: UploadFacts)
@@ -81,7 +81,7 @@ package struct UploadFacts: Sendable {
 /// A request of an upload.
 package struct UploadRequest: Sendable {
     package enum Step: Sendable, Equatable {
-        case creation, inquiry
+        case creation, offset
         case append(Range<Int>)
         case completion, termination
     }
@@ -153,13 +153,13 @@ enum UploadLocation {
     }
 }
 
-/// What a response means for the upload.
+/// The meaning of a response for the upload.
 package enum UploadOutcome: Sendable {
     /// The upload exists, and the server has this number of bytes.
     case accepted(UploadProgress)
     /// The number of bytes that the server has must be requested.
     case unknown
-    /// The next page of the response to an inquiry must be requested.
+    /// The next page of the list of parts must be requested.
     case partial
     case complete
     /// The server does not have the upload any more.

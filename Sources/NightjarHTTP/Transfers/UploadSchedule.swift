@@ -8,7 +8,7 @@ import NIOCore
 ///     └──────────┘        └──────────┘   ┌────▶ └───────────┘           └────────────┘
 ///          │ state text         ▲ lost   │            │ failure, pause
 ///          │               ┌──────────┐  │            ▼
-///          └─────────────▶ │ inquiry  │──┘◀───────  wait
+///          └─────────────▶ │ offset   │──┘◀───────  wait
 ///                          └──────────┘
 ///
 /// The requests and the meaning of responses are those of ``UploadRules``.
@@ -57,7 +57,7 @@ package struct UploadSchedule: Sendable {
     /// Whether the upload exists on the server.
     private var hasUpload = false
     /// Whether the number of bytes that the server has must be requested.
-    private var mustInquire = false
+    private var mustRequestOffset = false
     /// The number of bytes of the stream that were read, and whether it has ended.
     private var readEnd = 0
     private var streamHasEnded = false
@@ -72,7 +72,7 @@ package struct UploadSchedule: Sendable {
     /// The number of waits.
     private var waits = 0
     package private(set) var isComplete = false
-    /// Whether the last response is that of the resource. False if an inquiry has found the upload complete, because the
+    /// Whether the last response is that of the resource. False if the server has reported the upload complete, because the
     /// response was lost.
     package private(set) var isResponseFinal = false
     /// The largest number of bytes that the server had.
@@ -83,7 +83,7 @@ package struct UploadSchedule: Sendable {
     private var restarts = 0
     /// The number of bytes that the server had from an earlier upload.
     package private(set) var resumed = 0
-    /// Whether the first inquiry about a continued upload has no response yet.
+    /// Whether the first request for the offset of a continued upload has no response yet.
     private var isResuming = false
     /// The number of requests.
     package private(set) var attempts = 0
@@ -130,7 +130,7 @@ package struct UploadSchedule: Sendable {
         facts.url = try RequestURL(record.url)
         (facts.id, facts.partSize) = (record.id, record.partSize)
         facts.digest = facts.digest ?? record.digest
-        (hasUpload, mustInquire, isResuming) = (true, true, true)
+        (hasUpload, mustRequestOffset, isResuming) = (true, true, true)
     }
 
     /// Removes and returns the next action.
@@ -164,7 +164,7 @@ package struct UploadSchedule: Sendable {
         guard hasUpload || canRepeatCreation, current?.range?.upperBound != .max else { return }
         actions.append(.cancel)
         (phase, current) = (.idle, nil)
-        mustInquire = hasUpload
+        mustRequestOffset = hasUpload
     }
 
     package mutating func resume() {
@@ -199,8 +199,8 @@ package struct UploadSchedule: Sendable {
             return actions.append(.digest(nil, algorithm))
         }
         guard hasUpload else { return create() }
-        if mustInquire, let inquiry = rules.inquiry(facts) { return send(inquiry) }
-        mustInquire = false
+        if mustRequestOffset, let request = rules.offsetRequest(facts) { return send(request) }
+        mustRequestOffset = false
         if let total = facts.total, facts.offset == total, total > 0 || !requiresEmptyRange {
             guard let completion = rules.completion(facts) else { return complete() }
             return send(completion)
@@ -358,12 +358,12 @@ package struct UploadSchedule: Sendable {
     ) {
         switch outcome {
         case .complete:
-            isResponseFinal = request.step != .inquiry
+            isResponseFinal = request.step != .offset
             complete()
         case .lost: lost()
         case .partial: plan()
         case .unknown:
-            mustInquire = true
+            mustRequestOffset = true
             retry(nil, of: request, using: &random)
         case .accepted(let progress): accepted(progress, of: request, using: &random)
         }
@@ -378,7 +378,7 @@ package struct UploadSchedule: Sendable {
         facts.maximumAppend = progress.maximumAppend ?? facts.maximumAppend
         hasUpload = true
         guard let offset = progress.offset else {
-            mustInquire = true
+            mustRequestOffset = true
             return plan()
         }
         let sent = request.range.map { min($0.upperBound, readLimit) } ?? readLimit
@@ -390,11 +390,11 @@ package struct UploadSchedule: Sendable {
                     phase: .receive))
         }
         if case .append(let range) = request.step, range.isEmpty { hasSentEmptyRange = true }
-        mustInquire = false
+        mustRequestOffset = false
         facts.offset = offset
         if isResuming { (isResuming, resumed, best) = (false, offset, offset) }
         let isProgress = noteProgress(offset)
-        isResponseFinal = request.step != .inquiry
+        isResponseFinal = request.step != .offset
         // A response without new bytes must not be followed by the same request at once, again and again.
         if case .append(let range) = request.step, !range.isEmpty, !isProgress {
             return retry(nil, of: request, using: &random)
@@ -425,7 +425,7 @@ package struct UploadSchedule: Sendable {
                     case .accepted(let progress): facts.maximumAppend = progress.maximumAppend ?? facts.maximumAppend
                     case .unknown, .partial, .complete: break
                     }
-                    mustInquire = true
+                    mustRequestOffset = true
                     return retry(error, of: request, using: &random)
                 }
             } catch {
@@ -440,7 +440,7 @@ package struct UploadSchedule: Sendable {
             return fail(error)
         }
         (phase, current) = (.idle, nil)
-        if hasUpload { mustInquire = true }
+        if hasUpload { mustRequestOffset = true }
         retry(error, of: request, using: &random)
     }
 
@@ -486,7 +486,7 @@ package struct UploadSchedule: Sendable {
                     .contentChanged, "the upload has started over \(settings.attempts) times; the server loses it"))
         }
         (facts.url, facts.id, facts.partSize, facts.offset) = (nil, nil, nil, 0)
-        (hasUpload, mustInquire, isResuming, resumed, best) = (false, false, false, 0, 0)
+        (hasUpload, mustRequestOffset, isResuming, resumed, best) = (false, false, false, 0, 0)
         (digestedRange, hasSentEmptyRange) = (nil, false)
         plan()
     }

@@ -37,8 +37,8 @@ public struct UploadSettings: Sendable {
     /// The digest that the server compares with the content. Nil: none, except for ``UploadProtocol/oci``, which requires
     /// SHA-256.
     ///
-    /// tus sends a digest with each request (Upload-Checksum), S3 one with each part (Content-MD5, whatever the
-    /// algorithm). The other protocols send the digest of the whole content (RFC 9530 Repr-Digest, or the name of the
+    /// tus sends a digest with each request (Upload-Checksum), S3 one with each part (always
+    /// Content-MD5). The other protocols send the digest of the whole content (RFC 9530 Repr-Digest, or the name of the
     /// blob).
     public var digest: Digest?
     /// The maximum number of bytes in each request. Nil: tus, resumable and oci send the rest of the content; s3 uses
