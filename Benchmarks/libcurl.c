@@ -121,6 +121,22 @@ static void download(const char *path) {
   close(file);
 }
 
+static void upload(const char *path) {
+  FILE *file = fopen(path, "rb");
+  fseek(file, 0, SEEK_END);
+  size_t received = 0;
+  CURL *handle = easy(&received);
+  curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L);
+  curl_easy_setopt(handle, CURLOPT_READDATA, file);
+  curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE, (curl_off_t)ftell(file));
+  curl_easy_setopt(handle, CURLOPT_UPLOAD_BUFFERSIZE, 512L * 1024);
+  rewind(file);
+  double cpu = cpu_us(), wall = wall_us();
+  perform(handle, 1);
+  report(cpu_us() - cpu, wall_us() - wall);
+  fclose(file);
+}
+
 /* Measures the memory of idle connections, which the multi handle holds after the transfers have ended. */
 static void memory_of_connections(void) {
   size_t received = 0;
@@ -153,6 +169,7 @@ int main(int argc, char **argv) {
   else if (strcmp(argv[1], "blocking") == 0) blocking(0);
   else if (strcmp(argv[1], "handshake") == 0) blocking(1);
   else if (strcmp(argv[1], "download") == 0) download(argv[4]);
+  else if (strcmp(argv[1], "upload") == 0) upload(argv[4]);
   else if (strcmp(argv[1], "memory-tls") == 0) memory_of_connections();
   else return 2;
   return failed ? 1 : 0;

@@ -1,4 +1,4 @@
-/* The Nightjar side of the benchmarks. Arguments: MODE URL COUNT. Prints the cost per request, or of the download. */
+/* The Nightjar side of the benchmarks. Arguments: MODE URL COUNT. Prints the cost per request, or of the transfer. */
 #define _GNU_SOURCE
 #include "measure.h"
 #include <fcntl.h>
@@ -118,6 +118,16 @@ static void download(const char *path, const char *connections) {
   report(cpu_us() - cpu, wall_us() - wall);
 }
 
+static void upload(const char *path) {
+  nj_error *err = NULL;
+  double cpu = cpu_us(), wall = wall_us();
+  if (nj_client_upload(client, request, path, NULL, 0, NULL, NULL, NULL, &err) != NJ_OK) {
+    fprintf(stderr, "%s\n", nj_error_message(err));
+    failed++;
+  }
+  report(cpu_us() - cpu, wall_us() - wall);
+}
+
 /* Measures the resident memory of an idle client after a request, or with `total` requests in flight. */
 static void memory(int in_flight) {
   if (!in_flight) {
@@ -167,6 +177,7 @@ int main(int argc, char **argv) {
   else if (strcmp(argv[1], "handshake") == 0) handshake(false);
   else if (strcmp(argv[1], "handshake-resumed") == 0) handshake(true);
   else if (strcmp(argv[1], "download") == 0) download(argv[4], argc > 5 ? argv[5] : "1");
+  else if (strcmp(argv[1], "upload") == 0) upload(argv[4]);
   else if (strcmp(argv[1], "memory-idle") == 0) memory(0);
   else if (strcmp(argv[1], "memory-flight") == 0) memory(1);
   else if (strcmp(argv[1], "memory-tls") == 0) memory_of_connections();

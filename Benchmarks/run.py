@@ -4,6 +4,7 @@ import http.server
 import json
 import os
 import resource
+import socketserver
 import statistics
 import subprocess
 import sys
@@ -137,6 +138,48 @@ def download():
         "download", median(mine, "cpu_us") / 1e6, "curl-easy", median(others, "cpu_us") / 1e6, "cpu_s_per_gib", 0.9,
         peak_mib=round(median(mine, "peak_kib") / 1024, 1), peer_peak_mib=round(median(others, "peak_kib") / 1024, 1),
         peak_budget_mib=20, content_is_whole=same,
+    )
+
+
+class Sink(socketserver.BaseRequestHandler):
+    """Reads the body of a request, and responds with 200."""
+
+    received = 0
+
+    def handle(self):
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += self.request.recv(65536)
+        head, rest = head.split(b"\r\n\r\n", 1)
+        fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
+        if b"expect" in fields:
+            self.request.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+        left, buffer = int(fields[b"content-length"]) - len(rest), bytearray(1 << 20)
+        while left > 0 and (count := self.request.recv_into(buffer)):
+            left -= count
+        Sink.received = int(fields[b"content-length"]) - left
+        self.request.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+
+def upload():
+    with open(f"{WWW}/1g", "wb") as file:
+        for _ in range(1024):
+            file.write(os.urandom(1 << 20))
+    server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Sink)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    sides_of_upload = sides("upload", f"http://127.0.0.1:{server.server_address[1]}/1g", 1, f"{WWW}/1g")
+    results, is_whole = ([], []), True
+    for _ in range(3):
+        for command, rows in zip(sides_of_upload, results):
+            rows.append(measure(command))
+            is_whole = is_whole and Sink.received == 1 << 30
+    server.shutdown()
+    median = lambda rows, key: statistics.median(row[key] for row in rows)
+    mine, others = results
+    report(
+        "upload", median(mine, "cpu_us") / 1e6, "curl-easy", median(others, "cpu_us") / 1e6, "cpu_s_per_gib", 0.9,
+        peak_mib=round(median(mine, "peak_kib") / 1024, 1), peer_peak_mib=round(median(others, "peak_kib") / 1024, 1),
+        peak_budget_mib=20, content_is_whole=is_whole,
     )
 
 
@@ -321,7 +364,7 @@ def openapi():
 BENCHES = {
     "http1": http1, "http1-policies": http1_policies, "coalesce": coalesce, "cache-hit": cache_hit,
     "http1-cache": http1_cache, "blocking": blocking, "http1-tls": http1_tls, "handshake": handshake,
-    "handshake-resumed": handshake_resumed, "download": download,
+    "handshake-resumed": handshake_resumed, "download": download, "upload": upload,
     "download-parallel": download_parallel, "lua": lua, "sse": sse, "websocket": websocket,
     "memory": memory, "memory-tls": memory_tls, "memory-websocket": memory_websocket, "load": load, "json": json_decode,
     "prefetch": prefetch, "pages-memory": pages_memory, "openapi": openapi,
