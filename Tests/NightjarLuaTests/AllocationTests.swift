@@ -312,6 +312,32 @@ import Testing
         demo.stop()
     }
 
+    @Test func uploadsSurvive() throws {
+        let origin = try origin()
+        try Allocations.fail(
+            .allFrom,
+            in: """
+                local api = nightjar.client {base_url = "\(origin)",
+                  before = function(request) request.headers["X-A"] = "b" nightjar.sleep(0) end}
+                local file <close> = require("nightjar.fs").temp_file()
+                nightjar.fs.write(file.path, ("x"):rep(3000))
+                local done = api:upload("/tus?faults=none,cut@1000", file.path, {
+                  protocol = "tus", retry_delay = 0, on_progress = function(progress, upload) nightjar.sleep(0) end})
+                local size, url, response, text = done.size, done.url, done.response, tostring(done)
+                local left = 3
+                api:upload("/resumable", function()
+                  nightjar.sleep(0)
+                  left = left - 1
+                  if left >= 0 then return "some bytes" end
+                end, {protocol = "resumable", chunk_size = 15})
+                local upload <close> = api:start_upload("/tus?faults=none,cut@1000", file.path, {protocol = "tus", attempts = 1})
+                local ok, err = pcall(upload.wait, upload, 20)
+                local state, sent = upload:state(), upload.progress.sent
+                upload:cancel {keep = false}
+                """)
+        demo.stop()
+    }
+
     /// The cache, and background revalidation of stale responses.
     @Test func storedResponsesSurvive() throws {
         let client = try client {

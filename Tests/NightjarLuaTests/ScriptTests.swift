@@ -218,9 +218,9 @@ import Testing
         }
     }
 
-    @Test func sandboxWritesNoFiles() throws {
+    @Test func sandboxTransfersNoFiles() throws {
         let client = try Client()
-        for name in ["download", "start_download"] {
+        for name in ["download", "start_download", "upload", "start_upload"] {
             let message = try failure(
                 of: "require('nightjar').client():\(name)('http://127.0.0.1:1/', '/tmp/file')", sandboxed: true,
                 client: client)

@@ -165,6 +165,7 @@ static int start(lua_State *L, int status, lua_KContext context) {
 int njl_start_transfer(lua_State *L, const transfer_kind *kind, const char *function, bool waits) {
   njl_check_client(L);
   if (njl_host_open(L)->is_sandboxed) luaL_error(L, "%s: not available in a sandbox", function);
+  lua_settop(L, CALL_OPTIONS);
   bool is_stream = !kind->has_heads && lua_isfunction(L, CONTENT);
   if (!is_stream && lua_type(L, CONTENT) != LUA_TSTRING) {
     luaL_error(L, "%s: file must be a string%s, got %s", function, kind->has_heads ? "" : " or a function",

@@ -54,9 +54,10 @@ int njl_find_name(lua_State *L, int index, const char *const names[]) {
 }
 
 int njl_unknown_field(lua_State *L, const char *noun, const char *name, const char *const names[]) {
+  const char *article = strchr("aeiou", noun[0]) != NULL ? "an" : "a";
   const char *nearest = nearest_of(name, strlen(name), names);
-  if (nearest == NULL) return luaL_error(L, "a %s has no field '%s'", noun, name);
-  return luaL_error(L, "a %s has no field '%s'; did you mean '%s'?", noun, name, nearest);
+  if (nearest == NULL) return luaL_error(L, "%s %s has no field '%s'", article, noun, name);
+  return luaL_error(L, "%s %s has no field '%s'; did you mean '%s'?", article, noun, name, nearest);
 }
 
 int njl_unknown_option(lua_State *L, const char *function, const char *prefix, const char *name,
