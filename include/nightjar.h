@@ -3965,14 +3965,17 @@ NJ_API char *nj_websocket_explain(const nj_websocket *socket);
  *   Threads      any
  *
  * The bytes are written beside the file, to a part with the suffix ".nightjar-part". The part gets the name of the file
- * when its length and its digests are right and it is synced to the disk, so that a truncated or mixed file never has
- * this name. The file "<part>.state" has what a later download needs to continue.
+ * when its length and its digests are right and it is synced to the disk. The final name never refers to a truncated or
+ * mixed file. The file "<part>.state" has what a later download needs to continue.
  *
- * After a failure, the download continues where it has ended, in this process or another one. It requests the rest with
+ * After a failure, the download resumes at the first missing byte, in this or a later process. It requests the rest with
  * Range and If-Range, which need a strong validator: an ETag that is not weak, or without an ETag a Last-Modified at
  * least 60 seconds before the response's Date. Otherwise the download starts over. Each request is a call with the
  * client's credentials, limits, retries and proxies. A total timeout of the request limits each of these calls; the
  * client's does not apply.
+ *
+ * A response that ends before its range is a failure: the download waits and requests the rest. A Retry-After of more than
+ * 60 seconds ends the download at once. A body that is longer than its range starts the download over at once.
  *
  * The digest of a Repr-Digest or Content-Digest field (RFC 9530, sha-256 and sha-512) is verified. Content with a
  * Content-Encoding is decoded; it cannot be continued.
@@ -3985,18 +3988,18 @@ NJ_API char *nj_websocket_explain(const nj_websocket *socket);
  *   connections  the maximum number of connections, 1 to 16; 1 by default. Several are used only if the server supports
  *                ranges and the content has a strong validator.
  *   restart      whether the download starts over if it cannot continue; true by default. false: it fails with
- *                NJ_CONTENT_CHANGED and keeps the part. If a request fails and the content has no strong validator, it
- *                fails with the error of the request.
+ *                NJ_CONTENT_CHANGED, and keeps a part that has a strong validator. If a request fails and the content
+ *                has no strong validator, it fails with the error of the request.
  *   overwrite    whether an existing file is replaced; true by default if `path` names the file, false if it is a
  *                folder: the name then gets a number
  *   mode         the permissions of the file in octal digits, such as "600"; "666" without the umask by default
  *   keep_time    whether the file gets the time of Last-Modified; false by default
  *   max_rate     bytes per second, 1 to 1099511627776; unlimited by default
  *   max_size     the maximum size of the file in bytes; unlimited by default. NJ_TOO_LARGE
- *   attempts     after this number of failures in a row, without a new byte between them, the download fails, 1 to
- *                1000000; 5 by default. Also the number of times that it may start over.
+ *   attempts     the number of consecutive failures without new data after which the download fails, 1 to 1000000; 5 by
+ *                default. Also the number of times that it may start over.
  *   retry_delay  the longest wait before the first attempt after a failure in seconds, 0 to 300; 1 by default. Waits are
- *                random, and double up to 60 seconds.
+ *                random. Their maximum doubles up to 60 seconds, or `retry_delay` if that is longer.
  * ================================================================================================================== */
 
 /** The state of a download. */
@@ -4063,8 +4066,8 @@ typedef struct nj_download_callbacks {
  * @param out_download receives the download, also after a failure, so that nj_download_resume_state can be called. The
  *                     caller releases it. NULL if nothing was started. May be NULL
  * @return NJ_OK; the errors of calls; NJ_STORAGE for errors of files, also if another download writes the part;
- *         NJ_CHECKSUM_MISMATCH; NJ_CONTENT_CHANGED; NJ_TOO_LARGE; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the request
- *         has a Range header; NJ_REENTRANT; NJ_CLOSED; NJ_FORKED
+ *         NJ_CHECKSUM_MISMATCH; NJ_CONTENT_CHANGED; NJ_TOO_LARGE; NJ_INVALID_ARGUMENT; NJ_DECODING if `options` is not
+ *         JSON; NJ_INVALID_REQUEST if the request has a Range header; NJ_REENTRANT; NJ_CLOSED; NJ_FORKED
  */
 NJ_API nj_status nj_client_download(nj_client *client, const nj_request *request, const char *path, const char *options,
                                     size_t length, const nj_download_callbacks *callbacks, void *context,

@@ -711,14 +711,14 @@ function client:close() end
 ---@field resume? boolean|string Whether the part of an earlier download is continued: true for a part of the same URL, or a text from download:state(). Default: true.
 ---@field checksum? string The digest of the file: md5, sha1, sha256, sha384 or sha512, a colon, and hexadecimal digits or base64. Default: none.
 ---@field connections? integer The maximum number of connections, 1 to 16. Several are used only if the server supports ranges and the content has a strong validator. Default: 1.
----@field restart? boolean Whether the download starts over if it cannot continue. false: it fails with content_changed and keeps the part. Default: true.
+---@field restart? boolean Whether the download starts over if it cannot continue. false: it fails with content_changed, and keeps a part that has a strong validator. Default: true.
 ---@field overwrite? boolean Whether an existing file is replaced. Default: true for a file; false in a folder: the name gets a number.
 ---@field mode? string The permissions of the file in octal digits, such as "600". Default: "666" without the umask.
 ---@field keep_time? boolean Whether the file gets the time of Last-Modified. Default: false.
 ---@field max_rate? integer The maximum rate in bytes per second. Default: unlimited.
 ---@field max_size? integer The maximum size of the file in bytes. Default: unlimited.
----@field attempts? integer The number of failures in a row, without a new byte between them, after which the download fails. Also the number of times that it may start over. Default: 5.
----@field retry_delay? number The longest wait in seconds before the first attempt after a failure, 0 to 300. It doubles with each further attempt. Default: 1.
+---@field attempts? integer The number of consecutive failures without new data after which the download fails. Also the number of times that it may start over. Default: 5.
+---@field retry_delay? number The longest wait in seconds before the first attempt after a failure, 0 to 300. It doubles with each further attempt, up to 60 s or to this number if it is longer. Default: 1.
 ---@field on_head? fun(response: nightjar.response, download: nightjar.download) Called with the head of each response whose body is used, by the task that waits for the download. May call download:cancel(). While no task waits, the last 64 heads are kept. Default: none.
 ---@field on_progress? fun(progress: nightjar.download_progress, download: nightjar.download) Called about ten times a second while the progress changes, by the task that waits for the download. Default: none.
 

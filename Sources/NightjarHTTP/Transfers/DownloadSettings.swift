@@ -18,8 +18,8 @@ public struct DownloadSettings: Sendable {
     /// content has a strong validator.
     public var connections = 1
     /// Whether the download starts over if it cannot continue: the content has changed, it has no strong validator, or
-    /// the server ignores ranges. Otherwise it fails with `content_changed` and keeps the part; if a request fails and
-    /// the content has no strong validator, it fails with the error of the request.
+    /// the server ignores ranges. Otherwise it fails with `content_changed`, and keeps a part that has a strong
+    /// validator; if a request fails and the content has no strong validator, it fails with the error of the request.
     public var restarts = true
     /// Whether a file with the final name is replaced. Nil: it is replaced, unless the name comes from the server.
     public var overwrites: Bool?
@@ -29,11 +29,11 @@ public struct DownloadSettings: Sendable {
     public var keepsTime = false
     /// The maximum rate in bytes per second. Nil: unlimited.
     public var maximumRate: Int?
-    /// The number of failures in a row, without a new byte between them, after which the download fails. Also the
-    /// number of times that it may start over. 1 to 1,000,000; 1: it fails at the first failure.
+    /// The number of consecutive failures without new data after which the download fails. Also the number of times
+    /// that it may start over. 1 to 1,000,000; 1: it fails at the first failure.
     public var attempts = 5
-    /// The longest wait before the first attempt after a failure. The wait is random and doubles for each further
-    /// attempt, up to 60 s.
+    /// The longest wait before the first attempt after a failure. The wait is random. Its maximum doubles for each further
+    /// attempt, up to 60 s, or to this wait if it is longer. A Retry-After of more than 60 s ends the download at once.
     public var retryDelay = Duration.seconds(1)
     /// The maximum size of the file in bytes. Nil: unlimited.
     public var maximumSize: Int?
