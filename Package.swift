@@ -223,7 +223,7 @@ let package = Package(
         .testTarget(
             name: "NightjarStorageTests",
             dependencies: [
-                "NightjarHTTP", "NightjarStorage", "NightjarTestSupport", "CacheWorker", "JournalWorker",
+                "CLinux", "NightjarHTTP", "NightjarStorage", "NightjarTestSupport", "CacheWorker", "JournalWorker",
                 "TokenStoreWorker",
                 .product(name: "NIOCore", package: "swift-nio"),
             ]

@@ -3972,7 +3972,7 @@ NJ_API char *nj_websocket_explain(const nj_websocket *socket);
  * Range and If-Range, which need a strong validator: an ETag that is not weak, or without an ETag a Last-Modified at
  * least 60 seconds before the response's Date. Otherwise the download starts over. Each request is a call with the
  * client's credentials, limits, retries and proxies. A total timeout of the request limits each of these calls; the
- * client's does not apply.
+ * client's does not apply. Only the statuses 200, 203 and 206 are a success.
  *
  * A response that ends before its range is a failure: the download waits and requests the rest. A Retry-After of more than
  * 60 seconds ends the download at once. A body that is longer than its range starts the download over at once.
@@ -3984,6 +3984,8 @@ NJ_API char *nj_websocket_explain(const nj_websocket *socket);
  *
  *   resume       true, the default: a part of the same URL is continued. false: it is discarded. A text: a result of
  *                nj_download_resume_state, whose part is continued even if the URL differs, for example in a signature.
+ *                The download fails with NJ_CONTENT_CHANGED if the part or its state file is missing, or if the state
+ *                file has another validator. The file must be on the file system of the part. Only for GET.
  *   checksum     the digest of the file: md5, sha1, sha256, sha384 or sha512, a colon, and hexadecimal digits or base64
  *   connections  the maximum number of connections, 1 to 16; 1 by default. Several are used only if the server supports
  *                ranges and the content has a strong validator.

@@ -93,14 +93,32 @@ refuse:;
   return refusal;
 }
 
+/* Renames a file to a name that this function creates first, so that no existing file is replaced (EEXIST). Returns 0 or
+ * an errno value. A process that is killed meanwhile leaves an empty file. */
+static inline int clinux_rename_created(const char *old_name, const char *new_name) {
+  int descriptor = open(new_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (descriptor < 0) return errno;
+  close(descriptor);
+  if (rename(old_name, new_name) == 0) return 0;
+  int code = errno;
+  unlink(new_name);
+  return code;
+}
+
 /* Renames a file unless the new name exists (EEXIST). Returns 0 or an errno value. The Glibc module does not include
  * renameat2. */
 static inline int clinux_rename_new(const char *old_name, const char *new_name) {
   if (renameat2(AT_FDCWD, old_name, AT_FDCWD, new_name, RENAME_NOREPLACE) == 0) return 0;
   /* File systems without RENAME_NOREPLACE. */
   if (errno != EINVAL && errno != ENOSYS) return errno;
-  if (link(old_name, new_name) != 0) return errno;
-  return unlink(old_name) == 0 ? 0 : errno;
+  if (link(old_name, new_name) == 0) {
+    /* The file has its new name, even if the old one cannot be removed. */
+    unlink(old_name);
+    return 0;
+  }
+  /* File systems without hard links. */
+  bool has_no_links = errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL;
+  return has_no_links ? clinux_rename_created(old_name, new_name) : errno;
 }
 
 /* Sets the time of the last modification. Returns 0 or an errno value. */

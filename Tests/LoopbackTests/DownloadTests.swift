@@ -2,6 +2,7 @@ import Glibc
 import NIOCore
 import Nightjar
 import NightjarHTTP
+import NightjarStorage
 import NightjarTestSupport
 import Synchronization
 import Testing
@@ -95,6 +96,104 @@ private let rest =
         }
         #expect(error?.kind == .invalidArgument)
         #expect(try folder.read("precious") == Array("old".utf8))
+    }
+
+    /// The text may come from elsewhere. A part that does not belong to it is not changed.
+    @Test(arguments: ["missing", "other", "NUL", "no part"])
+    func stateOfAnotherPartIsRejected(difference: String) async throws {
+        let name = difference == "NUL" ? "precious" : "precious" + PartFile.suffix
+        let path = try folder.write(name, "old")
+        var record = DownloadRecord()
+        (record.part, record.validator) = (path, StrongValidator(.entityTag, "\"a\""))
+        if difference == "other" { try folder.write(name + PartFile.stateSuffix, Bytes(Array(record.text.utf8))) }
+        switch difference {
+        case "other": record.validator = StrongValidator(.entityTag, "\"b\"")
+        case "NUL": record.part += "\0" + PartFile.suffix
+        case "no part": record.part = folder.file("none" + PartFile.suffix)
+        default: break
+        }
+        let peer = try loopbackPeer([])
+        defer { withExtendedLifetime(peer) {} }
+        var settings = quick
+        settings.resumption = .state(record.text)
+        let client = try loopbackClient(of: peer)
+        let error = await #expect(throws: NightjarError.self) {
+            try await client.download(Request(.get, "/x"), to: folder.file("x"), settings)
+        }
+        #expect(error?.kind == (difference == "NUL" ? .invalidArgument : .contentChanged))
+        #expect(try folder.read(name) == Array("old".utf8))
+        #expect(!exists("none" + PartFile.suffix))
+    }
+
+    private static let lostPart: [ScriptedPeer.Step] = [
+        .expectRequest, .send(Bytes(Array((whole + "0123").utf8))), .reset,
+    ]
+
+    /// Leaves a part with four bytes of /x.
+    private func leavePart(_ client: Client) async throws {
+        var settings = quick
+        settings.attempts = 1
+        _ = try? await client.download(Request(.get, "/x"), to: folder.file("x"), settings)
+        #expect(exists("x.nightjar-part"))
+    }
+
+    /// The part belongs to a GET request.
+    @Test func otherMethodDiscardsThePart() async throws {
+        let short = "HTTP/1.1 200 OK\r\nETag: \"a\"\r\nContent-Length: 2\r\n\r\nok"
+        let peer = try loopbackPeer([
+            DownloadTests.lostPart, [.expectRequest, .send(Bytes(Array(short.utf8)))],
+        ])
+        defer { withExtendedLifetime(peer) {} }
+        let client = try loopbackClient(of: peer)
+        try await leavePart(client)
+        let file = try await client.download(Request(.post, "/x"), to: folder.file("x"), quick)
+        #expect(file.size == 2 && file.resumed == 0)
+        #expect(try folder.read("x") == Array("ok".utf8))
+    }
+
+    @Test func earlyCancelDiscardsAnOlderPart() async throws {
+        let peer = try loopbackPeer([DownloadTests.lostPart])
+        defer { withExtendedLifetime(peer) {} }
+        let client = try loopbackClient(of: peer)
+        try await leavePart(client)
+        let download = try client.startDownload(Request(.get, "/x"), to: folder.file("x"), quick)
+        download.cancel(keepsPart: false)
+        await #expect(throws: NightjarError.self) { try await download.file() }
+        #expect(!exists("x.nightjar-part") && !exists("x.nightjar-part.state"))
+    }
+
+    /// Only responses with the content become the file.
+    @Test(arguments: ["204 No Content", "205 Reset Content", "304 Not Modified", "404 Not Found"])
+    func otherStatusIsNotTheFile(status: String) async throws {
+        let response = "HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\r\n"
+        let peer = try loopbackPeer([[.expectRequest, .send(Bytes(Array(response.utf8)))]])
+        defer { withExtendedLifetime(peer) {} }
+        var request = Request(.get, "/x")
+        request.expectedStatuses = [.init(200, 499)]
+        let client = try loopbackClient(of: peer)
+        let error = await #expect(throws: NightjarError.self) {
+            try await client.download(request, to: folder.file("x"), quick)
+        }
+        #expect(error?.status == Int(status.prefix(3)))
+        #expect(error?.message.contains("Not Modified") == status.hasPrefix("304"))
+        #expect(!exists("x") && !exists("x.nightjar-part"))
+    }
+
+    /// A handler may refer to the download.
+    @Test func handlersAreReleasedAtTheEnd() async throws {
+        final class Canary: Sendable {}
+        let peer = try loopbackPeer([[.expectRequest, .send(Bytes(Array((whole + "0123456789").utf8)))]])
+        defer { withExtendedLifetime(peer) {} }
+        let client = try loopbackClient(of: peer)
+        var canary: Canary? = Canary()
+        nonisolated(unsafe) weak var reference = canary
+        let download = try client.startDownload(Request(.get, "/x"), to: folder.file("x"), quick) { [canary] _ in
+            withExtendedLifetime(canary) {}
+        }
+        canary = nil
+        _ = try await download.file()
+        try await eventually("the handler was released", within: DownloadTests.testTimeout) { reference == nil }
+        withExtendedLifetime(download) {}
     }
 
     @Test(arguments: [true, false]) func cancelKeepsThePartByRequest(keeps: Bool) async throws {

@@ -246,6 +246,8 @@ case("a compressed content starts over",
   { faults = "cut@400000", query = { coding = "gzip" }, requests = 2, fetched = 1.5 })
 
 -- Several connections.
+case("a 416 to the first range is no failure",
+  { faults = "416-bare", options = { connections = 2, restart = false }, requests = 2 })
 for _, connections in ipairs { 2, 4 } do
   local parallel = { size = 8000000, rate = 16000000 }
   local options = { connections = connections }

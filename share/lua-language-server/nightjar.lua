@@ -708,7 +708,7 @@ function client:close() end
 
 ---Options of api:download and api:start_download. path and stream are not allowed.
 ---@class nightjar.download_options: nightjar.call_options
----@field resume? boolean|string Whether the part of an earlier download is continued: true for a part of the same URL, or a text from download:state(). Default: true.
+---@field resume? boolean|string Whether the part of an earlier download is continued: true for a part of the same URL, or a text from download:state(), whose part must exist. Default: true.
 ---@field checksum? string The digest of the file: md5, sha1, sha256, sha384 or sha512, a colon, and hexadecimal digits or base64. Default: none.
 ---@field connections? integer The maximum number of connections, 1 to 16. Several are used only if the server supports ranges and the content has a strong validator. Default: 1.
 ---@field restart? boolean Whether the download starts over if it cannot continue. false: it fails with content_changed, and keeps a part that has a strong validator. Default: true.

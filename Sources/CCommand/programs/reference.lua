@@ -782,7 +782,7 @@ return {
   {
     name = "nightjar.download_options", kind = "options", text = "Options of api:download and api:start_download. path and stream are not allowed.", extends = "nightjar.call_options",
     members = {
-      { "resume", "boolean|string", "Whether the part of an earlier download is continued: true for a part of the same URL, or a text from download:state().", default = "true" },
+      { "resume", "boolean|string", "Whether the part of an earlier download is continued: true for a part of the same URL, or a text from download:state(), whose part must exist.", default = "true" },
       { "checksum", "string", "The digest of the file: md5, sha1, sha256, sha384 or sha512, a colon, and hexadecimal digits or base64.", default = "none" },
       { "connections", "integer", "The maximum number of connections, 1 to 16. Several are used only if the server supports ranges and the content has a strong validator.", default = "1" },
       { "restart", "boolean", "Whether the download starts over if it cannot continue. false: it fails with content_changed, and keeps a part that has a strong validator.", default = "true" },

@@ -57,6 +57,9 @@ final class ClientLoop: @unchecked Sendable {
     let log: LogSink?
     /// Threads for blocking work.
     let workers: WorkerThreads
+    /// Threads for the files of downloads, so that other file operations do not wait for them. They start with the first
+    /// transfer.
+    let transferWorkers: WorkerThreads
     /// Threads for processor-intensive work, so that file operations do not wait for it.
     let checkers: WorkerThreads
     private var spareInbox: [Message] = []
@@ -90,6 +93,7 @@ final class ClientLoop: @unchecked Sendable {
         self.transport = transport
         self.chain = chain
         workers = WorkerThreads(ClientLoop.workerCount, for: thread.loop)
+        transferWorkers = WorkerThreads(ClientLoop.workerCount, for: thread.loop)
         checkers = WorkerThreads(ClientLoop.checkerCount, for: thread.loop)
     }
 
@@ -212,6 +216,7 @@ final class ClientLoop: @unchecked Sendable {
         endCalls { _ in true }
         transport.shutDown()
         workers.shutDown()
+        transferWorkers.shutDown()
         checkers.shutDown()
         for component in components { component.shutDown() }
         for timer in timers.values { timer.cancel() }

@@ -9,6 +9,8 @@ final class DownloadConnection: @unchecked Sendable {
     private var task: ClientTask?
     /// Whether nothing is reported any more.
     private(set) var isCancelled = false
+    /// Whether the rest of the response is not received.
+    private var isCutOff = false
     /// The digest of the body, if the response has a Content-Digest.
     private var digest: (expected: Checksum, hash: RunningHash)?
 
@@ -29,6 +31,8 @@ final class DownloadConnection: @unchecked Sendable {
         // Ranges are those of the coded content.
         if request.headers["accept-encoding"] == nil { try request.headers.set("Accept-Encoding", "identity") }
         request.decompresses = true
+        // Other statuses, for example 204 and 304, do not have the content of the file.
+        request.expectedStatuses = DownloadSchedule.statuses.map { StatusRange($0) }
         request.prepareForLongExchange()
         var handlers = TaskHandlers { [self] _, result in ended(result) }
         handlers.head = { [self] _, response in opened(response) }
@@ -44,11 +48,20 @@ final class DownloadConnection: @unchecked Sendable {
         task.take()?.cancel()
     }
 
+    /// Cancels the rest of the response. Nothing is reported any more, and the writes so far are valid. Returns false if
+    /// the digest of the response must be compared at its end.
+    func cutOff() -> Bool {
+        guard digest == nil, let task = task.take() else { return false }
+        isCutOff = true
+        task.cancel()
+        return true
+    }
+
     /// Lets the connection receive more bytes.
     func consumed(_ count: Int) { task?.consumed(count) }
 
     private func opened(_ response: Response) {
-        guard !isCancelled else { return }
+        guard !isCancelled, !isCutOff else { return }
         // The body of a response with a content coding arrives decoded.
         if response.headers["content-encoding"] == nil,
             let expected = Checksum(response.headers, field: "content-digest"),
@@ -60,14 +73,14 @@ final class DownloadConnection: @unchecked Sendable {
     }
 
     private func received(_ part: ByteBuffer) {
-        guard !isCancelled else { return }
+        guard !isCancelled, !isCutOff else { return }
         if let digest { part.withUnsafeReadableBytes { digest.hash.update($0) } }
         download?.received(part, from: self)
     }
 
     private func ended(_ result: Result<Response, NightjarError>) {
         task = nil
-        guard !isCancelled else { return }
+        guard !isCancelled, !isCutOff else { return }
         switch result {
         case .success: download?.ended(self, bodyEnd)
         case .failure(let error): download?.ended(self, .failed(error))

@@ -64,6 +64,7 @@ extension DownloadOperation {
         }
         part?.write(
             DownloadQueue.Write(connection: connection, bytes: slice, offset: placement.offset, credit: count))
+        if placement.isLast, connection.cutOff() { ended(connection, .complete) }
     }
 
     func ended(_ connection: DownloadConnection, _ end: DownloadConnection.End) {
@@ -75,7 +76,7 @@ extension DownloadOperation {
             case .failed(let error): schedule.ended(connection.number, error, using: &random)
             case .damaged(let error):
                 schedule.damaged(connection.number, error, using: &random)
-                part?.invalidated()
+                part?.invalidated(schedule.received)
             }
             perform()
         }

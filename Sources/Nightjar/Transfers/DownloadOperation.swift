@@ -32,7 +32,8 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
     let request: Request
     private let path: String
     private let settings: DownloadSettings
-    let handlers: Handlers
+    /// Released at the end, because they may refer to the download. Used on the loop.
+    private(set) var handlers: Handlers
     let snapshot = Mutex(Snapshot())
     private let wasStopped = Atomic<Bool>(false)
     /// Whether a progress event waits in the queue.
@@ -50,6 +51,8 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
     private(set) var isStopping = false
     /// The error of a download that was stopped before its part was open. Nil: it was cancelled.
     private var stopError: NightjarError?
+    /// Whether a part that is open only after the stop is kept.
+    private var keepsPart = true
     /// Whether the download was paused before its part was open.
     private(set) var startsPaused = false
     private var limit: TransferLimit?
@@ -109,8 +112,8 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
 
     override func begin() {
         let (path, settings, request) = (path, settings, request)
-        loop.workers.run("opening a download") { [client] () throws(NightjarError) in
-            try DownloadPlace(path, try client.url(of: request), settings)
+        loop.transferWorkers.run("opening a download") { [client] () throws(NightjarError) in
+            try DownloadPlace(path, try client.url(of: request), request.method, settings)
         } then: { [self] result in
             switch result {
             case .success(let place): if isStopping { close(place) } else { opened(place) }
@@ -121,8 +124,8 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
 
     /// Closes a part that was opened for a download that has been stopped meanwhile.
     private func close(_ place: DownloadPlace) {
-        loop.workers.run("closing a download") { () throws(NightjarError) in
-            if place.record == nil { place.part.discard() } else { place.part.close() }
+        loop.transferWorkers.run("closing a download") { [keepsPart] () throws(NightjarError) in
+            if place.record == nil || !keepsPart { place.part.discard() } else { place.part.close() }
         } then: { [self] _ in
             finish(.failure(stopError ?? DownloadOperation.cancelled))
         }
@@ -135,7 +138,7 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
             written: { [weak self] in self?.wrote($0) },
             failed: { [weak self] in self?.stop($0, keepsPart: true) },
             record: { [weak self] in self?.usefulRecord })
-        part = DownloadPart(place, connections: settings.connections, on: loop.workers, events)
+        part = DownloadPart(place, connections: settings.connections, on: loop.transferWorkers, events)
         watchProgress()
         if startsPaused { schedule.pause() } else { schedule.start() }
         perform()
@@ -147,7 +150,8 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
     private func wrote(_ writes: [DownloadQueue.Write]) {
         guard !isStopping else { return }
         var count = 0
-        for write in writes {
+        // The bytes of a cancelled connection are requested again. They may be of another content.
+        for write in writes where !write.connection.isCancelled {
             schedule.wrote(write.offset..<(write.offset + write.bytes.readableBytes), from: write.connection.number)
             count += write.bytes.readableBytes
         }
@@ -168,10 +172,10 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
         while !isStopping, let action = schedule.next() {
             switch action {
             case .request(let number, let range): request(number, range)
-            case .wait(let number, let time):
+            case .wait(let number, let wait, let time):
                 loop.after(time) { [weak self] in
                     guard let self, !isStopping else { return }
-                    schedule.waited(number)
+                    schedule.waited(number, wait)
                     perform()
                 }
             case .cancel(let number):
@@ -245,6 +249,7 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
         note(record)
         isStopping = true
         stopError = error
+        self.keepsPart = keepsPart
         let result = Result<Void, NightjarError>.failure(error ?? DownloadOperation.cancelled)
         cancelConnections()
         // A file system may hang.
@@ -266,6 +271,7 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
         cancelConnections()
         part = nil
         place = nil
+        handlers = Handlers()
     }
 
     private func cancelConnections() {

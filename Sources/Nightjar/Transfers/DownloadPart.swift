@@ -81,14 +81,18 @@ final class DownloadPart: @unchecked Sendable {
         work { part throws(NightjarError) in
             try part.sync()
         } then: { [weak self] in
-            self?.synced = received
-            self?.record()
+            guard let self, let record = events.record() else { return }
+            synced = received.intersection(record.received)
+            self.record()
         }
     }
 
     /// Handles bytes that are not valid: the length of the part is no longer the number of received bytes.
-    func invalidated() {
+    ///
+    /// - Parameter received: The bytes that are valid.
+    func invalidated(_ received: RangeSet) {
         isSequential = false
+        synced = synced.intersection(received)
         record()
     }
 

@@ -1,3 +1,4 @@
+import Glibc
 import NightjarCrypto
 import NightjarHTTP
 import NightjarStorage
@@ -12,25 +13,56 @@ final class DownloadPlace: @unchecked Sendable {
     let urlHash: String
     private let urlName: String?
 
-    /// - Throws: `invalid_argument`; `storage`.
-    init(_ path: String, _ url: RequestURL, _ settings: DownloadSettings) throws(NightjarError) {
+    /// - Parameter method: Only the download of a GET request can be continued.
+    /// - Throws: `invalid_argument`; `content_changed` if a state text cannot be continued; `storage`.
+    init(
+        _ path: String, _ url: RequestURL, _ method: Method, _ settings: DownloadSettings
+    ) throws(NightjarError) {
         target = try DownloadTarget(path)
         urlHash = Hexadecimal.encode(Digest.sha256(Array((url.origin.description + url.target).utf8)))
         urlName = FileName.last(of: url.target)
-        var given: DownloadRecord?
-        if case .state(let text) = settings.resumption { given = try DownloadRecord(text) }
+        if case .state(let text) = settings.resumption {
+            guard method == .get else {
+                throw NightjarError(.invalidArgument, "resume needs a GET request, got \(method)")
+            }
+            let (part, record) = try DownloadPlace.open(DownloadRecord(text), settings.mode)
+            (self.part, self.record) = (part, record)
+            try part.checkFileSystem(of: target.folder)
+            try part.keep(record)
+            return
+        }
+        part = try PartFile(target.part(urlHash: urlHash, urlName: urlName), mode: settings.mode)
+        var found: DownloadRecord?
+        if case .automatic = settings.resumption, method == .get { found = part.record() }
+        let isSame = found?.validator != nil && found?.urlHash == urlHash
+        record = isSame ? found : nil
+        if let record { try part.keep(record) } else { try part.reset() }
+    }
+
+    /// Opens the part of a state text. The text may come from elsewhere, so that a part that does not belong to it is not
+    /// changed.
+    private static func open(
+        _ given: DownloadRecord, _ mode: UInt16?
+    ) throws(NightjarError) -> (PartFile, DownloadRecord) {
         // A text of other origin must not name another file, which would be overwritten.
-        guard given?.part.hasSuffix(PartFile.suffix) != false else {
+        guard given.part.utf8.suffix(PartFile.suffix.utf8.count).elementsEqual(PartFile.suffix.utf8) else {
             throw NightjarError(.invalidArgument, "resume is not the state of a download; pass a text of state()")
         }
-        part = try PartFile(given?.part ?? target.part(urlHash: urlHash, urlName: urlName), mode: settings.mode)
-        let found = part.record()
-        switch settings.resumption {
-        case .never: record = nil
-        case .automatic: record = found?.urlHash == urlHash ? found : nil
-        case .state: record = found?.validator == given?.validator ? found : nil
+        let part: PartFile
+        do throws(NightjarError) {
+            part = try PartFile(given.part, mode: mode, creates: false)
+        } catch {
+            guard error.code == ENOENT else { throw error }
+            throw cannotContinue("the part \(quoted(given.part)) does not exist")
         }
-        if record == nil { try part.reset() }
+        guard let record = part.record(), record.validator != nil, record.validator == given.validator else {
+            throw cannotContinue("the state file of \(quoted(given.part)) is missing or differs from resume")
+        }
+        return (part, record)
+    }
+
+    private static func cannotContinue(_ reason: String) -> NightjarError {
+        NightjarError(.contentChanged, "the download cannot continue: \(reason); start over without resume")
     }
 
     func completion(_ schedule: DownloadSchedule, _ settings: DownloadSettings) -> PartFile.Completion {

@@ -11,8 +11,7 @@ final class UploadExchange: @unchecked Sendable {
     private(set) var isCancelled = false
     /// The position of the next byte of the content.
     private var position: Int
-    /// The number of body bytes that the connection has accepted. Noted ten times a second and at the end of a request
-    /// that has succeeded.
+    /// The number of body bytes that the connection has accepted.
     private(set) var sent = 0
 
     init(_ request: UploadRequest, of upload: UploadOperation) {
@@ -71,10 +70,17 @@ final class UploadExchange: @unchecked Sendable {
         if request.step != .creation { made.expectsContinue = made.expectsContinue ?? false }
         made.expectedStatuses = [request.statuses]
         made.prepareForLongExchange()
+        // The upload decides about another attempt, and counts it.
+        if request.range != nil, made.retry == nil {
+            var retry = RetryChanges()
+            retry.maximumAttempts = 1
+            made.retry = retry
+        }
         return made
     }
 
     func cancel() {
+        noteSent(hasSucceeded: false)
         isCancelled = true
         task.take()?.cancel()
     }
@@ -100,11 +106,18 @@ final class UploadExchange: @unchecked Sendable {
 
     // MARK: The end
 
+    /// Counts the bytes that were passed to the connection since the last progress.
+    private func noteSent(hasSucceeded: Bool) {
+        guard let range = request.range else { return }
+        let isWhole = hasSucceeded && range.upperBound != .max
+        sent = max(sent, isWhole ? range.count : position - range.lowerBound)
+    }
+
     private func ended(_ result: Result<Response, NightjarError>) {
         task = nil
         guard !isCancelled else { return }
         if let done = done.take() { return done() }
-        if case .success = result, let range = request.range { sent = range.upperBound == .max ? sent : range.count }
+        noteSent(hasSucceeded: (try? result.get()) != nil)
         upload?.ended(self, result)
     }
 }

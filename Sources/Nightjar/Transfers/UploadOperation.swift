@@ -244,7 +244,10 @@ package final class UploadOperation: ClientOperation, @unchecked Sendable {
         do throws(NightjarError) {
             try exchange.start(base)
         } catch {
-            stop(error, keepsUpload: true)
+            let isClosed = error.kind == .closed
+            stop(
+                isClosed ? NightjarError(.cancelled, "the client was closed during the upload") : error,
+                keepsUpload: true)
         }
     }
 
@@ -290,8 +293,9 @@ package final class UploadOperation: ClientOperation, @unchecked Sendable {
     }
 
     private func cancelExchange() {
-        sentBefore += exchange?.sent ?? 0
-        exchange.take()?.cancel()
+        guard let cancelled = exchange.take() else { return pendingRequest = nil }
+        cancelled.cancel()
+        sentBefore += cancelled.sent
         pendingRequest = nil
     }
 

@@ -66,6 +66,7 @@ package struct DownloadRecord: Sendable, Equatable {
             let synced = member("synced").flatMap(DownloadRecord.ranges),
             case .bool(let isSequential)? = member("sequential")
         else { return nil }
+        guard DownloadRecord.isPath(part) else { return nil }
         self.isSequential = isSequential
         (self.part, urlHash, self.boot, self.received, self.synced) = (part, hash, boot, received, synced)
         if let tag = text(StrongValidator.Kind.entityTag.rawValue) {
@@ -82,6 +83,11 @@ package struct DownloadRecord: Sendable, Equatable {
             guard case .integer(let number) = total, number >= 0, received.end <= number else { return nil }
             self.total = Int(number)
         }
+    }
+
+    /// Whether a text can be the path of a part. The text may come from elsewhere. The system would end the path at a NUL.
+    package static func isPath(_ text: String) -> Bool {
+        text.utf8.first == UInt8(ascii: "/") && !text.utf8.contains(0)
     }
 
     private static func json(_ set: RangeSet) -> JSONValue {

@@ -10,7 +10,10 @@ extension DownloadSchedule {
     /// Requests what is missing.
     mutating func plan() {
         guard state == .running else { return }
+        if let total, !admits(total) { return }
         if isComplete {
+            // The end of a response shows whether it has its digest.
+            guard !isReceiving else { return }
             close()
             return actions.append(.finish)
         }
@@ -40,22 +43,30 @@ extension DownloadSchedule {
         guard canContinue else {
             guard isFirst else { return nil }
             // The first range also shows whether the server supports ranges.
-            let isProbe = usesRanges && settings.connections > 1 && validator == nil
+            let isProbe = usesRanges && settings.connections > 1 && validator == nil && received.isEmpty
             return isProbe ? 0..<DownloadSchedule.smallestPiece : DownloadSchedule.everything
         }
         guard let total else { return isFirst ? received.prefixEnd..<Int.max : nil }
-        guard let gap = received.union(requested).firstGap(below: total) else { return nil }
+        guard let gap = received.union(requested()).firstGap(below: total) else { return nil }
         if gap == 0..<total, settings.connections == 1 { return DownloadSchedule.everything }
         guard maximumActive > 1 else { return gap }
         let piece = max(total / (4 * settings.connections), DownloadSchedule.smallestPiece)
         return gap.prefix(min(piece, DownloadSchedule.largestPiece))
     }
 
-    /// The bytes that the connections have requested.
-    private var requested: RangeSet {
+    /// Returns the end of the bytes that a response can supply: the first position after the requested bytes that was
+    /// received, or that another connection has requested.
+    func suppliedEnd(_ number: Int, after wanted: Range<Int>) -> Int {
+        let taken = received.union(requested(except: number))
+        guard let next = taken.ranges.first(where: { $0.upperBound > wanted.upperBound }) else { return .max }
+        return max(next.lowerBound, wanted.upperBound)
+    }
+
+    /// Returns the bytes that the connections have requested.
+    private func requested(except number: Int? = nil) -> RangeSet {
         var set = RangeSet()
-        for connection in connections {
-            switch connection.phase {
+        for index in connections.indices where index != number {
+            switch connections[index].phase {
             case .connecting(let bytes): set.insert(bytes ?? DownloadSchedule.everything)
             case .receiving(let receiving): set.insert(receiving.start..<receiving.end)
             case .idle, .waiting, .unused: break

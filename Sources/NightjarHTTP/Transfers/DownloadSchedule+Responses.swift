@@ -3,9 +3,18 @@ extension DownloadSchedule {
     /// Handles the head of a response. Returns whether its body is read.
     package mutating func opened(_ number: Int, status: Int, _ headers: Headers) -> Bool {
         guard case .connecting(let requested) = connections[number].phase else { return false }
+        guard DownloadSchedule.statuses.contains(status) else {
+            fail(
+                NightjarError(
+                    .protocol,
+                    "the download failed: the server responded with the status \(status) instead of 200, 203 or 206",
+                    phase: .receive, requestMayHaveBeenProcessed: true))
+            return false
+        }
         let coding = headers["content-encoding"]?.lowercased() ?? "identity"
         let isCoded = coding != "identity" && !coding.isEmpty
-        guard let part = headers.contentRange else {
+        // Without a Range field in the request, a 200 is the whole content.
+        guard let part = headers.contentRange, status == 206 || requested != nil else {
             if status == 206 { return reject(number, "the status is 206 without a valid Content-Range") }
             return openedWhole(number, requested, headers, isCoded: isCoded)
         }
@@ -24,10 +33,9 @@ extension DownloadSchedule {
         if let length = contentLength(headers), length != part.bytes.count {
             return reject(number, "Content-Length (\(length)) differs from Content-Range (\(part.bytes.count) bytes)")
         }
+        var wholeEnd: Int?
         if validator != nil || !received.isEmpty {
-            if let validator, validator.isContradicted(by: headers) {
-                return changed(number, "the content has changed")
-            }
+            if isContradicted(by: headers) { return changed(number, "the content has changed") }
             if let digest, let other = Checksum(headers, field: "repr-digest"), other.algorithm == digest.algorithm,
                 other != digest
             {
@@ -35,6 +43,9 @@ extension DownloadSchedule {
             }
             if let total, let length = part.completeLength, length != total {
                 return changed(number, "the length of the content has changed from \(total) to \(length) bytes")
+            }
+            if let total, part.bytes.upperBound > total {
+                return changed(number, "the content is longer than \(total) bytes")
             }
             if let length = part.completeLength, length < received.end {
                 return changed(number, "the content is shorter than the part")
@@ -46,12 +57,15 @@ extension DownloadSchedule {
                 guard requested != nil else { return reject(number, "the status is 206 for a request without Range") }
                 return requestEverything(number)
             }
+            // The rest could not be requested later.
+            if validator == nil { wholeEnd = part.bytes.upperBound }
         }
         if let length = part.completeLength {
             guard admits(length) else { return false }
             total = length
         }
-        let end = min(part.bytes.upperBound, wanted.upperBound)
+        let end = min(part.bytes.upperBound, wholeEnd ?? suppliedEnd(number, after: wanted))
+        isPartEmpty = false
         connections[number].phase = .receiving(
             Receiving(
                 skip: wanted.lowerBound - part.bytes.lowerBound, start: wanted.lowerBound, next: wanted.lowerBound,
@@ -66,10 +80,11 @@ extension DownloadSchedule {
         var start = 0
         // This response has all bytes. Responses to other requests may be of another content.
         for index in connections.indices where index != number { cancel(index) }
-        if requested != nil, !received.isEmpty {
+        if !received.isEmpty {
             let isSame =
                 !isCoded && validator != nil && StrongValidator(headers) == validator
                 && (length == nil || total == nil || length == total)
+                && length ?? total ?? .max >= received.end
             if isSame {
                 // The server ignores ranges. The bytes that are known are skipped.
                 ignoresRanges = true
@@ -78,8 +93,7 @@ extension DownloadSchedule {
                 length = length ?? total
             } else {
                 let reason =
-                    validator.map { $0.isContradicted(by: headers) } == true
-                    ? "the content has changed" : "the server sent the whole content again"
+                    isContradicted(by: headers) ? "the content has changed" : "the server sent the whole content again"
                 guard startOver(because: reason, keeping: number) else { return false }
             }
         } else if requested != nil {
@@ -94,13 +108,25 @@ extension DownloadSchedule {
             total = length
         }
         let end = length ?? .max
+        isPartEmpty = false
         connections[number].phase = .receiving(
             Receiving(skip: start, start: start, next: start, end: end, announcedEnd: end))
         return true
     }
 
+    /// Whether a response has other content than the earlier ones. Its date counts only without an entity tag, because
+    /// the servers of one name may have different dates for the same file.
+    private func isContradicted(by headers: Headers) -> Bool {
+        if let validator, validator.isContradicted(by: headers) { return true }
+        guard headers["etag"] == nil, let modified, let date = headers.date("last-modified") else { return false }
+        return date != modified
+    }
+
     /// Replaces what is known about the content while no byte was received.
     private mutating func learn(_ headers: Headers) {
+        // Writes of a cancelled response may have reached the part.
+        if !isPartEmpty { actions.append(.reset) }
+        isPartEmpty = true
         total = nil
         validator = isCoded ? nil : StrongValidator(headers)
         digest = isCoded ? nil : Checksum(headers, field: "repr-digest")
@@ -108,7 +134,7 @@ extension DownloadSchedule {
         name = FileName.suggested(by: headers)
     }
 
-    private mutating func admits(_ length: Int) -> Bool {
+    mutating func admits(_ length: Int) -> Bool {
         guard let limit = settings.maximumSize, length > limit else { return true }
         fail(DownloadSchedule.tooLarge(limit))
         return false
@@ -168,6 +194,13 @@ extension DownloadSchedule {
         if error.status == 416, case .connecting(.some) = connections[number].phase {
             return rangeIsUnsatisfiable(number, error)
         }
+        if error.status == 304, let response = error.response {
+            return fail(
+                NightjarError(
+                    error.kind,
+                    "the download failed: the server responded with the status 304 (Not Modified), which has no content; "
+                        + "remove If-None-Match and If-Modified-Since from the request", response: response))
+        }
         connections[number].failures += 1
         let failures = connections[number].failures
         connections[number].phase = .idle
@@ -193,6 +226,11 @@ extension DownloadSchedule {
             total = length
             return plan()
         }
+        if received.isEmpty, validator == nil {
+            // The request only tried whether the server supports ranges.
+            usesRanges = false
+            return plan()
+        }
         if startOver(because: "the server does not have the requested bytes") { plan() }
     }
 
@@ -208,4 +246,7 @@ extension DownloadSchedule {
         guard error.retryAfter ?? .zero <= DownloadSchedule.longestDelay else { return false }
         return error.isRetryable || error.kind == .connect && error.code != 407
     }
+
+    /// The statuses of responses that have the content or a range of it. RFC 9110 sections 15.3.1, 15.3.4 and 15.3.7.
+    package static let statuses = [200, 203, 206]
 }

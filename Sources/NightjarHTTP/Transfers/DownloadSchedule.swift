@@ -23,8 +23,8 @@ package struct DownloadSchedule: Sendable {
         /// Send a request on the connection, and then call ``opened(_:status:_:)`` or ``ended(_:_:using:)``. Nil: the
         /// whole content.
         case request(Int, RangeRequest?)
-        /// Wait, and then call ``waited(_:)``.
-        case wait(Int, Duration)
+        /// Wait, and then call ``waited(_:_:)`` with the number of the wait.
+        case wait(Int, Int, Duration)
         /// Cancel the request of the connection. Nothing is reported for it any more.
         case cancel(Int)
         /// Discard the content of the part.
@@ -55,6 +55,8 @@ package struct DownloadSchedule: Sendable {
         package var take = 0
         /// The position of the written bytes in the content.
         package var offset = 0
+        /// Whether the rest of the body is not needed, and is long. The caller may cancel the request and report its end.
+        package var isLast = false
     }
 
     enum State { case running, paused, ended }
@@ -73,7 +75,9 @@ package struct DownloadSchedule: Sendable {
     }
 
     enum Phase {
-        case idle, waiting
+        case idle
+        /// The number of the wait. The timers of earlier waits are ignored.
+        case waiting(Int)
         /// The bytes that were requested. Nil: the whole content.
         case connecting(Range<Int>?)
         case receiving(Receiving)
@@ -90,6 +94,8 @@ package struct DownloadSchedule: Sendable {
         let end: Int
         /// The end of the range that the server has announced.
         let announcedEnd: Int
+        /// The bytes after ``end`` that were discarded.
+        var discarded = 0
     }
 
     let settings: DownloadSettings
@@ -117,6 +123,9 @@ package struct DownloadSchedule: Sendable {
     var rejections = 0
     /// The number of times that the download has started over.
     var restarts = 0
+    /// Whether no byte was written to the part since it was created or reset.
+    var isPartEmpty = true
+    private var lastWait = 0
     /// The bytes of an earlier download that are used.
     package private(set) var resumed = 0
     /// The body bytes that were received, including those that were discarded.
@@ -139,6 +148,7 @@ package struct DownloadSchedule: Sendable {
         (received, total, validator) = (record.received, record.total, record.validator)
         (digest, modified, name) = (record.digest, record.modified, record.name)
         resumed = received.count
+        isPartEmpty = false
     }
 
     /// Removes and returns the next action.
@@ -190,8 +200,8 @@ package struct DownloadSchedule: Sendable {
     // MARK: Events
 
     /// Handles the end of a wait.
-    package mutating func waited(_ number: Int) {
-        guard case .waiting = connections[number].phase else { return }
+    package mutating func waited(_ number: Int, _ wait: Int) {
+        guard case .waiting(wait) = connections[number].phase else { return }
         connections[number].phase = .idle
         plan()
     }
@@ -206,16 +216,18 @@ package struct DownloadSchedule: Sendable {
         let rest = count - placement.skip
         (placement.take, placement.offset) = (min(rest, receiving.end - receiving.next), receiving.next)
         receiving.next += placement.take
-        connections[number].phase = .receiving(receiving)
         if let limit = settings.maximumSize, receiving.next > limit {
             fail(DownloadSchedule.tooLarge(limit))
             return nil
         }
-        guard rest > placement.take else { return placement }
-        if rest > receiving.announcedEnd - placement.offset {
+        receiving.discarded &+= rest - placement.take
+        connections[number].phase = .receiving(receiving)
+        let excess = receiving.announcedEnd - receiving.end
+        if receiving.discarded > excess {
             reject(number, "the body is longer than its Content-Range")
             return nil
         }
+        placement.isLast = receiving.next == receiving.end && excess > DownloadSchedule.longestExcess
         return placement
     }
 
@@ -295,10 +307,8 @@ package struct DownloadSchedule: Sendable {
     /// Discards all bytes. Returns false if the download has failed instead.
     mutating func startOver(because reason: String, keeping number: Int? = nil) -> Bool {
         guard settings.restarts else {
-            fail(
-                NightjarError(
-                    .contentChanged, "the download cannot continue: \(reason); the part is kept; start over without it")
-            )
+            let advice = canContinue ? "the part is kept; start over without it" : "the part is discarded; start over"
+            fail(NightjarError(.contentChanged, "the download cannot continue: \(reason); \(advice)"))
             return false
         }
         restarts += 1
@@ -310,6 +320,7 @@ package struct DownloadSchedule: Sendable {
             return false
         }
         for index in connections.indices where index != number { cancel(index) }
+        isPartEmpty = true
         (received, total, validator) = (RangeSet(), nil, nil)
         (digest, modified, name) = (nil, nil, nil)
         (isCoded, ignoresRanges, rejections, resumed) = (false, false, 0, 0)
@@ -322,8 +333,9 @@ package struct DownloadSchedule: Sendable {
     }
 
     mutating func wait(_ number: Int, _ time: Duration) {
-        connections[number].phase = .waiting
-        actions.append(.wait(number, time))
+        lastWait += 1
+        connections[number].phase = .waiting(lastWait)
+        actions.append(.wait(number, lastWait, time))
     }
 
     static func tooLarge(_ limit: Int) -> NightjarError {
@@ -333,4 +345,6 @@ package struct DownloadSchedule: Sendable {
 
     /// The longest wait between two attempts.
     static let longestDelay = Duration.seconds(60)
+    /// Receiving and discarding so many bytes costs less than another connection.
+    private static let longestExcess = 64 * 1024
 }

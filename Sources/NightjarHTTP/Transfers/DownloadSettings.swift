@@ -7,7 +7,8 @@ public struct DownloadSettings: Sendable {
         /// The part is discarded.
         case never
         /// Continues the download of the state text, whose part may be elsewhere. Its URL may differ, for example in a
-        /// signature.
+        /// signature. The download fails with `content_changed` if the part or its state file is missing, or if the
+        /// state file has another validator.
         case state(String)
     }
 

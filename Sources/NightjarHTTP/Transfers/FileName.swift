@@ -50,7 +50,8 @@ package enum FileName {
     /// Returns a name without folders, control characters and a leading dot, of at most ``longest`` bytes. Nil if
     /// nothing is left.
     ///
-    /// A leading dot would hide the file. Characters that change the direction of text would disguise its extension.
+    /// A leading dot would hide the file. Characters that change the direction of text would disguise its extension. A
+    /// later download would continue a file with the name of a part or of its state.
     package static func safe(_ name: String) -> String? {
         var scalars = String.UnicodeScalarView()
         for scalar in name.unicodeScalars {
@@ -62,7 +63,18 @@ package enum FileName {
         }
         var safe = String(scalars)
         while safe.unicodeScalars.first.map({ $0 == "." || $0 == " " }) == true { safe.unicodeScalars.removeFirst() }
-        return safe.isEmpty ? nil : shortened(safe, to: longest)
+        return safe.isEmpty ? nil : shortened(withoutPartSuffix(safe), to: longest)
+    }
+
+    /// Replaces the dot of each ``partSuffix`` by an underscore. Ignores case, like some file systems.
+    private static func withoutPartSuffix(_ name: String) -> String {
+        var bytes = Array(name.utf8)
+        let suffix = Array(partSuffix.utf8)
+        for start in bytes.indices where bytes[start] == suffix[0] {
+            let found = bytes[start...].prefix(suffix.count)
+            if found.elementsEqual(suffix, by: { ASCII.lowercase($0) == $1 }) { bytes[start] = UInt8(ascii: "_") }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
@@ -84,6 +96,8 @@ package enum FileName {
         return stem + ending
     }
 
+    /// The end of the name of a part. The name of its state continues it.
+    package static let partSuffix = ".nightjar-part"
     /// The maximum length of a name from a server in bytes. The file system allows 255; the rest is for suffixes.
     package static let longest = 200
 }

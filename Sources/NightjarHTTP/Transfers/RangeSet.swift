@@ -59,6 +59,17 @@ package struct RangeSet: Sendable, Equatable {
         return result
     }
 
+    package func intersection(_ other: RangeSet) -> RangeSet {
+        var result = RangeSet()
+        var (one, two) = (0, 0)
+        while one < ranges.count, two < other.ranges.count {
+            let (first, second) = (ranges[one], other.ranges[two])
+            if first.overlaps(second) { result.ranges.append(first.clamped(to: second)) }
+            if first.upperBound < second.upperBound { one += 1 } else { two += 1 }
+        }
+        return result
+    }
+
     /// Returns the first range of positions below `limit` that the set does not contain, or nil.
     package func firstGap(below limit: Int) -> Range<Int>? {
         var start = 0

@@ -7,6 +7,11 @@ package struct StrongValidator: Sendable, Equatable {
     /// The value of the If-Range field.
     package let value: String
 
+    /// Compares the values byte by byte. Swift would compare by canonical equivalence.
+    package static func == (one: StrongValidator, other: StrongValidator) -> Bool {
+        one.kind == other.kind && one.value.isExactly(other.value)
+    }
+
     package init(_ kind: Kind, _ value: String) {
         self.kind = kind
         self.value = value
@@ -31,8 +36,8 @@ package struct StrongValidator: Sendable, Equatable {
     /// not.
     package func isContradicted(by headers: Headers) -> Bool {
         switch kind {
-        case .entityTag: headers["etag"].map { $0 != value } ?? false
-        case .lastModified: headers["last-modified"].map { $0 != value } ?? false
+        case .entityTag: headers["etag"].map { !$0.isExactly(value) } ?? false
+        case .lastModified: headers["last-modified"].map { !$0.isExactly(value) } ?? false
         }
     }
 

@@ -1,6 +1,9 @@
 /// Uploads of blobs to container registries: OCI Distribution Specification 1.1, "Pushing a blob in chunks". Each
 /// response has a new URL for the next request.
 struct OCIRules: UploadRules {
+    /// Whether the range `0-0` is that of one byte. Registries report it for an empty upload, too.
+    private var hasOneByte = false
+
     private static let type = ("Content-Type", "application/octet-stream")
 
     func creation(_ facts: UploadFacts) -> UploadRequest { UploadRequest(.creation, .post) }
@@ -26,11 +29,21 @@ struct OCIRules: UploadRules {
             [OCIRules.type])
     }
 
+    func check(_ facts: UploadFacts) -> UploadRequest? {
+        guard let url = facts.url, let digest = facts.digest else { return nil }
+        let parts = url.path.split(separator: "/")
+        guard let end = parts.lastIndex(of: "uploads"), end > 0, parts[end - 1] == "blobs" else { return nil }
+        let target = "/" + parts[..<end].joined(separator: "/") + "/" + digest.description
+        return UploadRequest(
+            .check, .head,
+            RequestURL(origin: url.origin, target: target, userInfo: url.userInfo, sensitive: url.sensitive))
+    }
+
     func termination(_ facts: UploadFacts) -> UploadRequest? {
         facts.url.map { UploadRequest(.termination, .delete, $0) }
     }
 
-    func responded(
+    mutating func responded(
         _ request: UploadRequest, _ response: UploadResponse, _ facts: UploadFacts
     ) throws(NightjarError) -> UploadOutcome {
         switch request.step {
@@ -46,7 +59,7 @@ struct OCIRules: UploadRules {
             // A range of one byte is written like an empty one.
             let end = try end(response.headers).map { max($0, min(range.upperBound, 1)) }
             return .accepted(UploadProgress(url: try response.location(), offset: end ?? range.upperBound))
-        case .completion, .termination: return .complete
+        case .completion, .check, .termination: return .complete
         }
     }
 
@@ -60,14 +73,15 @@ struct OCIRules: UploadRules {
             throw NightjarError(
                 .protocol, "the registry sent an invalid Range: \(quoted(field))", phase: .receive)
         }
-        return last == 0 ? 0 : last + 1
+        return last == 0 && !hasOneByte ? 0 : last + 1
     }
 
-    func rejected(
+    mutating func rejected(
         _ request: UploadRequest, _ status: Int, _ headers: Headers, _ facts: UploadFacts
     ) -> UploadOutcome? {
-        switch (request.step, status) {
-        case (.append, 404), (.offset, 404), (.offset, 416), (.completion, 404): .lost
+        if case .append(let range) = request.step, status == 416 { hasOneByte = range.lowerBound == 0 }
+        return switch (request.step, status) {
+        case (.append, 404), (.offset, 404), (.offset, 416), (.completion, 404), (.check, 404): .lost
         case (.append, 416): .unknown
         default: nil
         }

@@ -90,10 +90,9 @@ struct ResumableRules: UploadRules {
         switch (request.step, status) {
         case (.append, 404), (.append, 410), (.offset, 404), (.offset, 410): return .lost
         case (.append, 409): return .unknown
-        case (.append(let range), 413), (.append(let range), 400):
-            // The limit may have changed.
+        case (.creation, 413), (.append, 413), (.append, 400):
             let progress = limits(headers)
-            guard let limit = progress.maximumAppend, limit < range.count else { return nil }
+            guard let limit = progress.maximumAppend, let range = request.range, limit < range.count else { return nil }
             return .accepted(progress)
         default: return nil
         }

@@ -6,6 +6,8 @@ import NIOCore
 struct S3Rules: UploadRules {
     /// The entity tags of the stored parts. The first element is that of part 1.
     private var tags: [String] = []
+    /// The time of the creation by the server's clock, in seconds since 1970. Nil if it is not known.
+    private var created: Int64?
     /// The number of the last part that was listed.
     private var listed = 0
     /// The parts that were listed.
@@ -77,6 +79,7 @@ struct S3Rules: UploadRules {
                     .protocol, "the server created no upload: its response has no UploadId", phase: .receive)
             }
             (tags, found, listed) = ([], [], 0)
+            created = response.headers.date("date")
             // The later requests have the URL of this one.
             var progress = UploadProgress(url: response.url.withoutQueryItem("uploads"), offset: 0)
             progress.id = id
@@ -99,9 +102,29 @@ struct S3Rules: UploadRules {
                 isTemporary ? .server : .protocol,
                 "the server could not complete the upload: \(quoted(code)) \(quoted(message, limit: 200))",
                 phase: .receive, requestMayHaveBeenProcessed: true)
+        case .check:
+            guard isOwn(response, facts) else { throw S3Rules.completionInDoubt }
+            return .complete
         case .termination: return .complete
         }
     }
+
+    func check(_ facts: UploadFacts) -> UploadRequest? { UploadRequest(.check, .head, facts.url) }
+
+    /// Returns whether the object is that of this upload: it has the same length and number of parts, and it was created
+    /// at the same time or later.
+    private func isOwn(_ response: UploadResponse, _ facts: UploadFacts) -> Bool {
+        guard let created, let modified = response.headers.date("last-modified"), modified >= created - 1,
+            let length = try? response.headers.count("content-length"), length == facts.total,
+            let tag = response.headers["etag"]
+        else { return false }
+        return tag.hasSuffix("-\(tags.count)\"")
+    }
+
+    private static let completionInDoubt = NightjarError(
+        .protocol,
+        "the upload may be complete: the response to its completion was lost, and the server no longer has the upload; "
+            + "check the object", phase: .receive, requestMayHaveBeenProcessed: true)
 
     private mutating func listParts(
         _ response: UploadResponse, _ facts: UploadFacts
@@ -135,10 +158,11 @@ struct S3Rules: UploadRules {
 
     mutating func rejected(
         _ request: UploadRequest, _ status: Int, _ headers: Headers, _ facts: UploadFacts
-    ) -> UploadOutcome? {
-        switch request.step {
-        case .append, .offset: status == 404 ? .lost : nil
-        case .creation, .completion, .termination: nil
+    ) throws(NightjarError) -> UploadOutcome? {
+        switch (request.step, status) {
+        case (.append, 404), (.offset, 404): return .lost
+        case (.check, 404): throw S3Rules.completionInDoubt
+        default: return nil
         }
     }
 }

@@ -72,7 +72,7 @@ struct TusRules: UploadRules {
                     "the upload has the length \(length), and the content has \(total) bytes; start a new upload")
             }
             return .accepted(UploadProgress(offset: offset))
-        case .append, .completion, .termination:
+        case .append, .completion, .check, .termination:
             return offset.map { .accepted(UploadProgress(offset: $0)) } ?? .unknown
         }
     }

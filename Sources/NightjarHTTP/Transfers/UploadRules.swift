@@ -13,6 +13,8 @@ package protocol UploadRules: Sendable {
     func append(_ range: Range<Int>, isLast: Bool, _ facts: UploadFacts) -> UploadRequest
     /// Completes an upload that has all bytes. Nil: it is complete without a further request.
     func completion(_ facts: UploadFacts) -> UploadRequest?
+    /// Checks whether a completion was processed whose response was lost. Nil: the completion can be repeated.
+    func check(_ facts: UploadFacts) -> UploadRequest?
     /// Removes the upload. Nil: it cannot be removed.
     func termination(_ facts: UploadFacts) -> UploadRequest?
 
@@ -31,6 +33,7 @@ extension UploadRules {
     package func canRepeatCreation(_ facts: UploadFacts) -> Bool { true }
     package func offsetRequest(_ facts: UploadFacts) -> UploadRequest? { nil }
     package func completion(_ facts: UploadFacts) -> UploadRequest? { nil }
+    package func check(_ facts: UploadFacts) -> UploadRequest? { nil }
     package func termination(_ facts: UploadFacts) -> UploadRequest? { nil }
     package mutating func interim(_ status: Int, _ headers: Headers, from url: RequestURL, _ facts: UploadFacts)
         throws(NightjarError) -> UploadProgress?
@@ -71,8 +74,8 @@ package struct UploadFacts: Sendable {
 
     /// The end of a range that begins at the offset and has as many bytes as one request may have.
     var rangeEnd: Int {
-        let limits = [settings.chunkSize, maximumAppend, partSize].compactMap { $0 }
-        let size = max(limits.min() ?? .max, 1)
+        // The parts of S3 have their size from the creation on.
+        let size = partSize ?? max([settings.chunkSize, maximumAppend].compactMap { $0 }.min() ?? .max, 1)
         let (end, isTooMuch) = offset.addingReportingOverflow(size)
         return min(isTooMuch ? .max : end, total ?? .max)
     }
@@ -83,7 +86,10 @@ package struct UploadRequest: Sendable {
     package enum Step: Sendable, Equatable {
         case creation, offset
         case append(Range<Int>)
-        case completion, termination
+        case completion
+        /// Checks whether a completion was processed whose response was lost.
+        case check
+        case termination
     }
 
     package enum Body: Sendable, Equatable {

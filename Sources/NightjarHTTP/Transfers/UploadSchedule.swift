@@ -69,12 +69,16 @@ package struct UploadSchedule: Sendable {
     private var hasDigest = false
     /// Whether an empty range was sent. Some protocols require it for an empty content.
     private var hasSentEmptyRange = false
+    /// Whether a request that completes the upload has failed, so that the upload may be complete.
+    private var hasFailedCompletion = false
     /// The number of waits.
     private var waits = 0
     package private(set) var isComplete = false
     /// Whether the last response is that of the resource. False if the server has reported the upload complete, because the
     /// response was lost.
     package private(set) var isResponseFinal = false
+    /// The end of the bytes that were sent.
+    private var sentEnd = 0
     /// The largest number of bytes that the server had.
     private var best = 0
     /// The number of failures since the server has had new bytes.
@@ -201,18 +205,22 @@ package struct UploadSchedule: Sendable {
         guard hasUpload else { return create() }
         if mustRequestOffset, let request = rules.offsetRequest(facts) { return send(request) }
         mustRequestOffset = false
-        if let total = facts.total, facts.offset == total, total > 0 || !requiresEmptyRange {
+        if let total = facts.total, facts.offset == total, !requiresEmptyRange {
             guard let completion = rules.completion(facts) else { return complete() }
             return send(completion)
         }
         append()
     }
 
-    /// Whether an empty content must be sent as an empty range: S3 requires one part, and tus sends the length of a
-    /// stream with the last range.
+    /// Whether an empty range must be sent although the server has all bytes: S3 requires one part, tus sends the length
+    /// of a stream with the last range, and the draft completes an upload with a request.
     private var requiresEmptyRange: Bool {
-        guard !hasSentEmptyRange else { return false }
-        return settings.uploadProtocol == .s3 || settings.uploadProtocol == .tus && facts.isLengthDeferred
+        switch settings.uploadProtocol {
+        case .resumable: true
+        case .s3: facts.total == 0 && !hasSentEmptyRange
+        case .tus: facts.total == 0 && facts.isLengthDeferred && !hasSentEmptyRange
+        case .put, .post, .oci: false
+        }
     }
 
     /// The algorithm of the digest of the whole content that the protocol sends. Nil: none.
@@ -276,6 +284,7 @@ package struct UploadSchedule: Sendable {
 
     private mutating func send(_ request: UploadRequest) {
         attempts += 1
+        if let end = request.range?.upperBound { sentEnd = max(sentEnd, min(end, readLimit)) }
         current = request
         phase = .requesting(request.step)
         actions.append(.request(request))
@@ -359,6 +368,7 @@ package struct UploadSchedule: Sendable {
         switch outcome {
         case .complete:
             isResponseFinal = request.step != .offset
+            if isResuming { resumed = facts.total ?? 0 }
             complete()
         case .lost: lost()
         case .partial: plan()
@@ -381,7 +391,8 @@ package struct UploadSchedule: Sendable {
             mustRequestOffset = true
             return plan()
         }
-        let sent = request.range.map { min($0.upperBound, readLimit) } ?? readLimit
+        // Bytes of an earlier upload may be on the server, too.
+        let sent = isResuming ? readLimit : sentEnd
         guard source != .stream || offset >= readStart else { return fail(streamCannotRestart) }
         guard offset <= sent else {
             return fail(
@@ -389,15 +400,16 @@ package struct UploadSchedule: Sendable {
                     .protocol, "the server reports \(offset) bytes of the upload, but only \(sent) were sent",
                     phase: .receive))
         }
-        if case .append(let range) = request.step, range.isEmpty { hasSentEmptyRange = true }
         mustRequestOffset = false
         facts.offset = offset
-        if isResuming { (isResuming, resumed, best) = (false, offset, offset) }
+        if isResuming { (isResuming, resumed, best, sentEnd) = (false, offset, offset, max(sentEnd, offset)) }
         let isProgress = noteProgress(offset)
         isResponseFinal = request.step != .offset
         // A response without new bytes must not be followed by the same request at once, again and again.
-        if case .append(let range) = request.step, !range.isEmpty, !isProgress {
-            return retry(nil, of: request, using: &random)
+        if case .append(let range) = request.step, !isProgress {
+            let isFirstEmpty = range.isEmpty && !hasSentEmptyRange && settings.uploadProtocol != .resumable
+            hasSentEmptyRange = hasSentEmptyRange || range.isEmpty
+            if !isFirstEmpty { return retry(nil, of: request, using: &random) }
         }
         plan()
     }
@@ -418,14 +430,18 @@ package struct UploadSchedule: Sendable {
         if let status = error.status {
             do throws(NightjarError) {
                 let headers = error.response?.headers ?? Headers()
+                if request.step == .completion, status == 404, hasFailedCompletion, let check = rules.check(facts) {
+                    return send(check)
+                }
                 if let outcome = try rules.rejected(request, status, headers, facts) {
                     (phase, current) = (.idle, nil)
                     switch outcome {
                     case .lost: return lost()
-                    case .accepted(let progress): facts.maximumAppend = progress.maximumAppend ?? facts.maximumAppend
+                    case .accepted(let progress):
+                        facts.maximumAppend = progress.maximumAppend ?? facts.maximumAppend
                     case .unknown, .partial, .complete: break
                     }
-                    mustRequestOffset = true
+                    mustRequestOffset = hasUpload
                     return retry(error, of: request, using: &random)
                 }
             } catch {
@@ -440,7 +456,10 @@ package struct UploadSchedule: Sendable {
             return fail(error)
         }
         (phase, current) = (.idle, nil)
-        if hasUpload { mustRequestOffset = true }
+        // The server may have completed the upload.
+        let isCompleting = request.step == .completion || request.step == .check
+        if isCompleting { hasFailedCompletion = true }
+        mustRequestOffset = hasUpload && !isCompleting
         retry(error, of: request, using: &random)
     }
 
@@ -486,7 +505,8 @@ package struct UploadSchedule: Sendable {
                     .contentChanged, "the upload has started over \(settings.attempts) times; the server loses it"))
         }
         (facts.url, facts.id, facts.partSize, facts.offset) = (nil, nil, nil, 0)
-        (hasUpload, mustRequestOffset, isResuming, resumed, best) = (false, false, false, 0, 0)
+        (hasUpload, mustRequestOffset, isResuming, resumed) = (false, false, false, 0)
+        (best, sentEnd, hasFailedCompletion) = (0, 0, false)
         (digestedRange, hasSentEmptyRange) = (nil, false)
         plan()
     }

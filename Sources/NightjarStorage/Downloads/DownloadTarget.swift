@@ -52,15 +52,22 @@ package struct DownloadTarget: Sendable, Equatable {
 /// Errors of file operations.
 enum FileFailure {
     static func error(_ code: Int32, _ path: String, _ verb: String) -> NightjarError {
-        let advice =
-            switch code {
-            case ENOENT, ENOTDIR: "; check that its folder exists"
-            case ENOSPC, EDQUOT: "; free some disk space; the part is kept"
-            case EFBIG: "; the file system or a limit of the process does not allow such large files"
-            case EACCES, EPERM, EROFS: "; check the permissions of the file and of its folder"
-            default: ""
-            }
-        return NightjarError(
-            .storage, "\(quoted(path)) cannot be \(verb): \(String(cString: strerror(code)))\(advice)", code: code)
+        let reason = String(cString: strerror(code))
+        return NightjarError(.storage, "\(quoted(path)) cannot be \(verb): \(reason)\(advice(code))", code: code)
+    }
+
+    static func error(_ code: Int32, doing operation: String) -> NightjarError {
+        NightjarError(
+            .storage, "\(operation) failed: \(String(cString: strerror(code)))\(advice(code))", code: code)
+    }
+
+    private static func advice(_ code: Int32) -> String {
+        switch code {
+        case ENOENT, ENOTDIR: "; check that its folder exists"
+        case ENOSPC, EDQUOT: "; free some disk space"
+        case EFBIG: "; the file system or a limit of the process does not allow such large files"
+        case EACCES, EPERM, EROFS: "; check the permissions of the file and of its folder"
+        default: ""
+        }
     }
 }

@@ -14,13 +14,22 @@ package final class PartFile: @unchecked Sendable {
     private let process = getpid()
     private var isOpen = true
 
-    /// Opens the part, or creates it.
+    /// Opens the part.
     ///
-    /// - Parameter mode: The permissions of a new file. Nil: 0o666 without those in the umask.
-    /// - Throws: `storage` if another download writes the part, if another user owns it, and for errors of the system.
-    package init(_ path: String, mode: UInt16?) throws(NightjarError) {
+    /// - Parameters:
+    ///   - path: An absolute path.
+    ///   - mode: The permissions of the file, which also apply to an existing part. Nil: 0o666 without those in the umask
+    ///     for a new part.
+    ///   - creates: Whether a missing part is created.
+    /// - Throws: `invalid_argument` for another path; `storage` if another download writes the part, if another user owns
+    ///   it, and for errors of the system.
+    package init(_ path: String, mode: UInt16?, creates: Bool = true) throws(NightjarError) {
+        guard DownloadRecord.isPath(path) else {
+            throw NightjarError(
+                .invalidArgument, "the path of a part must be absolute and must not contain a NUL, got \(quoted(path))")
+        }
         self.path = path
-        descriptor = try PartFile.open(path, mode)
+        descriptor = try PartFile.open(path, mode, creates ? O_CREAT : 0)
     }
 
     deinit { close() }
@@ -29,14 +38,21 @@ package final class PartFile: @unchecked Sendable {
     package func close() {
         guard isOpen else { return }
         isOpen = false
-        // A forked child shares the lock with its parent. Closing its descriptor does not release the lock.
+        // A forked child shares the lock with its parent: the child must not release it, and closing the descriptor of
+        // the parent does not.
+        if getpid() == process { flock(descriptor, LOCK_UN) }
         Glibc.close(descriptor)
     }
 
-    private static func open(_ path: String, _ mode: UInt16?) throws(NightjarError) -> Int32 {
+    /// Another file may have the descriptor of a closed part.
+    private func checkOpen() throws(NightjarError) {
+        guard isOpen else { throw NightjarError(.storage, "using \(quoted(path)) failed: the part is closed") }
+    }
+
+    private static func open(_ path: String, _ mode: UInt16?, _ creation: Int32) throws(NightjarError) -> Int32 {
         for _ in 0..<attempts {
             let descriptor = Glibc.open(
-                path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, mode_t(mode ?? 0o666) | 0o600)
+                path, O_RDWR | creation | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, mode_t(mode ?? 0o666) | 0o600)
             guard descriptor >= 0 else { throw FileFailure.error(errno, path, "opened") }
             do throws(NightjarError) {
                 var status = stat()
@@ -51,6 +67,7 @@ package final class PartFile: @unchecked Sendable {
                 // Another download may have renamed or removed the file before the lock was granted.
                 var present = stat()
                 if lstat(path, &present) == 0, present.st_ino == status.st_ino, present.st_dev == status.st_dev {
+                    if let mode { try set(mode_t(mode) & 0o777 | 0o600, of: descriptor, path) }
                     return descriptor
                 }
             } catch {
@@ -59,7 +76,14 @@ package final class PartFile: @unchecked Sendable {
             }
             Glibc.close(descriptor)
         }
-        throw NightjarError(.storage, "\(quoted(path)) is replaced again and again by other processes")
+        throw NightjarError(
+            .storage, "opening \(quoted(path)) failed: other processes keep replacing it; use another path")
+    }
+
+    private static func set(_ mode: mode_t, of descriptor: Int32, _ path: String) throws(NightjarError) {
+        guard fchmod(descriptor, mode) == 0 else {
+            throw FileFailure.error(errno, doing: "setting the permissions of \(quoted(path))")
+        }
     }
 
     /// Rejects files that other users may have prepared.
@@ -76,12 +100,14 @@ package final class PartFile: @unchecked Sendable {
 
     /// The length of the part in bytes.
     package func length() throws(NightjarError) -> Int {
+        try checkOpen()
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw FileFailure.error(errno, path, "read") }
         return Int(status.st_size)
     }
 
     package func write(_ bytes: ByteBuffer, at offset: Int) throws(NightjarError) {
+        try checkOpen()
         let code = withoutFileSizeSignal {
             bytes.withUnsafeReadableBytes { PartFile.write($0, to: descriptor, at: offset) }
         }
@@ -101,17 +127,29 @@ package final class PartFile: @unchecked Sendable {
 
     /// Discards the content and the state.
     package func reset() throws(NightjarError) {
+        try checkOpen()
         unlink(path + PartFile.stateSuffix)
         guard ftruncate(descriptor, 0) == 0 else { throw FileFailure.error(errno, path, "truncated") }
     }
 
+    /// Prepares the part to be continued with a record that ``record()`` has returned.
+    ///
+    /// The length of a sequential part must be the number of its bytes. After another boot, the part may have more bytes,
+    /// which are not valid.
+    package func keep(_ record: DownloadRecord) throws(NightjarError) {
+        guard record.isSequential, try length() > record.received.end else { return }
+        guard ftruncate(descriptor, record.received.end) == 0 else { throw FileFailure.error(errno, path, "truncated") }
+    }
+
     /// Writes the content to the disk.
     package func sync() throws(NightjarError) {
+        try checkOpen()
         guard fdatasync(descriptor) == 0 else { throw FileFailure.error(errno, path, "synced to disk") }
     }
 
     /// - Throws: `storage` with the code ENOSPC if the file system has less than `count` bytes left.
     package func checkSpace(for count: Int) throws(NightjarError) {
+        try checkOpen()
         var system = statvfs()
         // A file system that does not report its free space reports errors of writes.
         guard fstatvfs(descriptor, &system) == 0, system.f_blocks > 0 else { return }
@@ -124,11 +162,25 @@ package final class PartFile: @unchecked Sendable {
             code: ENOSPC)
     }
 
+    /// Checks that the part can be renamed to a file in this folder.
+    ///
+    /// - Throws: `storage` with the code EXDEV if the folder is on another file system.
+    package func checkFileSystem(of folder: String) throws(NightjarError) {
+        try checkOpen()
+        var (own, other) = (stat(), stat())
+        guard fstat(descriptor, &own) == 0, stat(folder, &other) == 0, own.st_dev != other.st_dev else { return }
+        throw NightjarError(
+            .storage,
+            "continuing the download failed: the part \(quoted(path)) and the folder \(quoted(folder)) are on different "
+                + "file systems; use a path on the file system of the part", code: EXDEV)
+    }
+
     /// Compares the content with a digest.
     ///
     /// - Parameter isCancelled: called before each piece of 1 MiB.
     /// - Throws: `checksum_mismatch`; `cancelled`.
     package func verify(_ checksum: Checksum, isCancelled: () -> Bool) throws(NightjarError) {
+        try checkOpen()
         guard let hash = RunningHash(HashFunction(checksum.algorithm)) else { throw .noMemory(1024, for: "a digest") }
         let size = 1 << 20
         guard let buffer = malloc(size) else { throw .noMemory(size, for: "reading the file") }
@@ -146,7 +198,8 @@ package final class PartFile: @unchecked Sendable {
         let found = Checksum(checksum.algorithm, hash.finish())
         guard found == checksum else {
             throw NightjarError(
-                .checksumMismatch, "the content has the digest \(found), and not \(checksum); the part is discarded")
+                .checksumMismatch,
+                "checksum verification failed: expected \(checksum), got \(found); the part is discarded")
         }
     }
 
@@ -158,9 +211,11 @@ package final class PartFile: @unchecked Sendable {
         guard var record = PartFile.record(at: path), let length = try? length() else { return nil }
         // Other paths: the part was moved.
         record.part = path
+        // Bytes of a response without its digest were received and synced, but are not valid.
+        record.synced = record.synced.intersection(record.received).intersection(0..<length)
         guard record.boot.isExactly(Boot.id) else {
-            record.received = record.synced.intersection(0..<length)
-            record.isSequential = record.isSequential && record.received.ranges.count <= 1
+            record.received = record.synced
+            record.isSequential = record.isSequential && record.received.prefixEnd == record.received.end
             return record
         }
         if record.isSequential {
@@ -237,24 +292,27 @@ package final class PartFile: @unchecked Sendable {
     /// - Parameter total: The length that the part must have.
     /// - Returns: The path of the file.
     /// - Throws: `storage`. The part is then kept.
+    ///
+    /// If the folder cannot be synced, the file exists, but the system may stop before its name is on the disk. This is no
+    /// failure of the download.
     package func complete(_ completion: Completion, total: Int) throws(NightjarError) -> String {
         let found = try length()
         guard found == total else {
             throw NightjarError(
                 .storage, "\(quoted(path)) has \(found) bytes instead of \(total); another program has changed it")
         }
-        if let mode = completion.mode, fchmod(descriptor, mode_t(mode)) != 0 {
-            throw FileFailure.error(errno, path, "given its mode")
-        }
+        if let mode = completion.mode { try PartFile.set(mode_t(mode), of: descriptor, path) }
         if let modified = completion.modified {
             let code = clinux_set_modified(descriptor, Int(modified))
-            guard code == 0 else { throw FileFailure.error(code, path, "given its time") }
+            guard code == 0 else {
+                throw FileFailure.error(code, doing: "setting the modification time of \(quoted(path))")
+            }
         }
         guard fsync(descriptor) == 0 else { throw FileFailure.error(errno, path, "synced to disk") }
         let final = try rename(completion)
-        unlink(path + PartFile.stateSuffix)
-        try PrivateFile(final, "file").syncFolder(of: final)
         close()
+        unlink(path + PartFile.stateSuffix)
+        try? PrivateFile(final, "file").syncFolder(of: final)
         return final
     }
 
@@ -286,7 +344,7 @@ package final class PartFile: @unchecked Sendable {
 
     /// The identifier of the boot of the system, for records.
     package static var boot: String { Boot.id }
-    package static let suffix = ".nightjar-part"
+    package static let suffix = FileName.partSuffix
     package static let stateSuffix = ".state"
     static let temporarySuffix = ".new"
     private static let attempts = 100

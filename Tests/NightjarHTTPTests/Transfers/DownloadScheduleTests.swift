@@ -13,6 +13,8 @@ private struct Constant: RandomNumberGenerator {
 private final class Conversation {
     var schedule: DownloadSchedule
     var random = Constant(value: 0)
+    /// The last wait of each connection.
+    private(set) var waits: [Int: Int] = [:]
 
     init(_ record: DownloadRecord? = nil, canRepeat: Bool = true, _ change: (inout DownloadSettings) -> Void = { _ in })
     {
@@ -30,7 +32,9 @@ private final class Conversation {
             case .request(let number, nil): texts.append("\(number): all")
             case .request(let number, let range?):
                 texts.append("\(number): \(range.field)" + (range.validator.map { " if \($0.value)" } ?? ""))
-            case .wait(let number, let time): texts.append("\(number): wait \(time.inSeconds)")
+            case .wait(let number, let id, let time):
+                waits[number] = id
+                texts.append("\(number): wait \(time.inSeconds)")
             case .cancel(let number): texts.append("\(number): cancel")
             case .reset: texts.append("reset")
             case .finish: texts.append("finish")
@@ -56,6 +60,9 @@ private final class Conversation {
         schedule.ended(number, error, using: &random)
     }
 
+    /// The last wait of a connection has ended.
+    func waited(_ number: Int) { schedule.waited(number, waits[number] ?? 0) }
+
     func damaged(on number: Int = 0) {
         schedule.damaged(number, NightjarError(.checksumMismatch, "wrong"), using: &random)
     }
@@ -74,10 +81,14 @@ private let lost = NightjarError(.connectionLost, "the connection was lost")
 private let tag = #"ETag: "a""#
 
 private func unsatisfied(_ range: String?) -> NightjarError {
+    unexpected(416, range.map { ["Content-Range: \($0)"] } ?? [])
+}
+
+private func unexpected(_ status: Int, _ fields: [String] = []) -> NightjarError {
     let response = Response(
-        head: ResponseHead(status: 416, headers: headers(range.map { ["Content-Range: \($0)"] } ?? [])),
+        head: ResponseHead(status: status, headers: headers(fields)),
         body: ByteBuffer(), url: try! RequestURL("http://a.test/"))
-    return NightjarError(.client, "status 416", response: response)
+    return NightjarError(.client, "status \(status)", response: response)
 }
 
 /// A part with the first `count` bytes of a content with the entity tag "a".
@@ -127,7 +138,7 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
         it.receive(4)
         it.end(lost)
         #expect(it.actions() == "0: wait 0.0")
-        it.schedule.waited(0)
+        it.waited(0)
         #expect(it.actions() == #"0: bytes=4-9 if "a""#)
         #expect(it.opened(206, "Content-Range: bytes 4-9/10", "Content-Length: 6", tag))
         it.receive(6)
@@ -142,7 +153,7 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
         it.receive(4)
         it.end(lost)
         _ = it.actions()
-        it.schedule.waited(0)
+        it.waited(0)
         #expect(it.actions() == #"0: bytes=4- if "a""#)
         it.end(unsatisfied("bytes */4"))
         #expect(it.actions() == "finish")
@@ -175,6 +186,44 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
         #expect(it.actions() == "finish")
     }
 
+    @Test func completePartThatIsTooLargeFails() {
+        let it = Conversation(part(10, of: 10)) { $0.maximumSize = 9 }
+        #expect(it.actions().hasPrefix("fail too_large: the content is larger than max_size (9 bytes)"))
+    }
+
+    // MARK: Statuses
+
+    /// Such a response has no content, or the content is that of an error.
+    @Test(arguments: [201, 204, 205, 226, 304, 404, 503])
+    func otherStatusIsNotTheFile(status: Int) {
+        let it = Conversation()
+        _ = it.actions()
+        #expect(!it.opened(status, "Content-Length: 0", tag))
+        #expect(
+            it.actions()
+                == "0: cancel, fail protocol: the download failed: the server responded with the status \(status) instead of "
+                + "200, 203 or 206")
+    }
+
+    @Test func notModifiedHasItsOwnMessage() {
+        let it = Conversation()
+        _ = it.actions()
+        it.end(unexpected(304))
+        #expect(
+            it.actions()
+                == "fail client: the download failed: the server responded with the status 304 (Not Modified), which has no "
+                + "content; remove If-None-Match and If-Modified-Since from the request")
+    }
+
+    @Test func contentOfATransformingProxyIsTheFile() {
+        let it = Conversation()
+        _ = it.actions()
+        #expect(it.opened(203, "Content-Length: 10", tag))
+        it.receive(10)
+        it.end()
+        #expect(it.actions() == "finish")
+    }
+
     // MARK: Changed content
 
     @Test func otherValidatorStartsOver() {
@@ -195,6 +244,42 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
         let it = Conversation(part(4, of: 10))
         _ = it.actions()
         #expect(!it.opened(206, fields))
+        #expect(it.actions() == "0: cancel, reset, 0: all")
+    }
+
+    /// The range has no entity tag that would prove that the content is the same.
+    @Test func rangeWithAnotherDateStartsOver() {
+        var record = part(4, of: 10)
+        record.modified = 784_111_777
+        let it = Conversation(record)
+        _ = it.actions()
+        #expect(!it.opened(206, "Content-Range: bytes 4-9/10", "Last-Modified: Sun, 06 Nov 1994 08:49:38 GMT"))
+        #expect(it.actions() == "0: cancel, reset, 0: all")
+    }
+
+    /// Servers behind one address may have different dates for the same file.
+    @Test func dateIsIgnoredIfTheEntityTagIsTheSame() {
+        var record = part(4, of: 10)
+        record.modified = 784_111_777
+        let it = Conversation(record)
+        _ = it.actions()
+        #expect(it.opened(206, "Content-Range: bytes 4-9/10", tag, "Last-Modified: Sun, 06 Nov 1994 08:49:38 GMT"))
+    }
+
+    /// Swift compares texts by canonical equivalence.
+    @Test func validatorsAreComparedByteByByte() {
+        var record = part(4, of: 10)
+        record.validator = StrongValidator(.entityTag, "\"\u{E9}\"")
+        let it = Conversation(record)
+        _ = it.actions()
+        #expect(!it.opened(206, "Content-Range: bytes 4-9/10", "ETag: \"e\u{301}\""))
+        #expect(it.actions() == "0: cancel, reset, 0: all")
+    }
+
+    @Test func rangeThatExceedsTheLengthStartsOver() {
+        let it = Conversation(part(4, of: 10))
+        _ = it.actions()
+        #expect(!it.opened(206, "Content-Range: bytes 4-11/*", tag))
         #expect(it.actions() == "0: cancel, reset, 0: all")
     }
 
@@ -228,7 +313,7 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
         it.receive(4)
         it.end(lost)
         #expect(it.actions() == "reset, 0: wait 0.0")
-        it.schedule.waited(0)
+        it.waited(0)
         #expect(it.actions() == "0: all")
     }
 
@@ -242,7 +327,7 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
         it.receive(4)
         it.end(lost)
         _ = it.actions()
-        it.schedule.waited(0)
+        it.waited(0)
         #expect(it.actions() == "0: bytes=4-9 if Sun, 06 Nov 1994 08:49:37 GMT")
     }
 
@@ -254,7 +339,7 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
             it.receive(4)
             it.end(lost)
             #expect(it.actions() == "reset, 0: wait 0.0")
-            it.schedule.waited(0)
+            it.waited(0)
         }
         _ = it.actions()
         #expect(it.opened(200, "Content-Length: 10"))
@@ -270,13 +355,13 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
         #expect(it.opened(200, "Content-Length: 10", tag))
         it.end(lost)
         _ = it.actions()
-        it.schedule.waited(0)
+        it.waited(0)
         #expect(it.actions() == "0: all")
         #expect(it.opened(200, #"ETag: "b""#))
         it.receive(10)
         it.end(lost)
         _ = it.actions()
-        it.schedule.waited(0)
+        it.waited(0)
         #expect(it.actions() == #"0: bytes=10- if "b""#)
     }
 
@@ -302,8 +387,18 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
         it.receive(7)
         it.end()
         #expect(it.actions() == "0: wait 0.0")
-        it.schedule.waited(0)
+        it.waited(0)
         #expect(it.actions() == #"0: bytes=7-9 if "a""#)
+    }
+
+    @Test func wholeContentShorterThanThePartStartsOver() {
+        let it = Conversation(part(4, of: nil))
+        _ = it.actions()
+        #expect(it.opened(200, "Content-Length: 3", tag))
+        #expect(it.actions() == "reset")
+        it.receive(3)
+        it.end()
+        #expect(it.actions() == "finish")
     }
 
     @Test func contentShorterThanThePartStartsOver() {
@@ -363,6 +458,16 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
         #expect(it.actions() == "finish")
     }
 
+    /// Without a Range field in the request, the response is the whole content.
+    @Test func contentRangeOf200WithoutRangeIsIgnored() {
+        let it = Conversation()
+        _ = it.actions()
+        #expect(it.opened(200, "Content-Range: bytes 0-3/10", "Content-Length: 10", tag))
+        it.receive(10)
+        it.end()
+        #expect(it.actions() == "finish")
+    }
+
     @Test func bodyLongerThanItsRangeStartsOver() {
         let it = Conversation(part(4, of: 10))
         _ = it.actions()
@@ -379,7 +484,7 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
         it.receive(6)
         it.damaged()
         #expect(it.actions() == "0: wait 0.0")
-        it.schedule.waited(0)
+        it.waited(0)
         #expect(it.actions() == #"0: bytes=4-9 if "a""#)
     }
 
@@ -391,7 +496,7 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
             #expect(it.actions() == #"0: bytes=4-9 if "a""#)
             it.end(lost)
             #expect(it.actions() == "0: wait 0.0")
-            it.schedule.waited(0)
+            it.waited(0)
         }
         // Progress begins a new count.
         _ = it.actions()
@@ -400,7 +505,7 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
         it.end(lost)
         for _ in 0..<2 {
             #expect(it.actions() == "0: wait 0.0")
-            it.schedule.waited(0)
+            it.waited(0)
             _ = it.actions()
             it.end(lost)
         }
@@ -415,7 +520,7 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
             _ = it.actions()
             it.end(lost)
             waits.append(it.actions())
-            it.schedule.waited(0)
+            it.waited(0)
         }
         #expect(waits == [1, 2, 4, 8, 16, 32, 60, 60].map { "0: wait \($0).0" })
     }
@@ -498,6 +603,54 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
         #expect(it.actions() == "reset, 0: all")
     }
 
+    /// A part without a validator is of no use, and is not kept.
+    @Test func pausedDownloadWithoutValidatorFailsByOption() {
+        let it = Conversation { $0.restarts = false }
+        _ = it.actions()
+        #expect(it.opened(200, "Content-Length: 10"))
+        it.receive(4)
+        it.schedule.pause()
+        _ = it.actions()
+        it.schedule.resume()
+        #expect(
+            it.actions()
+                == "fail content_changed: the download cannot continue: it was paused; the part is discarded; start over"
+        )
+    }
+
+    /// A write of the cancelled response may have reached the part.
+    @Test func contentAfterAPauseWithoutBytesReplacesThePart() {
+        let it = Conversation()
+        _ = it.actions()
+        #expect(it.opened(200, "Content-Length: 10"))
+        it.schedule.pause()
+        it.schedule.resume()
+        #expect(it.actions() == "0: cancel, 0: all")
+        #expect(it.opened(200, "Content-Length: 8"))
+        #expect(it.actions() == "reset")
+        it.receive(8)
+        it.end()
+        #expect(it.actions() == "finish")
+    }
+
+    /// The timer of the wait before the pause is still running.
+    @Test func timerOfAnEarlierWaitIsIgnored() {
+        let it = Conversation()
+        _ = it.actions()
+        it.end(lost)
+        _ = it.actions()
+        let earlier = it.waits[0] ?? 0
+        it.schedule.pause()
+        it.schedule.resume()
+        #expect(it.actions() == "0: all")
+        it.end(lost)
+        #expect(it.actions() == "0: wait 0.0")
+        it.schedule.waited(0, earlier)
+        #expect(it.actions() == "")
+        it.waited(0)
+        #expect(it.actions() == "0: all")
+    }
+
     // MARK: Digest of the whole
 
     @Test func mismatchOfAContinuedPartStartsOverOnce() {
@@ -551,7 +704,7 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
         it.receive(100, on: 1)
         it.end(lost, on: 1)
         #expect(it.actions() == "1: wait 0.0")
-        it.schedule.waited(1)
+        it.waited(1)
         #expect(it.actions() == #"1: bytes=2097252-3145827 if "a""#)
     }
 
@@ -579,6 +732,86 @@ private func part(_ count: Int, of total: Int?) -> DownloadRecord {
         _ = it.actions()
         #expect(!it.opened(206, "Content-Range: bytes 0-1048575/4194304"))
         #expect(it.actions() == "0: cancel, 0: all")
+    }
+
+    /// Without a strong validator, the rest cannot be requested later.
+    @Test func probeWithTheWholeContentIsReceivedToItsEnd() {
+        let it = Conversation { $0.connections = 2 }
+        _ = it.actions()
+        #expect(it.opened(206, "Content-Range: bytes 0-1999999/2000000"))
+        it.receive(2_000_000)
+        it.end()
+        #expect(it.actions() == "finish")
+    }
+
+    @Test func lostProbeWithTheWholeContentStartsOver() {
+        let it = Conversation { $0.connections = 2 }
+        _ = it.actions()
+        #expect(it.opened(206, "Content-Range: bytes 0-1999999/2000000"))
+        it.receive(megabyte)
+        it.end(lost)
+        #expect(it.actions() == "reset, 0: wait 0.0")
+    }
+
+    /// A server may not know ranges of empty or small contents.
+    @Test(arguments: [nil, "bytes */5"]) func unsatisfiedProbeRequestsEverything(range: String?) {
+        let it = Conversation { ($0.connections, $0.restarts) = (2, false) }
+        _ = it.actions()
+        it.end(unsatisfied(range))
+        #expect(it.actions() == "0: all")
+        #expect(it.schedule.restarts == 0)
+        #expect(it.opened(200, "Content-Length: 5"))
+        it.receive(5)
+        it.end()
+        #expect(it.actions() == "finish")
+    }
+
+    /// A server may ignore the end of a range. The bytes that no other connection has requested are used.
+    @Test func largerRangeIsUsed() {
+        let it = Conversation { $0.connections = 2 }
+        _ = it.actions()
+        #expect(it.opened(206, "Content-Range: bytes 0-4194303/4194304", tag))
+        it.receive(4 * megabyte)
+        it.end()
+        #expect(it.actions() == "finish")
+    }
+
+    @Test func largerRangeEndsAtTheNextRequestedByte() {
+        let it = started()
+        #expect(it.opened(206, "Content-Range: bytes 2097152-4194303/4194304", tag, on: 1))
+        #expect(it.opened(206, "Content-Range: bytes 1048576-4194303/4194304", tag))
+        let placement = it.schedule.place(megabyte, from: 0)
+        #expect(placement == .init(take: megabyte, offset: megabyte, isLast: true))
+        it.schedule.wrote(megabyte..<(2 * megabyte), from: 0)
+        it.end()
+        #expect(it.actions() == "")
+        it.receive(2 * megabyte, on: 1)
+        it.end(on: 1)
+        #expect(it.actions() == "finish")
+    }
+
+    /// The bytes after the requested ones are counted.
+    @Test func bodyLongerThanItsLargerRangeStartsOver() {
+        let it = started()
+        #expect(it.opened(206, "Content-Range: bytes 1048576-2097153/4194304", tag))
+        it.receive(megabyte)
+        it.receive(2)
+        #expect(it.actions() == "")
+        it.receive(1)
+        #expect(it.actions() == "0: cancel, 1: cancel, reset, 0: all")
+    }
+
+    /// The digest of a response is compared at its end.
+    @Test(arguments: [true, false]) func downloadWaitsForTheEndOfEachResponse(isDamaged: Bool) {
+        let it = started()
+        #expect(it.opened(206, "Content-Range: bytes 2097152-4194303/4194304", tag, on: 1))
+        #expect(it.opened(206, "Content-Range: bytes 1048576-2097151/4194304", tag))
+        it.receive(megabyte)
+        it.receive(2 * megabyte, on: 1)
+        it.end(on: 1)
+        #expect(it.actions() == "")
+        if isDamaged { it.damaged() } else { it.end() }
+        #expect(it.actions() == (isDamaged ? "0: wait 0.0" : "finish"))
     }
 
     /// A server may limit the number of connections.

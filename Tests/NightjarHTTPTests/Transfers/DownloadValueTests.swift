@@ -25,6 +25,16 @@ private func headers(_ name: String, _ value: String) -> Headers {
         #expect(set.firstGap(below: 10) == nil)
     }
 
+    @Test func intersectionHasTheCommonPositions() {
+        var one = RangeSet(0..<10)
+        one.insert(20..<30)
+        var two = RangeSet(5..<22)
+        two.insert(25..<40)
+        #expect(one.intersection(two).ranges == [5..<10, 20..<22, 25..<30])
+        #expect(two.intersection(one) == one.intersection(two))
+        #expect(one.intersection(RangeSet()).isEmpty)
+    }
+
     /// Compares with a set of numbers.
     @Test func operationsEqualThoseOfASet() {
         var random = SystemRandomNumberGenerator()
@@ -92,6 +102,10 @@ private func headers(_ name: String, _ value: String) -> Headers {
         ("attachment; filename*=UTF-8''evil%e2%80%aegpj.exe", "evilgpj.exe"),
         ("attachment; filename*=UTF-8''%ff; filename=fallback", "fallback"),
         ("attachment; filename*=UTF-16''x; filename=fallback", "fallback"),
+        ("attachment; filename=film.nightjar-part", "film_nightjar-part"),
+        ("attachment; filename=film.Nightjar-PART.state", "film_Nightjar-PART.state"),
+        ("attachment; filename=x.nightjar-part.nightjar-part.state", "x_nightjar-part_nightjar-part.state"),
+        ("attachment; filename*=UTF-8''x.nightjar-part%CC%81", "x_nightjar-part\u{301}"),
     ])
     func suggestedNameIsSafe(field: String, name: String) {
         #expect(FileName.suggested(by: headers("Content-Disposition", field)) == name)
@@ -133,7 +147,8 @@ private func headers(_ name: String, _ value: String) -> Headers {
         (#""total":100"#, #""total":5"#), ("[0,10]", "[10,0]"), ("[0,10]", "[-1,10]"),
         ("[0,10]", "[0,9223372036854775807]"),
         (#"\"a\""#, #"W/\"a\""#), (#"\"a\""#, #"\"a\nb\""#), (#""nightjar_download":1"#, #""nightjar_download":2"#),
-        (#""part""#, #""p""#), ("[0,10]", "[0,10,20]"), ("[0,10]", "0"),
+        (#""part""#, #""p""#), ("/tmp/x", "x"), ("/tmp/x", ""), ("/tmp/x", #"/tmp/\u0000x"#), ("[0,10]", "[0,10,20]"),
+        ("[0,10]", "0"),
     ])
     func changedTextIsRejected(old: String, new: String) throws {
         let text = record.text

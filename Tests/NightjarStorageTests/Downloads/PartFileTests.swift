@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import NIOCore
 import NightjarHTTP
@@ -21,6 +22,7 @@ import Testing
     private func record(_ count: Int, isSequential: Bool = true, boot: String = PartFile.boot) -> DownloadRecord {
         var record = DownloadRecord()
         (record.received, record.total, record.isSequential) = (RangeSet(0..<count), 100, isSequential)
+        record.part = part
         (record.validator, record.boot) = (StrongValidator(.entityTag, "\"a\""), boot)
         return record
     }
@@ -97,7 +99,89 @@ import Testing
         #expect(exists(folder.file(name)))
     }
 
+    /// Another file may get the descriptor.
+    @Test func closedPartIsNotUsed() throws {
+        let part = try PartFile(part, mode: nil)
+        try part.write(ByteBuffer(string: "abc"), at: 0)
+        part.close()
+        let decoy = open(folder.file("decoy"), O_RDWR | O_CREAT, 0o600)
+        defer { Glibc.close(decoy) }
+        #expect(throws: NightjarError.self) { try part.reset() }
+        #expect(throws: NightjarError.self) { try part.sync() }
+        #expect(throws: NightjarError.self) { try part.write(ByteBuffer(string: "x"), at: 0) }
+        #expect(throws: NightjarError.self) { try part.length() }
+        #expect(throws: NightjarError.self) { try part.checkSpace(for: 1) }
+        #expect(throws: NightjarError.self) {
+            try part.verify(Checksum("md5:900150983cd24fb0d6963f7d28e17f72")) { false }
+        }
+        #expect(try folder.read("a" + PartFile.suffix) == Array("abc".utf8))
+    }
+
+    /// The name belongs to the file, which must not be removed.
+    @Test func completePartIsClosed() throws {
+        let part = try PartFile(part, mode: nil)
+        let path = try part.complete(.init(target: target, name: "x", overwrites: true), total: 0)
+        try folder.write("a" + PartFile.suffix, "of another download")
+        part.discard()
+        #expect(exists(path) && exists(self.part))
+    }
+
+    @Test func renameWithoutHardLinksKeepsAFile() throws {
+        try folder.write("old", "old")
+        try folder.write("new", "new")
+        #expect(clinux_rename_created(folder.file("old"), folder.file("new")) == EEXIST)
+        #expect(try folder.read("new") == Array("new".utf8))
+        #expect(clinux_rename_created(folder.file("old"), folder.file("other")) == 0)
+        #expect(try folder.read("other") == Array("old".utf8) && !exists(folder.file("old")))
+        #expect(clinux_rename_created(folder.file("missing"), folder.file("another")) == ENOENT)
+        #expect(!exists(folder.file("another")))
+    }
+
     // MARK: Other processes and users
+
+    /// The system would end the path at the NUL, and another file would be truncated.
+    @Test(arguments: ["victim\0.nightjar-part", "relative.nightjar-part"])
+    func pathOfAPartIsChecked(name: String) throws {
+        try folder.write("victim", "old")
+        let path = name.hasPrefix("relative") ? name : folder.file(name)
+        let error = #expect(throws: NightjarError.self) { try PartFile(path, mode: nil) }
+        #expect(error?.kind == .invalidArgument)
+        #expect(try folder.read("victim") == Array("old".utf8))
+    }
+
+    @Test func missingPartIsCreatedByRequest() throws {
+        let error = #expect(throws: NightjarError.self) { try PartFile(part, mode: nil, creates: false) }
+        #expect(error?.code == ENOENT && !exists(part))
+    }
+
+    @Test func modeAppliesToAnExistingPart() throws {
+        try PartFile(part, mode: 0o644).close()
+        let part = try PartFile(part, mode: 0o40)
+        var status = stat()
+        #expect(stat(part.path, &status) == 0 && status.st_mode & 0o7777 == 0o640)
+    }
+
+    /// A forked child has a copy of the descriptor.
+    @Test func closeReleasesTheLockOfAForkedChild() throws {
+        let first = try PartFile(part, mode: nil)
+        var part = stat()
+        try #require(stat(first.path, &part) == 0)
+        let copy = try #require(
+            (3..<1024).first { (number: Int32) in
+                var status = stat()
+                return fstat(number, &status) == 0 && status.st_ino == part.st_ino && status.st_dev == part.st_dev
+            }.map { dup($0) })
+        defer { close(copy) }
+        first.close()
+        _ = try PartFile(self.part, mode: nil)
+    }
+
+    @Test(.enabled(if: access("/dev/shm", W_OK) == 0)) func otherFileSystemIsFound() throws {
+        let part = try PartFile(part, mode: nil)
+        try part.checkFileSystem(of: folder.path)
+        let error = #expect(throws: NightjarError.self) { try part.checkFileSystem(of: "/dev/shm") }
+        #expect(error?.kind == .storage && error?.code == EXDEV)
+    }
 
     @Test func secondDownloadIsExcluded() throws {
         let first = try PartFile(part, mode: nil)
@@ -153,6 +237,39 @@ import Testing
         record.synced = RangeSet(0..<15)
         #expect(try reopened(30, record)?.received == RangeSet(0..<15))
         #expect(try reopened(10, record)?.received == RangeSet(0..<10))
+    }
+
+    /// The part has bytes that were not synced. They must not follow the bytes that are written after them.
+    @Test func bytesAfterAnotherBootAreRemoved() throws {
+        var record = record(20, boot: "other")
+        record.synced = RangeSet(0..<15)
+        _ = try reopened(30, record)
+        let part = try PartFile(part, mode: nil)
+        record = try #require(part.record())
+        try part.keep(record)
+        #expect(try part.length() == 15)
+        try part.write(ByteBuffer(repeating: 2, count: 3), at: 15)
+        record.boot = PartFile.boot
+        try part.write(record)
+        part.close()
+        #expect(try PartFile(self.part, mode: nil).record()?.received == RangeSet(0..<18))
+    }
+
+    @Test func partWithGapsKeepsItsLength() throws {
+        let record = record(10, isSequential: false)
+        _ = try reopened(30, record)
+        let part = try PartFile(part, mode: nil)
+        try part.keep(record)
+        #expect(try part.length() == 30)
+    }
+
+    /// The bytes of a response without its digest were synced, but are not received.
+    @Test func syncedBytesMustBeReceived() throws {
+        var record = record(20, isSequential: false, boot: "other")
+        record.received.remove(5..<10)
+        record.synced = RangeSet(0..<15)
+        let found = try #require(try reopened(30, record))
+        #expect(found.received.ranges == [0..<5, 10..<15] && found.synced == found.received)
     }
 
     @Test func damagedStateIsIgnored() throws {
