@@ -3974,7 +3974,7 @@ NJ_API char *nj_websocket_explain(const nj_websocket *socket);
  * client's credentials, limits, retries and proxies. A total timeout of the request limits each of these calls; the
  * client's does not apply. Only the statuses 200, 203 and 206 are a success.
  *
- * A response that ends before its range is a failure: the download waits and requests the rest. A Retry-After of more than
+ * A response that ends before its range is a failure: the download waits and requests the rest. A Retry-After of over
  * 60 seconds ends the download at once. A body that is longer than its range starts the download over at once.
  *
  * The digest of a Repr-Digest or Content-Digest field (RFC 9530, sha-256 and sha-512) is verified. Content with a
@@ -4144,7 +4144,7 @@ NJ_API char *nj_download_resume_state(const nj_download *download);
  *
  * After a failure, the upload continues at the first byte that the server does not have, in this or a later process, if
  * the protocol allows it. The file must not change: its size, modification time and inode are compared before an upload
- * continues and while it is sent. NJ_CONTENT_CHANGED
+ * continues and while it is sent. If they differ, the upload fails with NJ_CONTENT_CHANGED.
  *
  * Options, a JSON object:
  *
@@ -4239,7 +4239,8 @@ typedef struct nj_upload_callbacks {
  * @param request    the request that creates the upload, without a body; copied. The protocol decides the method, except
  *                   that "resumable" uses PUT, POST or PATCH of the request.
  * @param path       the path of a regular file in UTF-8. NULL: callbacks->read provides the content. Such an upload
- *                   cannot be continued by another process. It survives failures, except with "put" and "post".
+ *                   cannot be continued by another process. After failures, the client continues it, except
+ *                   with "put" and "post".
  * @param options    a JSON object as described above; need not end with NUL. NULL: none
  * @param length     bytes of `options`
  * @param callbacks  copied; may be NULL if `path` is not NULL
@@ -4284,7 +4285,8 @@ NJ_API void nj_upload_resume(nj_upload *upload);
 /**
  * Ends the upload with NJ_CANCELLED. Does nothing after the end, after fork, and for NULL.
  *
- * @param keep whether a later upload can continue. false: the server is requested to remove the upload.
+ * @param keep whether a later upload can continue. false: the server is requested to remove the upload, if it has
+ *             responded to the creation. The first call decides.
  */
 NJ_API void nj_upload_cancel(nj_upload *upload, bool keep);
 

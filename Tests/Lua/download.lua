@@ -197,7 +197,7 @@ test("another method is sent once", function(t)
 end)
 
 test("wrong arguments are errors", function(t)
-  misuse("download: file must be a string, got no value", function() api:download "/bytes/1" end)
+  misuse("download: file must be a string, got nil", function() api:download "/bytes/1" end)
   misuse("start_download: path must be a string, got nil", function() api:start_download(nil, "x") end)
   misuse("download: options must be a table, got string", function() api:download("/bytes/1", "x", "y") end)
   misuse("download: on_head must be a function, got number", function() api:download("/bytes/1", "x", { on_head = 1 }) end)

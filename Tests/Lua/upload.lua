@@ -90,6 +90,12 @@ test("errors of the function end the upload", function(t)
     "upload: the function must return a string or nil, got number")
 end)
 
+test("a function of an upload cannot wait for it", function(t)
+  local upload
+  upload = api:start_upload("/tus", function() return upload:wait() end, tus)
+  t:matches(select(2, pcall(upload.wait, upload)), "wait: not available in a function of the upload")
+end)
+
 test("a paused upload waits", function(t)
   local upload <close> = api:start_upload("/tus", file, tus)
   upload:pause()

@@ -18,7 +18,7 @@ local units = { [""] = 1, k = 1 << 10, m = 1 << 20, g = 1 << 30 }
 local function bytes(option, text)
   local digits, unit = text:lower():match "^(%d+)([kmg]?)$"
   local number = math.tointeger(tonumber(digits or ""))
-  if not number or number < 1 then items.refuse("%s %s: write a number of bytes, such as 500, 64K, 8M or 1G", option, text) end
+  if not number or number < 1 or number > 1 << 40 then items.refuse("%s %s: write a number of bytes, such as 500, 64K, 8M or 1G", option, text) end
   return number * units[unit]
 end
 

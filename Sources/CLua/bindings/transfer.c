@@ -1,4 +1,4 @@
-/* transfer.c - what downloads and uploads of a script have in common. */
+/* transfer.c - the common functions of downloads and uploads of a script. */
 #include "bindings/transfer.h"
 
 #include "core/failure.h"

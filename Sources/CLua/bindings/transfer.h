@@ -1,4 +1,4 @@
-/* transfer.h - a download or an upload of a script: transfer.c has what both have, transfer_wait.c the waiting. */
+/* transfer.h - downloads and uploads of a script. transfer.c has their common functions, transfer_wait.c the waiting. */
 #ifndef NJL_TRANSFER_BINDING_H
 #define NJL_TRANSFER_BINDING_H
 
@@ -29,7 +29,7 @@ typedef struct transfer {
   const transfer_kind *kind;
   njl_transfer *handle; /* released by the collector, because a finalizer may cancel the transfer while it is used */
   njl_host *host;
-  bool is_calling;    /* a function of the script is running */
+  lua_State *caller;  /* the thread in which a function of the script is running; NULL: none is running */
   bool reports_heads; /* the script has a function on_head */
 } transfer;
 

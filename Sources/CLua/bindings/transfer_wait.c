@@ -22,13 +22,13 @@ static int proceed(lua_State *L) NJL_YIELDS;
 /* If the hook has not made the request, for example because its task was cancelled, another task calls the hook. */
 static void end_calling(void *object) {
   transfer *self = object;
-  self->is_calling = false;
+  self->caller = NULL;
   njl_transfer_notify(self->handle);
 }
 
 static void begin_calling(lua_State *L, transfer *self) {
   njl_guard *guard = njl_guard_push(L, TRANSFER);
-  self->is_calling = true;
+  self->caller = L;
   guard->end = end_calling;
 }
 
@@ -118,7 +118,7 @@ static void read_content(lua_State *L, transfer *self) {
 
 /* Calls one function of the script, if there is a reason. Returns whether it has. */
 static bool call_function(lua_State *L, transfer *self) {
-  if (self->is_calling) return false;
+  if (self->caller != NULL) return false;
   if (njl_transfer_wants_request(self->handle)) {
     prepare(L, self);
     return true;
@@ -177,6 +177,7 @@ static int proceed(lua_State *L) {
 
 int njl_wait_for_transfer(lua_State *L) {
   transfer *self = njl_check_transfer(L);
+  if (self->caller == L) luaL_error(L, "wait: not available in a function of the %s", self->kind->name);
   double seconds = 0;
   if (!lua_isnoneornil(L, DEADLINE)) seconds = njl_check_limit(L, DEADLINE, "wait", "timeout");
   lua_settop(L, TRANSFER);

@@ -45,6 +45,7 @@ extension Client {
         guard case .none = request.body else {
             throw NightjarError(.invalidRequest, "the body of an upload is the file; remove the body of the request")
         }
+        if case .stream = content { try settings.checkForStream() }
         // One key for all attempts.
         var request = try request.withIdempotencyKey()
         request.idempotencyKey = .none

@@ -2,7 +2,7 @@ import NIOCore
 import NightjarCrypto
 import NightjarHTTP
 
-/// A file that is uploaded. Methods block, except for the initializer's results. Worker threads use it, one at a time.
+/// A file that is uploaded. The initializer and the methods block. Worker threads use it, one at a time.
 final class UploadContent: @unchecked Sendable {
     let identity: FileIdentity
     private let file: ContentFile

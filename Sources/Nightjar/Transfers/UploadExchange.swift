@@ -9,8 +9,12 @@ final class UploadExchange: @unchecked Sendable {
     private var done: (() -> Void)?
     /// Whether events are ignored; true after ``cancel()``.
     private(set) var isCancelled = false
-    /// The position of the next byte of the content.
+    /// The position after the bytes that were passed to the connection.
     private var position: Int
+    /// Whether the connection has received the end of a body of unknown length.
+    private var hasSentEnd = false
+    /// Changes when the body is sent again. Parts that were read before are then discarded.
+    private(set) var generation = 0
     /// The number of body bytes that the connection has accepted.
     private(set) var sent = 0
 
@@ -35,7 +39,9 @@ final class UploadExchange: @unchecked Sendable {
         let request = try makeRequest(base, of: upload)
         if request.body.isStreamedFromCaller {
             handlers.provideBody = { [self] _, maximum in provide(maximum) }
-            if upload.canRewind { handlers.rewindBody = { [self] _ in rewind() } }
+            if let range = self.request.range, upload.canRewind(range) {
+                handlers.rewindBody = { [self] _ in rewind() }
+            }
             handlers.progress = { [self] _, progress in
                 guard !isCancelled else { return }
                 sent = progress.sent
@@ -50,16 +56,24 @@ final class UploadExchange: @unchecked Sendable {
     private func makeRequest(_ base: Request, of upload: UploadOperation) throws(NightjarError) -> Request {
         var made = base
         made.method = request.method
+        // The ranges of the protocols are those of the content.
+        made.compresses = false
         if let url = request.url {
             (made.parameters, made.query) = ([], [])
             made.resolved = request.query.isEmpty ? url : url.appending(request.query)
-            if try upload.client.url(of: base).origin != url.origin { (made.headers, made.cookies) = (Headers(), []) }
+            if try upload.client.url(of: base).origin != url.origin {
+                made.headers = Headers()
+                upload.client.removeCredentials(from: &made)
+            }
         } else {
             made.query += request.query
         }
+        if request.step != .creation { made.headers.remove(IdempotencyKey.fieldName) }
         for (name, value) in request.headers {
-            // The caller's type is that of the content, which the first request describes.
-            let isGiven = name == "Content-Type" && request.step == .creation && made.headers[name] != nil
+            // A type that the caller has set describes the content.
+            let isGiven =
+                name == "Content-Type" && request.step == .creation && value == upload.contentType
+                && made.headers[name] != nil
             if !isGiven { try made.headers.set(name, value) }
         }
         switch request.body {
@@ -71,53 +85,64 @@ final class UploadExchange: @unchecked Sendable {
         made.expectedStatuses = [request.statuses]
         made.prepareForLongExchange()
         // The upload decides about another attempt, and counts it.
-        if request.range != nil, made.retry == nil {
-            var retry = RetryChanges()
-            retry.maximumAttempts = 1
-            made.retry = retry
-        }
+        var retry = made.retry ?? RetryChanges()
+        retry.maximumAttempts = 1
+        made.retry = retry
         return made
     }
 
     func cancel() {
-        noteSent(hasSucceeded: false)
+        noteSent()
         isCancelled = true
         task.take()?.cancel()
     }
 
     // MARK: The body
 
-    private func rewind() { position = request.range?.lowerBound ?? 0 }
+    private func rewind() {
+        generation += 1
+        position = request.range?.lowerBound ?? 0
+    }
 
     private func provide(_ maximum: Int) -> TaskHandlers.BodyPart {
         guard !isCancelled, let upload, let range = request.range else { return .failed("the upload has ended") }
         guard position < range.upperBound else { return .end }
-        let end = min(position.addingReportingOverflow(maximum).partialValue, range.upperBound)
-        let next = position..<max(end, position)
-        position = next.upperBound
-        upload.provide(next, to: self)
+        let (end, isTooMuch) = position.addingReportingOverflow(maximum)
+        upload.provide(position..<min(isTooMuch ? .max : end, range.upperBound), to: self)
         return .later
     }
 
     /// Sends a part of the body.
-    func send(_ part: TaskHandlers.BodyPart) {
-        if !isCancelled { task?.provide(part) }
+    ///
+    /// - Parameter generation: The value of ``generation`` when the part was requested.
+    func send(_ part: TaskHandlers.BodyPart, of generation: Int) {
+        guard !isCancelled, generation == self.generation else { return }
+        switch part {
+        case .bytes(let bytes): position += bytes.readableBytes
+        case .end: hasSentEnd = true
+        case .later, .failed: break
+        }
+        task?.provide(part)
+    }
+
+    /// Whether the connection has received the whole body.
+    var isWhole: Bool {
+        guard let range = request.range else { return true }
+        return range.upperBound == .max ? hasSentEnd : position == range.upperBound
     }
 
     // MARK: The end
 
     /// Counts the bytes that were passed to the connection since the last progress.
-    private func noteSent(hasSucceeded: Bool) {
-        guard let range = request.range else { return }
-        let isWhole = hasSucceeded && range.upperBound != .max
-        sent = max(sent, isWhole ? range.count : position - range.lowerBound)
+    private func noteSent() {
+        if let range = request.range { sent = max(sent, position - range.lowerBound) }
     }
 
     private func ended(_ result: Result<Response, NightjarError>) {
         task = nil
         guard !isCancelled else { return }
         if let done = done.take() { return done() }
-        noteSent(hasSucceeded: (try? result.get()) != nil)
+        noteSent()
         upload?.ended(self, result)
     }
 }

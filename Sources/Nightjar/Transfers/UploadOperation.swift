@@ -11,8 +11,8 @@ import Synchronization
 package final class UploadOperation: ClientOperation, @unchecked Sendable {
     /// The callbacks of an upload. They run one at a time, and before `finished`.
     package struct Handlers: Sendable {
-        /// Called before each request but the first one, which waits for ``UploadOperation/connect(with:)``. Nil: the
-        /// caller's request is used for all.
+        /// Called before each request but the first one. The request then waits for ``UploadOperation/connect(with:)``.
+        /// Nil: the caller's request is used for all.
         package var prepare: (@Sendable (UploadOperation) -> Void)?
         /// Called about ten times a second while the progress changes. Calls are skipped while one waits in the queue.
         package var progress: (@Sendable (UploadOperation, Upload.Progress) -> Void)?
@@ -120,7 +120,7 @@ package final class UploadOperation: ClientOperation, @unchecked Sendable {
     override func begin() {
         switch content {
         case .file(let path):
-            loop.workers.run("opening a file to upload") { () throws(NightjarError) in
+            loop.transferWorkers.run("opening a file to upload") { () throws(NightjarError) in
                 try UploadContent(path)
             } then: { [self] result in
                 guard !isStopping else { return finish(.failure(UploadOperation.cancelled)) }
@@ -141,7 +141,7 @@ package final class UploadOperation: ClientOperation, @unchecked Sendable {
     private func start(_ source: UploadSchedule.Source, _ guessedType: String) {
         do throws(NightjarError) {
             schedule = try UploadSchedule(
-                settings, method: request.method,
+                settings, method: request.method, url: try client.url(of: request),
                 isIdempotent: request.isIdempotent || request.headers[IdempotencyKey.fieldName] != nil, source,
                 contentType: settings.contentType ?? guessedType)
         } catch {
@@ -208,8 +208,8 @@ package final class UploadOperation: ClientOperation, @unchecked Sendable {
             bytes.withUnsafeReadableBytes { hash.update($0) }
             return update { $0.digested(Checksum(algorithm, hash.finish())) }
         }
-        loop.workers.run("computing the digest of an upload") { [self] () throws(NightjarError) in
-            try file.digest(range, algorithm, isCancelled: { self.isStopped })
+        loop.transferWorkers.run("computing the digest of an upload") { [self] () throws(NightjarError) in
+            try file.digest(range, algorithm, isCancelled: { self.isStopped || self.isFinished })
         } then: { [weak self] result in
             switch result {
             case .success(let checksum): self?.update { $0.digested(checksum) }
@@ -258,31 +258,35 @@ package final class UploadOperation: ClientOperation, @unchecked Sendable {
 
     func ended(_ exchange: UploadExchange, _ result: Swift.Result<Response, NightjarError>) {
         guard self.exchange === exchange, !isStopping else { return }
-        sentBefore += exchange.sent
-        self.exchange = nil
         switch result {
         case .success(let response):
-            self.response = response
-            checkContent(after: exchange) { [weak self] in self?.responded(response) }
+            checkContent(after: exchange) { [weak self] in self?.responded(exchange, response) }
         case .failure(let error):
+            release(exchange)
             let error = contentError.take() ?? error
             update { $0.failed(error, using: &random) }
         }
     }
 
-    private func responded(_ response: Response) {
-        update {
-            $0.responded(
-                UploadResponse(status: response.status, response.headers, response.body, url: response.location),
-                using: &random)
-        }
+    private func responded(_ exchange: UploadExchange, _ response: Response) {
+        // The upload may have been paused during the check.
+        guard self.exchange === exchange, !isStopping else { return }
+        release(exchange)
+        self.response = response
+        let found = UploadResponse(status: response.status, response.headers, response.body, url: response.location)
+        update { $0.responded(found, toWholeBody: exchange.isWhole, using: &random) }
+    }
+
+    private func release(_ exchange: UploadExchange) {
+        sentBefore += exchange.sent
+        self.exchange = nil
     }
 
     /// Checks that the file has not changed while it was sent.
     private func checkContent(after exchange: UploadExchange, then next: @escaping () -> Void) {
         guard let file, exchange.request.range != nil else { return next() }
         let next = LoopAction(run: next)
-        loop.workers.run("checking an uploaded file") { () throws(NightjarError) in
+        loop.transferWorkers.run("checking an uploaded file") { () throws(NightjarError) in
             try file.check()
         } then: { [weak self] result in
             switch result {
@@ -302,48 +306,53 @@ package final class UploadOperation: ClientOperation, @unchecked Sendable {
     // MARK: On the loop: the content
 
     /// Whether the body of a request can be sent again.
-    var canRewind: Bool { file != nil }
+    func canRewind(_ range: Range<Int>) -> Bool { file != nil || range.upperBound != .max }
+    /// The media type of the content.
+    var contentType: String { schedule?.facts.contentType ?? "" }
 
     /// Returns the body of a request.
     func body(_ range: Range<Int>) -> RequestBody {
-        guard stream != nil else { return .stream(length: range.count) }
-        guard range.upperBound != .max else { return .stream(length: nil) }
-        return .bytes(stream?.bytes(range) ?? ByteBuffer())
+        .stream(length: range.upperBound == .max ? nil : range.count)
     }
 
     /// Reads bytes for a request.
     func provide(_ range: Range<Int>, to exchange: UploadExchange) {
+        let generation = exchange.generation
         guard let file else {
+            if exchange.request.range?.upperBound != .max, let bytes = stream?.bytes(range) {
+                return send(.bytes(bytes), to: exchange, generation)
+            }
             streamTarget = exchange
             return requestPart(range.count)
         }
-        loop.workers.run("reading a file to upload") { () throws(NightjarError) in
+        loop.transferWorkers.run("reading a file to upload") { () throws(NightjarError) in
             try file.read(range)
         } then: { [weak self] result in
             switch result {
-            case .success(let bytes) where bytes.readableBytes == range.count: self?.send(.bytes(bytes), to: exchange)
+            case .success(let bytes) where bytes.readableBytes == range.count:
+                self?.send(.bytes(bytes), to: exchange, generation)
             case .success:
                 self?.fail(
                     NightjarError(.contentChanged, "the file was truncated during its upload; upload it again"),
-                    exchange)
-            case .failure(let error): self?.fail(error, exchange)
+                    exchange, generation)
+            case .failure(let error): self?.fail(error, exchange, generation)
             }
         }
     }
 
-    private func fail(_ error: NightjarError, _ exchange: UploadExchange) {
+    private func fail(_ error: NightjarError, _ exchange: UploadExchange, _ generation: Int) {
         contentError = error
-        exchange.send(.failed(error.message))
+        exchange.send(.failed(error.message), of: generation)
     }
 
     /// Sends a part, when the maximum rate allows it.
-    private func send(_ part: TaskHandlers.BodyPart, to exchange: UploadExchange) {
+    private func send(_ part: TaskHandlers.BodyPart, to exchange: UploadExchange, _ generation: Int) {
         guard case .bytes(let bytes) = part,
             let delay = limit?.delay(after: bytes.readableBytes, at: loop.now), delay > .zero
         else {
-            return exchange.send(part)
+            return exchange.send(part, of: generation)
         }
-        loop.after(delay) { exchange.send(part) }
+        loop.after(delay) { exchange.send(part, of: generation) }
     }
 
     /// The request that sends a stream of unknown length as its body.
@@ -365,13 +374,13 @@ package final class UploadOperation: ClientOperation, @unchecked Sendable {
 
     private func provided(_ part: TaskHandlers.BodyPart) {
         guard !isStopping else { return }
-        if let streamTarget { return send(part, to: streamTarget) }
         switch part {
-        case .bytes(let bytes): stream?.received(bytes)
-        case .end: stream?.ended()
         case .failed(let message):
             stop(NightjarError(.invalidRequest, "the stream to upload has failed: \(message)"), keepsUpload: true)
         case .later: break
+        case .bytes, .end:
+            if let streamTarget { return send(part, to: streamTarget, streamTarget.generation) }
+            if case .bytes(let bytes) = part { stream?.received(bytes) } else { stream?.ended() }
         }
     }
 
@@ -417,7 +426,10 @@ package final class UploadOperation: ClientOperation, @unchecked Sendable {
     private func remove(_ removal: UploadRequest, then next: @escaping () -> Void) {
         let exchange = UploadExchange(removal, of: self)
         let next = LoopAction(run: next)
-        loop.after(UploadOperation.removalTimeout) { next.run() }
+        loop.after(UploadOperation.removalTimeout) {
+            exchange.cancel()
+            next.run()
+        }
         do throws(NightjarError) {
             try exchange.start(request, then: { next.run() })
         } catch {

@@ -195,6 +195,7 @@ extension DownloadSchedule {
             return rangeIsUnsatisfiable(number, error)
         }
         if error.status == 304, let response = error.response {
+            connections[number].phase = .idle
             return fail(
                 NightjarError(
                     error.kind,

@@ -15,7 +15,7 @@ package struct FileIdentity: Sendable, Equatable {
 }
 
 /// The facts that a later upload needs to continue: the content of the state text. The URL of an upload is often enough
-/// to write to it, so that the text must be protected like a password.
+/// to write to it; therefore, the text must be protected like a password.
 package struct UploadRecord: Sendable, Equatable {
     package var uploadProtocol: UploadProtocol
     /// Nil: the content is a stream.
@@ -28,6 +28,9 @@ package struct UploadRecord: Sendable, Equatable {
     package var partSize: Int?
     /// The digest of the content, if it is known.
     package var digest: Checksum?
+
+    /// Whether the completion was sent, so that the upload may be complete.
+    package var isCompleting = false
 
     package init(_ uploadProtocol: UploadProtocol, url: String) {
         (self.uploadProtocol, self.url) = (uploadProtocol, url)
@@ -49,6 +52,7 @@ package struct UploadRecord: Sendable, Equatable {
         }
         if let id { members.append(.init("id", .string(id))) }
         if let partSize { members.append(.init("part_size", .integer(Int64(partSize)))) }
+        if isCompleting { members.append(.init("completing", .bool(true))) }
         if let digest { members.append(.init("digest", .string(digest.description))) }
         return (try? JSONValue.object(members).encoded()).map { String(buffer: $0) } ?? ""
     }
@@ -88,6 +92,7 @@ package struct UploadRecord: Sendable, Equatable {
             }
             partSize = Int(size)
         }
+        if case .bool(true)? = member("completing") { isCompleting = true }
         digest = text("digest").flatMap { try? Checksum($0) }
         if uploadProtocol == .s3, id == nil || partSize == nil { return nil }
     }

@@ -52,7 +52,10 @@ struct OCIRules: UploadRules {
                 throw NightjarError(
                     .protocol, "the registry created no upload: its response has no Location", phase: .receive)
             }
-            return .accepted(UploadProgress(url: url, offset: 0))
+            hasOneByte = false
+            var progress = UploadProgress(url: url, offset: 0)
+            progress.minimumAppend = try response.headers.count("oci-chunk-min-length")
+            return .accepted(progress)
         case .offset:
             return .accepted(UploadProgress(url: try response.location(), offset: try end(response.headers) ?? 0))
         case .append(let range):

@@ -49,7 +49,7 @@ struct ResumableRules: UploadRules {
         guard status == 104 else { return nil }
         var progress = limits(headers)
         progress.url = facts.url == nil ? try UploadLocation.read(headers, base: url) : nil
-        progress.offset = try headers.count("upload-offset")
+        progress.offset = try? headers.count("upload-offset")
         return progress
     }
 
@@ -58,10 +58,24 @@ struct ResumableRules: UploadRules {
     ) throws(NightjarError) -> UploadOutcome {
         let headers = response.headers
         let isComplete = headers["upload-complete"].map { ASCII.trimmed(Array($0.utf8)).elementsEqual("?1".utf8) }
-        if isComplete == true { return .complete }
         let isLast = request.headers.contains { $0.name == "Upload-Complete" && $0.value == "?1" }
         var progress = limits(headers)
         progress.offset = try headers.count("upload-offset")
+        if let length = try headers.count("upload-length"), let total = facts.total, length != total {
+            throw ResumableRules.lengthDiffers(length, total)
+        }
+        if isComplete == true {
+            if request.step == .offset, let offset = progress.offset, let total = facts.total, offset != total {
+                throw ResumableRules.lengthDiffers(offset, total)
+            }
+            guard isLast || request.step == .offset else {
+                throw NightjarError(
+                    .protocol,
+                    "the upload failed: the server has completed it before the end of the content; check its limits",
+                    phase: .receive, requestMayHaveBeenProcessed: true)
+            }
+            return .complete
+        }
         if request.step == .creation {
             // A server that does not support the draft has processed an ordinary request.
             if isLast, isComplete == nil { return .complete }
@@ -98,16 +112,28 @@ struct ResumableRules: UploadRules {
         }
     }
 
+    private static func lengthDiffers(_ length: Int, _ total: Int) -> NightjarError {
+        NightjarError(
+            .contentChanged,
+            "the upload has \(length) bytes, and the content has \(total) bytes; start a new upload without resume")
+    }
+
     /// Reads the field Upload-Limit, a dictionary of structured fields (RFC 9651).
     private func limits(_ headers: Headers) -> UploadProgress {
         var progress = UploadProgress()
         for value in headers.values("upload-limit") {
             for member in value.split(separator: ",") {
-                let words = member.split(separator: "=", maxSplits: 1)
-                guard words.count == 2, ASCII.trimmed(Array(words[0].utf8)).elementsEqual("max-append-size".utf8),
+                // Parameters follow a semicolon.
+                let words = member.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1)
+                guard words.count == 2,
                     let size = Int(String(decoding: ASCII.trimmed(Array(words[1].utf8)), as: UTF8.self)), size > 0
                 else { continue }
-                progress.maximumAppend = size
+                switch String(decoding: ASCII.trimmed(Array(words[0].utf8)), as: UTF8.self) {
+                case "max-append-size": progress.maximumAppend = size
+                case "min-append-size": progress.minimumAppend = size
+                case "max-size": progress.maximumSize = size
+                default: break
+                }
             }
         }
         return progress

@@ -19,10 +19,11 @@ struct S3Rules: UploadRules {
 
     /// Returns the size of the parts of a content.
     static func partSize(_ settings: UploadSettings, total: Int?) -> Int {
-        let needed = total.map { ($0 + largestCount - 1) / largestCount } ?? 0
+        let needed = total.map { $0 / largestCount + ($0 % largestCount == 0 ? 0 : 1) } ?? 0
+        let chosen = settings.chunkSize ?? usualPart
+        guard chosen < needed else { return chosen }
         let mebibyte = 1 << 20
-        let rounded = (needed + mebibyte - 1) / mebibyte * mebibyte
-        return max(settings.chunkSize ?? usualPart, rounded)
+        return (needed / mebibyte + (needed % mebibyte == 0 ? 0 : 1)) * mebibyte
     }
 
     private func request(
@@ -80,8 +81,8 @@ struct S3Rules: UploadRules {
             }
             (tags, found, listed) = ([], [], 0)
             created = response.headers.date("date")
-            // The later requests have the URL of this one.
-            var progress = UploadProgress(url: response.url.withoutQueryItem("uploads"), offset: 0)
+            // The later requests have the URL of this one, without credentials that the client has added.
+            var progress = UploadProgress(url: facts.base ?? response.url.withoutQueryItem("uploads"), offset: 0)
             progress.id = id
             progress.partSize = S3Rules.partSize(facts.settings, total: facts.total)
             return .accepted(progress)
@@ -95,9 +96,10 @@ struct S3Rules: UploadRules {
         case .completion:
             // S3 sends the status 200 before it has combined the parts.
             let document = S3Document(response.body)
-            guard let code = document.text(of: "Code") else { return .complete }
+            if document.contains("<CompleteMultipartUploadResult") { return .complete }
+            let code = document.text(of: "Code") ?? "no result"
             let message = document.text(of: "Message") ?? ""
-            let isTemporary = ["InternalError", "SlowDown", "ServiceUnavailable"].contains(code)
+            let isTemporary = ["InternalError", "SlowDown", "ServiceUnavailable", "no result"].contains(code)
             throw NightjarError(
                 isTemporary ? .server : .protocol,
                 "the server could not complete the upload: \(quoted(code)) \(quoted(message, limit: 200))",
@@ -148,7 +150,7 @@ struct S3Rules: UploadRules {
         var offset = 0
         for part in found {
             let expected = min(size, (facts.total ?? .max) - offset)
-            guard expected > 0, part.size == expected else { break }
+            guard expected > 0 || facts.total == 0 && tags.isEmpty, part.size == expected else { break }
             tags.append(part.tag)
             offset += part.size
         }
@@ -180,6 +182,8 @@ struct S3Document {
     func text(of name: String) -> String? {
         first(name, from: 0).map { S3Document.unescaped(text[$0.content]) }
     }
+
+    func contains(_ pattern: String) -> Bool { find(pattern, from: 0) != nil }
 
     /// Returns the elements with this name.
     func all(_ name: String) -> [S3Document] {

@@ -4,8 +4,14 @@ struct TusRules: UploadRules {
     private static let type = ("Content-Type", "application/offset+octet-stream")
 
     func canRepeatCreation(_ facts: UploadFacts) -> Bool {
-        // A second upload with part of the content has no effect. A complete one would.
-        !facts.settings.createsWithData || facts.total.map { facts.rangeEnd < $0 } ?? false
+        // A second upload with part of the content has no effect. A complete one has.
+        guard facts.total != 0 else { return false }
+        return !sendsData(facts) || facts.total.map { facts.rangeEnd < $0 } ?? false
+    }
+
+    /// Whether the creation sends the first bytes. Their digest is not known at that time.
+    private func sendsData(_ facts: UploadFacts) -> Bool {
+        facts.settings.createsWithData && facts.settings.digest == nil && facts.total ?? 0 > 0
     }
 
     func creation(_ facts: UploadFacts) -> UploadRequest {
@@ -16,7 +22,7 @@ struct TusRules: UploadRules {
             request.headers.append(("Upload-Defer-Length", "1"))
         }
         if let metadata = metadata(facts) { request.headers.append(("Upload-Metadata", metadata)) }
-        if facts.settings.createsWithData, facts.rangeEnd > 0, facts.total != nil {
+        if sendsData(facts) {
             request.headers.append(TusRules.type)
             request.body = .content(0..<facts.rangeEnd)
         }
@@ -64,14 +70,18 @@ struct TusRules: UploadRules {
         case .offset:
             guard let offset else {
                 throw NightjarError(
-                    .protocol, "the response to HEAD has no Upload-Offset; is this a tus server?", phase: .receive)
+                    .protocol, "the response to HEAD has no Upload-Offset; check the URL and the protocol",
+                    phase: .receive)
             }
-            if let length = try response.headers.count("upload-length"), let total = facts.total, length != total {
+            let length = try response.headers.count("upload-length")
+            if let length, let total = facts.total, length != total {
                 throw NightjarError(
                     .contentChanged,
                     "the upload has the length \(length), and the content has \(total) bytes; start a new upload")
             }
-            return .accepted(UploadProgress(offset: offset))
+            var progress = UploadProgress(offset: offset)
+            progress.hasLength = length != nil
+            return .accepted(progress)
         case .append, .completion, .check, .termination:
             return offset.map { .accepted(UploadProgress(offset: $0)) } ?? .unknown
         }
@@ -81,7 +91,7 @@ struct TusRules: UploadRules {
         _ request: UploadRequest, _ status: Int, _ headers: Headers, _ facts: UploadFacts
     ) -> UploadOutcome? {
         switch (request.step, status) {
-        case (.append, 404), (.append, 410), (.offset, 403), (.offset, 404), (.offset, 410): .lost
+        case (.append, 404), (.append, 410), (.offset, 404), (.offset, 410): .lost
         // Conflict, locked by another request, and a damaged body.
         case (.append, 409), (.append, 423), (.append, 460), (.offset, 423): .unknown
         default: nil

@@ -47,6 +47,8 @@ extension UploadRules {
 package struct UploadFacts: Sendable {
     /// The method of the caller's request.
     package var method: Method
+    /// The URL of the caller's request. Nil in tests.
+    package var base: RequestURL?
     /// The URL of the upload. Nil before the creation.
     package var url: RequestURL?
     /// The number of bytes that the server has.
@@ -64,6 +66,7 @@ package struct UploadFacts: Sendable {
     package var rangeDigest: Checksum?
     /// The limits of the server for a request, in bytes.
     package var maximumAppend: Int?
+    package var minimumAppend: Int?
     /// The identifier of a multipart upload of S3.
     package var id: String?
     package var partSize: Int?
@@ -75,7 +78,8 @@ package struct UploadFacts: Sendable {
     /// The end of a range that begins at the offset and has as many bytes as one request may have.
     var rangeEnd: Int {
         // The parts of S3 have their size from the creation on.
-        let size = partSize ?? max([settings.chunkSize, maximumAppend].compactMap { $0 }.min() ?? .max, 1)
+        let chunkSize = max(settings.chunkSize ?? .max, minimumAppend ?? 1)
+        let size = partSize ?? max(min(chunkSize, maximumAppend ?? .max), 1)
         let (end, isTooMuch) = offset.addingReportingOverflow(size)
         return min(isTooMuch ? .max : end, total ?? .max)
     }
@@ -181,6 +185,10 @@ package struct UploadProgress: Sendable {
     package var id: String?
     package var partSize: Int?
     package var maximumAppend: Int?
+    package var minimumAppend: Int?
+    package var maximumSize: Int?
+    /// Whether the server has the length of the content. Nil: unchanged.
+    package var hasLength: Bool?
 
     package init(url: RequestURL? = nil, offset: Int? = nil) { (self.url, self.offset) = (url, offset) }
 }

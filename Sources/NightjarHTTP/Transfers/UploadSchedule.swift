@@ -71,6 +71,8 @@ package struct UploadSchedule: Sendable {
     private var hasSentEmptyRange = false
     /// Whether a request that completes the upload has failed, so that the upload may be complete.
     private var hasFailedCompletion = false
+    /// Whether a request with the last bytes has failed, so that the server may have processed the content.
+    private var mayBeProcessed = false
     /// The number of waits.
     private var waits = 0
     package private(set) var isComplete = false
@@ -81,6 +83,8 @@ package struct UploadSchedule: Sendable {
     private var sentEnd = 0
     /// The largest number of bytes that the server had.
     private var best = 0
+    /// The number of times that the server had fewer bytes than before.
+    private var losses = 0
     /// The number of failures since the server has had new bytes.
     private var failures = 0
     /// The number of times that the upload has started over.
@@ -94,10 +98,12 @@ package struct UploadSchedule: Sendable {
 
     /// - Parameters:
     ///   - method: The method of the caller's request.
+    ///   - url: The URL of the caller's request.
     ///   - isIdempotent: Whether the caller's request may be repeated although the server may have processed it.
     /// - Throws: `invalid_argument`; `content_changed` if the file differs from that of the state text.
     package init(
-        _ settings: UploadSettings, method: Method, isIdempotent: Bool = false, _ source: Source, contentType: String
+        _ settings: UploadSettings, method: Method, url: RequestURL? = nil, isIdempotent: Bool = false,
+        _ source: Source, contentType: String
     ) throws(NightjarError) {
         var settings = settings
         let isSingle = [.put, .post].contains(settings.uploadProtocol)
@@ -106,6 +112,7 @@ package struct UploadSchedule: Sendable {
         self.source = source
         self.isIdempotent = isIdempotent
         facts = UploadFacts(method: method, settings, contentType: contentType)
+        facts.base = url
         if case .file(let identity) = source { facts.total = identity.size }
         rules =
             switch settings.uploadProtocol {
@@ -131,7 +138,20 @@ package struct UploadSchedule: Sendable {
         if let expected = facts.digest, let found = record.digest, expected != found {
             throw NightjarError(.contentChanged, "the checksum differs from that of the upload; start a new upload")
         }
-        facts.url = try RequestURL(record.url)
+        let url = try RequestURL(record.url)
+        if let base = facts.base {
+            guard url.origin.isTLS || !base.origin.isTLS else {
+                throw NightjarError(
+                    .invalidArgument, "resume has an http URL, and the request uses https; start a new upload")
+            }
+            let isSame = url.origin == base.origin
+            facts.url = RequestURL(
+                origin: url.origin, target: url.target, userInfo: isSame ? base.userInfo : nil,
+                sensitive: base.sensitive)
+        } else {
+            facts.url = url
+        }
+        hasFailedCompletion = record.isCompleting
         (facts.id, facts.partSize) = (record.id, record.partSize)
         facts.digest = facts.digest ?? record.digest
         (hasUpload, mustRequestOffset, isResuming) = (true, true, true)
@@ -151,6 +171,7 @@ package struct UploadSchedule: Sendable {
         var record = UploadRecord(settings.uploadProtocol, url: url.origin.description + url.target)
         (record.identity, record.id, record.partSize) = (identity, facts.id, facts.partSize)
         record.digest = facts.digest
+        record.isCompleting = hasFailedCompletion || isCompleting
         return record
     }
     /// The request that removes the upload. Nil if there is none.
@@ -167,9 +188,13 @@ package struct UploadSchedule: Sendable {
         // A creation that cannot be repeated continues.
         guard hasUpload || canRepeatCreation, current?.range?.upperBound != .max else { return }
         actions.append(.cancel)
+        hasFailedCompletion = hasFailedCompletion || isCompleting
+        mustRequestOffset = hasUpload && !isCompleting
         (phase, current) = (.idle, nil)
-        mustRequestOffset = hasUpload
     }
+
+    /// Whether the request in progress completes the upload.
+    private var isCompleting: Bool { current?.step == .completion || current?.step == .check }
 
     package mutating func resume() {
         guard state == .paused else { return }
@@ -337,21 +362,35 @@ package struct UploadSchedule: Sendable {
 
     /// Handles an interim response.
     package mutating func interim(_ status: Int, _ headers: Headers, from url: RequestURL) {
-        guard case .requesting = phase, let range = current?.range else { return }
+        guard case .requesting = phase, current?.range != nil else { return }
         do throws(NightjarError) {
             guard let progress = try rules.interim(status, headers, from: url, facts) else { return }
             if let url = progress.url { (facts.url, hasUpload) = (url, true) }
-            facts.maximumAppend = progress.maximumAppend ?? facts.maximumAppend
             // The offset of an interim response is only a hint.
-            if let offset = progress.offset, range.contains(offset) { noteProgress(offset) }
+            _ = admits(progress)
         } catch {
             fail(error)
         }
     }
 
     /// Handles a response with an expected status.
-    package mutating func responded(_ response: UploadResponse, using random: inout some RandomNumberGenerator) {
+    ///
+    /// - Parameter toWholeBody: Whether the whole body was sent. A server may respond before.
+    package mutating func responded(
+        _ response: UploadResponse, toWholeBody: Bool = true, using random: inout some RandomNumberGenerator
+    ) {
         guard case .requesting = phase, let request = current else { return }
+        guard toWholeBody || hasUpload else {
+            return fail(
+                NightjarError(
+                    .protocol,
+                    "the upload failed: the server responded with the status \(response.status) before it had received the content",
+                    phase: .receive, requestMayHaveBeenProcessed: true))
+        }
+        guard toWholeBody else {
+            (phase, current, mustRequestOffset) = (.idle, nil, true)
+            return retry(nil, of: request, using: &random)
+        }
         let outcome: UploadOutcome
         do throws(NightjarError) {
             outcome = try rules.responded(request, response, facts)
@@ -385,14 +424,15 @@ package struct UploadSchedule: Sendable {
         facts.url = progress.url ?? facts.url
         facts.id = progress.id ?? facts.id
         facts.partSize = progress.partSize ?? facts.partSize
-        facts.maximumAppend = progress.maximumAppend ?? facts.maximumAppend
+        if let hasLength = progress.hasLength { facts.isLengthDeferred = !hasLength }
         hasUpload = true
+        guard admits(progress) else { return }
         guard let offset = progress.offset else {
             mustRequestOffset = true
             return plan()
         }
-        // Bytes of an earlier upload may be on the server, too.
-        let sent = isResuming ? readLimit : sentEnd
+        // The server may also have bytes that another process has sent.
+        let sent = request.step == .offset ? readLimit : sentEnd
         guard source != .stream || offset >= readStart else { return fail(streamCannotRestart) }
         guard offset <= sent else {
             return fail(
@@ -403,6 +443,8 @@ package struct UploadSchedule: Sendable {
         mustRequestOffset = false
         facts.offset = offset
         if isResuming { (isResuming, resumed, best, sentEnd) = (false, offset, offset, max(sentEnd, offset)) }
+        mayBeProcessed = false
+        guard noteLoss(offset) else { return }
         let isProgress = noteProgress(offset)
         isResponseFinal = request.step != .offset
         // A response without new bytes must not be followed by the same request at once, again and again.
@@ -414,10 +456,34 @@ package struct UploadSchedule: Sendable {
         plan()
     }
 
+    /// Notes the limits of the server. Fails if the content is larger.
+    private mutating func admits(_ progress: UploadProgress) -> Bool {
+        facts.maximumAppend = progress.maximumAppend ?? facts.maximumAppend
+        facts.minimumAppend = progress.minimumAppend ?? facts.minimumAppend
+        guard let limit = progress.maximumSize, let total = facts.total, total > limit else { return true }
+        fail(
+            NightjarError(
+                .tooLarge, "the upload failed: the content has \(total) bytes, and the server accepts \(limit)",
+                phase: .receive))
+        return false
+    }
+
     /// The end of the bytes that the server can have.
     private var readLimit: Int { source == .stream ? readEnd : facts.total ?? 0 }
 
-    @discardableResult
+    /// Counts the times that the server has lost bytes. Fails if it has lost bytes too often.
+    private mutating func noteLoss(_ offset: Int) -> Bool {
+        guard offset < best else { return true }
+        best = offset
+        losses += 1
+        guard losses > settings.attempts else { return true }
+        fail(
+            NightjarError(
+                .protocol, "the upload failed: the server has lost bytes \(losses) times; check the server",
+                phase: .receive))
+        return false
+    }
+
     private mutating func noteProgress(_ offset: Int) -> Bool {
         guard offset > best else { return false }
         (best, failures) = (offset, 0)
@@ -430,16 +496,18 @@ package struct UploadSchedule: Sendable {
         if let status = error.status {
             do throws(NightjarError) {
                 let headers = error.response?.headers ?? Headers()
-                if request.step == .completion, status == 404, hasFailedCompletion, let check = rules.check(facts) {
+                let isGone = status == 404 && (request.step == .completion || request.step == .offset)
+                if isGone, hasFailedCompletion, let check = rules.check(facts) {
                     return send(check)
                 }
                 if let outcome = try rules.rejected(request, status, headers, facts) {
                     (phase, current) = (.idle, nil)
+                    if case .lost = outcome { return lost() }
+                    guard error.retryAfter ?? .zero <= TransferSettings.longestDelay else { return fail(error) }
                     switch outcome {
-                    case .lost: return lost()
                     case .accepted(let progress):
                         facts.maximumAppend = progress.maximumAppend ?? facts.maximumAppend
-                    case .unknown, .partial, .complete: break
+                    case .unknown, .partial, .complete, .lost: break
                     }
                     mustRequestOffset = hasUpload
                     return retry(error, of: request, using: &random)
@@ -456,10 +524,11 @@ package struct UploadSchedule: Sendable {
             return fail(error)
         }
         (phase, current) = (.idle, nil)
+        if request.range?.upperBound == facts.total, error.requestMayHaveBeenProcessed { mayBeProcessed = true }
         // The server may have completed the upload.
-        let isCompleting = request.step == .completion || request.step == .check
-        if isCompleting { hasFailedCompletion = true }
-        mustRequestOffset = hasUpload && !isCompleting
+        let wasCompleting = request.step == .completion || request.step == .check
+        if wasCompleting { hasFailedCompletion = true }
+        mustRequestOffset = hasUpload && !wasCompleting
         retry(error, of: request, using: &random)
     }
 
@@ -483,6 +552,15 @@ package struct UploadSchedule: Sendable {
         actions.append(.wait(waits, max(time, error?.retryAfter ?? .zero)))
     }
 
+    /// Whether a second upload of the same content has no further effect.
+    private var isRepeatable: Bool {
+        switch settings.uploadProtocol {
+        case .put, .s3, .oci: true
+        case .resumable: facts.method == .put
+        case .post, .tus: false
+        }
+    }
+
     private var streamCannotRestart: NightjarError {
         NightjarError(.contentChanged, "the server no longer has the upload, and a stream cannot be read again")
     }
@@ -497,16 +575,25 @@ package struct UploadSchedule: Sendable {
                 NightjarError(
                     .contentChanged, "the server no longer has the upload; start a new upload, or allow restart"))
         }
+        guard !mayBeProcessed || isIdempotent || isRepeatable else {
+            return fail(
+                NightjarError(
+                    .contentChanged,
+                    "the upload may be complete: the response to its last request was lost, and the server no longer has the upload; check the resource",
+                    requestMayHaveBeenProcessed: true))
+        }
         guard source != .stream || readStart == 0 else { return fail(streamCannotRestart) }
         restarts += 1
         guard restarts <= settings.attempts else {
             return fail(
                 NightjarError(
-                    .contentChanged, "the upload has started over \(settings.attempts) times; the server loses it"))
+                    .contentChanged,
+                    "the upload failed: it has started over \(settings.attempts) times; the server removes unfinished uploads"
+                ))
         }
         (facts.url, facts.id, facts.partSize, facts.offset) = (nil, nil, nil, 0)
         (hasUpload, mustRequestOffset, isResuming, resumed) = (false, false, false, 0)
-        (best, sentEnd, hasFailedCompletion) = (0, 0, false)
+        (best, sentEnd, hasFailedCompletion, mayBeProcessed) = (0, 0, false, false)
         (digestedRange, hasSentEmptyRange) = (nil, false)
         plan()
     }

@@ -104,6 +104,34 @@ public struct UploadSettings: Sendable {
         }
     }
 
+    /// Checks that a stream can be uploaded with these settings.
+    ///
+    /// - Throws: `invalid_argument`.
+    package func checkForStream() throws(NightjarError) {
+        if let chunkSize, chunkSize > UploadSettings.largestStreamChunk {
+            throw NightjarError(
+                .invalidArgument,
+                "chunk_size must be at most \(UploadSettings.largestStreamChunk) for a stream, whose chunks are held in memory, got \(chunkSize)"
+            )
+        }
+        guard resumeState == nil else {
+            throw NightjarError(.invalidArgument, "an upload of a stream cannot be continued; pass the path of a file")
+        }
+        switch (uploadProtocol, digest) {
+        case (.put, .algorithm), (.post, .algorithm), (.resumable, .algorithm):
+            throw NightjarError(
+                .invalidArgument,
+                "the checksum of a stream is not known in advance; pass its digest, or remove checksum")
+        case (.tus, .value), (.s3, .value):
+            throw NightjarError(
+                .invalidArgument,
+                "the protocol \(quoted(uploadProtocol.rawValue)) sends digests of the requests of a stream; pass only the algorithm"
+            )
+        default: break
+        }
+    }
+
+    private static let largestStreamChunk = 1 << 30
     package static let chunkSizes = 1...(1 << 40)
 }
 
