@@ -61,6 +61,24 @@ import Testing
         #expect(received["content-type"] == "image/png" && received["content-length"] == String(size))
     }
 
+    /// A part that waits for the maximum rate belongs to the first request, and must not be sent with the second one.
+    @Test func redirectSendsTheContentFromItsStart() async throws {
+        var random = SeededRandom(seed: 1)
+        let bytes = random.bytes(4 << 16)
+        let path = try folder.write("x", Bytes(bytes))
+        let peer = try loopbackPeer([
+            [.expectHead, .expectBytes(1 << 16), .respond("307 Temporary Redirect", headers: ["Location: /other"])],
+            [.expectRequest, .respond()],
+        ])
+        var settings = settings(.put)
+        settings.maximumRate = 400_000
+        var request = Request(.put, "/x")
+        request.expectsContinue = false
+        let result = try await loopbackClient(of: peer).upload(request, from: path, settings)
+        #expect(result.size == bytes.count)
+        #expect(peer.requests.last?.target == "/other" && peer.requests.last?.body == bytes)
+    }
+
     @Test func lostConnectionContinuesWithTus() async throws {
         let path = try folder.write("x", "0123456789")
         let peer = try loopbackPeer([

@@ -82,11 +82,15 @@ final class UploadConversation {
 
     static let base = try! RequestURL("http://a.test/x")
 
-    func respond(_ status: Int = 200, _ fields: String..., body: String = "", from url: String? = nil) {
+    /// - Parameter toWholeBody: Whether the server responds after it has received the whole body.
+    func respond(
+        _ status: Int = 200, _ fields: String..., body: String = "", from url: String? = nil, toWholeBody: Bool = true
+    ) {
         isInProgress = false
         let url = url.map { try! RequestURL($0) } ?? request?.url ?? UploadConversation.base
         schedule.responded(
-            UploadResponse(status: status, uploadHeaders(fields), ByteBuffer(string: body), url: url), using: &random)
+            UploadResponse(status: status, uploadHeaders(fields), ByteBuffer(string: body), url: url),
+            toWholeBody: toWholeBody, using: &random)
     }
 
     func interim(_ status: Int, _ fields: String...) {

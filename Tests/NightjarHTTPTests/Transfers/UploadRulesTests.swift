@@ -164,7 +164,8 @@ private let created = "Location: /u"
         it.respond(204)
         #expect(it.wait() == "HEAD /u")
         it.respond(200)
-        #expect(it.actions() == "fail protocol: the response to HEAD has no Upload-Offset; check the URL and the protocol")
+        #expect(
+            it.actions() == "fail protocol: the response to HEAD has no Upload-Offset; check the URL and the protocol")
     }
 
     @Test(arguments: ["", "x", "-1", "1.0", "+4", "9223372036854775808", "4, 4", "0x4"])

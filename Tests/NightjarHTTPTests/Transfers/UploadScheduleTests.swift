@@ -143,7 +143,10 @@ private let created = "Location: /u"
         }
         _ = it.actions()
         it.reject(404)
-        #expect(it.actions() == "fail content_changed: the upload failed: it has started over 2 times; the server removes unfinished uploads")
+        #expect(
+            it.actions()
+                == "fail content_changed: the upload failed: it has started over 2 times; the server removes unfinished uploads"
+        )
     }
 
     @Test func lostUploadFailsByOption() throws {
@@ -499,6 +502,47 @@ private let created = "Location: /u"
         _ = it.actions()
         it.respond(200, "Upload-Offset: 10")
         #expect(it.actions() == "finish" && !it.schedule.isResponseFinal)
+    }
+
+    /// A server that responds before it has received the body does not have the content.
+    @Test func earlySuccessIsNotTheEnd() throws {
+        let put = try UploadConversation(.put, 10)
+        _ = put.actions()
+        put.respond(200, toWholeBody: false)
+        #expect(put.actions().hasPrefix("fail protocol: "))
+        let tus = try UploadConversation(.tus, 10)
+        _ = tus.actions()
+        tus.respond(201, "Location: /u")
+        _ = tus.actions()
+        tus.respond(204, "Upload-Offset: 10", toWholeBody: false)
+        #expect(tus.wait() == "HEAD /u")
+    }
+
+    @Test func stateOfAnHTTPURLIsRejectedForHTTPS() throws {
+        var settings = UploadSettings()
+        settings.uploadProtocol = .tus
+        var record = UploadRecord(.tus, url: "http://example.org/u")
+        let identity = FileIdentity(size: 10, modified: 0, inode: 1, device: 1)
+        record.identity = identity
+        settings.resumeState = record.text
+        let error = #expect(throws: NightjarError.self) {
+            try UploadSchedule(
+                settings, method: .post, url: try RequestURL("https://example.org/files"), .file(identity),
+                contentType: "text/plain")
+        }
+        #expect(error?.kind == .invalidArgument)
+    }
+
+    /// The response to the last request was lost, and the server no longer has the upload.
+    @Test func processedContentIsNotSentAgain() throws {
+        let it = try UploadConversation(.tus, 10)
+        _ = it.actions()
+        it.respond(201, "Location: /u")
+        _ = it.actions()
+        it.fail()
+        #expect(it.wait() == "HEAD /u")
+        it.reject(404)
+        #expect(it.actions().hasPrefix("fail content_changed: the upload may be complete"))
     }
 
     @Test func lostContinuedUploadStartsOver() throws {
