@@ -4223,10 +4223,13 @@ typedef struct nj_upload_callbacks {
  * called.
  *
  * @code
+ *     FILE *file = fopen("example.txt", "w");
+ *     fputs("some text", file);
+ *     fclose(file);
  *     nj_request *request = nj_request_new("POST", "/tus");
  *     nj_upload *upload = NULL;
  *     const char options[] = "{\"protocol\": \"tus\"}";
- *     if (nj_client_upload(client, request, "example.bin", options, sizeof options - 1, NULL, NULL, &upload, &error) ==
+ *     if (nj_client_upload(client, request, "example.txt", options, sizeof options - 1, NULL, NULL, &upload, &error) ==
  *         NJ_OK) {
  *       char *url = nj_upload_url(upload);
  *       printf("%s\n", url);
@@ -4234,6 +4237,7 @@ typedef struct nj_upload_callbacks {
  *     }
  *     nj_upload_release(upload);
  *     nj_request_free(request);
+ *     remove("example.txt");
  * @endcode
  *
  * @param request    the request that creates the upload, without a body; copied. The protocol decides the method, except

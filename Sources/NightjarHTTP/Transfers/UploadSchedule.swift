@@ -184,10 +184,16 @@ package struct UploadSchedule: Sendable {
     package mutating func pause() {
         guard state == .running else { return }
         state = .paused
+        interrupt()
+    }
+
+    /// Cancels the request in progress of a paused upload.
+    private mutating func interrupt() {
         guard case .requesting = phase else { return }
-        // A creation that cannot be repeated continues.
+        // A creation that cannot be repeated continues until the server has sent the URL of the upload.
         guard hasUpload || canRepeatCreation, current?.range?.upperBound != .max else { return }
         actions.append(.cancel)
+        noteLastRange()
         hasFailedCompletion = hasFailedCompletion || isCompleting
         mustRequestOffset = hasUpload && !isCompleting
         (phase, current) = (.idle, nil)
@@ -195,6 +201,11 @@ package struct UploadSchedule: Sendable {
 
     /// Whether the request in progress completes the upload.
     private var isCompleting: Bool { current?.step == .completion || current?.step == .check }
+
+    /// Notes that the request in progress may be processed, if it has the last bytes.
+    private mutating func noteLastRange() {
+        if let end = current?.range?.upperBound, end == facts.total { mayBeProcessed = true }
+    }
 
     package mutating func resume() {
         guard state == .paused else { return }
@@ -367,7 +378,8 @@ package struct UploadSchedule: Sendable {
             guard let progress = try rules.interim(status, headers, from: url, facts) else { return }
             if let url = progress.url { (facts.url, hasUpload) = (url, true) }
             // The offset of an interim response is only a hint.
-            _ = admits(progress)
+            guard admits(progress) else { return }
+            if state == .paused { interrupt() }
         } catch {
             fail(error)
         }
@@ -388,6 +400,7 @@ package struct UploadSchedule: Sendable {
                     phase: .receive, requestMayHaveBeenProcessed: true))
         }
         guard toWholeBody else {
+            noteLastRange()
             (phase, current, mustRequestOffset) = (.idle, nil, true)
             return retry(nil, of: request, using: &random)
         }
@@ -523,8 +536,8 @@ package struct UploadSchedule: Sendable {
         {
             return fail(error)
         }
+        if error.requestMayHaveBeenProcessed { noteLastRange() }
         (phase, current) = (.idle, nil)
-        if request.range?.upperBound == facts.total, error.requestMayHaveBeenProcessed { mayBeProcessed = true }
         // The server may have completed the upload.
         let wasCompleting = request.step == .completion || request.step == .check
         if wasCompleting { hasFailedCompletion = true }

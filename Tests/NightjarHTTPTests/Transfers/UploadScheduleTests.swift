@@ -545,6 +545,31 @@ private let created = "Location: /u"
         #expect(it.actions().hasPrefix("fail content_changed: the upload may be complete"))
     }
 
+    /// The creation cannot be repeated. It is cancelled when the upload can be continued.
+    @Test func pausedCreationIsCancelledWhenItsURLArrives() throws {
+        let it = try UploadConversation(.resumable, 10)
+        _ = it.actions()
+        it.schedule.pause()
+        #expect(it.actions() == "")
+        it.interim(104, "Location: /u")
+        #expect(it.actions() == "cancel")
+        it.schedule.resume()
+        #expect(it.actions() == "HEAD /u")
+    }
+
+    /// A pause during the last request does not lead to a second upload of the same content.
+    @Test func pausedLastRequestIsNotSentAgain() throws {
+        let it = try UploadConversation(.tus, 10)
+        _ = it.actions()
+        it.respond(201, "Location: /u")
+        _ = it.actions()
+        it.schedule.pause()
+        it.schedule.resume()
+        #expect(it.actions().hasSuffix("HEAD /u"))
+        it.reject(404)
+        #expect(it.actions().hasPrefix("fail content_changed: the upload may be complete"))
+    }
+
     @Test func lostContinuedUploadStartsOver() throws {
         for status in [404, 410] {
             let it = try UploadConversation(.tus, 10) { $0.resumeState = state() }
