@@ -184,7 +184,7 @@ package final class UploadOperation: ClientOperation, @unchecked Sendable {
 
     private func paused() {
         startsPaused = schedule == nil
-        update { $0.pause() }
+        update { $0.pause(afterWholeBody: exchange?.isWhole ?? true) }
         note()
     }
 
@@ -253,7 +253,7 @@ package final class UploadOperation: ClientOperation, @unchecked Sendable {
 
     func received(interim head: ResponseHead, from url: RequestURL, _ exchange: UploadExchange) {
         guard self.exchange === exchange else { return }
-        update { $0.interim(head.status, head.headers, from: url) }
+        update { $0.interim(head.status, head.headers, from: url, afterWholeBody: exchange.isWhole) }
     }
 
     func ended(_ exchange: UploadExchange, _ result: Swift.Result<Response, NightjarError>) {
@@ -264,7 +264,7 @@ package final class UploadOperation: ClientOperation, @unchecked Sendable {
         case .failure(let error):
             release(exchange)
             let error = contentError.take() ?? error
-            update { $0.failed(error, using: &random) }
+            update { $0.failed(error, afterWholeBody: exchange.isWhole, using: &random) }
         }
     }
 

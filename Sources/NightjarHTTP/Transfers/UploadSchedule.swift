@@ -181,19 +181,20 @@ package struct UploadSchedule: Sendable {
 
     package mutating func start() { plan() }
 
-    package mutating func pause() {
+    /// - Parameter isWhole: Whether the whole body of the request in progress was sent.
+    package mutating func pause(afterWholeBody isWhole: Bool = true) {
         guard state == .running else { return }
         state = .paused
-        interrupt()
+        interrupt(afterWholeBody: isWhole)
     }
 
     /// Cancels the request in progress of a paused upload.
-    private mutating func interrupt() {
+    private mutating func interrupt(afterWholeBody isWhole: Bool) {
         guard case .requesting = phase else { return }
         // A creation that cannot be repeated continues until the server has sent the URL of the upload.
         guard hasUpload || canRepeatCreation, current?.range?.upperBound != .max else { return }
         actions.append(.cancel)
-        noteLastRange()
+        if isWhole { noteLastRange() }
         hasFailedCompletion = hasFailedCompletion || isCompleting
         mustRequestOffset = hasUpload && !isCompleting
         (phase, current) = (.idle, nil)
@@ -372,14 +373,18 @@ package struct UploadSchedule: Sendable {
     }
 
     /// Handles an interim response.
-    package mutating func interim(_ status: Int, _ headers: Headers, from url: RequestURL) {
+    ///
+    /// - Parameter isWhole: Whether the whole body of the request in progress was sent.
+    package mutating func interim(
+        _ status: Int, _ headers: Headers, from url: RequestURL, afterWholeBody isWhole: Bool = true
+    ) {
         guard case .requesting = phase, current?.range != nil else { return }
         do throws(NightjarError) {
             guard let progress = try rules.interim(status, headers, from: url, facts) else { return }
             if let url = progress.url { (facts.url, hasUpload) = (url, true) }
             // The offset of an interim response is only a hint.
             guard admits(progress) else { return }
-            if state == .paused { interrupt() }
+            if state == .paused { interrupt(afterWholeBody: isWhole) }
         } catch {
             fail(error)
         }
@@ -400,7 +405,6 @@ package struct UploadSchedule: Sendable {
                     phase: .receive, requestMayHaveBeenProcessed: true))
         }
         guard toWholeBody else {
-            noteLastRange()
             (phase, current, mustRequestOffset) = (.idle, nil, true)
             return retry(nil, of: request, using: &random)
         }
@@ -504,7 +508,11 @@ package struct UploadSchedule: Sendable {
     }
 
     /// Handles the failure of a request.
-    package mutating func failed(_ error: NightjarError, using random: inout some RandomNumberGenerator) {
+    ///
+    /// - Parameter isWhole: Whether the whole body of the request was sent.
+    package mutating func failed(
+        _ error: NightjarError, afterWholeBody isWhole: Bool = true, using random: inout some RandomNumberGenerator
+    ) {
         guard case .requesting = phase, let request = current else { return }
         if let status = error.status {
             do throws(NightjarError) {
@@ -536,7 +544,7 @@ package struct UploadSchedule: Sendable {
         {
             return fail(error)
         }
-        if error.requestMayHaveBeenProcessed { noteLastRange() }
+        if error.requestMayHaveBeenProcessed, isWhole { noteLastRange() }
         (phase, current) = (.idle, nil)
         // The server may have completed the upload.
         let wasCompleting = request.step == .completion || request.step == .check
