@@ -107,6 +107,9 @@ static const char show_values[] = {
 static const char statements[] = {
 #embed "programs/statements.lua"
 };
+static const char subcommand[] = {
+#embed "programs/subcommand.lua"
+};
 static const char syntax[] = {
 #embed "programs/syntax.lua"
 };
@@ -142,8 +145,8 @@ static const program programs[] = {
     PROGRAM(fixture), PROGRAM(help), PROGRAM(hints), PROGRAM(history), PROGRAM(items), PROGRAM(json_text), PROGRAM(keep),
     PROGRAM(lexer), PROGRAM(main), PROGRAM(output), PROGRAM(profiles), PROGRAM(progress), PROGRAM(prompt), PROGRAM(reference),
     PROGRAM(scrub), PROGRAM(secrets), PROGRAM(show), PROGRAM(show_bodies), PROGRAM(show_limits),
-    PROGRAM(show_records), PROGRAM(show_values), PROGRAM(statements), PROGRAM(syntax), PROGRAM(test), PROGRAM(text),
-    PROGRAM(tls), PROGRAM(types), PROGRAM(upload), PROGRAM(ws),
+    PROGRAM(show_records), PROGRAM(show_values), PROGRAM(statements), PROGRAM(subcommand), PROGRAM(syntax), PROGRAM(test),
+    PROGRAM(text), PROGRAM(tls), PROGRAM(types), PROGRAM(upload), PROGRAM(ws),
 };
 
 /* Loads a program as a module: runs its chunk, which returns the module. The upvalue is the index of the program. */

@@ -4,6 +4,8 @@ import Nightjar
 import NightjarHTTP
 import NightjarHandles
 
+typealias DownloadBox = TransferBox<DownloadOperation>
+
 extension nj_download_progress {
     init(_ progress: Download.Progress) {
         self.init(
@@ -33,7 +35,7 @@ private func settings(_ json: UnsafePointer<CChar>?, _ length: Int) throws(Night
 
 /// The callbacks of nj_client_start_download as handlers.
 private func handlers(
-    _ callbacks: nj_download_callbacks, _ context: CallbackContext, _ holder: TransferBox<DownloadOperation>.Holder
+    _ callbacks: nj_download_callbacks, _ context: CallbackContext, _ holder: DownloadBox.Holder
 ) -> DownloadOperation.Handlers {
     var handlers = DownloadOperation.Handlers()
     if let head = callbacks.head {
@@ -56,14 +58,7 @@ private func handlers(
 private func callbacks(
     _ given: UnsafePointer<nj_download_callbacks>?
 ) throws(NightjarError) -> nj_download_callbacks {
-    guard let given else { return nj_download_callbacks() }
-    let size = MemoryLayout<nj_download_callbacks>.size
-    guard given.pointee.size == size else {
-        throw NightjarError(
-            .invalidArgument,
-            "callbacks->size must be sizeof(nj_download_callbacks), \(size), got \(given.pointee.size)")
-    }
-    return given.pointee
+    try transferCallbacks(given, \.size, "nj_download_callbacks", or: nj_download_callbacks())
 }
 
 @_cdecl("nj_client_download") @implementation
@@ -79,8 +74,8 @@ public func nj_client_download(
         let request = try required(Handle<RequestBox>.borrow(request), "request").request(for: client)
         let path = try required(text(path), "path")
         let callbacks = try callbacks(given)
-        let box = TransferBox<DownloadOperation>()
-        let holder = TransferBox<DownloadOperation>.Holder(box)
+        let box = DownloadBox()
+        let holder = DownloadBox.Holder(box)
         defer { holder.release() }
         try client.downloadBlocking(
             request, to: path, try settings(options, length),
@@ -107,20 +102,11 @@ public func nj_client_start_download(
         let callbacks = try callbacks(given)
         let done = try required(callbacks.done, "callbacks->done")
         let context = CallbackContext(pointer: context)
-        let box = TransferBox<DownloadOperation>()
-        let holder = TransferBox<DownloadOperation>.Holder(box)
+        let box = DownloadBox()
+        let holder = DownloadBox.Holder(box)
         let operation = try client.startDownload(
             request, to: path, try settings(options, length), on: queue, handlers(callbacks, context, holder)
-        ) { operation, result in
-            guard let box = holder.box(of: operation) else { return }
-            defer { holder.release() }
-            switch result {
-            case .success: done(context.pointer, Handle.lend(box), nil)
-            case .failure(let error):
-                let failure = ErrorBox(error)
-                withExtendedLifetime(failure) { done(context.pointer, Handle.lend(box), Handle.lend(failure)) }
-            }
-        }
+        ) { holder.end($0, $1, context, done) }
         box.start(operation)
         return Handle.make(box)
     }
@@ -128,30 +114,30 @@ public func nj_client_start_download(
 
 @_cdecl("nj_download_retain") @implementation
 public func nj_download_retain(_ download: OpaquePointer?) -> OpaquePointer? {
-    Handle<TransferBox<DownloadOperation>>.borrow(download).map { Handle.make($0) }
+    Handle<DownloadBox>.borrow(download).map { Handle.make($0) }
 }
 
 @_cdecl("nj_download_release") @implementation
-public func nj_download_release(_ download: OpaquePointer?) { Handle<TransferBox<DownloadOperation>>.release(download) }
+public func nj_download_release(_ download: OpaquePointer?) { Handle<DownloadBox>.release(download) }
 
 @_cdecl("nj_download_pause") @implementation
 public func nj_download_pause(_ download: OpaquePointer?) {
-    Handle<TransferBox<DownloadOperation>>.borrow(download)?.operation?.pause()
+    Handle<DownloadBox>.borrow(download)?.operation?.pause()
 }
 
 @_cdecl("nj_download_resume") @implementation
 public func nj_download_resume(_ download: OpaquePointer?) {
-    Handle<TransferBox<DownloadOperation>>.borrow(download)?.operation?.resume()
+    Handle<DownloadBox>.borrow(download)?.operation?.resume()
 }
 
 @_cdecl("nj_download_cancel") @implementation
 public func nj_download_cancel(_ download: OpaquePointer?, _ keepsPart: Bool) {
-    Handle<TransferBox<DownloadOperation>>.borrow(download)?.operation?.cancel(keepsPart: keepsPart)
+    Handle<DownloadBox>.borrow(download)?.operation?.cancel(keeps: keepsPart)
 }
 
 @_cdecl("nj_download_get_progress") @implementation
 public func nj_download_get_progress(_ download: OpaquePointer?) -> nj_download_progress {
-    let operation = Handle<TransferBox<DownloadOperation>>.borrow(download)?.operation
+    let operation = Handle<DownloadBox>.borrow(download)?.operation
     var progress = nj_download_progress(operation?.progress ?? Download.Progress())
     if operation == nil { progress.state = NJ_DOWNLOAD_ENDED }
     return progress
@@ -161,7 +147,7 @@ public func nj_download_get_progress(_ download: OpaquePointer?) -> nj_download_
 public func nj_download_get_file(
     _ download: OpaquePointer?, _ outFile: UnsafeMutablePointer<nj_downloaded_file>?
 ) -> Bool {
-    let file = Handle<TransferBox<DownloadOperation>>.borrow(download)?.operation?.file
+    let file = Handle<DownloadBox>.borrow(download)?.operation?.file
     outFile?.pointee = nj_downloaded_file(
         size: Int64(file?.size ?? 0), received: Int64(file?.received ?? 0), resumed: Int64(file?.resumed ?? 0),
         attempts: Int64(file?.attempts ?? 0))
@@ -170,10 +156,10 @@ public func nj_download_get_file(
 
 @_cdecl("nj_download_path") @implementation
 public func nj_download_path(_ download: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {
-    (Handle<TransferBox<DownloadOperation>>.borrow(download)?.operation?.file?.path).flatMap { strdup($0) }
+    (Handle<DownloadBox>.borrow(download)?.operation?.file?.path).flatMap { strdup($0) }
 }
 
 @_cdecl("nj_download_resume_state") @implementation
 public func nj_download_resume_state(_ download: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {
-    (Handle<TransferBox<DownloadOperation>>.borrow(download)?.operation?.resumeState).flatMap { strdup($0) }
+    (Handle<DownloadBox>.borrow(download)?.operation?.resumeState).flatMap { strdup($0) }
 }

@@ -196,21 +196,32 @@ final class RequestBox {
         setBody(.stream(length: length))
         bodyContext = context
         handlers.provideBody = { task, maximum in
-            var buffer = ByteBufferAllocator().buffer(capacity: maximum)
-            var outcome: Int64 = 0
-            buffer.withUnsafeMutableWritableBytes { space in
-                outcome = read(context.pointer, Handle.lend(task), space.baseAddress, min(space.count, maximum))
-            }
-            guard outcome >= 0, outcome <= Int64(maximum), let count = Int(exactly: outcome) else {
-                return .failed(
-                    outcome == NJ_READ_FAILED
-                        ? "the body's source failed: nj_read_fn returned NJ_READ_FAILED"
-                        : "nj_read_fn returned \(outcome), which is neither a valid count nor NJ_READ_FAILED"
-                )
-            }
-            if count == 0 { return .end }
-            buffer.moveWriterIndex(forwardBy: count)
-            return .bytes(buffer)
+            bodyPart(maximum, from: "nj_read_fn") { read(context.pointer, Handle.lend(task), $0, $1) }
         }
     }
+}
+
+/// Returns the part of a body that a C function has written.
+///
+/// - Parameters:
+///   - name: The name of the function, for errors.
+///   - read: Writes the part to a buffer of a capacity, and returns the number of bytes, 0 at the end of the body, or
+///     NJ_READ_FAILED.
+func bodyPart(
+    _ maximum: Int, from name: StaticString, _ read: (UnsafeMutableRawPointer?, Int) -> Int64
+) -> TaskHandlers.BodyPart {
+    var buffer = ByteBufferAllocator().buffer(capacity: maximum)
+    var outcome: Int64 = 0
+    buffer.withUnsafeMutableWritableBytes { space in
+        outcome = read(space.baseAddress, min(space.count, maximum))
+    }
+    guard outcome >= 0, outcome <= Int64(maximum), let count = Int(exactly: outcome) else {
+        return .failed(
+            outcome == NJ_READ_FAILED
+                ? "the body's source failed: \(name) returned NJ_READ_FAILED"
+                : "\(name) returned \(outcome), which is neither a valid count nor NJ_READ_FAILED")
+    }
+    if count == 0 { return .end }
+    buffer.moveWriterIndex(forwardBy: count)
+    return .bytes(buffer)
 }

@@ -1,4 +1,6 @@
 import Nightjar
+import NightjarHTTP
+import NightjarHandles
 import Synchronization
 
 /// A download or an upload of a C program.
@@ -27,5 +29,38 @@ final class TransferBox<Operation: ClientOperation>: Sendable {
         }
 
         func release() { held.withLock { $0 = nil } }
+
+        /// Calls `done`, the last callback of the transfer.
+        func end(
+            _ operation: Operation, _ result: Result<Void, NightjarError>, _ context: CallbackContext,
+            _ done: @convention(c) (UnsafeMutableRawPointer?, OpaquePointer?, OpaquePointer?) -> Void
+        ) {
+            guard let box = box(of: operation) else { return }
+            defer { release() }
+            switch result {
+            case .success: done(context.pointer, Handle.lend(box), nil)
+            case .failure(let error):
+                let failure = ErrorBox(error)
+                withExtendedLifetime(failure) { done(context.pointer, Handle.lend(box), Handle.lend(failure)) }
+            }
+        }
     }
+}
+
+/// Returns a copy of a structure of callbacks, or an empty one for NULL.
+///
+/// - Parameters:
+///   - size: The member that the program has set to the size of the structure.
+///   - name: The type of the structure, for the error.
+/// - Throws: `invalid_argument` if the size differs, because the program was compiled with another header.
+func transferCallbacks<Callbacks>(
+    _ given: UnsafePointer<Callbacks>?, _ size: KeyPath<Callbacks, Int>, _ name: StaticString, or empty: Callbacks
+) throws(NightjarError) -> Callbacks {
+    guard let given = given?.pointee else { return empty }
+    let expected = MemoryLayout<Callbacks>.size
+    guard given[keyPath: size] == expected else {
+        throw NightjarError(
+            .invalidArgument, "callbacks->size must be sizeof(\(name)), \(expected), got \(given[keyPath: size])")
+    }
+    return given
 }

@@ -1,9 +1,10 @@
 import CNightjar
 import Glibc
-import NIOCore
 import Nightjar
 import NightjarHTTP
 import NightjarHandles
+
+typealias UploadBox = TransferBox<UploadOperation>
 
 extension nj_upload_progress {
     init(_ progress: Upload.Progress) {
@@ -34,7 +35,7 @@ private func settings(_ json: UnsafePointer<CChar>?, _ length: Int) throws(Night
 
 /// The callbacks of nj_client_start_upload as handlers.
 private func handlers(
-    _ callbacks: nj_upload_callbacks, _ context: CallbackContext, _ holder: TransferBox<UploadOperation>.Holder
+    _ callbacks: nj_upload_callbacks, _ context: CallbackContext, _ holder: UploadBox.Holder
 ) -> UploadOperation.Handlers {
     var handlers = UploadOperation.Handlers()
     if let progress = callbacks.progress {
@@ -46,28 +47,17 @@ private func handlers(
     }
     if let read = callbacks.read {
         handlers.read = { operation, maximum in
-            guard let box = holder.box(of: operation) else { return .end }
-            var part = ByteBufferAllocator().buffer(capacity: maximum)
-            var count: Int64 = 0
-            part.writeWithUnsafeMutableBytes(minimumWritableBytes: maximum) { buffer in
-                count = read(context.pointer, Handle.lend(box), buffer.baseAddress, maximum)
-                return Int(max(0, min(count, Int64(maximum))))
-            }
-            guard count <= Int64(maximum) else { return .failed("read returned more bytes than its capacity") }
-            return count < 0 ? .failed("read returned \(count)") : count == 0 ? .end : .bytes(part)
+            guard let box = holder.box(of: operation) else { return .failed("the upload has ended") }
+            return bodyPart(maximum, from: "read") { read(context.pointer, Handle.lend(box), $0, $1) }
         }
     }
     return handlers
 }
 
-private func callbacks(_ given: UnsafePointer<nj_upload_callbacks>?) throws(NightjarError) -> nj_upload_callbacks {
-    guard let given else { return nj_upload_callbacks() }
-    let size = MemoryLayout<nj_upload_callbacks>.size
-    guard given.pointee.size == size else {
-        throw NightjarError(
-            .invalidArgument, "callbacks->size must be sizeof(nj_upload_callbacks), \(size), got \(given.pointee.size)")
-    }
-    return given.pointee
+private func callbacks(
+    _ given: UnsafePointer<nj_upload_callbacks>?
+) throws(NightjarError) -> nj_upload_callbacks {
+    try transferCallbacks(given, \.size, "nj_upload_callbacks", or: nj_upload_callbacks())
 }
 
 private func content(
@@ -90,8 +80,8 @@ public func nj_client_upload(
         let client = try required(Handle<Client>.borrow(client), "client")
         let request = try required(Handle<RequestBox>.borrow(request), "request").request(for: client)
         let callbacks = try callbacks(given)
-        let box = TransferBox<UploadOperation>()
-        let holder = TransferBox<UploadOperation>.Holder(box)
+        let box = UploadBox()
+        let holder = UploadBox.Holder(box)
         defer { holder.release() }
         try client.uploadBlocking(
             request, try content(path, callbacks), try settings(options, length),
@@ -117,21 +107,12 @@ public func nj_client_start_upload(
         let callbacks = try callbacks(given)
         let done = try required(callbacks.done, "callbacks->done")
         let context = CallbackContext(pointer: context)
-        let box = TransferBox<UploadOperation>()
-        let holder = TransferBox<UploadOperation>.Holder(box)
+        let box = UploadBox()
+        let holder = UploadBox.Holder(box)
         let operation = try client.startUpload(
             request, try content(path, callbacks), try settings(options, length), on: queue,
             handlers(callbacks, context, holder)
-        ) { operation, result in
-            guard let box = holder.box(of: operation) else { return }
-            defer { holder.release() }
-            switch result {
-            case .success: done(context.pointer, Handle.lend(box), nil)
-            case .failure(let error):
-                let failure = ErrorBox(error)
-                withExtendedLifetime(failure) { done(context.pointer, Handle.lend(box), Handle.lend(failure)) }
-            }
-        }
+        ) { holder.end($0, $1, context, done) }
         box.start(operation)
         return Handle.make(box)
     }
@@ -139,30 +120,30 @@ public func nj_client_start_upload(
 
 @_cdecl("nj_upload_retain") @implementation
 public func nj_upload_retain(_ upload: OpaquePointer?) -> OpaquePointer? {
-    Handle<TransferBox<UploadOperation>>.borrow(upload).map { Handle.make($0) }
+    Handle<UploadBox>.borrow(upload).map { Handle.make($0) }
 }
 
 @_cdecl("nj_upload_release") @implementation
-public func nj_upload_release(_ upload: OpaquePointer?) { Handle<TransferBox<UploadOperation>>.release(upload) }
+public func nj_upload_release(_ upload: OpaquePointer?) { Handle<UploadBox>.release(upload) }
 
 @_cdecl("nj_upload_pause") @implementation
 public func nj_upload_pause(_ upload: OpaquePointer?) {
-    Handle<TransferBox<UploadOperation>>.borrow(upload)?.operation?.pause()
+    Handle<UploadBox>.borrow(upload)?.operation?.pause()
 }
 
 @_cdecl("nj_upload_resume") @implementation
 public func nj_upload_resume(_ upload: OpaquePointer?) {
-    Handle<TransferBox<UploadOperation>>.borrow(upload)?.operation?.resume()
+    Handle<UploadBox>.borrow(upload)?.operation?.resume()
 }
 
 @_cdecl("nj_upload_cancel") @implementation
 public func nj_upload_cancel(_ upload: OpaquePointer?, _ keeps: Bool) {
-    Handle<TransferBox<UploadOperation>>.borrow(upload)?.operation?.cancel(keepsUpload: keeps)
+    Handle<UploadBox>.borrow(upload)?.operation?.cancel(keeps: keeps)
 }
 
 @_cdecl("nj_upload_get_progress") @implementation
 public func nj_upload_get_progress(_ upload: OpaquePointer?) -> nj_upload_progress {
-    let operation = Handle<TransferBox<UploadOperation>>.borrow(upload)?.operation
+    let operation = Handle<UploadBox>.borrow(upload)?.operation
     var progress = nj_upload_progress(operation?.progress ?? Upload.Progress())
     if operation == nil { progress.state = NJ_UPLOAD_ENDED }
     return progress
@@ -172,7 +153,7 @@ public func nj_upload_get_progress(_ upload: OpaquePointer?) -> nj_upload_progre
 public func nj_upload_get_content(
     _ upload: OpaquePointer?, _ outContent: UnsafeMutablePointer<nj_uploaded_content>?
 ) -> Bool {
-    let result = Handle<TransferBox<UploadOperation>>.borrow(upload)?.operation?.result
+    let result = Handle<UploadBox>.borrow(upload)?.operation?.result
     outContent?.pointee = nj_uploaded_content(
         size: Int64(result?.size ?? 0), sent: Int64(result?.sent ?? 0), resumed: Int64(result?.resumed ?? 0),
         attempts: Int64(result?.attempts ?? 0))
@@ -181,17 +162,17 @@ public func nj_upload_get_content(
 
 @_cdecl("nj_upload_url") @implementation
 public func nj_upload_url(_ upload: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {
-    (Handle<TransferBox<UploadOperation>>.borrow(upload)?.operation?.result?.url).flatMap { strdup($0) }
+    (Handle<UploadBox>.borrow(upload)?.operation?.result?.url).flatMap { strdup($0) }
 }
 
 @_cdecl("nj_upload_response") @implementation
 public func nj_upload_response(_ upload: OpaquePointer?) -> OpaquePointer? {
-    (Handle<TransferBox<UploadOperation>>.borrow(upload)?.operation?.result?.response).map {
+    (Handle<UploadBox>.borrow(upload)?.operation?.result?.response).map {
         Handle.make(ResponseBox($0))
     }
 }
 
 @_cdecl("nj_upload_resume_state") @implementation
 public func nj_upload_resume_state(_ upload: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {
-    (Handle<TransferBox<UploadOperation>>.borrow(upload)?.operation?.resumeState).flatMap { strdup($0) }
+    (Handle<UploadBox>.borrow(upload)?.operation?.resumeState).flatMap { strdup($0) }
 }

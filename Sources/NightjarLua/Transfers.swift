@@ -11,7 +11,7 @@ final class ScriptTransfer: @unchecked Sendable {
         case download(DownloadOperation)
         case upload(UploadOperation)
 
-        var work: any TransferOperation {
+        var work: TransferOperation {
             switch self {
             case .download(let operation): operation
             case .upload(let operation): operation
@@ -68,7 +68,7 @@ final class ScriptTransfer: @unchecked Sendable {
         if options.prepares_requests { handlers.prepare = { [weak transfer] _ in transfer?.add(requestFor: 0) } }
         var content = UploadOperation.Content.stream
         if options.path.data == nil {
-            handlers.read = { [weak transfer] _, _ in transfer?.requestBytes() ?? .end }
+            handlers.read = { [weak transfer] _, _ in transfer?.requestBytes() ?? .failed("the upload has ended") }
         } else {
             content = .file(try options.path.text("the path of the file"))
         }

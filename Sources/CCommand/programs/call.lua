@@ -1,12 +1,11 @@
 -- nightjar get, post and so on: makes one call, or fetches all pages of a list.
 local nightjar = require "nightjar"
-local call_request = require "nightjar.command.call_request"
 local call_response = require "nightjar.command.call_response"
 local commands = require "nightjar.command.commands"
 local download = require "nightjar.command.download"
 local json_text = require "nightjar.command.json_text"
 local output = require "nightjar.command.output"
-local terminal = require "nightjar.command.terminal"
+local subcommand = require "nightjar.command.subcommand"
 local text = require "nightjar.command.text"
 
 local call = {}
@@ -66,14 +65,8 @@ local function paginate(api, request, options)
 end
 
 local function send(verb, options)
-  local client_options, request = call_request.build(verb, options)
-  local ok, api = pcall(nightjar.client, client_options)
-  if not ok then
-    -- The library rejected an option of the profile or of the command.
-    io.stderr:write("nightjar: ", tostring(api), "\n")
-    return 1
-  end
-  if options.trace then terminal.trace(true) end
+  local api, request = subcommand.open(verb, options)
+  if not api then return 1 end
   if options.paginate then return paginate(api, request, options) end
   if options.download and options.download ~= "-" then return download.run(api, request, verb, options) end
   request.stream = call_response.is_streamed(options) or nil

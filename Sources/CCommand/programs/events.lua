@@ -1,11 +1,9 @@
 -- nightjar events: writes the events of an event stream as they arrive.
 local nightjar = require "nightjar"
-local call_request = require "nightjar.command.call_request"
 local call_response = require "nightjar.command.call_response"
-local commands = require "nightjar.command.commands"
 local items = require "nightjar.command.items"
 local output = require "nightjar.command.output"
-local terminal = require "nightjar.command.terminal"
+local subcommand = require "nightjar.command.subcommand"
 local text = require "nightjar.command.text"
 
 local events = {}
@@ -34,18 +32,11 @@ local writers = {
 local function read(words)
   local has_body = words.raw or #items.read(words.item).fields > 0
   words.accept = "text/event-stream"
-  local client_options, request = call_request.build(words.method or has_body and "post" or "get", words)
-  local ok, api = pcall(nightjar.client, client_options)
-  if not ok then
-    io.stderr:write("nightjar: ", tostring(api), "\n")
-    return 1
-  end
-  if words.trace then terminal.trace(true) end
+  local api, request = subcommand.open(words.method or has_body and "post" or "get", words)
+  if not api then return 1 end
   local options = { last_event_id = words.last_event_id }
   if words.once then options.reconnect = false end
-  for name, value in pairs(request) do
-    if name ~= "path" then options[name] = value end
-  end
+  subcommand.add_request(options, request)
   local write = writers[words.output or output.is_terminal() and "pretty" or "ndjson"]
   local left = words.max_events or math.huge
   local stream <close> = api:events(request.path, options)
@@ -65,12 +56,6 @@ local function read(words)
 end
 
 -- @return the exit status
-function events.run(words)
-  local options = nightjar.args.parse(commands.events, words)
-  output.show_all()
-  local ok, status = pcall(read, options)
-  io.stdout:flush()
-  return ok and status or call_response.fail("events", status)
-end
+function events.run(words) return subcommand.run("events", words, read) end
 
 return events

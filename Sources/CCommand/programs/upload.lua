@@ -1,11 +1,9 @@
 -- nightjar upload: uploads a file, and continues an upload that has failed.
 local nightjar = require "nightjar"
-local call_request = require "nightjar.command.call_request"
 local call_response = require "nightjar.command.call_response"
-local commands = require "nightjar.command.commands"
 local items = require "nightjar.command.items"
-local output = require "nightjar.command.output"
 local progress = require "nightjar.command.progress"
+local subcommand = require "nightjar.command.subcommand"
 local terminal = require "nightjar.command.terminal"
 
 local upload = {}
@@ -55,9 +53,8 @@ local function read_options(words, request)
   if words.chunk_size then options.chunk_size = bytes("--chunk-size", words.chunk_size) end
   if words.max_rate then options.max_rate = bytes("--max-rate", words.max_rate) end
   if words.retry then options.attempts = words.retry + 1 end
-  for name, value in pairs(request) do
-    if name ~= "path" and name ~= "method" then options[name] = value end
-  end
+  request.method = nil -- The protocol decides the method.
+  subcommand.add_request(options, request)
   return options
 end
 
@@ -76,19 +73,13 @@ local function transfer(words)
   if continues and words.file == "-" then items.refuse "--continue requires a file, not standard input" end
   words.continue = nil -- call_request checks the option of downloads.
   words.ignore_stdin = true -- Standard input is not the body of a form.
-  local client_options, request = call_request.build("get", words)
-  local options = read_options(words, request)
   local state = words.file ~= "-" and can_continue[protocol] and state_file(words.file) or nil
-  if continues then
-    options.resume = state.read()
-    if not options.resume then items.refuse("--continue: there is no unfinished upload of %s", words.file) end
-  end
-  local ok, api = pcall(nightjar.client, client_options)
-  if not ok then
-    io.stderr:write("nightjar: ", tostring(api), "\n")
-    return 1
-  end
-  if words.trace then terminal.trace(true) end
+  local resume = continues and state.read()
+  if continues and not resume then items.refuse("--continue: there is no unfinished upload of %s", words.file) end
+  local api, request = subcommand.open("get", words)
+  if not api then return 1 end
+  local options = read_options(words, request)
+  options.resume = resume or nil
   local bar <close> = terminal.is_terminal(2) and progress.start(nil, "bytes") or nil
   function options.on_progress(now, task)
     if bar then bar:set(now.sent, now.total) end
@@ -113,12 +104,6 @@ local function transfer(words)
 end
 
 -- @return the exit status
-function upload.run(words)
-  local options = nightjar.args.parse(commands.upload, words)
-  output.show_all()
-  local ok, status = pcall(transfer, options)
-  io.stdout:flush()
-  return ok and status or call_response.fail("upload", status)
-end
+function upload.run(words) return subcommand.run("upload", words, transfer) end
 
 return upload

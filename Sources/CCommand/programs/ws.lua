@@ -1,9 +1,8 @@
 -- nightjar ws: sends the lines of standard input over a WebSocket, and writes the messages that arrive.
 local nightjar = require "nightjar"
-local call_request = require "nightjar.command.call_request"
 local call_response = require "nightjar.command.call_response"
-local commands = require "nightjar.command.commands"
 local output = require "nightjar.command.output"
+local subcommand = require "nightjar.command.subcommand"
 local terminal = require "nightjar.command.terminal"
 local text = require "nightjar.command.text"
 
@@ -51,17 +50,10 @@ end
 local function converse(words)
   local reads_input = not words.ignore_stdin
   words.ignore_stdin = true -- Standard input is not a body.
-  local client_options, request = call_request.build("get", words)
-  local ok, api = pcall(nightjar.client, client_options)
-  if not ok then
-    io.stderr:write("nightjar: ", tostring(api), "\n")
-    return 1
-  end
-  if words.trace then terminal.trace(true) end
+  local api, request = subcommand.open("get", words)
+  if not api then return 1 end
   local options = { protocols = #words.protocol > 0 and words.protocol or nil, reconnect = words.reconnect or nil }
-  for name, value in pairs(request) do
-    if name ~= "path" then options[name] = value end
-  end
+  subcommand.add_request(options, request)
   local write = writers[words.output or output.is_terminal() and "pretty" or "ndjson"]
   local left, count = words.max_messages or math.huge, 0
   local socket <close> = api:websocket(request.path, options)
@@ -88,12 +80,6 @@ local function converse(words)
 end
 
 -- @return the exit status
-function ws.run(words)
-  local options = nightjar.args.parse(commands.ws, words)
-  output.show_all()
-  local ok, status = pcall(converse, options)
-  io.stdout:flush()
-  return ok and status or call_response.fail("ws", status)
-end
+function ws.run(words) return subcommand.run("ws", words, converse) end
 
 return ws

@@ -45,13 +45,13 @@ extension DownloadSettings {
             settings.keepsTime = try value.flag(path)
         },
         Option(name: "max_rate") { value, path, settings throws(NightjarError) in
-            settings.maximumRate = try value.count(path, in: rates)
+            settings.maximumRate = try value.count(path, in: TransferSettings.rates)
         },
         Option(name: "max_size") { value, path, settings throws(NightjarError) in
             settings.maximumSize = try value.count(path, in: 1...Int.max)
         },
         Option(name: "attempts") { value, path, settings throws(NightjarError) in
-            settings.attempts = try value.count(path, in: attemptCounts)
+            settings.attempts = try value.count(path, in: TransferSettings.attemptCounts)
         },
         Option(name: "retry_delay") { value, path, settings throws(NightjarError) in
             settings.retryDelay = try value.duration(path)

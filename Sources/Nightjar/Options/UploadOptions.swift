@@ -42,10 +42,10 @@ extension UploadSettings {
             settings.restarts = try value.flag(path)
         },
         Option(name: "max_rate") { value, path, settings throws(NightjarError) in
-            settings.maximumRate = try value.count(path, in: DownloadSettings.rates)
+            settings.maximumRate = try value.count(path, in: TransferSettings.rates)
         },
         Option(name: "attempts") { value, path, settings throws(NightjarError) in
-            settings.attempts = try value.count(path, in: DownloadSettings.attemptCounts)
+            settings.attempts = try value.count(path, in: TransferSettings.attemptCounts)
         },
         Option(name: "retry_delay") { value, path, settings throws(NightjarError) in
             settings.retryDelay = try value.duration(path)

@@ -26,7 +26,7 @@ public final class Download: Sendable {
         var handlers = DownloadOperation.Handlers()
         if let head {
             handlers.head = { download, response in
-                if case .cancel(let keepsPart) = head(response) { download.cancel(keepsPart: keepsPart) }
+                if case .cancel(let keepsPart) = head(response) { download.cancel(keeps: keepsPart) }
             }
         }
         if let progress { handlers.progress = { progress($1) } }
@@ -53,7 +53,7 @@ public final class Download: Sendable {
     /// Ends the download with the error `cancelled`.
     ///
     /// - Parameter keepsPart: Whether a later download can continue the part.
-    public func cancel(keepsPart: Bool = true) { operation.cancel(keepsPart: keepsPart) }
+    public func cancel(keepsPart: Bool = true) { operation.cancel(keeps: keepsPart) }
 
     /// Waits for the end. Cancelling the Swift task cancels the download.
     ///

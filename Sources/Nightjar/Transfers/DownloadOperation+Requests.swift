@@ -32,7 +32,7 @@ extension DownloadOperation {
         do throws(NightjarError) {
             try connection.start(request, range)
         } catch {
-            stop(error, keepsPart: true)
+            stop(error, keeps: true)
         }
     }
 

@@ -7,7 +7,7 @@ import Synchronization
 ///
 ///     begin ──part opened──▶ transfer ──complete──▶ verify ──renamed──▶ ended
 ///                                └── failure, cancel ──part closed───────▲
-package final class DownloadOperation: ClientOperation, @unchecked Sendable {
+package final class DownloadOperation: TransferOperation, @unchecked Sendable {
     /// The callbacks of a download. They run one at a time, and before `finished`.
     package struct Handlers: Sendable {
         /// Called before each request but the first one, which waits for ``DownloadOperation/connect(_:with:)``. Nil: all
@@ -28,16 +28,11 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
         var file: Download.File?
     }
 
-    let client: Client
-    let request: Request
     private let path: String
     private let settings: DownloadSettings
     /// Released at the end, because they may refer to the download. Used on the loop.
     private(set) var handlers: Handlers
     let snapshot = Mutex(Snapshot())
-    private let wasStopped = Atomic<Bool>(false)
-    /// Whether a progress event waits in the queue.
-    let hasProgressEvent = Atomic<Bool>(false)
 
     // Used on the loop:
     var schedule: DownloadSchedule
@@ -47,37 +42,25 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
     var connections: [Int: DownloadConnection] = [:]
     /// The requests that wait for ``connect(_:with:)``, by connection.
     var pendingRequests: [Int: DownloadSchedule.RangeRequest?] = [:]
-    var hasSentRequest = false
-    private(set) var isStopping = false
     /// The error of a download that was stopped before its part was open. Nil: it was cancelled.
     private var stopError: NightjarError?
     /// Whether a part that is open only after the stop is kept.
     private var keepsPart = true
-    /// Whether the download was paused before its part was open.
-    private(set) var startsPaused = false
-    private var limit: TransferLimit?
-    var rate = TransferRate()
     var isVerifying = false
     var reported = Download.Progress()
-    var random = SystemRandomNumberGenerator()
 
     init(
         _ client: Client, _ request: Request, to path: String, _ settings: DownloadSettings,
         on queue: CompletionQueue?, _ handlers: Handlers,
         finished: @escaping @Sendable (DownloadOperation, Result<Void, NightjarError>) -> Void
     ) {
-        self.client = client
-        self.request = request
         self.path = path
         self.settings = settings
         self.handlers = handlers
         schedule = DownloadSchedule(settings, nil)
-        limit = settings.maximumRate.map { TransferLimit($0) }
-        let own = WeakDownload()
-        super.init("the download", on: client.loop, queue: queue, timeout: nil) { result in
-            if let download = own.download { finished(download, result) }
+        super.init("the download", client, request, maximumRate: settings.maximumRate, on: queue) { transfer, result in
+            if let download = transfer as? DownloadOperation { finished(download, result) }
         }
-        own.download = self
     }
 
     // MARK: Any thread
@@ -87,26 +70,27 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
     package var file: Download.File? { snapshot.withLock { $0.file } }
     /// The text with which a later download continues; see ``DownloadSettings/Resumption/state(_:)``. Nil while
     /// nothing was received, and if the content has no strong validator.
-    package var resumeState: String? { snapshot.withLock { $0.record }?.text }
+    package override var resumeState: String? { snapshot.withLock { $0.record }?.text }
 
-    /// Ends the download with the error `cancelled` when its part is closed.
-    ///
-    /// - Parameter keepsPart: Whether a later download can continue the part.
-    package func cancel(keepsPart: Bool) {
-        guard !isFinished, !wasStopped.exchange(true, ordering: .relaxed) else { return }
-        loop.submit(.run { [self] in stop(nil, keepsPart: keepsPart) })
+    // MARK: On the loop: the progress
+
+    override var transferred: Int { schedule.received.count }
+
+    override func note() { note(schedule.received.isEmpty ? nil : usefulRecord) }
+
+    override func noteEnd() {
+        snapshot.withLock {
+            $0.progress.state = .ended
+            ($0.progress.rate, $0.progress.timeLeft) = (nil, nil)
+        }
     }
 
-    public override func cancel() { cancel(keepsPart: true) }
-
-    /// Whether the caller has cancelled the download.
-    var isStopped: Bool { wasStopped.load(ordering: .relaxed) }
-
-    /// Cancels the requests in progress. The part is kept.
-    package func pause() { loop.submit(.run { [self] in if !isStopping { paused() } }) }
-
-    /// Continues a paused download.
-    package func resume() { loop.submit(.run { [self] in if !isStopping { resumed() } }) }
+    override func progressEvent() -> ProgressEvent? {
+        let progress = progress
+        guard let handler = handlers.progress, progress != reported else { return nil }
+        reported = progress
+        return ProgressEvent { [self] in handler(self, progress) }
+    }
 
     // MARK: On the loop: the part
 
@@ -136,7 +120,7 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
         schedule = DownloadSchedule(settings, place.record, canRepeat: request.method == .get)
         let events = DownloadPart.Events(
             written: { [weak self] in self?.wrote($0) },
-            failed: { [weak self] in self?.stop($0, keepsPart: true) },
+            failed: { [weak self] in self?.stop($0, keeps: true) },
             record: { [weak self] in self?.usefulRecord })
         part = DownloadPart(place, connections: settings.connections, on: loop.transferWorkers, events)
         watchProgress()
@@ -183,13 +167,13 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
                 pendingRequests[number] = nil
             case .reset: part?.reset()
             case .finish: verify()
-            case .fail(let error): stop(error, keepsPart: true)
+            case .fail(let error): stop(error, keeps: true)
             }
         }
         note()
     }
 
-    private func paused() {
+    override func paused() {
         guard let part else {
             startsPaused = true
             return note()
@@ -199,7 +183,7 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
         part.sync()
     }
 
-    private func resumed() {
+    override func resumed() {
         startsPaused = false
         guard part != nil, schedule.isPaused else { return note() }
         schedule.resume()
@@ -235,34 +219,27 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
         case .failure(let error) where error.kind == .checksumMismatch:
             schedule.mismatched(error)
             perform()
-        case .failure(let error): stop(error, keepsPart: true)
+        case .failure(let error): stop(error, keeps: true)
         }
     }
 
     /// Ends the download when the operations on its part have ended.
     ///
     /// - Parameter error: Nil: the download was cancelled.
-    func stop(_ error: NightjarError?, keepsPart: Bool) {
+    override func stop(_ error: NightjarError?, keeps: Bool) {
         guard !isStopping else { return }
-        let isKept = keepsPart && !schedule.received.isEmpty && error?.kind != .checksumMismatch
+        let isKept = keeps && !schedule.received.isEmpty && error?.kind != .checksumMismatch
         let record = isKept ? usefulRecord : nil
         note(record)
         isStopping = true
         stopError = error
-        self.keepsPart = keepsPart
+        keepsPart = keeps
         let result = Result<Void, NightjarError>.failure(error ?? DownloadOperation.cancelled)
         cancelConnections()
         // A file system may hang.
         loop.after(DownloadOperation.closeTimeout) { [weak self] in self?.finish(result) }
         // If the part is being opened, it is closed afterwards.
         part?.close(keeping: record) { [self] in finish(result) }
-    }
-
-    private func finish(_ result: Result<Void, NightjarError>) {
-        guard !hasEnded else { return }
-        noteEnd()
-        reportProgress(isLast: true)
-        end(result)
     }
 
     override func released() {
@@ -281,9 +258,4 @@ package final class DownloadOperation: ClientOperation, @unchecked Sendable {
 
     private static let cancelled = NightjarError(.cancelled, "the download was cancelled")
     private static let closeTimeout = Duration.seconds(5)
-}
-
-/// A download's reference to itself. Written once, before the download starts.
-private final class WeakDownload: @unchecked Sendable {
-    weak var download: DownloadOperation?
 }

@@ -41,7 +41,7 @@ public final class Upload: Sendable {
     ///
     /// - Parameter keepsUpload: Whether a later upload can continue. If false, the server is requested to remove the
     ///   upload.
-    public func cancel(keepsUpload: Bool = true) { operation.cancel(keepsUpload: keepsUpload) }
+    public func cancel(keepsUpload: Bool = true) { operation.cancel(keeps: keepsUpload) }
 
     /// Waits for the end. Cancelling the Swift task cancels the upload.
     ///

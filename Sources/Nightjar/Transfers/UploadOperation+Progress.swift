@@ -1,10 +1,8 @@
 import NightjarHTTP
 
-/// The progress of an upload, on the loop.
 extension UploadOperation {
-    /// Stores the present progress and state text for other threads.
-    func note() {
-        guard !isStopping else { return }
+    /// The present progress, on the loop.
+    var presentProgress: Upload.Progress {
         var progress = Upload.Progress()
         progress.state = state
         progress.total = schedule?.facts.total
@@ -13,11 +11,7 @@ extension UploadOperation {
             progress.rate = rate.bytesPerSecond
             progress.timeLeft = progress.total.flatMap { rate.time(for: $0 - progress.sent) }
         }
-        let record = schedule?.record
-        snapshot.withLock { [progress] in
-            $0.progress = progress
-            $0.record = record
-        }
+        return progress
     }
 
     /// The number of bytes that the server has, or that are on the way to it.
@@ -25,14 +19,6 @@ extension UploadOperation {
         guard let schedule else { return 0 }
         guard let exchange, let range = exchange.request.range else { return schedule.facts.offset }
         return range.lowerBound + exchange.sent
-    }
-
-    func noteEnd() {
-        snapshot.withLock {
-            $0.progress.state = .ended
-            if let result = $0.result { ($0.progress.sent, $0.progress.total) = (result.size, result.size) }
-            ($0.progress.rate, $0.progress.timeLeft) = (nil, nil)
-        }
     }
 
     private var state: Upload.State {
@@ -43,32 +29,4 @@ extension UploadOperation {
         if schedule.isWaiting { return .waiting }
         return exchange?.sent ?? 0 > 0 ? .sending : .connecting
     }
-
-    /// Notes and reports the progress until the upload ends.
-    func watchProgress() {
-        loop.after(UploadOperation.progressInterval) { [weak self] in
-            guard let self, !isStopping else { return }
-            rate.note(sentBefore + (exchange?.sent ?? 0), at: loop.now)
-            note()
-            reportProgress(isLast: false)
-            watchProgress()
-        }
-    }
-
-    /// Calls the handler if the progress has changed.
-    ///
-    /// - Parameter isLast: Whether the report must not be skipped.
-    func reportProgress(isLast: Bool) {
-        guard let handler = handlers.progress else { return }
-        let progress = progress
-        guard progress != reported, isLast || !hasProgressEvent.exchange(true, ordering: .relaxed) else { return }
-        reported = progress
-        loop.post(
-            .run { [self] in
-                hasProgressEvent.store(false, ordering: .relaxed)
-                handler(self, progress)
-            }, to: queue)
-    }
-
-    private static let progressInterval = Duration.milliseconds(100)
 }

@@ -8,7 +8,7 @@ import Synchronization
 ///
 ///     begin ──file opened──▶ transfer ──complete──▶ ended
 ///                               └── failure, cancel ──upload removed, if requested──▶ ended
-package final class UploadOperation: ClientOperation, @unchecked Sendable {
+package final class UploadOperation: TransferOperation, @unchecked Sendable {
     /// The callbacks of an upload. They run one at a time, and before `finished`.
     package struct Handlers: Sendable {
         /// Called before each request but the first one. The request then waits for ``UploadOperation/connect(with:)``.
@@ -38,52 +38,40 @@ package final class UploadOperation: ClientOperation, @unchecked Sendable {
         var result: Upload.Result?
     }
 
-    let client: Client
-    let request: Request
     private let content: Content
     private let settings: UploadSettings
-    let handlers: Handlers
+    /// Released at the end, because they may refer to the upload. Used on the loop.
+    private(set) var handlers: Handlers
     let snapshot = Mutex(Snapshot())
-    private let wasStopped = Atomic<Bool>(false)
-    /// Whether a progress event waits in the queue.
-    let hasProgressEvent = Atomic<Bool>(false)
 
     // Used on the loop:
     /// Nil before the file is open.
     var schedule: UploadSchedule?
-    private var file: UploadContent?
+    private(set) var file: UploadContent?
     private(set) var stream: UploadStream?
-    private(set) var exchange: UploadExchange?
+    var exchange: UploadExchange?
     /// The request that waits for ``connect(with:)``.
-    private var pendingRequest: UploadRequest?
-    private var hasSentRequest = false
-    private(set) var isStopping = false
-    private(set) var startsPaused = false
+    var pendingRequest: UploadRequest?
     /// The error of the file, which explains the failure of the request that sent it.
-    private var contentError: NightjarError?
-    private var response: Response?
-    private var limit: TransferLimit?
+    var contentError: NightjarError?
+    var response: Response?
+    /// The request that sends a stream of unknown length as its body.
+    weak var streamTarget: UploadExchange?
+    /// The body bytes that the ended requests have sent.
     var sentBefore = 0
-    var rate = TransferRate()
     var reported = Upload.Progress()
-    private var random = SystemRandomNumberGenerator()
 
     init(
         _ client: Client, _ request: Request, _ content: Content, _ settings: UploadSettings,
         on queue: CompletionQueue?, _ handlers: Handlers,
         finished: @escaping @Sendable (UploadOperation, Swift.Result<Void, NightjarError>) -> Void
     ) {
-        self.client = client
-        self.request = request
         self.content = content
         self.settings = settings
         self.handlers = handlers
-        limit = settings.maximumRate.map { TransferLimit($0) }
-        let own = WeakUpload()
-        super.init("the upload", on: client.loop, queue: queue, timeout: nil) { result in
-            if let upload = own.upload { finished(upload, result) }
+        super.init("the upload", client, request, maximumRate: settings.maximumRate, on: queue) { transfer, result in
+            if let upload = transfer as? UploadOperation { finished(upload, result) }
         }
-        own.upload = self
     }
 
     // MARK: Any thread
@@ -93,27 +81,32 @@ package final class UploadOperation: ClientOperation, @unchecked Sendable {
     package var result: Upload.Result? { snapshot.withLock { $0.result } }
     /// The text with which a later upload continues; see ``UploadSettings/resumeState``. Nil before the server has
     /// created the upload, after the end of a complete one, and for streams, put and post.
-    package var resumeState: String? { snapshot.withLock { $0.record }?.text }
+    package override var resumeState: String? { snapshot.withLock { $0.record }?.text }
 
-    /// Ends the upload with the error `cancelled`.
-    ///
-    /// - Parameter keepsUpload: Whether a later upload can continue. If false, the server is requested to remove the
-    ///   upload.
-    package func cancel(keepsUpload: Bool) {
-        guard !isFinished, !wasStopped.exchange(true, ordering: .relaxed) else { return }
-        loop.submit(.run { [self] in stop(nil, keepsUpload: keepsUpload) })
+    // MARK: On the loop: the progress
+
+    override var transferred: Int { sentBefore + (exchange?.sent ?? 0) }
+
+    override func note() {
+        guard !isStopping else { return }
+        let (progress, record) = (presentProgress, schedule?.record)
+        snapshot.withLock { ($0.progress, $0.record) = (progress, record) }
     }
 
-    public override func cancel() { cancel(keepsUpload: true) }
+    override func noteEnd() {
+        snapshot.withLock {
+            $0.progress.state = .ended
+            if let result = $0.result { ($0.progress.sent, $0.progress.total) = (result.size, result.size) }
+            ($0.progress.rate, $0.progress.timeLeft) = (nil, nil)
+        }
+    }
 
-    /// Whether the caller has cancelled the upload.
-    var isStopped: Bool { wasStopped.load(ordering: .relaxed) }
-
-    /// Cancels the request in progress, unless it could not be repeated.
-    package func pause() { loop.submit(.run { [self] in if !isStopping { paused() } }) }
-
-    /// Continues a paused upload.
-    package func resume() { loop.submit(.run { [self] in if !isStopping { resumed() } }) }
+    override func progressEvent() -> ProgressEvent? {
+        let progress = progress
+        guard let handler = handlers.progress, progress != reported else { return nil }
+        reported = progress
+        return ProgressEvent { [self] in handler(self, progress) }
+    }
 
     // MARK: On the loop: the start
 
@@ -156,7 +149,7 @@ package final class UploadOperation: ClientOperation, @unchecked Sendable {
     // MARK: On the loop: the schedule
 
     /// Changes the schedule, and carries out its actions.
-    private func update(_ body: (inout UploadSchedule) -> Void) {
+    func update(_ body: (inout UploadSchedule) -> Void) {
         guard !isStopping, var changed = schedule.take() else { return }
         body(&changed)
         schedule = changed
@@ -176,212 +169,22 @@ package final class UploadOperation: ClientOperation, @unchecked Sendable {
                 loop.after(time) { [weak self] in self?.update { $0.waited(number) } }
             case .cancel: cancelExchange()
             case .finish: complete()
-            case .fail(let error): stop(error, keepsUpload: true)
+            case .fail(let error): stop(error, keeps: true)
             }
         }
         note()
     }
 
-    private func paused() {
+    override func paused() {
         startsPaused = schedule == nil
         update { $0.pause(afterWholeBody: exchange?.isWhole ?? true) }
         note()
     }
 
-    private func resumed() {
+    override func resumed() {
         startsPaused = false
         update { $0.resume() }
         note()
-    }
-
-    private func digest(_ range: Range<Int>?, _ algorithm: Checksum.Algorithm) {
-        guard let file else {
-            guard let range else {
-                guard let digest = stream?.digest else {
-                    return stop(.noMemory(1024, for: "a digest"), keepsUpload: true)
-                }
-                return update { $0.digested(Checksum(algorithm, digest)) }
-            }
-            guard let hash = RunningHash(HashFunction(algorithm)), let bytes = stream?.bytes(range) else {
-                return stop(.noMemory(1024, for: "a digest"), keepsUpload: true)
-            }
-            bytes.withUnsafeReadableBytes { hash.update($0) }
-            return update { $0.digested(Checksum(algorithm, hash.finish())) }
-        }
-        loop.transferWorkers.run("computing the digest of an upload") { [self] () throws(NightjarError) in
-            try file.digest(range, algorithm, isCancelled: { self.isStopped || self.isFinished })
-        } then: { [weak self] result in
-            switch result {
-            case .success(let checksum): self?.update { $0.digested(checksum) }
-            case .failure(let error): self?.stop(error, keepsUpload: true)
-            }
-        }
-    }
-
-    // MARK: On the loop: requests
-
-    private func prepare(_ request: UploadRequest) {
-        guard hasSentRequest, let prepare = handlers.prepare else {
-            hasSentRequest = true
-            return send(request, self.request)
-        }
-        pendingRequest = request
-        loop.post(.run { [self] in if !isStopped { prepare(self) } }, to: queue)
-    }
-
-    /// Sends the request for which ``Handlers/prepare`` was called. Any thread.
-    package func connect(with base: Request) {
-        loop.submit(
-            .run { [self] in
-                guard !isStopping, let request = pendingRequest.take() else { return }
-                send(request, base)
-            })
-    }
-
-    private func send(_ request: UploadRequest, _ base: Request) {
-        let exchange = UploadExchange(request, of: self)
-        self.exchange = exchange
-        do throws(NightjarError) {
-            try exchange.start(base)
-        } catch {
-            let isClosed = error.kind == .closed
-            stop(
-                isClosed ? NightjarError(.cancelled, "the client was closed during the upload") : error,
-                keepsUpload: true)
-        }
-    }
-
-    func received(interim head: ResponseHead, from url: RequestURL, _ exchange: UploadExchange) {
-        guard self.exchange === exchange else { return }
-        update { $0.interim(head.status, head.headers, from: url, afterWholeBody: exchange.isWhole) }
-    }
-
-    func ended(_ exchange: UploadExchange, _ result: Swift.Result<Response, NightjarError>) {
-        guard self.exchange === exchange, !isStopping else { return }
-        switch result {
-        case .success(let response):
-            checkContent(after: exchange) { [weak self] in self?.responded(exchange, response) }
-        case .failure(let error):
-            release(exchange)
-            let error = contentError.take() ?? error
-            update { $0.failed(error, afterWholeBody: exchange.isWhole, using: &random) }
-        }
-    }
-
-    private func responded(_ exchange: UploadExchange, _ response: Response) {
-        // The upload may have been paused during the check.
-        guard self.exchange === exchange, !isStopping else { return }
-        release(exchange)
-        self.response = response
-        let found = UploadResponse(status: response.status, response.headers, response.body, url: response.location)
-        update { $0.responded(found, toWholeBody: exchange.isWhole, using: &random) }
-    }
-
-    private func release(_ exchange: UploadExchange) {
-        sentBefore += exchange.sent
-        self.exchange = nil
-    }
-
-    /// Checks that the file has not changed while it was sent.
-    private func checkContent(after exchange: UploadExchange, then next: @escaping () -> Void) {
-        guard let file, exchange.request.range != nil else { return next() }
-        let next = LoopAction(run: next)
-        loop.transferWorkers.run("checking an uploaded file") { () throws(NightjarError) in
-            try file.check()
-        } then: { [weak self] result in
-            switch result {
-            case .success: next.run()
-            case .failure(let error): self?.stop(error, keepsUpload: true)
-            }
-        }
-    }
-
-    private func cancelExchange() {
-        guard let cancelled = exchange.take() else { return pendingRequest = nil }
-        cancelled.cancel()
-        sentBefore += cancelled.sent
-        pendingRequest = nil
-    }
-
-    // MARK: On the loop: the content
-
-    /// Whether the body of a request can be sent again.
-    func canRewind(_ range: Range<Int>) -> Bool { file != nil || range.upperBound != .max }
-    /// The media type of the content.
-    var contentType: String { schedule?.facts.contentType ?? "" }
-
-    /// Returns the body of a request.
-    func body(_ range: Range<Int>) -> RequestBody {
-        .stream(length: range.upperBound == .max ? nil : range.count)
-    }
-
-    /// Reads bytes for a request.
-    func provide(_ range: Range<Int>, to exchange: UploadExchange) {
-        let generation = exchange.generation
-        guard let file else {
-            if exchange.request.range?.upperBound != .max, let bytes = stream?.bytes(range) {
-                return send(.bytes(bytes), to: exchange, generation)
-            }
-            streamTarget = exchange
-            return requestPart(range.count)
-        }
-        loop.transferWorkers.run("reading a file to upload") { () throws(NightjarError) in
-            try file.read(range)
-        } then: { [weak self] result in
-            switch result {
-            case .success(let bytes) where bytes.readableBytes == range.count:
-                self?.send(.bytes(bytes), to: exchange, generation)
-            case .success:
-                self?.fail(
-                    NightjarError(.contentChanged, "the file was truncated during its upload; upload it again"),
-                    exchange, generation)
-            case .failure(let error): self?.fail(error, exchange, generation)
-            }
-        }
-    }
-
-    private func fail(_ error: NightjarError, _ exchange: UploadExchange, _ generation: Int) {
-        contentError = error
-        exchange.send(.failed(error.message), of: generation)
-    }
-
-    /// Sends a part, when the maximum rate allows it.
-    private func send(_ part: TaskHandlers.BodyPart, to exchange: UploadExchange, _ generation: Int) {
-        guard case .bytes(let bytes) = part,
-            let delay = limit?.delay(after: bytes.readableBytes, at: loop.now), delay > .zero
-        else {
-            return exchange.send(part, of: generation)
-        }
-        loop.after(delay) { exchange.send(part, of: generation) }
-    }
-
-    /// The request that sends a stream of unknown length as its body.
-    private weak var streamTarget: UploadExchange?
-
-    private func requestPart(_ maximum: Int) {
-        loop.post(
-            .run { [self] in
-                guard !isStopped else { return }
-                provide(handlers.read?(self, maximum) ?? .end)
-            }, to: queue)
-    }
-
-    /// Provides the next part of a stream. Any thread.
-    package func provide(_ part: TaskHandlers.BodyPart) {
-        if case .later = part { return }
-        loop.submit(.run { [self] in provided(part) })
-    }
-
-    private func provided(_ part: TaskHandlers.BodyPart) {
-        guard !isStopping else { return }
-        switch part {
-        case .failed(let message):
-            stop(NightjarError(.invalidRequest, "the stream to upload has failed: \(message)"), keepsUpload: true)
-        case .later: break
-        case .bytes, .end:
-            if let streamTarget { return send(part, to: streamTarget, streamTarget.generation) }
-            if case .bytes(let bytes) = part { stream?.received(bytes) } else { stream?.ended() }
-        }
     }
 
     // MARK: On the loop: the end
@@ -410,10 +213,10 @@ package final class UploadOperation: ClientOperation, @unchecked Sendable {
     /// Ends the upload.
     ///
     /// - Parameter error: Nil: the upload was cancelled.
-    func stop(_ error: NightjarError?, keepsUpload: Bool) {
+    override func stop(_ error: NightjarError?, keeps: Bool) {
         guard !isStopping else { return }
         note()
-        let removal = keepsUpload ? nil : schedule?.termination
+        let removal = keeps ? nil : schedule?.termination
         isStopping = true
         cancelExchange()
         let result = Swift.Result<Void, NightjarError>.failure(error ?? UploadOperation.cancelled)
@@ -437,30 +240,13 @@ package final class UploadOperation: ClientOperation, @unchecked Sendable {
         }
     }
 
-    private func finish(_ result: Swift.Result<Void, NightjarError>) {
-        guard !hasEnded else { return }
-        noteEnd()
-        reportProgress(isLast: true)
-        end(result)
-    }
-
     override func released() {
         isStopping = true
         noteEnd()
         cancelExchange()
-        (file, stream) = (nil, nil)
+        (file, stream, handlers) = (nil, nil, Handlers())
     }
 
     private static let cancelled = NightjarError(.cancelled, "the upload was cancelled")
     private static let removalTimeout = Duration.seconds(5)
-}
-
-/// An action that runs on the loop.
-private struct LoopAction: @unchecked Sendable {
-    let run: () -> Void
-}
-
-/// An upload's reference to itself. Written once, before the upload starts.
-private final class WeakUpload: @unchecked Sendable {
-    weak var upload: UploadOperation?
 }

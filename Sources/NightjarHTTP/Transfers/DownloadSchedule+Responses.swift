@@ -205,9 +205,11 @@ extension DownloadSchedule {
         connections[number].failures += 1
         let failures = connections[number].failures
         connections[number].phase = .idle
-        guard isTemporary(error), failures < settings.attempts else {
+        guard TransferSettings.isTemporary(error), failures < settings.attempts else {
             // A server may accept fewer connections.
-            guard isActive || isWaiting, isTemporary(error) || error.kind == .forbidden else { return fail(error) }
+            guard isActive || isWaiting, TransferSettings.isTemporary(error) || error.kind == .forbidden else {
+                return fail(error)
+            }
             connections[number].phase = .unused
             return
         }
@@ -215,8 +217,7 @@ extension DownloadSchedule {
             guard settings.restarts else { return fail(error) }
             guard startOver(because: "a connection broke off, and the content has no strong validator") else { return }
         }
-        let time = backoff.wait(afterAttempt: failures, using: &random)
-        wait(number, max(time, error.retryAfter ?? .zero))
+        wait(number, TransferSettings.wait(afterFailures: failures, settings.retryDelay, error, using: &random))
     }
 
     /// Handles the status 416. The part is complete if it has the length that the server reports.
@@ -241,11 +242,6 @@ extension DownloadSchedule {
         return value.utf8.dropFirst(8).withContiguousStorageIfAvailable {
             ByteRange.number(EntityTag.trimmed(UnsafeRawBufferPointer($0)))
         } ?? nil
-    }
-
-    private func isTemporary(_ error: NightjarError) -> Bool {
-        guard error.retryAfter ?? .zero <= DownloadSchedule.longestDelay else { return false }
-        return error.isRetryable || error.kind == .connect && error.code != 407
     }
 
     /// The statuses of responses that have the content or a range of it. RFC 9110 sections 15.3.1, 15.3.4 and 15.3.7.

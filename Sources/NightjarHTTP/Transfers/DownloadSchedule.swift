@@ -275,7 +275,7 @@ package struct DownloadSchedule: Sendable {
         if !canContinue, !received.isEmpty {
             guard startOver(because: error.message) else { return }
         }
-        wait(number, backoff.wait(afterAttempt: rejections, using: &random))
+        wait(number, TransferSettings.wait(afterFailures: rejections, settings.retryDelay, using: &random))
     }
 
     /// Handles a content that does not have its digest. If part of it was received by an earlier download, the download
@@ -328,10 +328,6 @@ package struct DownloadSchedule: Sendable {
         return true
     }
 
-    var backoff: Backoff {
-        Backoff(base: settings.retryDelay, cap: max(settings.retryDelay, DownloadSchedule.longestDelay))
-    }
-
     mutating func wait(_ number: Int, _ time: Duration) {
         lastWait += 1
         connections[number].phase = .waiting(lastWait)
@@ -343,8 +339,6 @@ package struct DownloadSchedule: Sendable {
             .tooLarge, "the content is larger than max_size (\(limit) bytes); raise max_size", phase: .receive)
     }
 
-    /// The longest wait between two attempts.
-    static let longestDelay = Duration.seconds(60)
     /// Receiving and discarding so many bytes costs less than another connection.
     private static let longestExcess = 64 * 1024
 }

@@ -43,28 +43,14 @@ public struct DownloadSettings: Sendable {
 
     /// - Throws: `invalid_argument`.
     package func check() throws(NightjarError) {
-        try check("connections", connections, DownloadSettings.connectionCounts)
-        try check("attempts", attempts, DownloadSettings.attemptCounts)
+        try TransferSettings.check("connections", connections, DownloadSettings.connectionCounts)
+        try TransferSettings.check(attempts: attempts, maximumRate: maximumRate, retryDelay: retryDelay)
         if let mode, mode > 0o7777 {
             throw NightjarError(.invalidArgument, "mode must be between 0 and 4095 (octal 7777), got \(mode)")
         }
-        if let maximumRate { try check("max_rate", maximumRate, DownloadSettings.rates) }
-        if let maximumSize { try check("max_size", maximumSize, 1...Int.max) }
-        guard retryDelay >= .zero, retryDelay <= .seconds(300) else {
-            throw NightjarError(
-                .invalidArgument, "retry_delay must be between 0 and 300 seconds, got \(retryDelay.inSeconds)")
-        }
+        if let maximumSize { try TransferSettings.check("max_size", maximumSize, 1...Int.max) }
         if case .state(let text) = resumption { _ = try DownloadRecord(text) }
     }
 
-    private func check(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws(NightjarError) {
-        guard range.contains(value) else {
-            throw NightjarError(
-                .invalidArgument, "\(name) must be between \(range.lowerBound) and \(range.upperBound), got \(value)")
-        }
-    }
-
     package static let connectionCounts = 1...16
-    package static let attemptCounts = 1...1_000_000
-    package static let rates = 1...(1 << 40)
 }

@@ -68,8 +68,7 @@ public struct UploadSettings: Sendable {
 
     /// - Throws: `invalid_argument`.
     package func check() throws(NightjarError) {
-        try TransferSettings.check("attempts", attempts, DownloadSettings.attemptCounts)
-        if let maximumRate { try TransferSettings.check("max_rate", maximumRate, DownloadSettings.rates) }
+        try TransferSettings.check(attempts: attempts, maximumRate: maximumRate, retryDelay: retryDelay)
         if let chunkSize {
             guard uploadProtocol != .put, uploadProtocol != .post else {
                 throw NightjarError(
@@ -79,9 +78,14 @@ public struct UploadSettings: Sendable {
             }
             try TransferSettings.check("chunk_size", chunkSize, UploadSettings.chunkSizes)
         }
-        try TransferSettings.check(retryDelay: retryDelay)
-        if uploadProtocol == .oci, let digest, digest.algorithm != .sha256 {
-            throw NightjarError(.invalidArgument, "the protocol \"oci\" requires a sha256 checksum")
+        try checkDigest()
+        guard metadata.isEmpty || uploadProtocol == .tus || uploadProtocol == .s3 else {
+            throw NightjarError(
+                .invalidArgument,
+                "the protocol \(quoted(uploadProtocol.rawValue)) has no metadata; send headers of the request instead")
+        }
+        guard !createsWithData || uploadProtocol == .tus else {
+            throw NightjarError(.invalidArgument, "creation_with_upload requires the protocol \"tus\"")
         }
         for (name, _) in metadata {
             guard !name.isEmpty, name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ",") }) else {
@@ -101,6 +105,22 @@ public struct UploadSettings: Sendable {
                     "resume is the state of an upload with the protocol \(quoted(record.uploadProtocol.rawValue)), "
                         + "got the protocol \(quoted(uploadProtocol.rawValue))")
             }
+        }
+    }
+
+    private func checkDigest() throws(NightjarError) {
+        switch (uploadProtocol, digest) {
+        case (.oci, let digest?) where digest.algorithm != .sha256:
+            throw NightjarError(.invalidArgument, "the protocol \"oci\" requires a sha256 checksum")
+        case (.put, .algorithm(let algorithm)), (.post, .algorithm(let algorithm)),
+            (.resumable, .algorithm(let algorithm)):
+            guard algorithm == .sha256 || algorithm == .sha512 else {
+                throw NightjarError(
+                    .invalidArgument,
+                    "the protocol \(quoted(uploadProtocol.rawValue)) sends a sha256 or sha512 checksum (RFC 9530), got \(algorithm.rawValue)"
+                )
+            }
+        default: break
         }
     }
 
@@ -133,24 +153,4 @@ public struct UploadSettings: Sendable {
 
     private static let largestStreamChunk = 1 << 30
     package static let chunkSizes = 1...(1 << 40)
-}
-
-/// Checks of the settings that downloads and uploads share.
-enum TransferSettings {
-    static func check(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws(NightjarError) {
-        guard range.contains(value) else {
-            throw NightjarError(
-                .invalidArgument, "\(name) must be between \(range.lowerBound) and \(range.upperBound), got \(value)")
-        }
-    }
-
-    static func check(retryDelay: Duration) throws(NightjarError) {
-        guard retryDelay >= .zero, retryDelay <= .seconds(300) else {
-            throw NightjarError(
-                .invalidArgument, "retry_delay must be between 0 and 300 seconds, got \(retryDelay.inSeconds)")
-        }
-    }
-
-    /// The longest wait between two attempts.
-    static let longestDelay = Duration.seconds(60)
 }

@@ -134,8 +134,7 @@ package final class PartFile: @unchecked Sendable {
 
     /// Prepares the part to be continued with a record that ``record()`` has returned.
     ///
-    /// The length of a sequential part must be the number of its bytes. After another boot, the part may have more bytes,
-    /// which are not valid.
+    /// Truncates a sequential part to the bytes of the record. After another boot, the bytes after them are not valid.
     package func keep(_ record: DownloadRecord) throws(NightjarError) {
         guard record.isSequential, try length() > record.received.end else { return }
         guard ftruncate(descriptor, record.received.end) == 0 else { throw FileFailure.error(errno, path, "truncated") }

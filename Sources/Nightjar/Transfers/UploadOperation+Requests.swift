@@ -1,0 +1,87 @@
+import NightjarHTTP
+
+/// The requests of an upload, and the events of their responses. On the loop, unless a comment names other threads.
+extension UploadOperation {
+    func prepare(_ request: UploadRequest) {
+        guard hasSentRequest, let prepare = handlers.prepare else {
+            hasSentRequest = true
+            return send(request, self.request)
+        }
+        pendingRequest = request
+        loop.post(.run { [self] in if !isStopped { prepare(self) } }, to: queue)
+    }
+
+    /// Sends the request for which ``Handlers/prepare`` was called. Any thread.
+    package func connect(with base: Request) {
+        loop.submit(
+            .run { [self] in
+                guard !isStopping, let request = pendingRequest.take() else { return }
+                send(request, base)
+            })
+    }
+
+    private func send(_ request: UploadRequest, _ base: Request) {
+        let exchange = UploadExchange(request, of: self)
+        self.exchange = exchange
+        do throws(NightjarError) {
+            try exchange.start(base)
+        } catch {
+            let isClosed = error.kind == .closed
+            stop(
+                isClosed ? NightjarError(.cancelled, "the client was closed during the upload") : error,
+                keeps: true)
+        }
+    }
+
+    func received(interim head: ResponseHead, from url: RequestURL, _ exchange: UploadExchange) {
+        guard self.exchange === exchange else { return }
+        update { $0.interim(head.status, head.headers, from: url, afterWholeBody: exchange.isWhole) }
+    }
+
+    func ended(_ exchange: UploadExchange, _ result: Swift.Result<Response, NightjarError>) {
+        guard self.exchange === exchange, !isStopping else { return }
+        switch result {
+        case .success(let response):
+            checkContent(after: exchange) { [weak self] in self?.responded(exchange, response) }
+        case .failure(let error):
+            release(exchange)
+            let error = contentError.take() ?? error
+            update { $0.failed(error, afterWholeBody: exchange.isWhole, using: &random) }
+        }
+    }
+
+    private func responded(_ exchange: UploadExchange, _ response: Response) {
+        // The upload may have been paused during the check.
+        guard self.exchange === exchange, !isStopping else { return }
+        release(exchange)
+        self.response = response
+        let found = UploadResponse(status: response.status, response.headers, response.body, url: response.location)
+        update { $0.responded(found, toWholeBody: exchange.isWhole, using: &random) }
+    }
+
+    private func release(_ exchange: UploadExchange) {
+        sentBefore += exchange.sent
+        self.exchange = nil
+    }
+
+    /// Checks that the file has not changed while it was sent.
+    private func checkContent(after exchange: UploadExchange, then next: @escaping () -> Void) {
+        guard let file, exchange.request.range != nil else { return next() }
+        let next = LoopAction(run: next)
+        loop.transferWorkers.run("checking an uploaded file") { () throws(NightjarError) in
+            try file.check()
+        } then: { [weak self] result in
+            switch result {
+            case .success: next.run()
+            case .failure(let error): self?.stop(error, keeps: true)
+            }
+        }
+    }
+
+    func cancelExchange() {
+        guard let cancelled = exchange.take() else { return pendingRequest = nil }
+        cancelled.cancel()
+        sentBefore += cancelled.sent
+        pendingRequest = nil
+    }
+}
