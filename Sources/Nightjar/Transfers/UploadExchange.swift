@@ -11,10 +11,6 @@ final class UploadExchange: @unchecked Sendable {
     private(set) var isCancelled = false
     /// The position after the bytes that were passed to the connection.
     private var position: Int
-    /// Bytes of the file that follow ``position`` and were read with an earlier part.
-    private var ahead = ByteBuffer()
-    /// The maximum size of the part that the connection has requested.
-    private var requested = 0
     /// Whether the connection has received the end of a body of unknown length.
     private var hasSentEnd = false
     /// Changes when the body is sent again. Parts that were read before are then discarded.
@@ -106,19 +102,12 @@ final class UploadExchange: @unchecked Sendable {
     private func rewind() {
         generation += 1
         position = request.range?.lowerBound ?? 0
-        ahead = ByteBuffer()
     }
 
     private func provide(_ maximum: Int) -> TaskHandlers.BodyPart {
         guard !isCancelled, let upload, let range = request.range else { return .failed("the upload has ended") }
         guard position < range.upperBound else { return .end }
-        if let bytes = ahead.readSlice(length: min(maximum, ahead.readableBytes)), bytes.readableBytes > 0 {
-            position += bytes.readableBytes
-            return .bytes(bytes)
-        }
-        requested = maximum
-        let count = upload.readsAhead ? max(maximum, UploadExchange.readSize) : maximum
-        let (end, isTooMuch) = position.addingReportingOverflow(count)
+        let (end, isTooMuch) = position.addingReportingOverflow(maximum)
         upload.provide(position..<min(isTooMuch ? .max : end, range.upperBound), to: self)
         return .later
     }
@@ -128,13 +117,6 @@ final class UploadExchange: @unchecked Sendable {
     /// - Parameter generation: The value of ``generation`` when the part was requested.
     func send(_ part: TaskHandlers.BodyPart, of generation: Int) {
         guard !isCancelled, generation == self.generation else { return }
-        var part = part
-        if case .bytes(var bytes) = part, bytes.readableBytes > requested,
-            let first = bytes.readSlice(length: requested)
-        {
-            ahead = bytes
-            part = .bytes(first)
-        }
         switch part {
         case .bytes(let bytes): position += bytes.readableBytes
         case .end: hasSentEnd = true
@@ -142,9 +124,6 @@ final class UploadExchange: @unchecked Sendable {
         }
         task?.provide(part)
     }
-
-    /// Each read needs a switch to a worker thread.
-    private static let readSize = 256 << 10
 
     /// Whether the connection has received the whole body.
     var isWhole: Bool {

@@ -33,9 +33,6 @@ extension UploadOperation {
     /// The media type of the content.
     var contentType: String { schedule?.facts.contentType ?? "" }
 
-    /// Whether more bytes are read than a connection has requested. With a maximum rate, each part has its own time.
-    var readsAhead: Bool { file != nil && limit == nil }
-
     /// Returns the body of a request.
     func body(_ range: Range<Int>) -> RequestBody {
         .stream(length: range.upperBound == .max ? nil : range.count)
