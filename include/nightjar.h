@@ -517,6 +517,7 @@ NJ_API void nj_config_free(nj_config *config);
  *                                {"file", "policy", "keep_session"}
  *   cache                        true (20 MiB in memory), false, or {"memory", "disk", "path", "policy",
  *                                "login_cookies"}
+ *   journal                      a path: nj_config_set_journal
  *   ephemeral                    true or false
  *   proxy                        a URL, true (the environment), false (none), or {"url", "no_proxy"}
  *   unix_socket                  a path
@@ -836,11 +837,21 @@ NJ_API const char *nj_pin_report_served_at(const nj_pin_report *report, size_t i
 
 /**
  * Sets whether clients are ephemeral: nj_client_new then fails with NJ_INVALID_ARGUMENT for a cookie file, a cache on
- * disk, a token store in a file (also SQLite), a key log file or a cassette that records. False by default.
+ * disk, a token store in a file (also SQLite), a key log file, a journal or a cassette that records. False by default.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_ephemeral(nj_config *config, bool ephemeral);
+
+/**
+ * Sets the file that keeps the state and the results of transfers with an id; see nj_download and nj_upload. It is
+ * created with its folder, readable only by its owner. Any number of clients and processes may share it.
+ *
+ * @param path NULL, the default: nightjar/journal.db in XDG_STATE_HOME, or in ~/.local/state. nj_client_new fails with
+ *             NJ_INVALID_ARGUMENT if an ephemeral client has a path.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_journal(nj_config *config, const char *path);
 
 /* --- Log --- */
 
@@ -3982,6 +3993,7 @@ NJ_API char *nj_websocket_explain(const nj_websocket *socket);
  *
  * Options, a JSON object:
  *
+ *   id           an id of 1 to 256 bytes; see nj_upload. Only for GET
  *   resume       true, the default: a part of the same URL is continued. false: it is discarded. A text: a result of
  *                nj_download_resume_state, whose part is continued even if the URL differs, for example in a signature.
  *                The download fails with NJ_CONTENT_CHANGED if the part or its state file is missing, or if the state
@@ -4146,8 +4158,17 @@ NJ_API char *nj_download_resume_state(const nj_download *download);
  * the protocol allows it. The file must not change: its size, modification time and inode are compared before an upload
  * continues and while it is sent. If they differ, the upload fails with NJ_CONTENT_CHANGED.
  *
+ * An upload or a download with the option `id` is a transfer in the client's journal (nj_config_set_journal). The journal
+ * keeps its state and its result. A later transfer with the same id, also in another process, continues it, or returns
+ * its result without a request if it has succeeded, until nj_client_remove_transfer is called. It fails with
+ * NJ_INVALID_ARGUMENT if its URL, method, file or protocol differs, and with NJ_STORAGE if the transfer is in progress. A
+ * request that must not be repeated is recorded before it is sent: if the process ends before the response, a later
+ * transfer fails with NJ_CONTENT_CHANGED. Only for files, and without a text for `resume`. A result that the journal has
+ * kept has no response.
+ *
  * Options, a JSON object:
  *
+ *   id           an id of 1 to 256 bytes
  *   protocol     "put", the default: one PUT request. It is sent again after a failure.
  *                "post": one POST request. It is sent again only if the server cannot have processed it, or if the
  *                request has an idempotency key.
@@ -4192,6 +4213,8 @@ typedef struct nj_upload_progress {
   int64_t total;    /* the length of the content; -1 while it is not known */
   double rate;      /* bytes per second over the last 5 seconds; -1: not known */
   double time_left; /* seconds at this rate; -1: not known */
+  int64_t expires;  /* the time when the server removes the upload if it is not complete, in seconds since 1970; -1: not
+                     * known */
 } nj_upload_progress;
 
 /** A complete upload. */
@@ -4324,6 +4347,16 @@ NJ_API nj_response *nj_upload_response(const nj_upload *upload);
  * and after fork.
  */
 NJ_API char *nj_upload_resume_state(const nj_upload *upload);
+
+/**
+ * Removes a transfer with an id from the client's journal, so that the id can be used for another transfer. Discards its
+ * state and its result, but not its files. Has no effect if the journal has no such transfer. Blocks while another
+ * process locks the journal, for at most 5 seconds.
+ *
+ * @return NJ_OK; NJ_STORAGE if the transfer is in progress, or if the journal cannot be used; NJ_INVALID_ARGUMENT for an
+ *         invalid id or an ephemeral client; NJ_FORKED
+ */
+NJ_API nj_status nj_client_remove_transfer(nj_client *client, const char *id, nj_error **out_error);
 
 /* ==================================================================================================================
  * nj_script: a Lua 5.4 interpreter

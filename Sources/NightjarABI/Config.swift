@@ -245,6 +245,11 @@ public func nj_config_set_ephemeral(_ config: OpaquePointer?, _ ephemeral: Bool)
     changeConfig(config) { $0.isEphemeral = ephemeral }
 }
 
+@_cdecl("nj_config_set_journal") @implementation
+public func nj_config_set_journal(_ config: OpaquePointer?, _ path: UnsafePointer<CChar>?) -> nj_status {
+    changeConfig(config) { $0.journalPath = text(path) }
+}
+
 extension RedirectSettings {
     mutating func follow(atMost count: Int32) throws(NightjarError) {
         guard 0...100 ~= count else {

@@ -1,3 +1,4 @@
+import CNightjar
 import Nightjar
 import NightjarHTTP
 import NightjarHandles
@@ -63,4 +64,14 @@ func transferCallbacks<Callbacks>(
             .invalidArgument, "callbacks->size must be sizeof(\(name)), \(expected), got \(given[keyPath: size])")
     }
     return given
+}
+
+@_cdecl("nj_client_remove_transfer") @implementation
+public func nj_client_remove_transfer(
+    _ client: OpaquePointer?, _ id: UnsafePointer<CChar>?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> nj_status {
+    setting(outError) { () throws(NightjarError) in
+        let client = try required(Handle<Client>.borrow(client), "client")
+        try client.removeTransfer(try required(text(id), "id"))
+    }
 }

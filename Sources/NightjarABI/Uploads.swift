@@ -11,7 +11,7 @@ extension nj_upload_progress {
         self.init(
             state: nj_upload_state(progress.state), sent: Int64(progress.sent),
             total: progress.total.map { Int64($0) } ?? -1, rate: progress.rate ?? -1,
-            time_left: progress.timeLeft?.inSeconds ?? -1)
+            time_left: progress.timeLeft?.inSeconds ?? -1, expires: progress.expires?.seconds ?? -1)
     }
 }
 

@@ -184,3 +184,16 @@ public func njl_transfer_pause(_ transfer: OpaquePointer?) { borrow(transfer)?.o
 
 @_cdecl("njl_transfer_resume") @implementation
 public func njl_transfer_resume(_ transfer: OpaquePointer?) { borrow(transfer)?.operation?.work.resume() }
+
+// MARK: The journal
+
+@_cdecl("njl_client_remove_transfer_entry") @implementation
+public func njl_client_remove_transfer_entry(
+    _ client: OpaquePointer?, _ id: njl_bytes, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> Bool {
+    refusing(error) { () throws(NightjarError) in
+        guard let client, let borrowed = Handle<Client>.borrow(client) else { throw Engine.closedClient }
+        try borrowed.removeTransfer(try id.text("the id"))
+        return client
+    } != nil
+}

@@ -180,11 +180,12 @@ extension njl_transfer_progress {
             case .ended: "ended"
             }
         self.init(name, progress.sent, progress.total, progress.rate, progress.timeLeft)
+        expires = progress.expires?.seconds ?? -1
     }
 
     private init(_ state: StaticString, _ count: Int, _ total: Int?, _ rate: Double?, _ timeLeft: Duration?) {
         self.init(
             state: UnsafeRawPointer(state.utf8Start).assumingMemoryBound(to: CChar.self), count: Int64(count),
-            total: total.map { Int64($0) } ?? -1, rate: rate ?? -1, time_left: timeLeft?.inSeconds ?? -1)
+            total: total.map { Int64($0) } ?? -1, rate: rate ?? -1, time_left: timeLeft?.inSeconds ?? -1, expires: -1)
     }
 }

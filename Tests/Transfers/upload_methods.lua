@@ -199,6 +199,8 @@ for _, protocol in ipairs(protocols) do
   test(protocol .. ": an upload that expires starts over", function(t)
     local started <close>, run = start_slow(protocol, nil, { lifetime = 0.5 })
     started:pause()
+    local expires = started.progress.expires
+    t:truthy(expires and math.abs(expires - os.time()) <= 2, expires)
     nightjar.sleep(0.55)
     started:resume()
     started:wait()

@@ -536,6 +536,10 @@ function client:upload(path, file, options) end
 ---@return nightjar.upload
 function client:start_upload(path, file, options) end
 
+---Removes a transfer with an id from the journal, so that the id can be used for another transfer. Discards its state and its result, but not its files. Has no effect if the journal has no such transfer. Raises an error of the kind storage if the transfer is in progress. Not available in a sandbox.
+---@param id string
+function client:remove_transfer(id) end
+
 ---Returns a list that the server sends in pages: for item in api:paginate(path) do ... end. The style is detected unless the options set it.
 ---@param path string
 ---@param options? nightjar.page_options
@@ -606,7 +610,8 @@ function client:close() end
 ---@field idle_connection_lifetime? number Seconds that an unused connection is kept open. Default: 60.
 ---@field sensitive_headers? string[] Names of further headers with credentials: masked in logs, and not sent to other origins. Default: none.
 ---@field forward_headers? string[] Names of further headers that are sent to other origins, with redirects, next pages and absolute URLs. Default: none.
----@field ephemeral? boolean Rejects options that write to disk: a cookie file, a cache on disk, a token store in a file, a cassette that records. Default: false.
+---@field journal? string The path of the file that keeps transfers with an id. Default: nightjar/journal.db in XDG_STATE_HOME or in ~/.local/state.
+---@field ephemeral? boolean Rejects options that write to disk: a cookie file, a cache on disk, a token store in a file, a journal, a cassette that records. Default: false.
 ---@field log? function|{ level: string, write: function } A function(level, line), or { level =, write = }. Levels: error, warning, info, debug. Default: none; level info.
 ---@field mock? nightjar.mock|table Responses in place of servers. Default: none.
 ---@field on_challenge fun(challenge: nightjar.challenge): table|false|nil, string? Decides a challenge of a server. Returns { user =, password = } for "http", a table of nightjar.client_certificate_options for "client_certificate", nil for the default, or false and a message to fail the waiting calls. Default: none.
@@ -708,6 +713,7 @@ function client:close() end
 
 ---Options of api:download and api:start_download. path and stream are not allowed.
 ---@class nightjar.download_options: nightjar.call_options
+---@field id? string The id of the download in the journal, 1 to 256 bytes. A later download with the same id continues, also in another process, or returns the result if it has succeeded, until api:remove_transfer. Only for GET. Default: none.
 ---@field resume? boolean|string Whether the part of an earlier download is continued: true for a part of the same URL, or a text from download:state(), whose part must exist. Default: true.
 ---@field checksum? string The digest of the file: md5, sha1, sha256, sha384 or sha512, a colon, and hexadecimal digits or base64. Default: none.
 ---@field connections? integer The maximum number of connections, 1 to 16. Several are used only if the server supports ranges and the content has a strong validator. Default: 1.
@@ -725,6 +731,7 @@ function client:close() end
 ---Options of api:upload and api:start_upload. path and stream are not allowed. The method is that of the protocol, except that resumable uses the method PUT, POST or PATCH of the option.
 ---@class nightjar.upload_options: nightjar.call_options
 ---@field protocol? "put"|"post"|"tus"|"resumable"|"s3"|"oci" put and post send one request. tus is tus 1.0.0. resumable is the IETF draft Resumable Uploads for HTTP, interop version 8. s3 is a multipart upload to the URL of the object. oci is a blob of a container registry, to /v2/NAME/blobs/uploads/. Default: "put".
+---@field id? string The id of the upload in the journal, 1 to 256 bytes. A later upload with the same id continues, also in another process, or returns the result if it has succeeded, until api:remove_transfer. Only for files. Default: none.
 ---@field resume? string A text from upload:state(). The upload continues. Not for put and post. Default: none.
 ---@field checksum? string The digest that the server compares: an algorithm (md5, sha1, sha256, sha384 or sha512), or an algorithm, a colon and the digest that the file must have. Default: none; sha256 for oci.
 ---@field chunk_size? integer The maximum number of bytes in a request, which is the size of the parts of s3. Not for put and post. Default: the rest of the file; 8 MiB for s3 and for functions.
@@ -1253,6 +1260,7 @@ function upload:state() end
 ---@field total integer? The length of the content, if it is known.
 ---@field rate number? Bytes per second over the last 5 seconds.
 ---@field time_left number? Seconds that the rest takes at this rate.
+---@field expires integer? The time when the server removes the upload if it is not complete, in seconds since 1970. Only for tus and the draft.
 
 ---A paginated list. A loop over it returns its items.
 ---@class nightjar.list

@@ -566,6 +566,8 @@ return {
         "Uploads a file, or the bytes that a function returns until it returns nil, and continues after failures if the protocol allows it. The hook before is called for each request; after is not called. Not available in a sandbox." },
       { "start_upload", "(self: nightjar.client, path: string, file: string|fun(): string?, options?: nightjar.upload_options): nightjar.upload",
         "Starts an upload and returns it at once." },
+      { "remove_transfer", "(self: nightjar.client, id: string)",
+        "Removes a transfer with an id from the journal, so that the id can be used for another transfer. Discards its state and its result, but not its files. Has no effect if the journal has no such transfer. Raises an error of the kind storage if the transfer is in progress. Not available in a sandbox." },
       { "paginate", "(self: nightjar.client, path: string, options?: nightjar.page_options): nightjar.list",
         "Returns a list that the server sends in pages: for item in api:paginate(path) do ... end. The style is detected unless the options set it." },
       { "set_token", "(self: nightjar.client, token: nightjar.token)", "Uses a token that the caller has, and stores it." },
@@ -637,7 +639,8 @@ return {
         "Names of further headers with credentials: masked in logs, and not sent to other origins.", default = "none" },
       { "forward_headers", "string[]",
         "Names of further headers that are sent to other origins, with redirects, next pages and absolute URLs.", default = "none" },
-      { "ephemeral", "boolean", "Rejects options that write to disk: a cookie file, a cache on disk, a token store in a file, a cassette that records.", default = "false" },
+      { "journal", "string", "The path of the file that keeps transfers with an id.", default = "nightjar/journal.db in XDG_STATE_HOME or in ~/.local/state" },
+      { "ephemeral", "boolean", "Rejects options that write to disk: a cookie file, a cache on disk, a token store in a file, a journal, a cassette that records.", default = "false" },
       { "log", "function|{ level: string, write: function }",
         "A function(level, line), or { level =, write = }. Levels: error, warning, info, debug.", default = "none; level info" },
       { "mock", "nightjar.mock|table", "Responses in place of servers.", default = "none" },
@@ -782,6 +785,7 @@ return {
   {
     name = "nightjar.download_options", kind = "options", text = "Options of api:download and api:start_download. path and stream are not allowed.", extends = "nightjar.call_options",
     members = {
+      { "id", "string", "The id of the download in the journal, 1 to 256 bytes. A later download with the same id continues, also in another process, or returns the result if it has succeeded, until api:remove_transfer. Only for GET.", default = "none" },
       { "resume", "boolean|string", "Whether the part of an earlier download is continued: true for a part of the same URL, or a text from download:state(), whose part must exist.", default = "true" },
       { "checksum", "string", "The digest of the file: md5, sha1, sha256, sha384 or sha512, a colon, and hexadecimal digits or base64.", default = "none" },
       { "connections", "integer", "The maximum number of connections, 1 to 16. Several are used only if the server supports ranges and the content has a strong validator.", default = "1" },
@@ -803,6 +807,7 @@ return {
     name = "nightjar.upload_options", kind = "options", text = "Options of api:upload and api:start_upload. path and stream are not allowed. The method is that of the protocol, except that resumable uses the method PUT, POST or PATCH of the option.", extends = "nightjar.call_options",
     members = {
       { "protocol", '"put"|"post"|"tus"|"resumable"|"s3"|"oci"', "put and post send one request. tus is tus 1.0.0. resumable is the IETF draft Resumable Uploads for HTTP, interop version 8. s3 is a multipart upload to the URL of the object. oci is a blob of a container registry, to /v2/NAME/blobs/uploads/.", default = '"put"' },
+      { "id", "string", "The id of the upload in the journal, 1 to 256 bytes. A later upload with the same id continues, also in another process, or returns the result if it has succeeded, until api:remove_transfer. Only for files.", default = "none" },
       { "resume", "string", "A text from upload:state(). The upload continues. Not for put and post.", default = "none" },
       { "checksum", "string", "The digest that the server compares: an algorithm (md5, sha1, sha256, sha384 or sha512), or an algorithm, a colon and the digest that the file must have.", default = "none; sha256 for oci" },
       { "chunk_size", "integer", "The maximum number of bytes in a request, which is the size of the parts of s3. Not for put and post.", default = "the rest of the file; 8 MiB for s3 and for functions" },
@@ -1318,6 +1323,7 @@ return {
       { "total", "integer?", "The length of the content, if it is known." },
       { "rate", "number?", "Bytes per second over the last 5 seconds." },
       { "time_left", "number?", "Seconds that the rest takes at this rate." },
+      { "expires", "integer?", "The time when the server removes the upload if it is not complete, in seconds since 1970. Only for tus and the draft." },
     },
   },
   {

@@ -222,6 +222,7 @@ int njl_client_download(lua_State *L) NJL_YIELDS;
 int njl_client_start_download(lua_State *L) NJL_YIELDS;
 int njl_client_upload(lua_State *L) NJL_YIELDS;
 int njl_client_start_upload(lua_State *L) NJL_YIELDS;
+int njl_client_remove_transfer(lua_State *L) NJL_RAISES;
 void njl_open_download(lua_State *L) NJL_RAISES;
 void njl_open_upload(lua_State *L) NJL_RAISES;
 

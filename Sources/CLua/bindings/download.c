@@ -5,8 +5,9 @@
 #include "core/names.h"
 #include "bindings/bindings.h"
 
-static const char *const options[] = {"resume",    "checksum", "connections", "restart",  "overwrite",   "mode",
-                                      "keep_time", "max_rate", "max_size",    "attempts", "retry_delay", NULL};
+static const char *const options[] = {"id",       "resume",    "checksum", "connections", "restart",  "overwrite",
+                                      "mode",     "keep_time", "max_rate", "max_size",    "attempts", "retry_delay",
+                                      NULL};
 
 static const transfer_kind kind = {.type = NJL_DOWNLOAD,
                                    .name = "download",

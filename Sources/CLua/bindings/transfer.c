@@ -26,6 +26,7 @@ void njl_push_transfer_progress(lua_State *L, const transfer *self, const njl_tr
   njl_set_count(L, progress->total, "total");
   set_number(L, progress->rate, "rate");
   set_number(L, progress->time_left, "time_left");
+  njl_set_count(L, progress->expires, "expires");
 }
 
 /* --- Methods and properties --- */
@@ -179,6 +180,20 @@ int njl_start_transfer(lua_State *L, const transfer_kind *kind, const char *func
   njl_check_option_names(L, REQUEST_TABLE, function);
   lua_pushlightuserdata(L, (void *)kind);
   return njl_prepare_first_request(L, REQUEST_TABLE, start, waits ? WAITS : 0);
+}
+
+/* api:remove_transfer(id): removes the entry of a transfer from the journal. */
+int njl_client_remove_transfer(lua_State *L) {
+  njl_client *client = njl_check_client(L);
+  if (njl_host_open(L)->is_sandboxed) return luaL_error(L, "remove_transfer: not available in a sandbox");
+  if (lua_type(L, 2) != LUA_TSTRING) {
+    return luaL_error(L, "remove_transfer: id must be a string, got %s", luaL_typename(L, 2));
+  }
+  njl_bytes id;
+  id.data = lua_tolstring(L, 2, &id.length);
+  njl_reply *error = njl_error_push(L);
+  if (!njl_client_remove_transfer_entry(client, id, &error->wait.call)) return lua_error(L);
+  return 0;
 }
 
 void njl_open_transfer(lua_State *L, const transfer_kind *kind, lua_CFunction field) {

@@ -7,9 +7,9 @@
 #include "bindings/bindings.h"
 #include "njl_future.h"
 
-static const char *const options[] = {"protocol", "resume",      "checksum", "chunk_size", "creation_with_upload",
-                                      "restart",  "max_rate",    "attempts", "retry_delay", "metadata",
-                                      "type",     NULL};
+static const char *const options[] = {"id",       "protocol", "resume",   "checksum",    "chunk_size", "creation_with_upload",
+                                      "restart",  "max_rate", "attempts", "retry_delay", "metadata",   "type",
+                                      NULL};
 
 static const transfer_kind kind = {.type = NJL_UPLOAD,
                                    .name = "upload",

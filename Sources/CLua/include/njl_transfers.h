@@ -19,6 +19,7 @@ typedef struct njl_transfer_progress {
   int64_t total;     /* -1: unknown */
   double rate;       /* bytes per second; -1: unknown */
   double time_left;  /* seconds; -1: unknown */
+  int64_t expires;   /* of an upload on the server, in seconds since 1970; -1: unknown */
 } njl_transfer_progress;
 
 typedef struct njl_transfer_result {
@@ -73,5 +74,8 @@ njl_text *njl_transfer_state(const njl_transfer *transfer); /* owned by the call
 void njl_transfer_cancel(njl_transfer *transfer, bool keeps);
 void njl_transfer_pause(njl_transfer *transfer);
 void njl_transfer_resume(njl_transfer *transfer);
+
+/* Removes the entry of a transfer from the client's journal. False: `error` is the error. */
+bool njl_client_remove_transfer_entry(njl_client *client, njl_bytes id, njl_future **error);
 
 #endif

@@ -70,6 +70,7 @@ public final class Client: Sendable {
     /// The origin of the first request. Most absolute targets of a client have this origin, so it is parsed only once.
     let firstOrigin = AtomicLazyReference<CachedOrigin>()
     let repeated = RepeatedRequests()
+    let journal: ClientJournal
     /// Queues of finished blocking calls, kept for reuse.
     let blockingQueues = Mutex<[CompletionQueue]>([])
 
@@ -125,6 +126,7 @@ public final class Client: Sendable {
         bounds = CallBounds(configuration)
         auth = configuration.auth
         mock = configuration.mock
+        journal = ClientJournal(configuration)
         let cassette = try configuration.openCassette()
         let thread = try LoopThread()
         do throws(NightjarError) {
@@ -282,6 +284,7 @@ public final class Client: Sendable {
         fresh?.close()
         loop.stop()
         repeated.forget()
+        journal.close()
         if let cookieListener { cookies?.unlisten(cookieListener) }
         flushCache()
         if let cacheListener { cache?.disk?.unlisten(cacheListener) }

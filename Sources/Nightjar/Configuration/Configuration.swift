@@ -93,6 +93,10 @@ public struct Configuration: Sendable {
     public var cachePolicy = CachePolicy.protocol
     /// The cookies that identify a login. The cache stores the responses for different values separately.
     public var loginCookies = LoginCookies.automatic
+    /// The path of the journal of transfers with an id; see ``UploadSettings/id``. It is created with its folder, readable
+    /// only by its owner. Any number of clients and processes may share it. Nil: `nightjar/journal.db` in XDG_STATE_HOME,
+    /// or in `~/.local/state`.
+    public var journalPath: String?
     /// Whether the client writes nothing to disk. Options that would write to disk are then rejected.
     public var isEphemeral = false
     /// Whether compressed responses (gzip, deflate, br, zstd) are requested and decompressed.
@@ -199,6 +203,10 @@ extension Configuration {
 extension Configuration {
     /// Opens the cookie jar and the cache of a client.
     mutating func openStores() throws(NightjarError) {
+        guard !isEphemeral || journalPath == nil else {
+            throw NightjarError(
+                .invalidArgument, "an ephemeral client writes nothing to disk, so it cannot have a journal")
+        }
         try checkTokenStores()
         cookies = try openCookies()
         cache = try openCache()

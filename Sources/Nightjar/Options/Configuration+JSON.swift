@@ -102,6 +102,9 @@ extension Configuration {
             Option(name: "ephemeral") { value, path, configuration throws(NightjarError) in
                 configuration.isEphemeral = try value.flag(path)
             },
+            Option(name: "journal") { value, path, configuration throws(NightjarError) in
+                configuration.journalPath = value == .null ? nil : try value.text(path)
+            },
             Option(name: "proxy") { value, path, configuration throws(NightjarError) in
                 try configuration.transport.proxy.read(value, path)
             },

@@ -1,7 +1,7 @@
 import NightjarHTTP
 
 extension DownloadSettings {
-    /// Reads a table `{resume=, checksum=, connections=, restart=, overwrite=, mode=, keep_time=, max_rate=, max_size=,
+    /// Reads a table `{id=, resume=, checksum=, connections=, restart=, overwrite=, mode=, keep_time=, max_rate=, max_size=,
     /// attempts=, retry_delay=}`. `resume` is true, false or a state text. `mode` is a text of octal digits, such as
     /// `"600"`.
     ///
@@ -13,6 +13,9 @@ extension DownloadSettings {
     }
 
     private static let options = OptionTable<DownloadSettings>([
+        Option(name: "id") { value, path, settings throws(NightjarError) in
+            settings.id = try value.text(path)
+        },
         Option(name: "resume") { value, path, settings throws(NightjarError) in
             switch value {
             case .bool(let resumes): settings.resumption = resumes ? .automatic : .never

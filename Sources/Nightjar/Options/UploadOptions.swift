@@ -1,7 +1,7 @@
 import NightjarHTTP
 
 extension UploadSettings {
-    /// Reads a table `{protocol=, resume=, checksum=, chunk_size=, creation_with_upload=, restart=, max_rate=, attempts=,
+    /// Reads a table `{id=, protocol=, resume=, checksum=, chunk_size=, creation_with_upload=, restart=, max_rate=, attempts=,
     /// retry_delay=, metadata=, type=}`. `checksum` is an algorithm, or an algorithm and a digest.
     ///
     /// - Throws: `decoding` if the text is not JSON; `invalid_argument` for an unknown name (with the nearest known name)
@@ -12,6 +12,9 @@ extension UploadSettings {
     }
 
     private static let options = OptionTable<UploadSettings>([
+        Option(name: "id") { value, path, settings throws(NightjarError) in
+            settings.id = try value.text(path)
+        },
         Option(name: "protocol") { value, path, settings throws(NightjarError) in
             let text = try value.text(path)
             guard let chosen = UploadProtocol(rawValue: text) else {

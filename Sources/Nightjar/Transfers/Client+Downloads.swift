@@ -48,6 +48,9 @@ extension Client {
         for name in ["Range", "If-Range"] where request.headers[name] != nil {
             throw NightjarError(.invalidRequest, "a download sets the header \(name); remove it from the request")
         }
+        guard settings.id == nil || request.method == .get else {
+            throw NightjarError(.invalidArgument, "a download with an id needs a GET request, got \(request.method)")
+        }
         let operation = DownloadOperation(
             self, request, to: path, settings, on: queue, handlers, finished: finished)
         try operation.start()

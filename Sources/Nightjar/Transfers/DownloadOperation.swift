@@ -1,5 +1,6 @@
 import NIOCore
 import NightjarHTTP
+import NightjarStorage
 import Synchronization
 
 /// Downloads a file. The state machine and the connections run on the client's loop, file operations on worker threads,
@@ -58,7 +59,8 @@ package final class DownloadOperation: TransferOperation, @unchecked Sendable {
         self.settings = settings
         self.handlers = handlers
         schedule = DownloadSchedule(settings, nil)
-        super.init("the download", client, request, maximumRate: settings.maximumRate, on: queue) { transfer, result in
+        super.init("download", client, request, id: settings.id, maximumRate: settings.maximumRate, on: queue) {
+            transfer, result in
             if let download = transfer as? DownloadOperation { finished(download, result) }
         }
     }
@@ -71,6 +73,26 @@ package final class DownloadOperation: TransferOperation, @unchecked Sendable {
     /// The text with which a later download continues; see ``DownloadSettings/Resumption/state(_:)``. Nil while
     /// nothing was received, and if the content has no strong validator.
     package override var resumeState: String? { snapshot.withLock { $0.record }?.text }
+
+    // MARK: The journal
+
+    override func description() throws(NightjarError) -> [JSONValue.Member] {
+        let target = try DownloadTarget(path)
+        var members = [JSONValue.Member("folder", .string(target.folder))]
+        if let name = target.name { members.append(.init("name", .string(name))) }
+        if let checksum = settings.checksum { members.append(.init("checksum", .string(checksum.description))) }
+        return members
+    }
+
+    override var resultDescription: [JSONValue.Member] { file?.members ?? [] }
+
+    override func restore(_ result: JSONValue) {
+        let file = Download.File(result)
+        snapshot.withLock {
+            $0.file = file
+            ($0.progress.received, $0.progress.total) = (file.size, file.size)
+        }
+    }
 
     // MARK: On the loop: the progress
 
@@ -94,7 +116,7 @@ package final class DownloadOperation: TransferOperation, @unchecked Sendable {
 
     // MARK: On the loop: the part
 
-    override func begin() {
+    override func open(_ state: String?, idempotencyKey: String?) {
         let (path, settings, request) = (path, settings, request)
         loop.transferWorkers.run("opening a download") { [client] () throws(NightjarError) in
             try DownloadPlace(path, try client.url(of: request), request.method, settings)
@@ -243,6 +265,7 @@ package final class DownloadOperation: TransferOperation, @unchecked Sendable {
     }
 
     override func released() {
+        super.released()
         isStopping = true
         noteEnd()
         cancelConnections()

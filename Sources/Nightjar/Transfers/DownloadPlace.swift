@@ -19,7 +19,7 @@ final class DownloadPlace: @unchecked Sendable {
         _ path: String, _ url: RequestURL, _ method: Method, _ settings: DownloadSettings
     ) throws(NightjarError) {
         target = try DownloadTarget(path)
-        urlHash = Hexadecimal.encode(Digest.sha256(Array((url.origin.description + url.target).utf8)))
+        urlHash = url.sha256
         urlName = FileName.last(of: url.target)
         if case .state(let text) = settings.resumption {
             guard method == .get else {
@@ -75,4 +75,9 @@ final class DownloadPlace: @unchecked Sendable {
     }
 
     static var boot: String { PartFile.boot }
+}
+
+extension RequestURL {
+    /// The SHA-256 digest of the URL without credentials and fragment, in hexadecimal digits.
+    var sha256: String { Hexadecimal.encode(Digest.sha256(Array((origin.description + target).utf8))) }
 }

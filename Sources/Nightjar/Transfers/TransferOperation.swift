@@ -1,10 +1,15 @@
+import NIOCore
 import NightjarHTTP
 import Synchronization
 
 /// A download or an upload: its commands, and the reports of its progress. A subclass transfers the bytes.
 package class TransferOperation: ClientOperation, @unchecked Sendable {
+    /// `download` or `upload`.
+    private let kind: String
     let client: Client
     let request: Request
+    /// The id of the transfer in the journal. Nil: the journal is not used.
+    private let id: String?
     private let wasStopped = Atomic<Bool>(false)
     /// Whether a progress event waits in the queue.
     private let hasProgressEvent = Atomic<Bool>(false)
@@ -16,20 +21,26 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
     var startsPaused = false
     /// Whether the first request was sent. The caller prepares the later ones.
     var hasSentRequest = false
+    /// The entry in the journal. Nil: the transfer has no id, or the entry is not open.
+    private(set) var entry: TransferEntry?
+    /// Whether the caller has cancelled the transfer and does not want to continue it.
+    private var isDiscarded = false
     var limit: TransferLimit?
     var rate = TransferRate()
     var random = SystemRandomNumberGenerator()
 
     /// - Parameter finished: Called once, where the callbacks run.
     init(
-        _ name: String, _ client: Client, _ request: Request, maximumRate: Int?, on queue: CompletionQueue?,
+        _ kind: String, _ client: Client, _ request: Request, id: String?, maximumRate: Int?,
+        on queue: CompletionQueue?,
         finished: @escaping @Sendable (TransferOperation, Result<Void, NightjarError>) -> Void
     ) {
         self.client = client
         self.request = request
+        (self.kind, self.id) = (kind, id)
         limit = maximumRate.map { TransferLimit($0) }
         let own = WeakTransfer()
-        super.init(name, on: client.loop, queue: queue, timeout: nil) { result in
+        super.init("the \(kind)", on: client.loop, queue: queue, timeout: nil) { result in
             if let transfer = own.transfer { finished(transfer, result) }
         }
         own.transfer = self
@@ -39,6 +50,25 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
 
     /// The text with which a later transfer continues. Nil: it could not continue. Any thread.
     package var resumeState: String? { nil }
+
+    /// Opens the file, and starts the transfer.
+    ///
+    /// - Parameters:
+    ///   - state: The state that an earlier transfer with the same id has saved. Nil: there is none.
+    ///   - idempotencyKey: The key of a request of that transfer whose response was lost. Nil: there is none.
+    func open(_ state: String?, idempotencyKey: String?) {}
+
+    /// The description of the transfer for its journal entry, without the URL and the method. On a worker thread.
+    func description() throws(NightjarError) -> [JSONValue.Member] { [] }
+
+    /// Whether the transfer may be repeated although the server may have processed it.
+    var canRepeat: Bool { true }
+
+    /// The result of a transfer that has succeeded, for its journal entry.
+    var resultDescription: [JSONValue.Member] { [] }
+
+    /// Uses the result of an earlier transfer with the same id.
+    func restore(_ result: JSONValue) {}
 
     /// The number of bytes that were transferred so far.
     var transferred: Int { 0 }
@@ -78,7 +108,11 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
     /// - Parameter keeps: Whether a later transfer can continue.
     package final func cancel(keeps: Bool) {
         guard !isFinished, !wasStopped.exchange(true, ordering: .relaxed) else { return }
-        loop.submit(.run { [self] in stop(nil, keeps: keeps) })
+        loop.submit(
+            .run { [self] in
+                isDiscarded = !keeps
+                stop(nil, keeps: keeps)
+            })
     }
 
     public final override func cancel() { cancel(keeps: true) }
@@ -89,6 +123,63 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
     package final func pause() { loop.submit(.run { [self] in if !isStopping { paused() } }) }
 
     package final func resume() { loop.submit(.run { [self] in if !isStopping { resumed() } }) }
+
+    // MARK: The start, on the loop
+
+    final override func begin() {
+        guard let id else { return open(nil, idempotencyKey: nil) }
+        loop.transferWorkers.run("opening the journal") { [self] () throws(NightjarError) in
+            try openEntry(id)
+        } then: { [self] result in
+            switch result {
+            case .success(.taken(let writer)): use(writer)
+            case .success(.ended(let result)):
+                restore((try? JSONValue(parsing: String(decoding: result, as: UTF8.self))) ?? .null)
+                finish(.success(()))
+            case .success(.inProgress): finish(.failure(.transferInProgress(id)))
+            case .success(.inDoubt):
+                finish(
+                    .failure(
+                        NightjarError(
+                            .contentChanged,
+                            "the transfer \(quoted(id)) may be complete: its process has ended before the response arrived; check the resource, and then remove the transfer",
+                            requestMayHaveBeenProcessed: true)))
+            case .failure(let error): finish(.failure(error))
+            }
+        }
+    }
+
+    /// Opens the journal and the entry. On a worker thread.
+    private func openEntry(_ id: String) throws(NightjarError) -> TransferEntryWriter.Opening {
+        var members: [JSONValue.Member] = [
+            .init("method", .string("\(request.method)")),
+            .init("url_hash", .string(try client.url(of: request).sha256)),
+        ]
+        members += try description()
+        let input = Array(try JSONValue.object(members).encoded().readableBytesView)
+        return try TransferEntryWriter.open(
+            client.journal.open(), id, kind: kind, input: input, canRepeat: canRepeat)
+    }
+
+    private func use(_ writer: TransferEntryWriter) {
+        let entry = TransferEntry(writer, on: loop.transferWorkers, log: { [client] in client.log(.warning, $0) }) {
+            [weak self] in
+            self?.stop($0, keeps: true)
+        }
+        guard !hasEnded else { return entry.release {} }
+        self.entry = entry
+        keepLease()
+        open(writer.state, idempotencyKey: writer.idempotencyKey)
+    }
+
+    /// Extends the lease of the entry until the transfer ends.
+    private func keepLease() {
+        loop.after(TransferOperation.leaseInterval) { [weak self] in
+            guard let self, let entry else { return }
+            entry.extendLease()
+            keepLease()
+        }
+    }
 
     // MARK: Progress, on the loop
 
@@ -116,15 +207,30 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
 
     // MARK: The end, on the loop
 
-    /// Ends the operation after a last report.
+    /// Ends the operation after the last write of the journal and a last report.
     final func finish(_ result: Result<Void, NightjarError>) {
+        guard !hasEnded else { return }
+        guard let entry = entry.take() else { return conclude(result) }
+        switch result {
+        case .success:
+            entry.finish(JSONValue.object(resultDescription)) { [self] in conclude(result) }
+        case .failure where isDiscarded: entry.remove { [self] in conclude(result) }
+        case .failure: entry.release { [self] in conclude(result) }
+        }
+    }
+
+    private func conclude(_ result: Result<Void, NightjarError>) {
         guard !hasEnded else { return }
         noteEnd()
         reportProgress(isLast: true)
         end(result)
     }
 
+    override func released() { entry = nil }
+
     private static let progressInterval = Duration.milliseconds(100)
+    /// A third of the duration of a lease.
+    private static let leaseInterval = Duration.seconds(20)
 }
 
 /// A transfer's reference to itself. Written once, before the transfer starts.

@@ -26,6 +26,9 @@ extension Upload {
         public internal(set) var rate: Double?
         /// The time that the rest takes at the present rate. Nil if the rate or the length is not known.
         public internal(set) var timeLeft: Duration?
+        /// The time when the server removes the upload if it is not complete. Nil if the server has sent none. Only for
+        /// tus and the draft.
+        public internal(set) var expires: Timestamp?
 
         package init() {}
     }

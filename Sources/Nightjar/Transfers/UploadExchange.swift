@@ -68,7 +68,12 @@ final class UploadExchange: @unchecked Sendable {
         } else {
             made.query += request.query
         }
-        if request.step != .creation { made.headers.remove(IdempotencyKey.fieldName) }
+        made.idempotencyKey = .none
+        if request.step != .creation {
+            made.headers.remove(IdempotencyKey.fieldName)
+        } else if let key = upload.idempotencyKey {
+            try made.headers.set(IdempotencyKey.fieldName, key)
+        }
         for (name, value) in request.headers {
             // A type that the caller has set describes the content.
             let isGiven =

@@ -7,6 +7,7 @@ extension UploadOperation {
         progress.state = state
         progress.total = schedule?.facts.total
         progress.sent = position
+        progress.expires = schedule?.facts.expires.flatMap { Timestamp(secondsSince1970: $0) }
         if exchange != nil {
             progress.rate = rate.bytesPerSecond
             progress.timeLeft = progress.total.flatMap { rate.time(for: $0 - progress.sent) }

@@ -2,12 +2,27 @@ import NightjarHTTP
 
 /// The requests of an upload, and the events of their responses. On the loop, unless a comment names other threads.
 extension UploadOperation {
+    /// Sends a request after the journal has its intent and the results of the requests before.
     func prepare(_ request: UploadRequest) {
+        pendingRequest = request
+        guard let entry else { return ask() }
+        note()
+        if schedule?.needsIntent ?? false { entry.recordIntent(idempotencyKey) }
+        preparation += 1
+        let number = preparation
+        entry.whenWritten { [weak self] in
+            if let self, preparation == number { ask() }
+        }
+    }
+
+    /// Lets the caller prepare the request, or sends it.
+    private func ask() {
+        guard let request = pendingRequest else { return }
         guard hasSentRequest, let prepare = handlers.prepare else {
             hasSentRequest = true
+            pendingRequest = nil
             return send(request, self.request)
         }
-        pendingRequest = request
         loop.post(.run { [self] in if !isStopped { prepare(self) } }, to: queue)
     }
 
@@ -35,7 +50,9 @@ extension UploadOperation {
 
     func received(interim head: ResponseHead, from url: RequestURL, _ exchange: UploadExchange) {
         guard self.exchange === exchange else { return }
-        update { $0.interim(head.status, head.headers, from: url, afterWholeBody: exchange.isWhole) }
+        update {
+            $0.interim(head.status, head.headers, from: url, afterWholeBody: exchange.isWhole, at: WallClock.now())
+        }
     }
 
     func ended(_ exchange: UploadExchange, _ result: Swift.Result<Response, NightjarError>) {
@@ -45,6 +62,8 @@ extension UploadOperation {
             checkContent(after: exchange) { [weak self] in self?.responded(exchange, response) }
         case .failure(let error):
             release(exchange)
+            // The response, or the lack of one, shows that the content was not processed.
+            if error.status != nil || !error.requestMayHaveBeenProcessed { entry?.withdrawIntent() }
             let error = contentError.take() ?? error
             update { $0.failed(error, afterWholeBody: exchange.isWhole, using: &random) }
         }
@@ -56,7 +75,7 @@ extension UploadOperation {
         release(exchange)
         self.response = response
         let found = UploadResponse(status: response.status, response.headers, response.body, url: response.location)
-        update { $0.responded(found, toWholeBody: exchange.isWhole, using: &random) }
+        update { $0.responded(found, toWholeBody: exchange.isWhole, at: WallClock.now(), using: &random) }
     }
 
     private func release(_ exchange: UploadExchange) {
@@ -79,6 +98,7 @@ extension UploadOperation {
     }
 
     func cancelExchange() {
+        preparation += 1
         guard let cancelled = exchange.take() else { return pendingRequest = nil }
         cancelled.cancel()
         sentBefore += cancelled.sent

@@ -39,7 +39,7 @@ package final class UploadOperation: TransferOperation, @unchecked Sendable {
     }
 
     private let content: Content
-    private let settings: UploadSettings
+    private var settings: UploadSettings
     /// Released at the end, because they may refer to the upload. Used on the loop.
     private(set) var handlers: Handlers
     let snapshot = Mutex(Snapshot())
@@ -50,8 +50,14 @@ package final class UploadOperation: TransferOperation, @unchecked Sendable {
     private(set) var file: UploadContent?
     private(set) var stream: UploadStream?
     var exchange: UploadExchange?
-    /// The request that waits for ``connect(with:)``.
+    /// The request that waits for the journal or for ``connect(with:)``.
     var pendingRequest: UploadRequest?
+    /// Changes with each request, and when a request is cancelled.
+    var preparation = 0
+    /// The idempotency key of all attempts. Nil: none is sent.
+    private(set) var idempotencyKey: String?
+    /// The state in the journal.
+    private var savedRecord: UploadRecord?
     /// The error of the file, which explains the failure of the request that sent it.
     var contentError: NightjarError?
     var response: Response?
@@ -69,7 +75,9 @@ package final class UploadOperation: TransferOperation, @unchecked Sendable {
         self.content = content
         self.settings = settings
         self.handlers = handlers
-        super.init("the upload", client, request, maximumRate: settings.maximumRate, on: queue) { transfer, result in
+        idempotencyKey = request.headers[IdempotencyKey.fieldName]
+        super.init("upload", client, request, id: settings.id, maximumRate: settings.maximumRate, on: queue) {
+            transfer, result in
             if let upload = transfer as? UploadOperation { finished(upload, result) }
         }
     }
@@ -83,6 +91,27 @@ package final class UploadOperation: TransferOperation, @unchecked Sendable {
     /// created the upload, after the end of a complete one, and for streams, put and post.
     package override var resumeState: String? { snapshot.withLock { $0.record }?.text }
 
+    // MARK: The journal
+
+    override func description() throws(NightjarError) -> [JSONValue.Member] {
+        guard case .file(let path) = content else { return [] }
+        let identity = try UploadContent(path).identity
+        return [
+            .init("protocol", .string(settings.uploadProtocol.rawValue)),
+            .init("file", .string(try FilePath.absolute(path))), .init("size", .integer(Int64(identity.size))),
+            .init("modified", .integer(identity.modified)),
+        ]
+    }
+
+    override var canRepeat: Bool { request.isIdempotent || idempotencyKey != nil }
+
+    override var resultDescription: [JSONValue.Member] { result?.members ?? [] }
+
+    override func restore(_ result: JSONValue) {
+        let result = Upload.Result(result)
+        snapshot.withLock { $0.result = result }
+    }
+
     // MARK: On the loop: the progress
 
     override var transferred: Int { sentBefore + (exchange?.sent ?? 0) }
@@ -91,6 +120,10 @@ package final class UploadOperation: TransferOperation, @unchecked Sendable {
         guard !isStopping else { return }
         let (progress, record) = (presentProgress, schedule?.record)
         snapshot.withLock { ($0.progress, $0.record) = (progress, record) }
+        if let entry, record != savedRecord {
+            savedRecord = record
+            entry.save(record?.text)
+        }
     }
 
     override func noteEnd() {
@@ -110,7 +143,9 @@ package final class UploadOperation: TransferOperation, @unchecked Sendable {
 
     // MARK: On the loop: the start
 
-    override func begin() {
+    override func open(_ state: String?, idempotencyKey: String?) {
+        settings.resumeState = state ?? settings.resumeState
+        self.idempotencyKey = idempotencyKey ?? self.idempotencyKey
         switch content {
         case .file(let path):
             loop.transferWorkers.run("opening a file to upload") { () throws(NightjarError) in
@@ -135,7 +170,7 @@ package final class UploadOperation: TransferOperation, @unchecked Sendable {
         do throws(NightjarError) {
             schedule = try UploadSchedule(
                 settings, method: request.method, url: try client.url(of: request),
-                isIdempotent: request.isIdempotent || request.headers[IdempotencyKey.fieldName] != nil, source,
+                isIdempotent: canRepeat, source,
                 contentType: settings.contentType ?? guessedType)
         } catch {
             return finish(.failure(error))
@@ -215,6 +250,7 @@ package final class UploadOperation: TransferOperation, @unchecked Sendable {
     /// - Parameter error: Nil: the upload was cancelled.
     override func stop(_ error: NightjarError?, keeps: Bool) {
         guard !isStopping else { return }
+        if let exchange { schedule?.cancelled(afterWholeBody: exchange.isWhole) }
         note()
         let removal = keeps ? nil : schedule?.termination
         isStopping = true
@@ -241,6 +277,7 @@ package final class UploadOperation: TransferOperation, @unchecked Sendable {
     }
 
     override func released() {
+        super.released()
         isStopping = true
         noteEnd()
         cancelExchange()

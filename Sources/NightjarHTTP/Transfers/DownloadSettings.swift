@@ -12,6 +12,9 @@ public struct DownloadSettings: Sendable {
         case state(String)
     }
 
+    /// The id of the download in the client's journal; see ``UploadSettings/id``. Nil: the journal is not used. Only for
+    /// GET requests.
+    public var id: String?
     public var resumption = Resumption.automatic
     /// The digest that the content must have.
     public var checksum: Checksum?
@@ -49,7 +52,14 @@ public struct DownloadSettings: Sendable {
             throw NightjarError(.invalidArgument, "mode must be between 0 and 4095 (octal 7777), got \(mode)")
         }
         if let maximumSize { try TransferSettings.check("max_size", maximumSize, 1...Int.max) }
-        if case .state(let text) = resumption { _ = try DownloadRecord(text) }
+        if let id { try TransferSettings.check(id: id) }
+        if case .state(let text) = resumption {
+            guard id == nil else {
+                throw NightjarError(
+                    .invalidArgument, "a download with an id continues without a state text; remove id or resume")
+            }
+            _ = try DownloadRecord(text)
+        }
     }
 
     package static let connectionCounts = 1...16

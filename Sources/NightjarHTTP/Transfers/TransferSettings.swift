@@ -19,6 +19,19 @@ package enum TransferSettings {
         }
     }
 
+    /// Checks the id of a transfer in the journal.
+    ///
+    /// - Throws: `invalid_argument`.
+    package static func check(id: String) throws(NightjarError) {
+        guard !idLengths.contains(id.utf8.count) || id.utf8.contains(0) else { return }
+        throw NightjarError(
+            .invalidArgument,
+            "id must have \(idLengths.lowerBound) to \(idLengths.upperBound) bytes and no NUL, got \(quoted(id)) with \(id.utf8.count) bytes"
+        )
+    }
+
+    private static let idLengths = 1...256
+
     static func check(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws(NightjarError) {
         guard range.contains(value) else {
             throw NightjarError(

@@ -31,6 +31,8 @@ package struct UploadRecord: Sendable, Equatable {
 
     /// Whether the completion was sent, so that the upload may be complete.
     package var isCompleting = false
+    /// Whether the last bytes were sent, so that the server may have processed the content.
+    package var mayBeProcessed = false
 
     package init(_ uploadProtocol: UploadProtocol, url: String) {
         (self.uploadProtocol, self.url) = (uploadProtocol, url)
@@ -53,6 +55,7 @@ package struct UploadRecord: Sendable, Equatable {
         if let id { members.append(.init("id", .string(id))) }
         if let partSize { members.append(.init("part_size", .integer(Int64(partSize)))) }
         if isCompleting { members.append(.init("completing", .bool(true))) }
+        if mayBeProcessed { members.append(.init("may_be_processed", .bool(true))) }
         if let digest { members.append(.init("digest", .string(digest.description))) }
         return (try? JSONValue.object(members).encoded()).map { String(buffer: $0) } ?? ""
     }
@@ -93,6 +96,7 @@ package struct UploadRecord: Sendable, Equatable {
             partSize = Int(size)
         }
         if case .bool(true)? = member("completing") { isCompleting = true }
+        if case .bool(true)? = member("may_be_processed") { mayBeProcessed = true }
         digest = text("digest").flatMap { try? Checksum($0) }
         if uploadProtocol == .s3, id == nil || partSize == nil { return nil }
     }

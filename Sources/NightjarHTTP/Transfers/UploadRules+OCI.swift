@@ -50,7 +50,9 @@ struct OCIRules: UploadRules {
         case .creation:
             guard let url = try response.location() else {
                 throw NightjarError(
-                    .protocol, "the registry created no upload: its response has no Location", phase: .receive)
+                    .protocol,
+                    "the creation of the upload failed: the response has no Location; check the URL and the protocol",
+                    phase: .receive)
             }
             hasOneByte = false
             var progress = UploadProgress(url: url, offset: 0)

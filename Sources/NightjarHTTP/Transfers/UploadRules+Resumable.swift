@@ -4,6 +4,8 @@
 /// the upload can be continued. With a chunk size, the creation sends the first bytes only.
 struct ResumableRules: UploadRules {
     private static let version = ("Upload-Draft-Interop-Version", "8")
+    /// 100 years, in seconds.
+    private static let longestAge = 3_155_760_000
     private static let partialType = ("Content-Type", "application/partial-upload")
 
     func canRepeatCreation(_ facts: UploadFacts) -> Bool { facts.method == .put }
@@ -47,7 +49,7 @@ struct ResumableRules: UploadRules {
         _ status: Int, _ headers: Headers, from url: RequestURL, _ facts: UploadFacts
     ) throws(NightjarError) -> UploadProgress? {
         guard status == 104 else { return nil }
-        var progress = limits(headers)
+        var progress = limits(headers, facts)
         progress.url = facts.url == nil ? try UploadLocation.read(headers, base: url) : nil
         progress.offset = try? headers.count("upload-offset")
         return progress
@@ -59,7 +61,7 @@ struct ResumableRules: UploadRules {
         let headers = response.headers
         let isComplete = headers["upload-complete"].map { ASCII.trimmed(Array($0.utf8)).elementsEqual("?1".utf8) }
         let isLast = request.headers.contains { $0.name == "Upload-Complete" && $0.value == "?1" }
-        var progress = limits(headers)
+        var progress = limits(headers, facts)
         progress.offset = try headers.count("upload-offset")
         if let length = try headers.count("upload-length"), let total = facts.total, length != total {
             throw ResumableRules.lengthDiffers(length, total)
@@ -88,7 +90,8 @@ struct ResumableRules: UploadRules {
             }
         }
         if request.step == .offset, progress.offset == nil {
-            throw NightjarError(.protocol, "the response to HEAD has no Upload-Offset", phase: .receive)
+            throw NightjarError(
+                .protocol, "the response to HEAD has no Upload-Offset; check the URL and the protocol", phase: .receive)
         }
         // The final response of the resource has no Upload-Offset.
         if case .append = request.step, isLast, isComplete == nil, progress.offset == nil { return .complete }
@@ -105,7 +108,7 @@ struct ResumableRules: UploadRules {
         case (.append, 404), (.append, 410), (.offset, 404), (.offset, 410): return .lost
         case (.append, 409): return .unknown
         case (.creation, 413), (.append, 413), (.append, 400):
-            let progress = limits(headers)
+            let progress = limits(headers, facts)
             guard let limit = progress.maximumAppend, let range = request.range, limit < range.count else { return nil }
             return .accepted(progress)
         default: return nil
@@ -119,7 +122,7 @@ struct ResumableRules: UploadRules {
     }
 
     /// Reads the field Upload-Limit, a dictionary of structured fields (RFC 9651).
-    private func limits(_ headers: Headers) -> UploadProgress {
+    private func limits(_ headers: Headers, _ facts: UploadFacts) -> UploadProgress {
         var progress = UploadProgress()
         for value in headers.values("upload-limit") {
             for member in value.split(separator: ",") {
@@ -132,6 +135,7 @@ struct ResumableRules: UploadRules {
                 case "max-append-size": progress.maximumAppend = size
                 case "min-append-size": progress.minimumAppend = size
                 case "max-size": progress.maximumSize = size
+                case "max-age": progress.expires = facts.now + Int64(min(size, ResumableRules.longestAge))
                 default: break
                 }
             }

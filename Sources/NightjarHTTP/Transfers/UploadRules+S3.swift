@@ -77,7 +77,9 @@ struct S3Rules: UploadRules {
         case .creation:
             guard let id = S3Document(response.body).text(of: "UploadId"), !id.isEmpty else {
                 throw NightjarError(
-                    .protocol, "the server created no upload: its response has no UploadId", phase: .receive)
+                    .protocol,
+                    "the creation of the upload failed: the response has no UploadId; check the URL and the protocol",
+                    phase: .receive)
             }
             (tags, found, listed) = ([], [], 0)
             created = response.headers.date("date")

@@ -64,9 +64,12 @@ struct TusRules: UploadRules {
         case .creation:
             guard let url = try response.location() else {
                 throw NightjarError(
-                    .protocol, "the server created no upload: its response has no Location", phase: .receive)
+                    .protocol,
+                    "the creation of the upload failed: the response has no Location; check the URL and the protocol",
+                    phase: .receive)
             }
-            return .accepted(UploadProgress(url: url, offset: request.range == nil ? 0 : offset ?? 0))
+            return .accepted(
+                TusRules.progress(response, url: url, offset: request.range == nil ? 0 : offset ?? 0))
         case .offset:
             guard let offset else {
                 throw NightjarError(
@@ -79,12 +82,20 @@ struct TusRules: UploadRules {
                     .contentChanged,
                     "the upload has the length \(length), and the content has \(total) bytes; start a new upload")
             }
-            var progress = UploadProgress(offset: offset)
+            var progress = TusRules.progress(response, offset: offset)
             progress.hasLength = length != nil
             return .accepted(progress)
         case .append, .completion, .check, .termination:
-            return offset.map { .accepted(UploadProgress(offset: $0)) } ?? .unknown
+            return offset.map { .accepted(TusRules.progress(response, offset: $0)) } ?? .unknown
         }
+    }
+
+    private static func progress(
+        _ response: UploadResponse, url: RequestURL? = nil, offset: Int
+    ) -> UploadProgress {
+        var progress = UploadProgress(url: url, offset: offset)
+        progress.expires = response.headers.date("upload-expires")
+        return progress
     }
 
     func rejected(

@@ -67,6 +67,10 @@ package struct UploadFacts: Sendable {
     /// The limits of the server for a request, in bytes.
     package var maximumAppend: Int?
     package var minimumAppend: Int?
+    /// The time when the server removes the unfinished upload, in seconds since 1970. Nil if it is not known.
+    package var expires: Int64?
+    /// The time when the last response has arrived, in seconds since 1970.
+    package var now: Int64 = 0
     /// The identifier of a multipart upload of S3.
     package var id: String?
     package var partSize: Int?
@@ -187,6 +191,8 @@ package struct UploadProgress: Sendable {
     package var maximumAppend: Int?
     package var minimumAppend: Int?
     package var maximumSize: Int?
+    /// The time when the server removes the unfinished upload, in seconds since 1970. Nil: unchanged.
+    package var expires: Int64?
     /// Whether the server has the length of the content. Nil: unchanged.
     package var hasLength: Bool?
 

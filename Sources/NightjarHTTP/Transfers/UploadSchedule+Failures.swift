@@ -30,6 +30,7 @@ extension UploadSchedule {
                 return fail(error)
             }
         }
+        if error.requestMayHaveBeenProcessed, isWhole { noteLastRange() }
         // A stream that is sent in one request cannot be read again.
         guard TransferSettings.isTemporary(error), request.range?.upperBound != .max else { return fail(error) }
         if request.step == .creation, !hasUpload, error.requestMayHaveBeenProcessed,
@@ -37,7 +38,6 @@ extension UploadSchedule {
         {
             return fail(error)
         }
-        if error.requestMayHaveBeenProcessed, isWhole { noteLastRange() }
         (phase, current) = (.idle, nil)
         // The server may have completed the upload.
         let wasCompleting = request.step == .completion || request.step == .check
@@ -100,7 +100,7 @@ extension UploadSchedule {
                     "the upload failed: it has started over \(settings.attempts) times; the server removes unfinished uploads"
                 ))
         }
-        (facts.url, facts.id, facts.partSize, facts.offset) = (nil, nil, nil, 0)
+        (facts.url, facts.id, facts.partSize, facts.offset, facts.expires) = (nil, nil, nil, 0, nil)
         (hasUpload, mustRequestOffset, isResuming, resumed) = (false, false, false, 0)
         (best, sentEnd, hasFailedCompletion, mayBeProcessed) = (0, 0, false, false)
         (digestedRange, hasSentEmptyRange) = (nil, false)

@@ -41,9 +41,11 @@ extension UploadSchedule {
     ///
     /// - Parameter isWhole: Whether the whole body of the request in progress was sent.
     package mutating func interim(
-        _ status: Int, _ headers: Headers, from url: RequestURL, afterWholeBody isWhole: Bool = true
+        _ status: Int, _ headers: Headers, from url: RequestURL, afterWholeBody isWhole: Bool = true,
+        at now: Timestamp = .epoch
     ) {
         guard case .requesting = phase, current?.range != nil else { return }
+        facts.now = now.seconds
         do throws(NightjarError) {
             guard let progress = try rules.interim(status, headers, from: url, facts) else { return }
             if let url = progress.url { (facts.url, hasUpload) = (url, true) }
@@ -59,9 +61,11 @@ extension UploadSchedule {
     ///
     /// - Parameter toWholeBody: Whether the whole body was sent. A server may respond before.
     package mutating func responded(
-        _ response: UploadResponse, toWholeBody: Bool = true, using random: inout some RandomNumberGenerator
+        _ response: UploadResponse, toWholeBody: Bool = true, at now: Timestamp = .epoch,
+        using random: inout some RandomNumberGenerator
     ) {
         guard case .requesting = phase, let request = current else { return }
+        facts.now = now.seconds
         guard toWholeBody || hasUpload else {
             return fail(
                 NightjarError(
@@ -142,6 +146,7 @@ extension UploadSchedule {
     private mutating func admits(_ progress: UploadProgress) -> Bool {
         facts.maximumAppend = progress.maximumAppend ?? facts.maximumAppend
         facts.minimumAppend = progress.minimumAppend ?? facts.minimumAppend
+        facts.expires = progress.expires ?? facts.expires
         guard let limit = progress.maximumSize, let total = facts.total, total > limit else { return true }
         fail(
             NightjarError(

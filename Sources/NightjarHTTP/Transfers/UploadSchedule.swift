@@ -151,7 +151,7 @@ package struct UploadSchedule: Sendable {
         } else {
             facts.url = url
         }
-        hasFailedCompletion = record.isCompleting
+        (hasFailedCompletion, mayBeProcessed) = (record.isCompleting, record.mayBeProcessed)
         (facts.id, facts.partSize) = (record.id, record.partSize)
         facts.digest = facts.digest ?? record.digest
         (hasUpload, mustRequestOffset, isResuming) = (true, true, true)
@@ -172,6 +172,7 @@ package struct UploadSchedule: Sendable {
         (record.identity, record.id, record.partSize) = (identity, facts.id, facts.partSize)
         record.digest = facts.digest
         record.isCompleting = hasFailedCompletion || isCompleting
+        record.mayBeProcessed = mayBeProcessed || isSendingLastRange
         return record
     }
     /// The request that removes the upload. Nil if there is none.
@@ -194,9 +195,15 @@ package struct UploadSchedule: Sendable {
         // A creation that cannot be repeated continues until the server has sent the URL of the upload.
         guard hasUpload || canRepeatCreation, current?.range?.upperBound != .max else { return }
         actions.append(.cancel)
+        mustRequestOffset = hasUpload && !isCompleting
+        cancelled(afterWholeBody: isWhole)
+    }
+
+    /// Notes that the request in progress was cancelled.
+    package mutating func cancelled(afterWholeBody isWhole: Bool) {
+        guard case .requesting = phase else { return }
         if isWhole { noteLastRange() }
         hasFailedCompletion = hasFailedCompletion || isCompleting
-        mustRequestOffset = hasUpload && !isCompleting
         (phase, current) = (.idle, nil)
     }
 
@@ -204,8 +211,11 @@ package struct UploadSchedule: Sendable {
     var isCompleting: Bool { current?.step == .completion || current?.step == .check }
 
     /// Notes that the request in progress may be processed, if it has the last bytes.
-    mutating func noteLastRange() {
-        if let end = current?.range?.upperBound, end == facts.total { mayBeProcessed = true }
+    mutating func noteLastRange() { mayBeProcessed = mayBeProcessed || isSendingLastRange }
+
+    private var isSendingLastRange: Bool {
+        guard case .requesting = phase, let end = current?.range?.upperBound else { return false }
+        return end == facts.total
     }
 
     package mutating func resume() {
@@ -227,6 +237,11 @@ package struct UploadSchedule: Sendable {
         guard state != .ended else { return }
         close()
         actions.append(.fail(error))
+    }
+
+    /// Whether the request in progress must not be repeated after its response was lost, unless it has an idempotency key.
+    package var needsIntent: Bool {
+        current?.step == .creation && current?.range != nil && !rules.canRepeatCreation(facts)
     }
 
     var canRepeatCreation: Bool { isIdempotent || rules.canRepeatCreation(facts) }

@@ -4,7 +4,8 @@ public enum UploadProtocol: String, Sendable, CaseIterable {
     case put
     /// One POST request.
     case post
-    /// tus 1.0.0 with the extensions creation, creation-with-upload, creation-defer-length, termination and checksum.
+    /// tus 1.0.0 with the extensions creation, creation-with-upload, creation-defer-length, expiration, termination and
+    /// checksum.
     case tus
     /// "Resumable Uploads for HTTP", draft-ietf-httpbis-resumable-upload, interop version 8.
     case resumable
@@ -32,6 +33,14 @@ public struct UploadSettings: Sendable {
     }
 
     public var uploadProtocol = UploadProtocol.put
+    /// The id of the upload in the client's journal (``Configuration/journalPath``), 1 to 256 bytes. Nil: the journal is
+    /// not used.
+    ///
+    /// The journal keeps the state and the result of the transfer on disk. A later transfer with the same id, also in
+    /// another process, continues the transfer, or returns its result if it has succeeded, until
+    /// ``Client/removeTransfer(_:)`` removes it. A transfer with the same id and another URL, method, file or protocol
+    /// fails with `invalid_argument`. A transfer that another process runs fails with `storage`.
+    public var id: String?
     /// The state text of an earlier upload, which is continued. Nil: a new upload.
     public var resumeState: String?
     /// The digest that the server compares with the content. Nil: none, except for ``UploadProtocol/oci``, which requires
@@ -93,7 +102,12 @@ public struct UploadSettings: Sendable {
                     .invalidArgument, "the name \(quoted(name)) of metadata must be ASCII without spaces and commas")
             }
         }
+        if let id { try TransferSettings.check(id: id) }
         if let resumeState {
+            guard id == nil else {
+                throw NightjarError(
+                    .invalidArgument, "an upload with an id continues without a state text; remove id or resume")
+            }
             guard uploadProtocol != .put, uploadProtocol != .post else {
                 throw NightjarError(
                     .invalidArgument, "the protocol \(quoted(uploadProtocol.rawValue)) cannot continue an upload")
@@ -134,7 +148,7 @@ public struct UploadSettings: Sendable {
                 "chunk_size must be at most \(UploadSettings.largestStreamChunk) for a stream, whose chunks are held in memory, got \(chunkSize)"
             )
         }
-        guard resumeState == nil else {
+        guard resumeState == nil, id == nil else {
             throw NightjarError(.invalidArgument, "an upload of a stream cannot be continued; pass the path of a file")
         }
         switch (uploadProtocol, digest) {

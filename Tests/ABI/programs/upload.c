@@ -207,6 +207,35 @@ static void reports_misuse(void) {
   CHECK(nj_upload_get_progress(NULL).state == NJ_UPLOAD_ENDED);
 }
 
+static void is_kept_in_the_journal(void) {
+  const char *options = "{\"protocol\": \"tus\", \"attempts\": 1, \"id\": \"notes\"}";
+  FAILS(upload("/tus?faults=none,cut@100000", path, options, NULL, NULL, NULL, &error), NJ_CONNECTION_LOST);
+  nj_upload *made = NULL;
+  SUCCEEDS(upload("/tus?faults=none,cut@100000", path, options, NULL, NULL, &made, &error) == NJ_OK);
+  nj_uploaded_content content;
+  CHECK(nj_upload_get_content(made, &content) && content.size == SIZE && content.resumed >= 50000);
+  char *url = nj_upload_url(made);
+  nj_upload_release(made);
+  /* The result is returned without a request, which would fail. */
+  SUCCEEDS(upload("/tus?faults=none,cut@100000", path, options, NULL, NULL, &made, &error) == NJ_OK);
+  CHECK(nj_upload_get_content(made, &content) && content.size == SIZE && content.sent < SIZE);
+  char *stored = nj_upload_url(made);
+  CHECK(strcmp(url, stored) == 0 && nj_upload_response(made) == NULL);
+  CHECK(nj_upload_get_progress(made).state == NJ_UPLOAD_ENDED && nj_upload_get_progress(made).sent == SIZE);
+  nj_text_free(url);
+  nj_text_free(stored);
+  nj_upload_release(made);
+  FAILS(upload("/tus", path, options, NULL, NULL, NULL, &error), NJ_INVALID_ARGUMENT);
+  SUCCEEDS(nj_client_remove_transfer(client, "notes", &error) == NJ_OK);
+  SUCCEEDS(nj_client_remove_transfer(client, "notes", &error) == NJ_OK);
+  SUCCEEDS(upload("/tus", path, options, NULL, NULL, NULL, &error) == NJ_OK);
+  SUCCEEDS(nj_client_remove_transfer(client, "notes", &error) == NJ_OK);
+  FAILS(nj_client_remove_transfer(client, "", &error), NJ_INVALID_ARGUMENT);
+  FAILS(nj_client_remove_transfer(client, NULL, &error), NJ_INVALID_ARGUMENT);
+  FAILS(nj_client_remove_transfer(NULL, "notes", &error), NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_journal(NULL, "journal.db") == NJ_INVALID_ARGUMENT);
+}
+
 static void belongs_to_its_process(void) {
   nj_queue *queue = nj_queue_new();
   seen seen = {0};
@@ -218,6 +247,7 @@ static void belongs_to_its_process(void) {
     nj_upload_cancel(made, false);
     bool is_ended = nj_upload_get_progress(made).state == NJ_UPLOAD_ENDED && nj_upload_resume_state(made) == NULL;
     nj_upload_release(made);
+    is_ended = is_ended && nj_client_remove_transfer(client, "notes", NULL) == NJ_FORKED;
     /* Replaces the process, so that valgrind does not report the memory of the parent's threads as lost. */
     execl("/bin/sh", "sh", "-c", is_ended ? "exit 0" : "exit 1", (char *)NULL);
     _exit(2);
@@ -241,6 +271,9 @@ int main(int count, char **words) {
   fclose(file);
   nj_config *config = nj_config_new();
   nj_config_set_base_url(config, words[1]);
+  static char journal[4096];
+  snprintf(journal, sizeof journal, "%s/state/journal.db", words[2]);
+  CHECK(nj_config_set_journal(config, journal) == NJ_OK);
   nj_error *error = NULL;
   client = nj_client_new(config, &error);
   CHECK(client != NULL);
@@ -251,6 +284,7 @@ int main(int count, char **words) {
   runs_on_a_queue();
   works_from_several_threads();
   reports_misuse();
+  is_kept_in_the_journal();
   belongs_to_its_process();
   nj_client_free(client);
   FINISH();

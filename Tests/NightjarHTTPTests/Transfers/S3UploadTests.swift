@@ -63,7 +63,10 @@ import Testing
         let it = try UploadConversation(.s3, 10)
         _ = it.actions()
         it.respond(body: body)
-        #expect(it.actions() == "fail protocol: the server created no upload: its response has no UploadId")
+        #expect(
+            it.actions()
+                == "fail protocol: the creation of the upload failed: the response has no UploadId; check the URL and the protocol"
+        )
     }
 
     @Test func partWithoutTagFails() throws {

@@ -84,17 +84,20 @@ final class UploadConversation {
 
     /// - Parameter toWholeBody: Whether the server responds after it has received the whole body.
     func respond(
-        _ status: Int = 200, _ fields: String..., body: String = "", from url: String? = nil, toWholeBody: Bool = true
+        _ status: Int = 200, _ fields: String..., body: String = "", from url: String? = nil, toWholeBody: Bool = true,
+        at now: Int64 = 0
     ) {
         isInProgress = false
         let url = url.map { try! RequestURL($0) } ?? request?.url ?? UploadConversation.base
         schedule.responded(
             UploadResponse(status: status, uploadHeaders(fields), ByteBuffer(string: body), url: url),
-            toWholeBody: toWholeBody, using: &random)
+            toWholeBody: toWholeBody, at: Timestamp(secondsSince1970: now) ?? .epoch, using: &random)
     }
 
-    func interim(_ status: Int, _ fields: String...) {
-        schedule.interim(status, uploadHeaders(fields), from: UploadConversation.base)
+    func interim(_ status: Int, _ fields: String..., at now: Int64 = 0) {
+        schedule.interim(
+            status, uploadHeaders(fields), from: UploadConversation.base,
+            at: Timestamp(secondsSince1970: now) ?? .epoch)
     }
 
     /// Reports an unexpected status.

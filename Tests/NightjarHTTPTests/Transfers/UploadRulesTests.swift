@@ -86,6 +86,37 @@ private let created = "Location: /u"
     }
 
     /// A repeated creation with the whole content could create two resources.
+    /// Each response may have another expiry. A new upload has its own.
+    @Test func responsesHaveTheExpiry() throws {
+        let it = try UploadConversation(.tus, 10) { $0.chunkSize = 4 }
+        _ = it.actions()
+        it.respond(201, created, "Upload-Expires: Sun, 06 Nov 1994 08:49:37 GMT")
+        #expect(it.schedule.facts.expires == 784_111_777)
+        _ = it.actions()
+        it.respond(204, "Upload-Offset: 4", "Upload-Expires: Sun, 06 Nov 1994 08:49:38 GMT")
+        #expect(it.schedule.facts.expires == 784_111_778)
+        _ = it.actions()
+        it.respond(204, "Upload-Offset: 8", "Upload-Expires: tomorrow")
+        #expect(it.schedule.facts.expires == 784_111_778)
+        _ = it.actions()
+        it.reject(410)
+        #expect(it.schedule.facts.expires == nil)
+    }
+
+    /// Only requests whose loss could repeat an effect need an intent in a journal.
+    @Test(arguments: [
+        (UploadProtocol.put, 10, false), (.post, 10, true), (.tus, 10, false), (.tus, 0, false), (.s3, 10, false),
+        (.resumable, 10, true), (.resumable, 0, true),
+    ])
+    func creationsThatNeedAnIntent(uploadProtocol: UploadProtocol, size: Int, expected: Bool) throws {
+        let it = try UploadConversation(uploadProtocol, size)
+        _ = it.actions()
+        #expect(it.schedule.needsIntent == expected)
+        let put = try UploadConversation(uploadProtocol, size, method: .put)
+        _ = put.actions()
+        #expect(put.schedule.needsIntent == (uploadProtocol == .post))
+    }
+
     @Test func creationWithTheWholeContentIsNotRepeated() throws {
         let whole = try UploadConversation(.tus, 10) { $0.createsWithData = true }
         _ = whole.actions()
@@ -285,6 +316,27 @@ private let created = "Location: /u"
         _ = it.actions()
         it.interim(104, field)
         #expect(it.actions().hasPrefix("cancel, fail protocol: "))
+    }
+
+    /// max-age counts from the response that has it.
+    @Test func limitHasTheExpiry() throws {
+        let it = try UploadConversation(.resumable, 10) { $0.chunkSize = 4 }
+        _ = it.actions()
+        it.interim(104, created, "Upload-Limit: max-age=60", at: 1000)
+        #expect(it.schedule.facts.expires == 1060)
+        it.respond(201, created, "Upload-Offset: 4", "Upload-Complete: ?0", at: 1010)
+        #expect(it.schedule.facts.expires == 1060)
+        _ = it.actions()
+        it.respond(204, "Upload-Offset: 8", "Upload-Complete: ?0", "Upload-Limit: max-age=60", at: 1020)
+        #expect(it.schedule.facts.expires == 1080)
+    }
+
+    @Test(arguments: [("0", nil), ("-1", nil), ("x", nil), ("9223372036854775807", 3_155_760_001)])
+    func unusualAgesAreBounded(age: String, expected: Int64?) throws {
+        let it = try UploadConversation(.resumable, 10)
+        _ = it.actions()
+        it.interim(104, created, "Upload-Limit: max-age=\(age)", at: 1)
+        #expect(it.schedule.facts.expires == expected)
     }
 
     @Test func interimResponsesOfOtherProtocolsAreIgnored() throws {
@@ -535,7 +587,10 @@ private let created = "Location: /u"
     @Test func creationWithoutLocationFails() throws {
         let it = try started(10)
         it.respond(202)
-        #expect(it.actions() == "fail protocol: the registry created no upload: its response has no Location")
+        #expect(
+            it.actions()
+                == "fail protocol: the creation of the upload failed: the response has no Location; check the URL and the protocol"
+        )
     }
 
     @Test func laterLocationWithoutTLSIsRejectedAfterTLS() throws {

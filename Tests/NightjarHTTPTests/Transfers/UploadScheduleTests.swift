@@ -487,7 +487,7 @@ private let created = "Location: /u"
         let first = try started()
         _ = first.actions()
         let text = try #require(first.schedule.record?.text)
-        #expect(text == state())
+        #expect(text == state { $0.mayBeProcessed = true })
         let it = try UploadConversation(.tus, 10) { $0.resumeState = text }
         #expect(it.actions() == "HEAD /u")
         it.respond(200, "Upload-Offset: 4", "Upload-Length: 10")
@@ -568,6 +568,31 @@ private let created = "Location: /u"
         #expect(it.actions().hasSuffix("HEAD /u"))
         it.reject(404)
         #expect(it.actions().hasPrefix("fail content_changed: the upload may be complete"))
+    }
+
+    /// The state while the last bytes are sent shows that the content may have been processed. Another process then does
+    /// not send it again, unless a repetition has no effect.
+    @Test func stateHasTheLastBytesThatWereSent() throws {
+        let it = try UploadConversation(.tus, 10) { $0.chunkSize = 5 }
+        _ = it.actions()
+        it.respond(201, "Location: /u")
+        _ = it.actions()
+        #expect(it.schedule.record?.mayBeProcessed == false)
+        it.respond(204, "Upload-Offset: 5")
+        _ = it.actions()
+        let record = try #require(it.schedule.record)
+        #expect(record.mayBeProcessed)
+        for isIdempotent in [false, true] {
+            let later = try UploadConversation(.tus, 10, isIdempotent: isIdempotent) { $0.resumeState = record.text }
+            #expect(later.actions() == "HEAD /u")
+            later.reject(404)
+            let actions = later.actions()
+            #expect(isIdempotent ? actions == "POST -" : actions.hasPrefix("fail content_changed: the upload may be"))
+        }
+        let known = try UploadConversation(.tus, 10) { $0.resumeState = record.text }
+        _ = known.actions()
+        known.respond(200, "Upload-Offset: 5", "Upload-Length: 10")
+        #expect(known.actions() == "PATCH /u 5..<10")
     }
 
     @Test func lostContinuedUploadStartsOver() throws {

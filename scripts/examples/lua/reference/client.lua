@@ -20,7 +20,8 @@ api:set_token { access_token = "token-of-another-program" }
 print(api:get("/me"):explain()[1].cause)               -- the server rejects the token: the client logs in again
 
 print(api:limits()[1].circuit)
-local other = nightjar.client { base_url = "http://127.0.0.1:8080" }
+local journal = os.tmpname()
+local other = nightjar.client { base_url = "http://127.0.0.1:8080", journal = journal }
 print(#other:load_openapi "url:/openapi.json" > 30)
 for line in other:lines "/lines/1" do print(line) end
 for value in other:ndjson "/ndjson/1" do print(value.id) end
@@ -29,7 +30,11 @@ for message in other:websocket("/ws/count", { query = { n = 1 } }):messages() do
 local file = os.tmpname()
 print(other:download("/bytes/100", file).size, other:start_download("/bytes/200", file):wait().size)
 print(other:upload("/echo", file).size, other:start_upload("/echo", file, { protocol = "post" }):wait().size)
+other:upload("/echo", file, { id = "notes" })
+print(other:upload("/echo", file, { id = "notes" }).response)  -- was uploaded before; nothing is sent
+other:remove_transfer "notes"
 os.remove(file)
+os.remove(journal)
 other:set_pinning "report"                              -- has an effect only with the option tls.pins
 other:close()
 -- Prints:
@@ -50,3 +55,4 @@ other:close()
 --   1
 --   100	200
 --   200	200
+--   nil

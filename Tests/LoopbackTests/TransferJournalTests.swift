@@ -1,0 +1,101 @@
+import Nightjar
+import NightjarHTTP
+import NightjarTestSupport
+import Testing
+
+/// Transfers with an id, which the journal keeps. The servers' responses are scripted.
+@Suite struct TransferJournalTests {
+    private let folder: TemporaryDirectory
+
+    init() throws { folder = try TemporaryDirectory() }
+
+    private func settings(_ uploadProtocol: UploadProtocol) -> Upload.Settings {
+        var settings = Upload.Settings()
+        (settings.uploadProtocol, settings.retryDelay, settings.id) = (uploadProtocol, .zero, "report")
+        return settings
+    }
+
+    /// Blocking tests can starve the threads of Swift tasks for minutes, while the peer and the client continue.
+    private static let testTimeout = Duration.seconds(900)
+
+    private func loopbackPeer(_ conversations: [[ScriptedPeer.Step]]) throws -> ScriptedPeer {
+        try ScriptedPeer(conversations, maximumWait: TransferJournalTests.testTimeout)
+    }
+
+    private static let created = ScriptedPeer.Step.respond("201 Created", headers: ["Location: /u"])
+
+    private static func offset(_ offset: Int) -> ScriptedPeer.Step {
+        .respond("204 No Content", headers: ["Upload-Offset: \(offset)"])
+    }
+
+    private static func head(_ offset: Int) -> ScriptedPeer.Step {
+        .respond("200 OK", headers: ["Upload-Offset: \(offset)", "Upload-Length: 10"])
+    }
+
+    private func lines(_ peer: ScriptedPeer) -> [String] { peer.requests.map { "\($0.method) \($0.target)" } }
+
+    private func journaledClient(of peer: ScriptedPeer, _ journal: String) throws -> Client {
+        try client(of: peer) {
+            $0.journalPath = journal
+            $0.timeouts = Timeouts(
+                connect: TransferJournalTests.testTimeout, idle: TransferJournalTests.testTimeout, total: nil)
+        }
+    }
+
+    /// Each client stands for a process: it has its own journal object.
+    @Test func anotherClientContinuesAndReturnsTheResult() async throws {
+        let path = try folder.write("a.txt", Bytes("0123456789".utf8))
+        let journal = folder.path + "/state/journal.db"
+        let peer = try loopbackPeer([
+            [.expectRequest, TransferJournalTests.created, .expectRequest, .close],
+            [.expectRequest, TransferJournalTests.head(4), .expectRequest, TransferJournalTests.offset(10)],
+        ])
+        var settings = settings(.tus)
+        settings.attempts = 1
+        let error = await #expect(throws: NightjarError.self) {
+            try await journaledClient(of: peer, journal).upload(Request(.post, "/x"), from: path, settings)
+        }
+        #expect(error?.kind == .connectionLost)
+        for _ in 0..<2 {
+            let result = try await journaledClient(of: peer, journal).upload(
+                Request(.post, "/x"), from: path, settings)
+            #expect(result.size == 10 && result.resumed == 4 && result.url?.hasSuffix("/u") == true)
+        }
+        #expect(lines(peer) == ["POST /x", "PATCH /u", "HEAD /u", "PATCH /u"])
+    }
+
+    @Test func transferInProgressIsNotStartedAgain() async throws {
+        let path = try folder.write("a.txt", Bytes("0123456789".utf8))
+        let journal = folder.path + "/journal.db"
+        let peer = try loopbackPeer([[.expectRequest, .stall]])
+        let settings = settings(.put)
+        let first = try journaledClient(of: peer, journal)
+        let upload = try first.startUpload(Request(.put, "/x"), from: path, settings)
+        while peer.requests.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        for client in [first, try journaledClient(of: peer, journal)] {
+            let error = await #expect(throws: NightjarError.self) {
+                try await client.upload(Request(.put, "/x"), from: path, settings)
+            }
+            #expect(error?.kind == .storage && error?.message.contains("in progress") == true)
+            #expect(throws: NightjarError.self) { try client.removeTransfer("report") }
+        }
+        upload.cancel(keepsUpload: false)
+        _ = try? await upload.result()
+        try first.removeTransfer("report")
+        #expect(lines(peer) == ["PUT /x"])
+    }
+
+    @Test func ephemeralClientHasNoJournal() async throws {
+        let path = try folder.write("a.txt", Bytes("0123456789".utf8))
+        var configuration = Configuration()
+        configuration.isEphemeral = true
+        let client = try Client(configuration)
+        let settings = settings(.put)
+        let error = await #expect(throws: NightjarError.self) {
+            try await client.upload(Request(.put, "http://127.0.0.1:1/x"), from: path, settings)
+        }
+        #expect(error?.kind == .invalidArgument)
+        configuration.journalPath = folder.path + "/journal.db"
+        #expect(throws: NightjarError.self) { try Client(configuration) }
+    }
+}
