@@ -127,10 +127,11 @@ def download():
     target = f"{WWW}/downloaded"
     ours, theirs = sides("download", f"{HTTP}/1g", 1, target)
     mine, others = [], []
-    for _ in range(3):  # alternately, so that disk activity affects both sides
+    for _ in range(5):  # alternately, so that other activity affects both sides
         for command, results in ((ours, mine), (theirs, others)):
             if os.path.exists(target):
                 os.remove(target)
+            os.sync()  # otherwise, a side may have to write the pages of the other one to the disk
             results.append(measure(command))
     same = subprocess.run(["cmp", f"{WWW}/1g", target]).returncode == 0
     median = lambda rows, key: statistics.median(row[key] for row in rows)

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* GNU extensions from glibc 2.29 and 2.34, for the tests that start child processes. `actions` is a
@@ -119,6 +120,14 @@ static inline int clinux_rename_new(const char *old_name, const char *new_name) 
   /* File systems without hard links. */
   bool has_no_links = errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL;
   return has_no_links ? clinux_rename_created(old_name, new_name) : errno;
+}
+
+/* Reads bytes of a file that are in memory, without waiting for the disk. Returns their number, or a negative errno value:
+ * EAGAIN if they are not in memory, EOPNOTSUPP if the file system has no such reads. */
+static inline ssize_t clinux_read_cached(int descriptor, void *bytes, size_t count, off_t offset) {
+  struct iovec vector = {.iov_base = bytes, .iov_len = count};
+  ssize_t found = preadv2(descriptor, &vector, 1, offset, 0x00000008 /* RWF_NOWAIT */);
+  return found < 0 ? -errno : found;
 }
 
 /* Sets the time of the last modification. Returns 0 or an errno value. */

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import NIOCore
 import NightjarHTTP
@@ -56,6 +57,16 @@ final class ContentFile: @unchecked Sendable {
             position += count
         }
         return buffer
+    }
+
+    /// Reads the bytes of `range` without waiting for the disk. Nil if not all of them are in memory, or if the file system
+    /// has no such reads (Linux preadv2 with RWF_NOWAIT).
+    func readCached(_ range: Range<Int>) -> ByteBuffer? {
+        var buffer = ByteBufferAllocator().buffer(capacity: range.count)
+        let count = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: range.count) { space in
+            max(clinux_read_cached(descriptor, space.baseAddress, min(space.count, range.count), range.lowerBound), 0)
+        }
+        return count == range.count ? buffer : nil
     }
 
     /// Returns the present properties by which the file is recognized.

@@ -22,12 +22,17 @@ final class DownloadQueue: @unchecked Sendable {
         case run(() -> Void)
     }
 
-    private let workers: WorkerThreads
+    private let loop: ClientLoop
     private let part: PartFile
     private let written: ([Write]) -> Void
     private let failed: (NightjarError) -> Void
     private var jobs = Deque<Job>()
+    /// The number of jobs that are writes, and their bytes.
+    private var writes = (count: 0, bytes: 0)
     private var isWorking = false
+    /// Whether the writes must not wait for further bytes any more.
+    private var mustWrite = false
+    private var isTimerRunning = false
     /// Changes when the pending operations are discarded. Results of earlier ones are then ignored.
     private var generation = 0
 
@@ -35,10 +40,10 @@ final class DownloadQueue: @unchecked Sendable {
     ///   - written: Called with the writes that have succeeded.
     ///   - failed: Called after a write has failed.
     init(
-        _ part: PartFile, on workers: WorkerThreads, written: @escaping ([Write]) -> Void,
+        _ part: PartFile, on loop: ClientLoop, _ written: @escaping ([Write]) -> Void,
         failed: @escaping (NightjarError) -> Void
     ) {
-        self.workers = workers
+        self.loop = loop
         self.part = part
         self.written = written
         self.failed = failed
@@ -60,44 +65,70 @@ final class DownloadQueue: @unchecked Sendable {
     /// Discards the operations that have not started, and ignores the result of the one that has.
     func discard() {
         jobs.removeAll()
+        writes = (0, 0)
         generation += 1
     }
 
     private func add(_ job: Job) {
         jobs.append(job)
+        if case .write(let write) = job {
+            writes.count += 1
+            writes.bytes += write.bytes.readableBytes
+        }
         proceed()
     }
 
     private func proceed() {
-        while !isWorking, let job = jobs.popFirst() {
+        while !isWorking, let job = jobs.first {
             switch job {
-            case .run(let body): body()
+            case .run(let body):
+                jobs.removeFirst()
+                body()
             case .work(let body, let deliver):
+                jobs.removeFirst()
                 start { part throws(NightjarError) in
                     try body(part)
                 } then: {
                     deliver($0)
                 }
-            case .write(let first): write(startingWith: first)
+            case .write:
+                if isCollecting { return }
+                write()
             }
         }
     }
 
-    /// Performs all writes at the front of the queue at once.
-    private func write(startingWith first: Write) {
-        var writes = [first]
-        while case .write(let next)? = jobs.first {
-            writes.append(next)
-            jobs.removeFirst()
+    /// Whether the writes wait for further bytes, so that fewer operations write them. Starts a timer in this case.
+    private var isCollecting: Bool {
+        guard !mustWrite, writes.count == jobs.count, writes.bytes < DownloadQueue.batch else { return false }
+        guard !isTimerRunning else { return true }
+        isTimerRunning = true
+        loop.after(DownloadQueue.longestCollection) { [weak self] in
+            guard let self else { return }
+            (isTimerRunning, mustWrite) = (false, true)
+            proceed()
         }
+        return true
+    }
+
+    /// Performs all writes at the front of the queue at once.
+    private func write() {
+        var batch: [Write] = []
+        while case .write(let next)? = jobs.first {
+            batch.append(next)
+            jobs.removeFirst()
+            writes.bytes -= next.bytes.readableBytes
+        }
+        writes.count -= batch.count
+        mustWrite = false
         let count = Count()
-        start { [writes] part throws(NightjarError) in
-            for write in writes {
+        start { [batch] part throws(NightjarError) in
+            for write in batch {
                 try part.write(write.bytes, at: write.offset)
                 count.value += 1
             }
-        } then: { [self] result in
-            written(Array(writes.prefix(count.value)))
+        } then: { [self, batch] result in
+            written(Array(batch.prefix(count.value)))
             if case .failure(let error) = result { failed(error) }
         }
     }
@@ -109,7 +140,7 @@ final class DownloadQueue: @unchecked Sendable {
         isWorking = true
         let generation = generation
         let delivery = Delivery(body: deliver)
-        workers.run("writing a download") { [part] () throws(NightjarError) in
+        loop.transferWorkers.run("writing a download") { [part] () throws(NightjarError) in
             try body(part)
         } then: { [self] result in
             isWorking = false
@@ -127,4 +158,9 @@ final class DownloadQueue: @unchecked Sendable {
     private struct Delivery: @unchecked Sendable {
         let body: (Result<Void, NightjarError>) -> Void
     }
+
+    /// The bytes that are written at once, if they arrive quickly.
+    private static let batch = 256 << 10
+    /// The longest time that received bytes wait for others.
+    private static let longestCollection = Duration.milliseconds(20)
 }

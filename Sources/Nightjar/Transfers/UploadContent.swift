@@ -23,6 +23,13 @@ final class UploadContent: @unchecked Sendable {
         return bytes
     }
 
+    /// Reads bytes that are in memory. Does not block, and may be called on any thread. Nil if they must be read with
+    /// ``read(_:)``.
+    func readCached(_ range: Range<Int>) -> ByteBuffer? {
+        guard let bytes = file.readCached(range), (try? file.identity()) == identity else { return nil }
+        return bytes
+    }
+
     /// - Throws: `content_changed` if the file has been changed since it was opened.
     func check() throws(NightjarError) {
         guard try file.identity() == identity else {

@@ -48,6 +48,8 @@ extension UploadOperation {
             streamTarget = exchange
             return requestPart(range.count)
         }
+        // Most files are read ahead by the system. Another thread is only needed to wait for the disk.
+        if let bytes = file.readCached(range) { return send(.bytes(bytes), to: exchange, generation) }
         loop.transferWorkers.run("reading a file to upload") { () throws(NightjarError) in
             try file.read(range)
         } then: { [weak self] result in
