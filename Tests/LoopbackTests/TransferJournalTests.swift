@@ -98,4 +98,35 @@ import Testing
         configuration.journalPath = folder.path + "/journal.db"
         #expect(throws: NightjarError.self) { try Client(configuration) }
     }
+
+    /// The response to a POST was lost. Without a key, it must not be sent again, and with one, only with the same key.
+    @Test(arguments: [false, true]) func lostPostIsNotRepeatedWithoutItsKey(hasKey: Bool) async throws {
+        let path = try folder.write("a.txt", Bytes("0123456789".utf8))
+        let journal = folder.path + "/journal.db"
+        let peer = try loopbackPeer([[.expectRequest, .close], [.expectRequest, .respond("201 Created")]])
+        var settings = settings(.post)
+        settings.attempts = 1
+        var request = Request(.post, "/x")
+        request.expectsContinue = false
+        if hasKey { request.idempotencyKey = .generated }
+        let first = try journaledClient(of: peer, journal)
+        let lost = await #expect(throws: NightjarError.self) {
+            try await first.upload(request, from: path, settings)
+        }
+        #expect(lost?.kind == .connectionLost && lost?.requestMayHaveBeenProcessed == true)
+        let second = try journaledClient(of: peer, journal)
+        if hasKey {
+            #expect(try await second.upload(request, from: path, settings).size == 10)
+        } else {
+            let error = await #expect(throws: NightjarError.self) {
+                try await second.upload(request, from: path, settings)
+            }
+            #expect(error?.kind == .contentChanged && error?.requestMayHaveBeenProcessed == true)
+        }
+        let keys = peer.requests.map { request in
+            request.headers.first { $0.name.lowercased() == "idempotency-key" }?.value
+        }
+        #expect(keys.count == (hasKey ? 2 : 1))
+        #expect(keys.allSatisfy { ($0 != nil) == hasKey && $0 == keys[0] })
+    }
 }

@@ -3,8 +3,9 @@
 --   LUA_PATH="Tests/Transfers/?.lua" scripts/with-demo nightjar nightjar Tests/Transfers/kill_uploads.lua NIGHTJAR [RUNS [SEED]]
 --
 -- NIGHTJAR is the nightjar executable. RUNS is the number of uploads that are killed at random moments until they are complete.
--- Each process continues with the state text that an earlier one has written to a file. The server receives at most 1.05 times
--- the size, besides the bytes of uploads whose process was killed before it had written a state.
+-- Each process continues with the state text that an earlier one has written to a file, or, for every second pair of uploads,
+-- with the journal. The server receives at most 1.05 times the size, besides the bytes of uploads whose process was killed
+-- before it had written a state.
 local nightjar = require "nightjar"
 local sources = require "sources"
 local fs, null, process = nightjar.fs, nightjar.null, nightjar.process
@@ -46,10 +47,21 @@ local function kill_at_random(number)
     protocol = protocol, query = { run = sources.new_run "kill", rate = 10000000 }, max_rate = 6000000,
     chunk_size = number % 4 < 2 and 500000 or nil,
   }
+  local uses_journal = number // 2 % 2 == 1
+  if uses_journal then
+    -- Without a key, a creation of the draft whose response was lost is not repeated.
+    options.id, options.idempotency_key, state = "upload " .. number, true, folder.path .. "/journal.db"
+  end
   local kills = 0
   while start("/" .. protocol, file, options, state) do
     kills = kills + 1
     assert(kills < 100, "the upload does not end")
+  end
+  if uses_journal then
+    -- Its result is stored.
+    local requests = #sources.log(options.query.run)
+    assert(not start("/" .. protocol, file, options, state))
+    assert(#sources.log(options.query.run) == requests)
   end
   local log = sources.log(options.query.run)
   local last, text = log[#log], sources.describe(log)

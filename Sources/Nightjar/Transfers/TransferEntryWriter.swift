@@ -37,12 +37,13 @@ final class TransferEntryWriter: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - kind: `download` or `upload`.
-    ///   - input: The description of the transfer. It must be equal to that of an existing entry.
+    ///   - input: The members of the description of the transfer. They must be equal to those of an existing entry.
     ///   - canRepeat: Whether the transfer may be repeated although the server may have processed it.
     /// - Throws: `invalid_argument` for another input; `storage`; `too_large` if the journal is full; `forked`.
     static func open(
-        _ journal: Journal, _ id: String, kind: String, input: [UInt8], canRepeat: Bool
+        _ journal: Journal, _ id: String, kind: String, input: [JSONValue.Member], canRepeat: Bool
     ) throws(NightjarError) -> Opening {
+        let input = Array(try JSONValue.object(input).encoded().readableBytesView)
         do throws(JournalError) {
             let entry = try journal.add(NewJournalEntry(id: id, kind: kind, input: input))
             switch entry.phase {
@@ -74,6 +75,19 @@ final class TransferEntryWriter: @unchecked Sendable {
             case .limit, .invalidArgument, .forked, .database: throw error.failure
             }
         }
+    }
+
+    /// Returns the result of a transfer that has succeeded. Nil if there is none.
+    ///
+    /// - Parameter input: The first members of its description.
+    static func result(
+        _ journal: Journal, _ id: String, kind: String, input: [JSONValue.Member]
+    ) -> [UInt8]? {
+        guard let entry = try? journal.entry(id), entry.phase == .done, entry.kind.isExactly(kind),
+            case .object(let members)? = try? JSONValue(parsing: String(decoding: entry.input, as: UTF8.self)),
+            members.starts(with: input, by: { $0.name.isExactly($1.name) && $0.value == $1.value })
+        else { return nil }
+        return entry.result
     }
 
     // MARK: During the transfer

@@ -23,6 +23,9 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
     var hasSentRequest = false
     /// The entry in the journal. Nil: the transfer has no id, or the entry is not open.
     private(set) var entry: TransferEntry?
+    private var isOpeningEntry = false
+    /// The result of a transfer that has ended before its entry was open.
+    private var earlyResult: Result<Void, NightjarError>?
     /// Whether the caller has cancelled the transfer and does not want to continue it.
     private var isDiscarded = false
     var limit: TransferLimit?
@@ -60,6 +63,9 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
 
     /// The description of the transfer for its journal entry, without the URL and the method. On a worker thread.
     func description() throws(NightjarError) -> [JSONValue.Member] { [] }
+
+    /// The description of the content that is sent, which must not change either. On a worker thread.
+    func contentDescription() throws(NightjarError) -> [JSONValue.Member] { [] }
 
     /// Whether the transfer may be repeated although the server may have processed it.
     var canRepeat: Bool { true }
@@ -128,9 +134,11 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
 
     final override func begin() {
         guard let id else { return open(nil, idempotencyKey: nil) }
+        isOpeningEntry = true
         loop.transferWorkers.run("opening the journal") { [self] () throws(NightjarError) in
             try openEntry(id)
         } then: { [self] result in
+            isOpeningEntry = false
             switch result {
             case .success(.taken(let writer)): use(writer)
             case .success(.ended(let result)):
@@ -156,9 +164,17 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
             .init("url_hash", .string(try client.url(of: request).sha256)),
         ]
         members += try description()
-        let input = Array(try JSONValue.object(members).encoded().readableBytesView)
-        return try TransferEntryWriter.open(
-            client.journal.open(), id, kind: kind, input: input, canRepeat: canRepeat)
+        let journal = try client.journal.open()
+        let content: [JSONValue.Member]
+        do throws(NightjarError) {
+            content = try contentDescription()
+        } catch {
+            // The caller may have removed the file after its upload.
+            let result = TransferEntryWriter.result(journal, id, kind: kind, input: members)
+            guard let result else { throw error }
+            return .ended(result)
+        }
+        return try TransferEntryWriter.open(journal, id, kind: kind, input: members + content, canRepeat: canRepeat)
     }
 
     private func use(_ writer: TransferEntryWriter) {
@@ -168,6 +184,7 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
         }
         guard !hasEnded else { return entry.release {} }
         self.entry = entry
+        if let earlyResult { return finish(earlyResult) }
         keepLease()
         open(writer.state, idempotencyKey: writer.idempotencyKey)
     }
@@ -210,7 +227,8 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
     /// Ends the operation after the last write of the journal and a last report.
     final func finish(_ result: Result<Void, NightjarError>) {
         guard !hasEnded else { return }
-        guard let entry = entry.take() else { return conclude(result) }
+        guard !isOpeningEntry else { return earlyResult = earlyResult ?? result }
+        guard let entry = entry.take() else { return conclude(earlyResult ?? result) }
         switch result {
         case .success:
             entry.finish(JSONValue.object(resultDescription)) { [self] in conclude(result) }

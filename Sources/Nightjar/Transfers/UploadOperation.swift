@@ -95,12 +95,16 @@ package final class UploadOperation: TransferOperation, @unchecked Sendable {
 
     override func description() throws(NightjarError) -> [JSONValue.Member] {
         guard case .file(let path) = content else { return [] }
-        let identity = try UploadContent(path).identity
         return [
             .init("protocol", .string(settings.uploadProtocol.rawValue)),
-            .init("file", .string(try FilePath.absolute(path))), .init("size", .integer(Int64(identity.size))),
-            .init("modified", .integer(identity.modified)),
+            .init("file", .string(try FilePath.absolute(path))),
         ]
+    }
+
+    override func contentDescription() throws(NightjarError) -> [JSONValue.Member] {
+        guard case .file(let path) = content else { return [] }
+        let identity = try UploadContent(path).identity
+        return [.init("size", .integer(Int64(identity.size))), .init("modified", .integer(identity.modified))]
     }
 
     override var canRepeat: Bool { request.isIdempotent || idempotencyKey != nil }
