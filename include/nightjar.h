@@ -3971,7 +3971,8 @@ NJ_API char *nj_websocket_explain(const nj_websocket *socket);
 /* ==================================================================================================================
  * nj_download: downloads to files
  *
- *   Created by   nj_client_download, nj_client_start_download; nj_download_retain adds a reference
+ *   Created by   nj_client_download, nj_client_start_download, nj_task_start_download; nj_download_retain adds a
+ *                reference
  *   Released by  nj_download_release; releasing does not cancel
  *   Threads      any
  *
@@ -4100,6 +4101,28 @@ NJ_API nj_download *nj_client_start_download(nj_client *client, const nj_request
                                              const char *options, size_t length, nj_queue *queue,
                                              const nj_download_callbacks *callbacks, void *context,
                                              nj_error **out_error);
+
+/**
+ * Makes a streamed response a download: its body is written to a file, and continued after failures with further
+ * requests. Call it in the nj_head_fn of the call, before a part of the body has arrived. The callback for the body is
+ * not called then. The call ends with the head of the response, without its total timeout; nj_task_cancel has no effect
+ * on it.
+ *
+ * @param task      a call with the callbacks nj_request_on_head and nj_request_on_body
+ * @param path      the path of the file, or of its folder; see nj_client_download
+ * @param options   as for nj_client_download, without `id`, with one connection, and without a text for `resume`. A part
+ *                  of an earlier download is discarded. NULL: none
+ * @param length    bytes of `options`
+ * @param queue     the queue on which the callbacks run
+ * @param callbacks copied; `done` is required
+ * @param context   passed to the callbacks unchanged; must stay valid until `done` has returned
+ * @return a download that the caller releases, or NULL: NJ_INVALID_ARGUMENT, also if part of the body was received;
+ *         NJ_INVALID_REQUEST if the request has a Range field; NJ_DECODING if `options` is not JSON; NJ_CANCELLED;
+ *         NJ_CLOSED; NJ_FORKED
+ */
+NJ_API nj_download *nj_task_start_download(nj_task *task, const char *path, const char *options, size_t length,
+                                           nj_queue *queue, const nj_download_callbacks *callbacks, void *context,
+                                           nj_error **out_error);
 
 /** Adds a reference. NULL if `download` is NULL. */
 NJ_API nj_download *nj_download_retain(nj_download *download);

@@ -112,6 +112,29 @@ public func nj_client_start_download(
     }
 }
 
+@_cdecl("nj_task_start_download") @implementation
+public func nj_task_start_download(
+    _ task: OpaquePointer?, _ path: UnsafePointer<CChar>?, _ options: UnsafePointer<CChar>?, _ length: Int,
+    _ queue: OpaquePointer?, _ given: UnsafePointer<nj_download_callbacks>?, _ context: UnsafeMutableRawPointer?,
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    reporting(to: outError) { () throws(NightjarError) in
+        let task = try required(Handle<ClientTask>.borrow(task), "task")
+        let path = try required(text(path), "path")
+        let queue = try requiredQueue(queue)
+        let callbacks = try callbacks(given)
+        let done = try required(callbacks.done, "callbacks->done")
+        let context = CallbackContext(pointer: context)
+        let box = DownloadBox()
+        let holder = DownloadBox.Holder(box)
+        let operation = try Client.startDownload(
+            of: .running(task), to: path, try settings(options, length), on: queue, handlers(callbacks, context, holder)
+        ) { holder.end($0, $1, context, done) }
+        box.start(operation)
+        return Handle.make(box)
+    }
+}
+
 @_cdecl("nj_download_retain") @implementation
 public func nj_download_retain(_ download: OpaquePointer?) -> OpaquePointer? {
     Handle<DownloadBox>.borrow(download).map { Handle.make($0) }

@@ -15,6 +15,9 @@ final class IncomingBody: @unchecked Sendable {
         case failed(NightjarError)
     }
 
+    /// The call of the response, so that it can become a download. A call in progress refers to this object. Nil before the
+    /// head has arrived, and after ``close()``.
+    var exchange: StreamedExchange?
     private var parts = Deque<ByteBuffer>()
     private var failure: NightjarError?
     private(set) var isEnded = false
@@ -40,8 +43,12 @@ final class IncomingBody: @unchecked Sendable {
     func close() {
         parts = []
         isEnded = true
+        exchange = nil
         failure = NightjarError(.cancelled, "the response was closed")
     }
+
+    /// The parts that were not taken.
+    var unread: [ByteBuffer] { Array(parts) }
 
     /// The part that ``take()`` will take.
     var next: Part {

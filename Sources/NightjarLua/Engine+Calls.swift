@@ -104,8 +104,9 @@ extension Engine {
     private func receive(_ future: Future, by handlers: inout TaskHandlers) {
         future.incoming = IncomingBody()
         handlers.creditsAreManual = true
-        handlers.head = { [self] _, response in
+        handlers.head = { [self] task, response in
             future.arrived(response)
+            future.incoming?.exchange = .running(task)
             notify(future)
             notifyBodyWaiters(future)
         }

@@ -110,6 +110,8 @@ final class Engine: @unchecked Sendable {
     func completed(_ future: Future, _ result: Result<Response?, NightjarError>) {
         forget(future)
         followed.end(future)
+        // The task refers to the outcome.
+        if future.incoming?.exchange != nil { future.incoming?.exchange = future.task?.endedStream.map { .ended($0) } }
         future.task = nil
         future.isPending = false
         future.abandon = nil

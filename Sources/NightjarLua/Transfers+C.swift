@@ -49,6 +49,23 @@ public func njl_upload_start(
     }
 }
 
+@_cdecl("njl_download_response") @implementation
+public func njl_download_response(
+    _ engine: OpaquePointer?, _ response: OpaquePointer?, _ options: UnsafePointer<njl_transfer_options>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    refusing(error) { () throws(NightjarError) in
+        guard let engine = Handle<Engine>.borrow(engine), let options = options?.pointee else {
+            throw Engine.closedClient
+        }
+        guard let body = Handle<Future>.borrow(response)?.incoming, let exchange = body.exchange else {
+            throw NightjarError(
+                .invalidArgument, "only a streamed response can become a download; request it with stream = true")
+        }
+        return Handle<ScriptTransfer>.make(try ScriptTransfer.download(engine, exchange, body, options))
+    }
+}
+
 @_cdecl("njl_transfer_release") @implementation
 public func njl_transfer_release(_ transfer: OpaquePointer?) {
     borrow(transfer)?.cancel(keeps: true)

@@ -56,6 +56,26 @@ final class ScriptTransfer: @unchecked Sendable {
         return transfer
     }
 
+    /// Makes a streamed response a download.
+    ///
+    /// - Parameter body: The body of the response, of which nothing was read.
+    static func download(
+        _ engine: Engine, _ exchange: StreamedExchange, _ body: IncomingBody, _ options: njl_transfer_options
+    ) throws(NightjarError) -> ScriptTransfer {
+        let transfer = ScriptTransfer(engine)
+        var handlers = DownloadOperation.Handlers()
+        if options.reports_progress {
+            handlers.progress = { [weak transfer] in transfer?.note(njl_transfer_progress($1)) }
+        }
+        let operation = try Client.startDownload(
+            of: exchange, holding: body.unread, to: try options.path.text("the path of the file"),
+            try DownloadSettings(json: options.settings.buffer), on: engine.queue, handlers
+        ) { [weak transfer] in transfer?.ended($1) }
+        body.close()
+        transfer.started = .download(operation)
+        return transfer
+    }
+
     /// Starts an upload.
     static func upload(
         _ engine: Engine, _ client: Client, _ request: Request, _ options: njl_transfer_options

@@ -334,6 +334,11 @@ import Testing
                 local ok, err = pcall(upload.wait, upload, 20)
                 local state, sent = upload:state(), upload.progress.sent
                 upload:cancel {keep = false}
+                for _, path in ipairs {"/bytes/100", "/cache/film?length=3000&etag=strong&cut=1000"} do
+                  local res = api:get(path, {stream = true})
+                  local size = res:download(file.path, {retry_delay = 0, on_progress = function() nightjar.sleep(0) end}).size
+                  local other <close> = api:get(path, {stream = true}):start_download(file.path)
+                end
                 """)
         demo.stop()
     }

@@ -220,12 +220,20 @@ import Testing
 
     @Test func sandboxTransfersNoFiles() throws {
         let client = try Client()
-        for name in ["download", "start_download", "upload", "start_upload"] {
+        for name in ["download", "start_download", "upload", "start_upload", "remove_transfer"] {
             let message = try failure(
                 of: "require('nightjar').client():\(name)('http://127.0.0.1:1/', '/tmp/file')", sandboxed: true,
                 client: client)
             #expect(message?.contains("\(name): not available in a sandbox") == true, "\(message ?? "no error")")
         }
+        let demo = DemoServer()
+        defer { demo.stop() }
+        var configuration = Configuration()
+        configuration.baseURL = "http://127.0.0.1:\(try demo.start())"
+        let message = try failure(
+            of: "require('nightjar').client():get('/bytes/10', { stream = true }):download('/tmp/file')",
+            sandboxed: true, client: try Client(configuration))
+        #expect(message?.contains("download: not available in a sandbox") == true, "\(message ?? "no error")")
     }
 
     /// API descriptions can be larger than a script's memory limit.

@@ -950,6 +950,18 @@ function response:ndjson(options) end
 ---@return nightjar.events
 function response:events(options) end
 
+---Makes a streamed response, of which nothing was read, a download to a file, and waits for its end. After failures, the download continues with further requests. The timeout of the call does not apply any more. Options: checksum, restart, overwrite, mode, keep_time, max_rate, max_size, attempts, retry_delay and on_progress of nightjar.download_options. Not available in a sandbox.
+---@param file string
+---@param options? table
+---@return nightjar.download
+function response:download(file, options) end
+
+---Makes a streamed response a download, and returns it at once.
+---@param file string
+---@param options? table
+---@return nightjar.download
+function response:start_download(file, options) end
+
 ---Returns the decisions of the client about the call. tostring has one sentence per line.
 ---@return table[]
 function response:explain() end

@@ -234,6 +234,8 @@ void njl_open_websocket(lua_State *L) NJL_RAISES;
 int njl_client_lines(lua_State *L) NJL_YIELDS;
 int njl_client_ndjson(lua_State *L) NJL_YIELDS;
 int njl_response_lines(lua_State *L) NJL_RAISES;
+int njl_response_download(lua_State *L) NJL_YIELDS;
+int njl_response_start_download(lua_State *L) NJL_YIELDS;
 int njl_response_ndjson(lua_State *L) NJL_RAISES;
 void njl_open_records(lua_State *L) NJL_RAISES;
 

@@ -1,4 +1,4 @@
-/* download.c - api:download and api:start_download. */
+/* download.c - api:download, api:start_download, res:download and res:start_download. */
 #include "bindings/transfer.h"
 
 #include "core/metatable.h"
@@ -34,6 +34,12 @@ static int field(lua_State *L) {
   if (position == PATH) return njl_push_transfer_text(L, njl_transfer_location, self);
   return njl_push_result(L, self, position - SIZE);
 }
+
+/* res:download(file, options) -> a download whose file is complete */
+int njl_response_download(lua_State *L) { return njl_transfer_response_to_file(L, &kind, "download", true); }
+
+/* res:start_download(file, options) -> a download in progress */
+int njl_response_start_download(lua_State *L) { return njl_transfer_response_to_file(L, &kind, "start_download", false); }
 
 /* api:download(path, file, options) -> a download whose file is complete */
 int njl_client_download(lua_State *L) { return njl_start_transfer(L, &kind, "download", true); }

@@ -134,10 +134,10 @@ static int push_redirects(lua_State *L, njl_future *future) {
 static const char *const field_names[] = {"status", "headers",  "body",   "json", "text",   "url",       "source",
                                           "attempts", "timing", "ok", "chunks", "close", "redirects", "curl",
                                           "peer", "explain", "idempotency_key", "refreshed", "tls", "lines", "ndjson",
-                                          "events", NULL};
+                                          "events", "download", "start_download", NULL};
 enum {
   STATUS, HEADERS, BODY, JSON, TEXT, URL, SOURCE, ATTEMPTS, TIMING, OK, CHUNKS, CLOSE, REDIRECTS, CURL, PEER, EXPLAIN,
-  IDEMPOTENCY_KEY, REFRESHED, TLS, LINES, NDJSON, EVENTS
+  IDEMPOTENCY_KEY, REFRESHED, TLS, LINES, NDJSON, EVENTS, DOWNLOAD, START_DOWNLOAD
 };
 
 static int response_index(lua_State *L) {
@@ -150,7 +150,7 @@ static int response_index(lua_State *L) {
   }
   int field = (int)lua_tointeger(L, -1);
   if (response.is_streamed && (field == BODY || field == JSON || field == TEXT)) {
-    return luaL_error(L, "the body of a streamed response must be read with res:chunks(), res:lines(), res:ndjson() or res:events()");
+    return luaL_error(L, "the body of a streamed response must be read with res:chunks(), res:lines(), res:ndjson(), res:events() or res:download()");
   }
   switch (field) {
   case STATUS: lua_pushinteger(L, response.status); return 1;
@@ -166,6 +166,8 @@ static int response_index(lua_State *L) {
   case LINES: lua_pushcfunction(L, njl_response_lines); return 1;
   case NDJSON: lua_pushcfunction(L, njl_response_ndjson); return 1;
   case EVENTS: lua_pushcfunction(L, njl_response_events); return 1;
+  case DOWNLOAD: lua_pushcfunction(L, njl_response_download); return 1;
+  case START_DOWNLOAD: lua_pushcfunction(L, njl_response_start_download); return 1;
   case CLOSE: lua_pushcfunction(L, njl_close_response); return 1;
   case CURL: lua_pushcfunction(L, njl_curl); return 1;
   case PEER: return njl_push_field(L, future, NJL_PEER);

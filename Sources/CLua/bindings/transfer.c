@@ -135,6 +135,21 @@ static transfer *push_transfer(lua_State *L, const transfer_kind *kind) {
   return self;
 }
 
+/* Returns the transfer, or waits for its end. The error is on top of the stack if it could not be started. */
+static int started(lua_State *L, const transfer *self, bool waits) {
+  lua_settop(L, RESULT + 1); /* the error */
+  if (self->handle == NULL) return lua_error(L);
+  lua_settop(L, RESULT);
+  if (!waits) return 1;
+  /* A cancel of the task cancels the transfer. */
+  lua_toclose(L, RESULT);
+  lua_pushlightuserdata(L, (void *)self->kind);
+  lua_pushcclosure(L, njl_wait_for_transfer, 1);
+  lua_pushvalue(L, RESULT);
+  lua_callk(L, 1, 0, 0, has_ended);
+  return has_ended(L, LUA_OK, 0);
+}
+
 static int start(lua_State *L, int status, lua_KContext context) {
   (void)status;
   lua_settop(L, PREPARED);
@@ -150,17 +165,7 @@ static int start(lua_State *L, int status, lua_KContext context) {
   if (lua_type(L, CONTENT) == LUA_TSTRING) options.path.data = lua_tolstring(L, CONTENT, &options.path.length);
   options.settings.data = lua_tolstring(L, SETTINGS, &options.settings.length);
   self->handle = kind->start(self->host->engine, client, &request, &options, &error->wait.call);
-  lua_settop(L, RESULT + 1); /* the error */
-  if (self->handle == NULL) return lua_error(L);
-  lua_settop(L, RESULT);
-  if ((context & WAITS) == 0) return 1;
-  /* A cancel of the task cancels the transfer. */
-  lua_toclose(L, RESULT);
-  lua_pushlightuserdata(L, (void *)kind);
-  lua_pushcclosure(L, njl_wait_for_transfer, 1);
-  lua_pushvalue(L, RESULT);
-  lua_callk(L, 1, 0, 0, has_ended);
-  return has_ended(L, LUA_OK, 0);
+  return started(L, self, (context & WAITS) != 0);
 }
 
 int njl_start_transfer(lua_State *L, const transfer_kind *kind, const char *function, bool waits) {
@@ -194,6 +199,39 @@ int njl_client_remove_transfer(lua_State *L) {
   njl_reply *error = njl_error_push(L);
   if (!njl_client_remove_transfer_entry(client, id, &error->wait.call)) return lua_error(L);
   return 0;
+}
+
+int njl_transfer_response_to_file(lua_State *L, const transfer_kind *kind, const char *function, bool waits) {
+  static const char *const known[] = {"checksum", "restart", "overwrite",   "mode",        "keep_time", "max_rate",
+                                      "max_size", "attempts", "retry_delay", "on_progress", NULL};
+  enum { RESPONSE = 1, PATH, GIVEN };
+  const njl_reply *reply = njl_check(L, RESPONSE, NJL_RESPONSE);
+  if (njl_host_open(L)->is_sandboxed) return luaL_error(L, "%s: not available in a sandbox", function);
+  if (lua_type(L, PATH) != LUA_TSTRING) {
+    return luaL_error(L, "%s: file must be a string, got %s", function, luaL_typename(L, PATH));
+  }
+  if (!lua_isnoneornil(L, GIVEN)) {
+    if (!lua_istable(L, GIVEN)) {
+      return luaL_error(L, "%s: options must be a table, got %s", function, luaL_typename(L, GIVEN));
+    }
+    njl_check_options(L, GIVEN, function, "", known);
+  }
+  lua_settop(L, GIVEN);
+  lua_pushvalue(L, PATH);
+  lua_insert(L, CONTENT); /* the given options are now at CALL_OPTIONS */
+  if (lua_isnil(L, CALL_OPTIONS)) lua_newtable(L);
+  else njl_push_copy(L, CALL_OPTIONS);
+  lua_pushnil(L); /* HEAD_HANDLER */
+  njl_take_function(L, REQUEST_TABLE, "on_progress", function);
+  njl_take_options(L, REQUEST_TABLE, kind->options, "", function);
+  lua_settop(L, PREPARED);
+  transfer *self = push_transfer(L, kind);
+  njl_reply *error = njl_error_push(L);
+  njl_transfer_options options = {.reports_progress = !lua_isnil(L, PROGRESS_HANDLER)};
+  options.path.data = lua_tolstring(L, CONTENT, &options.path.length);
+  options.settings.data = lua_tolstring(L, SETTINGS, &options.settings.length);
+  self->handle = njl_download_response(self->host->engine, reply->wait.call, &options, &error->wait.call);
+  return started(L, self, waits);
 }
 
 void njl_open_transfer(lua_State *L, const transfer_kind *kind, lua_CFunction field) {

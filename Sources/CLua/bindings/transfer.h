@@ -42,6 +42,8 @@ int njl_wait_for_transfer(lua_State *L) NJL_YIELDS;
 bool njl_connect_transfer(void *object, njl_client *client, const njl_request *request, njl_future **error);
 /* api:download(path, file, options) and its like. `waits`: returns when the transfer is complete. */
 int njl_start_transfer(lua_State *L, const transfer_kind *kind, const char *function, bool waits) NJL_YIELDS;
+/* res:download(file, options) and its like. `waits`: returns when the file is complete. */
+int njl_transfer_response_to_file(lua_State *L, const transfer_kind *kind, const char *function, bool waits) NJL_YIELDS;
 /* Creates the metatable of a kind. `fields` looks up the fields that the kinds do not share; its upvalue is the table of
  * methods, which have their kind as an upvalue. */
 void njl_open_transfer(lua_State *L, const transfer_kind *kind, lua_CFunction field) NJL_RAISES;

@@ -35,6 +35,9 @@ njl_transfer *njl_download_start(njl_engine *engine, njl_client *client, const n
                                  const njl_transfer_options *options, njl_future **error);
 njl_transfer *njl_upload_start(njl_engine *engine, njl_client *client, const njl_request *request,
                                const njl_transfer_options *options, njl_future **error);
+/* Makes a streamed response, which was not read, a download. */
+njl_transfer *njl_download_response(njl_engine *engine, njl_future *response, const njl_transfer_options *options,
+                                    njl_future **error);
 /* Cancels the transfer, and keeps the part or the upload. */
 void njl_transfer_release(njl_transfer *transfer);
 

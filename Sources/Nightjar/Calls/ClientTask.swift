@@ -20,6 +20,8 @@ public struct TaskHandlers: Sendable {
     package var streams: (@Sendable (ResponseHead) -> Bool)?
     /// If true, bytes passed to `body` count as consumed only after ``ClientTask/consumed(_:)``.
     public var creditsAreManual = false
+    /// Reading pauses when more bytes of a streamed response are unconsumed.
+    package var window = ClientTask.window
     /// Returns the next part of a `RequestBody.stream`, at most `maximum` bytes.
     public var provideBody: (@Sendable (ClientTask, _ maximum: Int) -> BodyPart)?
     /// Called before another attempt sends the body again, if an earlier attempt has requested a part. The source must
@@ -110,6 +112,13 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
     private let isHeldBack = Atomic<Bool>(false)
     /// Whether part of the response was not delivered because of a cancel. Used where the events are delivered.
     private var isIncomplete = false
+    /// The request of a streamed response, so that its rest can become a download. Nil: the response is collected.
+    var source: StreamSource?
+    /// The delivered part of a streamed response. Used where the events are delivered.
+    private var delivered = DeliveredStream()
+    /// Receives the rest of the response in place of ``handlers``. Used where the events are delivered.
+    private var receiver: StreamReceiver?
+    private let isHandedOver = Atomic<Bool>(false)
 
     init(
         _ request: PreparedRequest, _ options: CallOptions, handlers: consuming TaskHandlers,
@@ -128,11 +137,20 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
     /// The request URL, resolved against the base URL, with its query.
     public var url: RequestURL { request.url }
 
-    /// Ends the call with `cancelled`. Has no effect if the call has ended or was cancelled before.
+    /// Ends the call with `cancelled`. Has no effect if the call has ended or was cancelled before, or if its response has
+    /// become a download.
     public override func cancel() {
+        if !isHandedOver.load(ordering: .relaxed) { cancelExchange() }
+    }
+
+    /// Ends the call also if its response has become a download.
+    func cancelExchange() {
         guard !wasCancelled.exchange(true, ordering: .relaxed), !isFinished else { return }
         client.submit(.cancel(self))
     }
+
+    /// Runs `body` on the client's loop. Returns false if the client is closed.
+    func runOnLoop(_ body: @escaping @Sendable () -> Void) -> Bool { client.submit(.run(body)) }
 
     /// Whether ``TaskHandlers/finished`` has been called, or is queued.
     public override var isFinished: Bool { hasFinished.load(ordering: .acquiring) }
@@ -152,7 +170,7 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
 
     private func credit(_ count: Int) {
         let left = unhandledBytes.subtract(count, ordering: .sequentiallyConsistent).newValue
-        if left <= ClientTask.window / 2, isHeldBack.exchange(false, ordering: .sequentiallyConsistent) {
+        if left <= handlers.window / 2, isHeldBack.exchange(false, ordering: .sequentiallyConsistent) {
             client.submit(.resume(self))
         }
     }
@@ -192,10 +210,10 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
     /// - Returns: Whether reading must pause until a `.resume` is submitted.
     func holdsBack(afterAdding count: Int) -> Bool {
         let waiting = unhandledBytes.add(count + ClientTask.partCost, ordering: .sequentiallyConsistent).newValue
-        guard waiting > ClientTask.window else { return false }
+        guard waiting > handlers.window else { return false }
         isHeldBack.store(true, ordering: .sequentiallyConsistent)
         // The callback may have consumed the bytes before the flag was set.
-        if unhandledBytes.load(ordering: .sequentiallyConsistent) <= ClientTask.window / 2 {
+        if unhandledBytes.load(ordering: .sequentiallyConsistent) <= handlers.window / 2 {
             return !isHeldBack.exchange(false, ordering: .sequentiallyConsistent)
         }
         return true
@@ -204,7 +222,42 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
     // MARK: On the thread that delivers the events
 
     func deliver(head response: Response) {
-        if wasCancelled.load(ordering: .relaxed) { isIncomplete = true } else { handlers.head?(self, response) }
+        guard !wasCancelled.load(ordering: .relaxed) else { return isIncomplete = true }
+        if source != nil { delivered.head = response }
+        handlers.head?(self, response)
+    }
+
+    /// The streamed response after its end. Nil before its end, and if the response was collected. Used where the events
+    /// are delivered.
+    package var endedStream: EndedStream? {
+        guard let source, let head = delivered.head, let end = delivered.end else { return nil }
+        return EndedStream(source: source, head: head, bytes: delivered.bytes, end: end)
+    }
+
+    /// Passes the rest of a streamed response to a receiver. The handlers receive nothing more of it; ``handlers``'
+    /// `finished` receives the head at the end.
+    ///
+    /// - Parameter held: The number of bytes that were delivered and that the caller still has.
+    /// - Returns: The head, and the result if the response has ended.
+    /// - Throws: `invalid_argument` if there is no head yet, or if part of the body was consumed; `cancelled`.
+    func handOver(
+        holding held: Int, to receiver: StreamReceiver
+    ) throws(NightjarError) -> (head: Response, end: Result<Response, NightjarError>?) {
+        guard let head = delivered.head else {
+            throw NightjarError(
+                .invalidArgument, "only a streamed response whose head has arrived can become a download")
+        }
+        guard self.receiver == nil else {
+            throw NightjarError(.invalidArgument, "the response has become a download already")
+        }
+        try StreamSource.check(held, of: delivered.bytes)
+        guard !wasCancelled.load(ordering: .relaxed) else {
+            throw NightjarError(.cancelled, "the call was cancelled before its response became a download")
+        }
+        self.receiver = receiver
+        isHandedOver.store(true, ordering: .relaxed)
+        client.submit(.run { [self] in call?.limits.total = nil })
+        return (head, delivered.end)
     }
 
     func deliver(progress: TaskHandlers.Progress) {
@@ -217,6 +270,11 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
     }
 
     func deliver(body: ByteBuffer) {
+        if let receiver {
+            receiver.body(body)
+            return credit(ClientTask.partCost)
+        }
+        delivered.bytes += body.readableBytes
         let isWanted = !wasCancelled.load(ordering: .relaxed)
         if isWanted { handlers.body?(self, body) } else { isIncomplete = true }
         let isHandled = !isWanted || !handlers.creditsAreManual
@@ -226,6 +284,12 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
     /// If a cancel arrived after the response was complete but before all parts were delivered, the result becomes
     /// `cancelled`. Otherwise a truncated response would look complete.
     func deliver(_ result: consuming Result<Response, NightjarError>) {
+        if let receiver, let head = delivered.head {
+            receiver.end(copy result)
+            result = .success(head)
+        } else if delivered.head != nil {
+            delivered.end = copy result
+        }
         if isIncomplete, case .success(let response) = result {
             let error = NightjarError(.cancelled, "the call was cancelled", requestMayHaveBeenProcessed: true)
             result = .failure(error.of(request, attempts: response.attempts))
@@ -266,4 +330,43 @@ extension TaskHandlers {
     var isForCompleteResponses: Bool {
         body == nil && head == nil && redirect == nil && retry == nil
     }
+}
+
+/// The client and the request of a streamed response.
+final class StreamSource: Sendable {
+    /// The `Client`.
+    let client: any AnyObject & Sendable
+    let request: Request
+
+    init(_ client: any AnyObject & Sendable, _ request: Request) { (self.client, self.request) = (client, request) }
+
+    /// Checks that no part of a body was consumed.
+    static func check(_ held: Int, of delivered: Int) throws(NightjarError) {
+        guard held != delivered else { return }
+        throw NightjarError(
+            .invalidArgument,
+            "\(delivered - held) bytes of the response were read; start the download before the body is read")
+    }
+}
+
+/// A streamed response that has ended. Unlike its task, it does not refer to the handlers.
+package struct EndedStream: Sendable {
+    let source: StreamSource
+    let head: Response
+    /// The number of body bytes that were delivered.
+    let bytes: Int
+    let end: Result<Response, NightjarError>
+}
+
+/// The delivered part of a streamed response.
+private struct DeliveredStream {
+    var head: Response?
+    var bytes = 0
+    var end: Result<Response, NightjarError>?
+}
+
+/// Receives the body of a response, and its end, where the events of the call are delivered.
+struct StreamReceiver: Sendable {
+    let body: @Sendable (ByteBuffer) -> Void
+    let end: @Sendable (Result<Response, NightjarError>) -> Void
 }

@@ -242,7 +242,10 @@ public final class Client: Sendable {
         }
         let (prepared, options) =
             try insertion == nil ? preparedCall(of: request) : preparedCall(of: request, inserting: insertion)
-        return try makeTask(prepared, options, on: queue, handlers)
+        let isStreamed = handlers.head != nil && handlers.body != nil
+        let made = try makeTask(prepared, options, on: queue, handlers)
+        if isStreamed { made.0.source = StreamSource(self, copy request) }
+        return made
     }
 
     private func makeTask(

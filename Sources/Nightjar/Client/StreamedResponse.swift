@@ -24,7 +24,7 @@ public struct StreamedResponse: Sendable {
         public typealias Element = ByteBuffer
         public typealias Failure = NightjarError
 
-        private let reading: StreamReading
+        let reading: StreamReading
 
         init(_ reading: StreamReading) { self.reading = reading }
 
@@ -57,8 +57,8 @@ public struct StreamedResponse: Sendable {
 
 /// Reads the body of a call, and cancels the call when no reader is left. The call does not retain this object.
 final class StreamReading: Sendable {
-    private let task: ClientTask
-    private let content: StreamedContent
+    let task: ClientTask
+    let content: StreamedContent
 
     init(_ task: ClientTask, _ content: StreamedContent) {
         self.task = task
@@ -136,6 +136,30 @@ final class StreamedContent: Sendable {
             return nil
         }
         if let result { reader.resume(returning: result) }
+    }
+
+    /// Passes the unread parts to another receiver. If `body` succeeds, readers then receive `cancelled`. Called where the
+    /// events are delivered.
+    ///
+    /// - Throws: `reentrant` while a reader waits; the error of `body`.
+    func handOver<Result>(
+        _ task: ClientTask, _ body: ([ByteBuffer]) throws(NightjarError) -> Result
+    ) throws(NightjarError) -> Result {
+        let parts = state.withLock { state in
+            state.reader == nil ? exchange(&state.parts, with: []) : nil
+        }
+        guard let parts else { throw StreamedContent.alreadyRead }
+        do throws(NightjarError) {
+            let result = try body(Array(parts))
+            state.withLock { state in
+                (state.isCancelled, state.isIncomplete) = (true, true)
+                state.end = state.end.map { $0.flatMap { .failure(StreamedContent.cancelled(task, $0)) } }
+            }
+            return result
+        } catch {
+            state.withLock { $0.parts = parts }
+            throw error
+        }
     }
 
     /// Discards unread parts. The caller must also cancel the task. The end of the task then resumes a waiting reader.

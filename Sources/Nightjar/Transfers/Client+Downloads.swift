@@ -1,3 +1,4 @@
+import NIOCore
 import NightjarHTTP
 
 extension Client {
@@ -15,7 +16,9 @@ extension Client {
         progress: (@Sendable (Download.Progress) -> Void)? = nil,
         head: (@Sendable (Response) -> Download.HeadAction)? = nil
     ) throws(NightjarError) -> Download {
-        try Download(self, request, to: path, settings, head, progress)
+        try Download(head, progress) { (handlers, finished) throws(NightjarError) in
+            try startDownload(request, to: path, settings, on: nil, handlers, finished: finished)
+        }
     }
 
     /// Downloads a file. Cancelling the Swift task cancels the download; its part is kept.
@@ -45,9 +48,7 @@ extension Client {
     ) throws(NightjarError) -> DownloadOperation {
         try checkProcess()
         try settings.check()
-        for name in ["Range", "If-Range"] where request.headers[name] != nil {
-            throw NightjarError(.invalidRequest, "a download sets the header \(name); remove it from the request")
-        }
+        try Client.checkHeaders(of: request)
         guard settings.id == nil || request.method == .get else {
             throw NightjarError(.invalidArgument, "a download with an id needs a GET request, got \(request.method)")
         }
@@ -55,6 +56,48 @@ extension Client {
             self, request, to: path, settings, on: queue, handlers, finished: finished)
         try operation.start()
         return operation
+    }
+
+    /// Makes a streamed response a download. Called where the events of its call are delivered.
+    ///
+    /// The call then ends successfully with the head, without its total timeout, and ignores cancels. After a failure, the
+    /// download sends the request of the call again.
+    ///
+    /// - Parameters:
+    ///   - parts: The parts of the body that the caller has received and not used: all of them.
+    ///   - queue: Where the callbacks run.
+    /// - Throws: `invalid_argument` for invalid settings, and if the response cannot become a download; `invalid_request`
+    ///   if the request has a Range field; `cancelled`; `closed`; `forked`.
+    package static func startDownload(
+        of exchange: StreamedExchange, holding parts: [ByteBuffer] = [], to path: String, _ settings: DownloadSettings,
+        on queue: CompletionQueue?, _ handlers: DownloadOperation.Handlers = .init(),
+        finished: @escaping @Sendable (DownloadOperation, Result<Void, NightjarError>) -> Void
+    ) throws(NightjarError) -> DownloadOperation {
+        guard let source = exchange.source, let client = source.client as? Client else {
+            throw NightjarError(.invalidArgument, "only a streamed response can become a download; stream the response")
+        }
+        try client.checkProcess()
+        try settings.check()
+        try settings.checkForResponse()
+        try checkHeaders(of: source.request)
+        let feed = try ResponseFeed(exchange, holding: parts, on: client.loop)
+        var settings = settings
+        settings.resumption = .never
+        let operation = DownloadOperation(
+            client, source.request, to: path, settings, on: queue, handlers, receiving: feed, finished: finished)
+        do throws(NightjarError) {
+            try operation.start()
+        } catch {
+            feed.cancel()
+            throw error
+        }
+        return operation
+    }
+
+    private static func checkHeaders(of request: Request) throws(NightjarError) {
+        for name in ["Range", "If-Range"] where request.headers[name] != nil {
+            throw NightjarError(.invalidRequest, "a download sets the header \(name); remove it from the request")
+        }
     }
 
     /// Downloads a file and blocks this thread meanwhile. The callbacks run on this thread.

@@ -19,9 +19,12 @@ public final class Download: Sendable {
     private let operation: DownloadOperation
     private let outcome = TransferOutcome<Download.File>()
 
+    typealias Finished = @Sendable (DownloadOperation, Result<Void, NightjarError>) -> Void
+
+    /// - Parameter start: Starts the operation.
     init(
-        _ client: Client, _ request: Request, to path: String, _ settings: Settings,
-        _ head: (@Sendable (Response) -> HeadAction)?, _ progress: (@Sendable (Progress) -> Void)?
+        _ head: (@Sendable (Response) -> HeadAction)?, _ progress: (@Sendable (Progress) -> Void)?,
+        start: (DownloadOperation.Handlers, @escaping Finished) throws(NightjarError) -> DownloadOperation
     ) throws(NightjarError) {
         var handlers = DownloadOperation.Handlers()
         if let head {
@@ -30,8 +33,7 @@ public final class Download: Sendable {
             }
         }
         if let progress { handlers.progress = { progress($1) } }
-        operation = try client.startDownload(request, to: path, settings, on: nil, handlers) {
-            [outcome] download, result in
+        operation = try start(handlers) { [outcome] download, result in
             outcome.end(result.map { download.file ?? Download.File() })
         }
     }

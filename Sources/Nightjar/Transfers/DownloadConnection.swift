@@ -7,6 +7,8 @@ final class DownloadConnection: @unchecked Sendable {
     let number: Int
     private weak var download: DownloadOperation?
     private var task: ClientTask?
+    /// The response that has become the download, while it is received.
+    private var feed: ResponseFeed?
     /// Whether nothing is reported any more.
     private(set) var isCancelled = false
     /// Whether the rest of the response is not received.
@@ -21,8 +23,12 @@ final class DownloadConnection: @unchecked Sendable {
 
     /// Starts the request.
     ///
-    /// - Parameter range: Nil: the whole content.
-    func start(_ request: Request, _ range: DownloadSchedule.RangeRequest?) throws(NightjarError) {
+    /// - Parameters:
+    ///   - range: Nil: the whole content.
+    ///   - window: The number of received bytes that may wait to be written.
+    func start(
+        _ request: Request, _ range: DownloadSchedule.RangeRequest?, window: Int
+    ) throws(NightjarError) {
         var request = request
         if let range {
             try request.headers.set("Range", range.field)
@@ -38,14 +44,23 @@ final class DownloadConnection: @unchecked Sendable {
         handlers.head = { [self] _, response in opened(response) }
         handlers.body = { [self] _, part in received(part) }
         handlers.creditsAreManual = true
+        handlers.window = window
         guard let download else { return }
         handlers.decisionQueue = download.queue
         task = try download.client.start(request, on: nil, handlers)
     }
 
+    /// Receives a response whose head has arrived, in place of that of a request.
+    func receive(_ feed: ResponseFeed) {
+        (task, self.feed) = (feed.task, feed)
+        opened(feed.response)
+        feed.deliver(to: self)
+    }
+
     func cancel() {
         isCancelled = true
-        task.take()?.cancel()
+        task.take()?.cancelExchange()
+        feed = nil
     }
 
     /// Cancels the rest of the response. Nothing is reported any more, and the writes so far are valid. Returns false if
@@ -53,7 +68,8 @@ final class DownloadConnection: @unchecked Sendable {
     func cutOff() -> Bool {
         guard digest == nil, let task = task.take() else { return false }
         isCutOff = true
-        task.cancel()
+        task.cancelExchange()
+        feed = nil
         return true
     }
 
@@ -72,14 +88,14 @@ final class DownloadConnection: @unchecked Sendable {
         download?.opened(self, response)
     }
 
-    private func received(_ part: ByteBuffer) {
+    func received(_ part: ByteBuffer) {
         guard !isCancelled, !isCutOff else { return }
         if let digest { part.withUnsafeReadableBytes { digest.hash.update($0) } }
         download?.received(part, from: self)
     }
 
-    private func ended(_ result: Result<Response, NightjarError>) {
-        task = nil
+    func ended(_ result: Result<Response, NightjarError>) {
+        (task, feed) = (nil, nil)
         guard !isCancelled, !isCutOff else { return }
         switch result {
         case .success: download?.ended(self, bodyEnd)

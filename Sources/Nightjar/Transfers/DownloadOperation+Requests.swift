@@ -7,6 +7,10 @@ extension DownloadOperation {
     func request(_ number: Int, _ range: DownloadSchedule.RangeRequest?) {
         let connection = DownloadConnection(number, of: self)
         connections[number] = connection
+        if let feed = feed.take() {
+            hasSentRequest = true
+            return connection.receive(feed)
+        }
         guard hasSentRequest, let prepare = handlers.prepare else {
             hasSentRequest = true
             return start(connection, request, range)
@@ -30,11 +34,20 @@ extension DownloadOperation {
         _ connection: DownloadConnection, _ request: Request, _ range: DownloadSchedule.RangeRequest?
     ) {
         do throws(NightjarError) {
-            try connection.start(request, range)
+            try connection.start(request, range, window: window)
         } catch {
             stop(error, keeps: true)
         }
     }
+
+    /// The number of received bytes of one connection that may wait to be written.
+    private var window: Int {
+        guard limit == nil else { return ClientTask.window }
+        return max(DownloadOperation.totalWindow / settings.connections, DownloadOperation.smallestWindow)
+    }
+
+    private static let totalWindow = 1 << 20
+    private static let smallestWindow = 128 << 10
 
     // MARK: Events of connections
 

@@ -30,7 +30,10 @@ package final class DownloadOperation: TransferOperation, @unchecked Sendable {
     }
 
     private let path: String
-    private let settings: DownloadSettings
+    /// The response that has become this download, until it is received. Nil: the first request is sent. Used on the
+    /// loop.
+    var feed: ResponseFeed?
+    let settings: DownloadSettings
     /// Released at the end, because they may refer to the download. Used on the loop.
     private(set) var handlers: Handlers
     let snapshot = Mutex(Snapshot())
@@ -52,10 +55,11 @@ package final class DownloadOperation: TransferOperation, @unchecked Sendable {
 
     init(
         _ client: Client, _ request: Request, to path: String, _ settings: DownloadSettings,
-        on queue: CompletionQueue?, _ handlers: Handlers,
+        on queue: CompletionQueue?, _ handlers: Handlers, receiving feed: ResponseFeed? = nil,
         finished: @escaping @Sendable (DownloadOperation, Result<Void, NightjarError>) -> Void
     ) {
         self.path = path
+        self.feed = feed
         self.settings = settings
         self.handlers = handlers
         schedule = DownloadSchedule(settings, nil)
@@ -144,7 +148,7 @@ package final class DownloadOperation: TransferOperation, @unchecked Sendable {
             written: { [weak self] in self?.wrote($0) },
             failed: { [weak self] in self?.stop($0, keeps: true) },
             record: { [weak self] in self?.usefulRecord })
-        part = DownloadPart(place, connections: settings.connections, on: loop.transferWorkers, events)
+        part = DownloadPart(place, connections: settings.connections, on: loop, events)
         watchProgress()
         if startsPaused { schedule.pause() } else { schedule.start() }
         perform()
@@ -269,6 +273,7 @@ package final class DownloadOperation: TransferOperation, @unchecked Sendable {
         isStopping = true
         noteEnd()
         cancelConnections()
+        feed.take()?.cancel()
         part = nil
         place = nil
         handlers = Handlers()

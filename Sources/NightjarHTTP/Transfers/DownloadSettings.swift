@@ -62,5 +62,21 @@ public struct DownloadSettings: Sendable {
         }
     }
 
+    /// Checks that the download can begin with a response that has arrived.
+    ///
+    /// - Throws: `invalid_argument`.
+    package func checkForResponse() throws(NightjarError) {
+        if case .state = resumption {
+            throw NightjarError(.invalidArgument, "a response that becomes a download has no state text; remove resume")
+        }
+        guard id == nil else {
+            throw NightjarError(.invalidArgument, "a response that becomes a download has no id; remove id")
+        }
+        guard connections == 1 else {
+            throw NightjarError(
+                .invalidArgument, "a response that becomes a download has one connection, got \(connections)")
+        }
+    }
+
     package static let connectionCounts = 1...16
 }

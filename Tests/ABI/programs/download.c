@@ -155,6 +155,69 @@ static void runs_on_a_queue(void) {
   CHECK(size_of("released") == -1 && size_of("released.nightjar-part") == -1);
 }
 
+/* The state of a streamed response that becomes a download. */
+typedef struct streamed {
+  nj_queue *queue;
+  const char *options;
+  nj_download *made;
+  nj_error *error;
+  int ends, parts;
+} streamed;
+
+static void ended(void *context, nj_download *made, const nj_error *error) {
+  streamed *state = context;
+  CHECK(made == state->made && error == NULL);
+  state->ends++;
+}
+
+static void starts_download(void *context, nj_task *task, const nj_response *head) {
+  streamed *state = context;
+  nj_download_callbacks callbacks = {.size = sizeof callbacks, .done = ended};
+  CHECK(nj_response_status(head) == 200);
+  state->made = nj_task_start_download(task, file_in_folder("streamed"), state->options, length_of(state->options),
+                                       state->queue, &callbacks, state, &state->error);
+  /* A second download of the response is an error, and a cancel has no effect. */
+  if (state->made != NULL) {
+    CHECK(nj_task_start_download(task, "x", NULL, 0, state->queue, &callbacks, state, NULL) == NULL);
+    nj_task_cancel(task);
+  }
+}
+
+static void counts_parts(void *context, nj_task *task, const void *bytes, size_t length) {
+  (void)task, (void)bytes, (void)length;
+  ((streamed *)context)->parts++;
+}
+
+static void streamed_response_becomes_a_download(void) {
+  streamed state = {.queue = nj_queue_new(), .options = "{\"retry_delay\": 0.01}"};
+  nj_request *request = nj_request_new("GET", FILM);
+  nj_request_on_head(request, starts_download, &state);
+  nj_request_on_body(request, counts_parts, &state);
+  nj_error *error = NULL;
+  nj_response *response = nj_client_send(client, request, &error);
+  CHECK(response != NULL && nj_response_status(response) == 200 && state.made != NULL);
+  nj_response_release(response);
+  while (state.made != NULL && state.ends == 0) nj_queue_poll(state.queue, 1000);
+  nj_downloaded_file file;
+  CHECK(state.parts == 0 && nj_download_get_file(state.made, &file));
+  CHECK(file.size == 300000 && file.received == 300000 && file.attempts == 3 && size_of("streamed") == 300000);
+  nj_download_release(state.made);
+  /* If the download cannot be started, the callback receives the body. */
+  nj_request_free(request);
+  request = nj_request_new("GET", "/bytes/1000");
+  nj_request_on_head(request, starts_download, &state);
+  nj_request_on_body(request, counts_parts, &state);
+  state.options = "{\"connections\": 2}";
+  response = nj_client_send(client, request, &error);
+  CHECK(response != NULL && state.made == NULL && state.parts > 0);
+  CHECK(nj_error_kind(state.error) == NJ_INVALID_ARGUMENT);
+  nj_error_release(state.error);
+  nj_response_release(response);
+  nj_request_free(request);
+  nj_queue_free(state.queue);
+  CHECK(nj_task_start_download(NULL, "x", NULL, 0, NULL, NULL, NULL, NULL) == NULL);
+}
+
 static void waits_while_it_is_paused(void) {
   nj_queue *queue = nj_queue_new();
   events seen = {0};
@@ -256,6 +319,7 @@ int main(int count, char **words) {
   continues_in_another_download();
   callbacks_of_a_blocking_download();
   runs_on_a_queue();
+  streamed_response_becomes_a_download();
   waits_while_it_is_paused();
   reports_failures();
   accepts_null();

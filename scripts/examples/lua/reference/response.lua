@@ -9,6 +9,10 @@ for event in api:post("/events?count=1&end=close", { stream = true }):events() d
 local endless = api:get("/stream/100000000", { stream = true })
 endless:close()
 
+local file = os.tmpname()
+print(api:get("/bytes/100", { stream = true }):download(file).size)
+print(api:get("/bytes/200", { stream = true }):start_download(file):wait().size)
+os.remove(file)
 local path = "/cache/reference?control=max-age=0&etag=strong"
 api:get(path)
 local res = api:get(path)
@@ -19,5 +23,7 @@ print(res:curl():match "^curl")
 --   line 1
 --   1
 --   1
+--   100
+--   200
 --   stale	cache	revalidated
 --   curl

@@ -1,0 +1,72 @@
+import Nightjar
+import NightjarHTTP
+import NightjarTestSupport
+import Testing
+
+/// Streamed responses that become downloads. The servers' responses are scripted.
+@Suite struct StreamedDownloadTests {
+    private let folder: TemporaryDirectory
+
+    init() throws { folder = try TemporaryDirectory() }
+
+    /// Blocking tests can starve the threads of Swift tasks for minutes, while the peer and the client continue.
+    private static let testTimeout = Duration.seconds(900)
+
+    private static let head = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\nETag: \"a\"\r\n\r\n"
+
+    private func peer(_ conversations: [[ScriptedPeer.Step]]) throws -> ScriptedPeer {
+        try ScriptedPeer(conversations, maximumWait: StreamedDownloadTests.testTimeout)
+    }
+
+    private func stream(_ peer: ScriptedPeer) async throws -> StreamedResponse {
+        let client = try client(of: peer) {
+            $0.timeouts = Timeouts(
+                connect: StreamedDownloadTests.testTimeout, idle: StreamedDownloadTests.testTimeout, total: nil)
+        }
+        return try await client.stream(Request(.get, "/x"))
+    }
+
+    /// The client is retained by the response.
+    @Test func lostConnectionIsContinued() async throws {
+        let peer = try peer([
+            [.expectRequest, .send(Bytes((StreamedDownloadTests.head + "0123").utf8)), .close],
+            [
+                .expectRequest,
+                .respond(
+                    "206 Partial Content", headers: ["ETag: \"a\"", "Content-Range: bytes 4-9/10"], body: "456789"),
+            ],
+        ])
+        var settings = Download.Settings()
+        settings.retryDelay = .zero
+        let file = try await stream(peer).download(to: folder.path + "/x", settings)
+        #expect(file.size == 10 && file.attempts == 2 && file.received == 10)
+        #expect(peer.requests.last?.headers.contains { $0.name == "Range" && $0.value.hasPrefix("bytes=4-") } == true)
+        #expect(try folder.read("x") == Array("0123456789".utf8))
+    }
+
+    @Test func bodyCannotBeReadAfterwards() async throws {
+        let peer = try peer([[.expectRequest, .send(Bytes((StreamedDownloadTests.head + "0123456789").utf8))]])
+        let response = try await stream(peer)
+        let download = try await response.startDownload(to: folder.path + "/x")
+        response.cancel()
+        var parts = response.body.makeAsyncIterator()
+        await #expect(throws: NightjarError.self) { try await parts.next() }
+        #expect(try await download.file().size == 10)
+        let error = await #expect(throws: NightjarError.self) { try await response.download(to: "x") }
+        #expect(error?.kind == .invalidArgument)
+    }
+
+    @Test func readBodyIsNotDownloaded() async throws {
+        let peer = try peer([
+            [.expectRequest, .send(Bytes((StreamedDownloadTests.head + "0123").utf8)), .stall]
+        ])
+        let response = try await stream(peer)
+        let parts = response.body.makeAsyncIterator()
+        #expect(try await parts.next()?.readableBytes == 4)
+        let error = await #expect(throws: NightjarError.self) {
+            try await response.download(to: folder.path + "/x")
+        }
+        #expect(error?.kind == .invalidArgument && error?.message.contains("4 bytes") == true)
+        response.cancel()
+    }
+}
