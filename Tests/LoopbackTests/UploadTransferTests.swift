@@ -190,6 +190,54 @@ import Testing
         #expect(peer.requests.last?["upload-length"] == "6")
     }
 
+    /// Parts of any length are sent in the pieces that the upload requests.
+    @Test(arguments: [UploadProtocol.tus, .put]) func sequenceIsUploaded(uploadProtocol: UploadProtocol) async throws {
+        let isTus = uploadProtocol == .tus
+        let steps: [ScriptedPeer.Step] =
+            isTus
+            ? [.expectRequest, UploadTransferTests.created, .expectRequest, UploadTransferTests.offset(300_005)]
+            : [.expectRequest, .respond("201 Created")]
+        let peer = try loopbackPeer([steps])
+        let parts = AsyncStream<ByteBuffer> { continuation in
+            for part in ["", "abc", String(repeating: "d", count: 300_000), "", "ef"] {
+                continuation.yield(ByteBuffer(string: part))
+            }
+            continuation.finish()
+        }
+        let result = try await loopbackClient(of: peer).upload(
+            Request(.post, "/x"), from: parts, settings(uploadProtocol))
+        #expect(result.size == 300_005)
+        #expect(peer.requests.last?.bodyText == "abc" + String(repeating: "d", count: 300_000) + "ef")
+    }
+
+    private struct NoDisk: Error {}
+
+    @Test func failedSequenceEndsTheUpload() async throws {
+        let peer = try loopbackPeer([[.expectRequest, UploadTransferTests.created, .expectClose]])
+        let client = try loopbackClient(of: peer)
+        let parts = AsyncThrowingStream<ByteBuffer, any Error> { $0.finish(throwing: NoDisk()) }
+        let error = await #expect(throws: NightjarError.self) {
+            try await client.upload(Request(.post, "/x"), from: parts, settings(.tus))
+        }
+        #expect(error?.kind == .invalidRequest && error?.message.contains("NoDisk") == true)
+    }
+
+    /// The end of the upload cancels the task that reads the sequence.
+    @Test func sequenceIsCancelledWithTheUpload() async throws {
+        let peer = try loopbackPeer([[.expectRequest, UploadTransferTests.created, .expectClose]])
+        let client = try loopbackClient(of: peer)
+        let (parts, source) = AsyncStream.makeStream(of: ByteBuffer.self)
+        let ended = Mutex(false)
+        source.onTermination = { _ in ended.withLock { $0 = true } }
+        let upload = try client.startUpload(Request(.post, "/x"), from: parts, settings(.tus))
+        try await eventually("the upload was created", within: UploadTransferTests.testTimeout) {
+            upload.resumeState != nil || peer.requests.count == 1
+        }
+        upload.cancel()
+        _ = try? await upload.result()
+        try await eventually("the sequence ended", within: UploadTransferTests.testTimeout) { ended.withLock { $0 } }
+    }
+
     @Test func failedStreamEndsTheUpload() async throws {
         let peer = try loopbackPeer([[.expectRequest, UploadTransferTests.created, .expectClose]])
         let client = try loopbackClient(of: peer)

@@ -1,3 +1,4 @@
+import NIOCore
 import NightjarHTTP
 
 extension Client {
@@ -26,6 +27,34 @@ extension Client {
         progress: (@Sendable (Upload.Progress) -> Void)? = nil
     ) async throws(NightjarError) -> Upload.Result {
         try await startUpload(request, from: path, settings, progress: progress).result()
+    }
+
+    /// Starts the upload of a stream. The bytes of a chunk (``UploadSettings/chunkSize``) are held in memory, to be sent again
+    /// after a failure.
+    ///
+    /// - Parameters:
+    ///   - request: As for the upload of a file.
+    ///   - parts: The next part is requested when the upload needs it. An error of the sequence ends the upload with
+    ///     `invalid_request`.
+    ///   - settings: Without a state text and an id.
+    ///   - progress: Called on the client's thread about ten times a second. Must not block.
+    /// - Throws: `invalid_argument` for invalid settings; `invalid_request`; `closed`; `forked`.
+    public func startUpload<Parts: AsyncSequence & Sendable>(
+        _ request: Request, from parts: Parts, _ settings: Upload.Settings = .init(),
+        progress: (@Sendable (Upload.Progress) -> Void)? = nil
+    ) throws(NightjarError) -> Upload where Parts.Element == ByteBuffer {
+        try Upload(self, request, parts: parts, settings, progress)
+    }
+
+    /// Uploads a stream. Cancelling the Swift task cancels the upload.
+    ///
+    /// Parameters and errors are those of ``startUpload(_:from:_:progress:)`` and ``Upload/result()``.
+    @discardableResult
+    public func upload<Parts: AsyncSequence & Sendable>(
+        _ request: Request, from parts: Parts, _ settings: Upload.Settings = .init(),
+        progress: (@Sendable (Upload.Progress) -> Void)? = nil
+    ) async throws(NightjarError) -> Upload.Result where Parts.Element == ByteBuffer {
+        try await startUpload(request, from: parts, settings, progress: progress).result()
     }
 
     /// Starts an upload without blocking.

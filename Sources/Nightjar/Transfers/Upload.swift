@@ -1,3 +1,4 @@
+import NIOCore
 import NightjarHTTP
 
 /// An upload in progress. Any thread may use it. The upload is cancelled when all copies of this object are released.
@@ -21,6 +22,23 @@ public final class Upload: Sendable {
             [outcome] upload, result in
             outcome.end(result.map { upload.result ?? Result() })
         }
+    }
+
+    /// Uploads the parts of a sequence.
+    init<Parts: AsyncSequence & Sendable>(
+        _ client: Client, _ request: Request, parts: Parts, _ settings: Settings,
+        _ progress: (@Sendable (Progress) -> Void)?
+    ) throws(NightjarError) where Parts.Element == ByteBuffer {
+        let reader = UploadSequence()
+        var handlers = UploadOperation.Handlers()
+        if let progress { handlers.progress = { progress($1) } }
+        handlers.read = { reader.read($0, $1) }
+        operation = try client.startUpload(request, .stream, settings, on: nil, handlers) {
+            [outcome] upload, result in
+            reader.end()
+            outcome.end(result.map { upload.result ?? Result() })
+        }
+        reader.start(parts)
     }
 
     deinit { operation.cancel() }
