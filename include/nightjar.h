@@ -4105,8 +4105,9 @@ NJ_API nj_download *nj_client_start_download(nj_client *client, const nj_request
 /**
  * Makes a streamed response a download: its body is written to a file, and continued after failures with further
  * requests. Call it in the nj_head_fn of the call, before a part of the body has arrived. The callback for the body is
- * not called then. The call ends with the head of the response, without its total timeout; nj_task_cancel has no effect
- * on it.
+ * not called then. The call ends with the head of the response, when its body has been received or has failed; it has no
+ * total timeout then, and nj_task_cancel has no effect on it. Its queue must be polled until then, because the body
+ * arrives with the events of the call. If that queue is freed, the download continues with another request.
  *
  * @param task      a call with the callbacks nj_request_on_head and nj_request_on_body
  * @param path      the path of the file, or of its folder; see nj_client_download
@@ -4116,9 +4117,9 @@ NJ_API nj_download *nj_client_start_download(nj_client *client, const nj_request
  * @param queue     the queue on which the callbacks run
  * @param callbacks copied; `done` is required
  * @param context   passed to the callbacks unchanged; must stay valid until `done` has returned
- * @return a download that the caller releases, or NULL: NJ_INVALID_ARGUMENT, also if part of the body was received;
- *         NJ_INVALID_REQUEST if the request has a Range field; NJ_DECODING if `options` is not JSON; NJ_CANCELLED;
- *         NJ_CLOSED; NJ_FORKED
+ * @return a download that the caller releases, or NULL: NJ_INVALID_ARGUMENT, also outside of the nj_head_fn, for other
+ *         statuses than 200 and 203, and for a Content-Encoding that is not decoded; NJ_INVALID_REQUEST if the request has
+ *         a Range field; NJ_DECODING if `options` is not JSON; NJ_CANCELLED; NJ_CLOSED; NJ_FORKED
  */
 NJ_API nj_download *nj_task_start_download(nj_task *task, const char *path, const char *options, size_t length,
                                            nj_queue *queue, const nj_download_callbacks *callbacks, void *context,

@@ -120,6 +120,10 @@ public func nj_task_start_download(
 ) -> OpaquePointer? {
     reporting(to: outError) { () throws(NightjarError) in
         let task = try required(Handle<ClientTask>.borrow(task), "task")
+        guard task.isDeliveringHead else {
+            throw NightjarError(
+                .invalidArgument, "nj_task_start_download was called too late; call it in the nj_head_fn of the call")
+        }
         let path = try required(text(path), "path")
         let queue = try requiredQueue(queue)
         let callbacks = try callbacks(given)

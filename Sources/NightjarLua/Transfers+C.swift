@@ -58,11 +58,15 @@ public func njl_download_response(
         guard let engine = Handle<Engine>.borrow(engine), let options = options?.pointee else {
             throw Engine.closedClient
         }
-        guard let body = Handle<Future>.borrow(response)?.incoming, let exchange = body.exchange else {
+        guard let future = Handle<Future>.borrow(response), let body = future.incoming, let exchange = body.exchange
+        else {
             throw NightjarError(
                 .invalidArgument, "only a streamed response can become a download; request it with stream = true")
         }
-        return Handle<ScriptTransfer>.make(try ScriptTransfer.download(engine, exchange, body, options))
+        let transfer = try ScriptTransfer.download(engine, exchange, body, options)
+        // A task may wait for the next part of the body.
+        engine.notify(future)
+        return Handle<ScriptTransfer>.make(transfer)
     }
 }
 

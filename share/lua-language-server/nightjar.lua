@@ -950,7 +950,7 @@ function response:ndjson(options) end
 ---@return nightjar.events
 function response:events(options) end
 
----Makes a streamed response, of which nothing was read, a download to a file, and waits for its end. After failures, the download continues with further requests. The timeout of the call does not apply any more. Options: checksum, restart, overwrite, mode, keep_time, max_rate, max_size, attempts, retry_delay and on_progress of nightjar.download_options. Not available in a sandbox.
+---Makes a streamed response, of which nothing was read, a download to a file, and waits for its end. After failures, the download continues with further requests. The timeout of the call does not apply any more, and the hook before is not called again. The status must be 200 or 203. Options: checksum, restart, overwrite, mode, keep_time, max_rate, max_size, attempts, retry_delay and on_progress of nightjar.download_options. Not available in a sandbox.
 ---@param file string
 ---@param options? table
 ---@return nightjar.download

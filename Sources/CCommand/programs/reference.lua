@@ -1071,7 +1071,7 @@ return {
       { "events", "(self: nightjar.response, options?: { max_event?: integer }): nightjar.events",
         "Returns the events of the body, as they arrive if the response is streamed. The stream does not connect again." },
       { "download", "(self: nightjar.response, file: string, options?: table): nightjar.download",
-        "Makes a streamed response, of which nothing was read, a download to a file, and waits for its end. After failures, the download continues with further requests. The timeout of the call does not apply any more. Options: checksum, restart, overwrite, mode, keep_time, max_rate, max_size, attempts, retry_delay and on_progress of nightjar.download_options. Not available in a sandbox." },
+        "Makes a streamed response, of which nothing was read, a download to a file, and waits for its end. After failures, the download continues with further requests. The timeout of the call does not apply any more, and the hook before is not called again. The status must be 200 or 203. Options: checksum, restart, overwrite, mode, keep_time, max_rate, max_size, attempts, retry_delay and on_progress of nightjar.download_options. Not available in a sandbox." },
       { "start_download", "(self: nightjar.response, file: string, options?: table): nightjar.download",
         "Makes a streamed response a download, and returns it at once." },
       { "explain", "(self: nightjar.response): table[]",

@@ -119,6 +119,7 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
     /// Receives the rest of the response in place of ``handlers``. Used where the events are delivered.
     private var receiver: StreamReceiver?
     private let isHandedOver = Atomic<Bool>(false)
+    private let isInHeadHandler = Atomic<Bool>(false)
 
     init(
         _ request: PreparedRequest, _ options: CallOptions, handlers: consuming TaskHandlers,
@@ -224,8 +225,23 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
     func deliver(head response: Response) {
         guard !wasCancelled.load(ordering: .relaxed) else { return isIncomplete = true }
         if source != nil { delivered.head = response }
+        isInHeadHandler.store(true, ordering: .relaxed)
         handlers.head?(self, response)
+        isInHeadHandler.store(false, ordering: .relaxed)
     }
+
+    /// Whether ``TaskHandlers/head`` runs now.
+    package var isDeliveringHead: Bool { isInHeadHandler.load(ordering: .relaxed) }
+
+    /// Takes back ``handOver(holding:to:)``, because nothing receives the response. The call ends with `cancelled`.
+    func revokeHandOver() {
+        receiver = nil
+        isIncomplete = true
+        cancelExchange()
+    }
+
+    /// The head of a streamed response, after it was delivered. Used where the events are delivered.
+    var deliveredHead: Response? { delivered.head }
 
     /// The streamed response after its end. Nil before its end, and if the response was collected. Used where the events
     /// are delivered.
@@ -250,10 +266,10 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
         guard self.receiver == nil else {
             throw NightjarError(.invalidArgument, "the response has become a download already")
         }
-        try StreamSource.check(held, of: delivered.bytes)
         guard !wasCancelled.load(ordering: .relaxed) else {
             throw NightjarError(.cancelled, "the call was cancelled before its response became a download")
         }
+        try StreamSource.check(held, of: delivered.bytes)
         self.receiver = receiver
         isHandedOver.store(true, ordering: .relaxed)
         client.submit(.run { [self] in call?.limits.total = nil })
@@ -333,9 +349,9 @@ extension TaskHandlers {
 }
 
 /// The client and the request of a streamed response.
-final class StreamSource: Sendable {
-    /// The `Client`.
-    let client: any AnyObject & Sendable
+final class StreamSource: @unchecked Sendable {
+    /// The `Client`. The call does not keep it open. Written once.
+    private(set) weak var client: (any AnyObject & Sendable)?
     let request: Request
 
     init(_ client: any AnyObject & Sendable, _ request: Request) { (self.client, self.request) = (client, request) }

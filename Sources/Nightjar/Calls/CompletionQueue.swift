@@ -262,7 +262,7 @@ public final class CompletionQueue: @unchecked Sendable {
     }
 
     private func drain() {
-        for task in monitor.withLock({ tasks }) { task.cancel() }
+        for task in monitor.withLock({ tasks }) { task.cancelExchange() }
         for work in monitor.withLock({ Array(otherWork.values) }) { work.cancel() }
         while true {
             monitor.lock()

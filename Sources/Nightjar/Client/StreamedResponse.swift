@@ -143,7 +143,7 @@ final class StreamedContent: Sendable {
     ///
     /// - Throws: `reentrant` while a reader waits; the error of `body`.
     func handOver<Result>(
-        _ task: ClientTask, _ body: ([ByteBuffer]) throws(NightjarError) -> Result
+        _ body: ([ByteBuffer]) throws(NightjarError) -> Result
     ) throws(NightjarError) -> Result {
         let parts = state.withLock { state in
             state.reader == nil ? exchange(&state.parts, with: []) : nil
@@ -153,7 +153,7 @@ final class StreamedContent: Sendable {
             let result = try body(Array(parts))
             state.withLock { state in
                 (state.isCancelled, state.isIncomplete) = (true, true)
-                state.end = state.end.map { $0.flatMap { .failure(StreamedContent.cancelled(task, $0)) } }
+                state.end = .failure(NightjarError(.cancelled, "the response has become a download"))
             }
             return result
         } catch {

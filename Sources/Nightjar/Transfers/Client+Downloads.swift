@@ -73,13 +73,15 @@ extension Client {
         on queue: CompletionQueue?, _ handlers: DownloadOperation.Handlers = .init(),
         finished: @escaping @Sendable (DownloadOperation, Result<Void, NightjarError>) -> Void
     ) throws(NightjarError) -> DownloadOperation {
-        guard let source = exchange.source, let client = source.client as? Client else {
+        guard let source = exchange.source, let head = exchange.head else {
             throw NightjarError(.invalidArgument, "only a streamed response can become a download; stream the response")
         }
+        guard let client = source.client as? Client else { throw NightjarError(.closed, "the client is closed") }
         try client.checkProcess()
         try settings.check()
         try settings.checkForResponse()
         try checkHeaders(of: source.request)
+        try client.check(head, of: source.request)
         let feed = try ResponseFeed(exchange, holding: parts, on: client.loop)
         var settings = settings
         settings.resumption = .never
@@ -88,10 +90,27 @@ extension Client {
         do throws(NightjarError) {
             try operation.start()
         } catch {
-            feed.cancel()
+            feed.revoke()
             throw error
         }
         return operation
+    }
+
+    /// Checks that a response has the content of a file.
+    ///
+    /// - Throws: `invalid_argument`.
+    private func check(_ head: Response, of request: Request) throws(NightjarError) {
+        guard request.method != .head, head.status != 206, DownloadSchedule.statuses.contains(head.status) else {
+            throw NightjarError(
+                .invalidArgument,
+                "the response with the status \(head.status) to \(request.method) has no content for a file; only the statuses 200 and 203 have"
+            )
+        }
+        guard head.headers["content-encoding"] == nil || request.decompresses ?? decompresses else {
+            throw NightjarError(
+                .invalidArgument,
+                "a response with a Content-Encoding becomes a download only if it is decompressed; allow decompress")
+        }
     }
 
     private static func checkHeaders(of request: Request) throws(NightjarError) {

@@ -143,7 +143,8 @@ package final class DownloadOperation: TransferOperation, @unchecked Sendable {
 
     private func opened(_ place: DownloadPlace) {
         self.place = place
-        schedule = DownloadSchedule(settings, place.record, canRepeat: request.method == .get)
+        schedule = DownloadSchedule(
+            settings, place.record, canRepeat: request.method == .get && !request.body.isStreamedFromCaller)
         let events = DownloadPart.Events(
             written: { [weak self] in self?.wrote($0) },
             failed: { [weak self] in self?.stop($0, keeps: true) },
@@ -202,11 +203,23 @@ package final class DownloadOperation: TransferOperation, @unchecked Sendable {
     override func paused() {
         guard let part else {
             startsPaused = true
-            return note()
+            return dropFeed()
         }
         schedule.pause()
         perform()
         part.sync()
+    }
+
+    /// Cancels a response that has become the download and cannot be received yet. Its call would not end otherwise.
+    private func dropFeed() {
+        guard let dropped = feed.take() else { return note() }
+        dropped.cancel()
+        guard request.method != .get else { return note() }
+        stop(
+            NightjarError(
+                .contentChanged,
+                "the download was paused before its response was received, and \(request.method) cannot be repeated"),
+            keeps: true)
     }
 
     override func resumed() {

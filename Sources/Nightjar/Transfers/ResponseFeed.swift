@@ -6,6 +6,13 @@ package enum StreamedExchange: Sendable {
     case running(ClientTask)
     case ended(EndedStream)
 
+    var head: Response? {
+        switch self {
+        case .running(let task): task.deliveredHead
+        case .ended(let stream): stream.head
+        }
+    }
+
     var source: StreamSource? {
         switch self {
         case .running(let task): task.source
@@ -65,11 +72,23 @@ final class ResponseFeed: @unchecked Sendable {
     }
 
     private func ended(_ result: Result<Response, NightjarError>) {
+        var result = result
+        // The download has not cancelled the call: its queue was closed. The download continues with another request.
+        if case .failure(let error) = result, error.kind == .cancelled {
+            result = .failure(
+                NightjarError(
+                    .connectionLost, "the queue of the call was closed before the response was received",
+                    phase: .receive))
+        }
         end = result
         connection?.ended(result)
     }
 
     func cancel() { task?.cancelExchange() }
+
+    /// Ends the call with an error, because the download could not be started. Called where the events of the call are
+    /// delivered.
+    func revoke() { task?.revokeHandOver() }
 }
 
 /// A feed's reference to itself. Written once, before the first event.

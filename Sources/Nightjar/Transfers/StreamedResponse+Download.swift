@@ -19,7 +19,7 @@ extension StreamedResponse {
             let isOpen = task.runOnLoop {
                 continuation.resume(
                     returning: Result { () throws(NightjarError) in
-                        try content.handOver(task) { (parts) throws(NightjarError) in
+                        try content.handOver { (parts) throws(NightjarError) in
                             try Download(nil, progress) { (handlers, finished) throws(NightjarError) in
                                 try Client.startDownload(
                                     of: .running(task), holding: parts, to: path, settings, on: nil, handlers,

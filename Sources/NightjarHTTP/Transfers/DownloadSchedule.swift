@@ -98,6 +98,8 @@ package struct DownloadSchedule: Sendable {
         var discarded = 0
     }
 
+    /// Whether a request may be sent again.
+    let canRepeat: Bool
     let settings: DownloadSettings
     var state = State.running
     var connections: [Connection]
@@ -139,6 +141,7 @@ package struct DownloadSchedule: Sendable {
     ///     GET, which have no ranges either.
     package init(_ settings: DownloadSettings, _ record: DownloadRecord?, canRepeat: Bool = true) {
         var settings = settings
+        self.canRepeat = canRepeat
         if !canRepeat {
             (settings.attempts, settings.restarts, settings.connections, usesRanges) = (1, false, 1, false)
         }
@@ -185,7 +188,7 @@ package struct DownloadSchedule: Sendable {
         guard state == .paused else { return }
         state = .running
         for index in connections.indices { connections[index].failures = 0 }
-        if !canContinue, !received.isEmpty {
+        if !canContinue, !received.isEmpty || attempts > 0 && !canRepeat {
             guard startOver(because: "it was paused") else { return }
         }
         plan()

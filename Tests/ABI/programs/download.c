@@ -184,8 +184,36 @@ static void starts_download(void *context, nj_task *task, const nj_response *hea
 }
 
 static void counts_parts(void *context, nj_task *task, const void *bytes, size_t length) {
-  (void)task, (void)bytes, (void)length;
+  (void)bytes, (void)length;
+  nj_download_callbacks callbacks = {.size = sizeof callbacks, .done = ended};
+  CHECK(nj_task_start_download(task, "x", NULL, 0, ((streamed *)context)->queue, &callbacks, context, NULL) == NULL);
   ((streamed *)context)->parts++;
+}
+
+static void call_ended(void *context, nj_task *task, const nj_response *response, const nj_error *error) {
+  (void)context, (void)task, (void)response, (void)error;
+}
+
+/* The download continues with another request when the queue of the call is freed. */
+static void frees_the_queue_of_the_call(streamed *state) {
+  nj_queue *queue = nj_queue_new();
+  state->options = "{\"retry_delay\": 0.01, \"max_rate\": 400000}";
+  state->made = NULL;
+  state->ends = state->parts = 0;
+  nj_request *request = nj_request_new("GET", "/cache/film?length=300000&etag=strong");
+  nj_request_on_head(request, starts_download, state);
+  nj_request_on_body(request, counts_parts, state);
+  nj_error *error = NULL;
+  nj_task *task = nj_client_start(client, request, queue, call_ended, NULL, &error);
+  CHECK(task != NULL);
+  while (state->made == NULL) nj_queue_poll(queue, 1000);
+  nj_task_release(task);
+  nj_queue_free(queue);
+  while (state->ends == 0) nj_queue_poll(state->queue, 1000);
+  nj_downloaded_file file;
+  CHECK(state->parts == 0 && nj_download_get_file(state->made, &file) && file.size == 300000);
+  nj_download_release(state->made);
+  nj_request_free(request);
 }
 
 static void streamed_response_becomes_a_download(void) {
@@ -214,6 +242,7 @@ static void streamed_response_becomes_a_download(void) {
   nj_error_release(state.error);
   nj_response_release(response);
   nj_request_free(request);
+  frees_the_queue_of_the_call(&state);
   nj_queue_free(state.queue);
   CHECK(nj_task_start_download(NULL, "x", NULL, 0, NULL, NULL, NULL, NULL) == NULL);
 }
