@@ -25,6 +25,7 @@ import Testing
         try client(of: peer) {
             $0.timeouts = Timeouts(
                 connect: UploadTransferTests.testTimeout, idle: UploadTransferTests.testTimeout, total: nil)
+            $0.transport.idleConnectionLifetime = UploadTransferTests.testTimeout
         }
     }
 
