@@ -56,7 +56,7 @@ end)
 test("the body of a streamed response is not available in other ways", function()
   local res = api:get("/bytes/10", { stream = true })
   for _, field in ipairs { "body", "json", "text" } do
-    misuse("the body of a streamed response must be read with res:chunks(), res:lines(), res:ndjson() or res:events()", function() return res[field] end)
+    misuse("the body of a streamed response must be read with res:chunks(), res:lines(), res:ndjson(), res:events() or res:download()", function() return res[field] end)
   end
   res:close()
 end)

@@ -654,7 +654,7 @@ function client:close() end
 ---@field file? string The path of a file with the body. Default: none.
 ---@field expect? integer|integer[] Statuses that are responses and not errors. Default: 200 to 299, and 304.
 ---@field timeout? number|false|nightjar.timeout_options Seconds for the whole call, or a table of limits; 0 or false is no limit. Default: the client's.
----@field stream? boolean Whether the body is read in parts, by res:chunks(), res:lines(), res:ndjson() or res:events(). Default: false.
+---@field stream? boolean Whether the body is read in parts, by res:chunks(), res:lines(), res:ndjson() or res:events(), or written to a file by res:download(). Default: false.
 ---@field auth? boolean|string|string[] false: without the client's credentials; or the names of security schemes. Default: true.
 ---@field retry? nightjar.retry_options|boolean|integer The retry policy of this call. Default: the client's.
 ---@field respect_retry_after? boolean Whether Retry-After is respected. false: the call is not held back, and its responses hold back no other calls. Default: the client's.

@@ -702,7 +702,7 @@ return {
       { "expect", "integer|integer[]", "Statuses that are responses and not errors.", default = "200 to 299, and 304" },
       { "timeout", "number|false|nightjar.timeout_options",
         "Seconds for the whole call, or a table of limits; 0 or false is no limit.", default = "the client's" },
-      { "stream", "boolean", "Whether the body is read in parts, by res:chunks(), res:lines(), res:ndjson() or res:events().", default = "false" },
+      { "stream", "boolean", "Whether the body is read in parts, by res:chunks(), res:lines(), res:ndjson() or res:events(), or written to a file by res:download().", default = "false" },
       { "auth", "boolean|string|string[]",
         "false: without the client's credentials; or the names of security schemes.", default = "true" },
       { "retry", "nightjar.retry_options|boolean|integer", "The retry policy of this call.", default = "the client's" },
