@@ -150,7 +150,7 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
                     .failure(
                         NightjarError(
                             .contentChanged,
-                            "the transfer \(quoted(id)) may be complete: its process has ended before the response arrived; check the resource, and then remove the transfer",
+                            "the transfer \(quoted(id)) may be complete: the response to its request was lost; check the resource, and then remove the transfer",
                             requestMayHaveBeenProcessed: true)))
             case .failure(let error): finish(.failure(error))
             }
