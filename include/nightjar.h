@@ -4118,8 +4118,8 @@ NJ_API nj_download *nj_client_start_download(nj_client *client, const nj_request
  * @param callbacks copied; `done` is required
  * @param context   passed to the callbacks unchanged; must stay valid until `done` has returned
  * @return a download that the caller releases, or NULL: NJ_INVALID_ARGUMENT, also outside of the nj_head_fn, for other
- *         statuses than 200 and 203, and for a Content-Encoding that is not decoded; NJ_INVALID_REQUEST if the request has
- *         a Range field; NJ_DECODING if `options` is not JSON; NJ_CANCELLED; NJ_CLOSED; NJ_FORKED
+ *         statuses than 200 and 203, and for a Content-Encoding that is not decoded; NJ_INVALID_REQUEST if the request
+ *         has a Range field; NJ_DECODING if `options` is not JSON; NJ_CANCELLED; NJ_CLOSED; NJ_FORKED
  */
 NJ_API nj_download *nj_task_start_download(nj_task *task, const char *path, const char *options, size_t length,
                                            nj_queue *queue, const nj_download_callbacks *callbacks, void *context,
