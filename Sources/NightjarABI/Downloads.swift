@@ -61,6 +61,26 @@ private func callbacks(
     try transferCallbacks(given, \.size, "nj_download_callbacks", or: nj_download_callbacks())
 }
 
+/// Starts a download with the callbacks of a C program.
+///
+/// - Parameter start: Starts the operation.
+private func start(
+    _ queue: OpaquePointer?, _ given: UnsafePointer<nj_download_callbacks>?, _ context: UnsafeMutableRawPointer?,
+    _ start: (
+        CompletionQueue, DownloadOperation.Handlers,
+        @escaping @Sendable (DownloadOperation, Result<Void, NightjarError>) -> Void
+    ) throws(NightjarError) -> DownloadOperation
+) throws(NightjarError) -> OpaquePointer {
+    let queue = try requiredQueue(queue)
+    let callbacks = try callbacks(given)
+    let done = try required(callbacks.done, "callbacks->done")
+    let context = CallbackContext(pointer: context)
+    let box = DownloadBox()
+    let holder = DownloadBox.Holder(box)
+    box.start(try start(queue, handlers(callbacks, context, holder)) { holder.end($0, $1, context, done) })
+    return Handle.make(box)
+}
+
 @_cdecl("nj_client_download") @implementation
 public func nj_client_download(
     _ client: OpaquePointer?, _ request: OpaquePointer?, _ path: UnsafePointer<CChar>?,
@@ -98,17 +118,10 @@ public func nj_client_start_download(
         let client = try required(Handle<Client>.borrow(client), "client")
         let request = try required(Handle<RequestBox>.borrow(request), "request").request(for: client)
         let path = try required(text(path), "path")
-        let queue = try requiredQueue(queue)
-        let callbacks = try callbacks(given)
-        let done = try required(callbacks.done, "callbacks->done")
-        let context = CallbackContext(pointer: context)
-        let box = DownloadBox()
-        let holder = DownloadBox.Holder(box)
-        let operation = try client.startDownload(
-            request, to: path, try settings(options, length), on: queue, handlers(callbacks, context, holder)
-        ) { holder.end($0, $1, context, done) }
-        box.start(operation)
-        return Handle.make(box)
+        let settings = try settings(options, length)
+        return try start(queue, given, context) { (queue, handlers, finished) throws(NightjarError) in
+            try client.startDownload(request, to: path, settings, on: queue, handlers, finished: finished)
+        }
     }
 }
 
@@ -125,17 +138,11 @@ public func nj_task_start_download(
                 .invalidArgument, "nj_task_start_download was called too late; call it in the nj_head_fn of the call")
         }
         let path = try required(text(path), "path")
-        let queue = try requiredQueue(queue)
-        let callbacks = try callbacks(given)
-        let done = try required(callbacks.done, "callbacks->done")
-        let context = CallbackContext(pointer: context)
-        let box = DownloadBox()
-        let holder = DownloadBox.Holder(box)
-        let operation = try Client.startDownload(
-            of: .running(task), to: path, try settings(options, length), on: queue, handlers(callbacks, context, holder)
-        ) { holder.end($0, $1, context, done) }
-        box.start(operation)
-        return Handle.make(box)
+        let settings = try settings(options, length)
+        return try start(queue, given, context) { (queue, handlers, finished) throws(NightjarError) in
+            try Client.startDownload(
+                of: .running(task), to: path, settings, on: queue, handlers, finished: finished)
+        }
     }
 }
 

@@ -110,7 +110,7 @@ final class Engine: @unchecked Sendable {
     func completed(_ future: Future, _ result: Result<Response?, NightjarError>) {
         forget(future)
         followed.end(future)
-        // The task refers to the outcome.
+        // The task refers to this outcome. The rest of the response is kept without it.
         if future.incoming?.exchange != nil { future.incoming?.exchange = future.task?.endedStream.map { .ended($0) } }
         future.task = nil
         future.isPending = false

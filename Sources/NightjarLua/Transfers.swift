@@ -40,20 +40,10 @@ final class ScriptTransfer: @unchecked Sendable {
     static func download(
         _ engine: Engine, _ client: Client, _ request: Request, _ options: njl_transfer_options
     ) throws(NightjarError) -> ScriptTransfer {
-        let transfer = ScriptTransfer(engine)
-        var handlers = DownloadOperation.Handlers()
-        if options.reports_heads { handlers.head = { [weak transfer] in transfer?.add($1) } }
-        if options.reports_progress {
-            handlers.progress = { [weak transfer] in transfer?.note(njl_transfer_progress($1)) }
+        try download(engine, options) { (path, settings, handlers, finished) throws(NightjarError) in
+            try client.startDownload(
+                request, to: path, settings, on: engine.queue, handlers, finished: finished)
         }
-        if options.prepares_requests { handlers.prepare = { [weak transfer] in transfer?.add(requestFor: $1) } }
-        let operation = try client.startDownload(
-            request, to: try options.path.text("the path of the file"),
-            try DownloadSettings(json: options.settings.buffer),
-            on: engine.queue, handlers
-        ) { [weak transfer] in transfer?.ended($1) }
-        transfer.started = .download(operation)
-        return transfer
     }
 
     /// Makes a streamed response a download.
@@ -62,16 +52,33 @@ final class ScriptTransfer: @unchecked Sendable {
     static func download(
         _ engine: Engine, _ exchange: StreamedExchange, _ body: IncomingBody, _ options: njl_transfer_options
     ) throws(NightjarError) -> ScriptTransfer {
+        let transfer = try download(engine, options) { (path, settings, handlers, finished) throws(NightjarError) in
+            try Client.startDownload(
+                of: exchange, holding: body.unread, to: path, settings, on: engine.queue, handlers, finished: finished)
+        }
+        body.close()
+        return transfer
+    }
+
+    private typealias Finished = @Sendable (DownloadOperation, Result<Void, NightjarError>) -> Void
+
+    /// - Parameter start: Starts the operation.
+    private static func download(
+        _ engine: Engine, _ options: njl_transfer_options,
+        _ start: (
+            String, DownloadSettings, DownloadOperation.Handlers, @escaping Finished
+        ) throws(NightjarError) -> DownloadOperation
+    ) throws(NightjarError) -> ScriptTransfer {
         let transfer = ScriptTransfer(engine)
         var handlers = DownloadOperation.Handlers()
+        if options.reports_heads { handlers.head = { [weak transfer] in transfer?.add($1) } }
         if options.reports_progress {
             handlers.progress = { [weak transfer] in transfer?.note(njl_transfer_progress($1)) }
         }
-        let operation = try Client.startDownload(
-            of: exchange, holding: body.unread, to: try options.path.text("the path of the file"),
-            try DownloadSettings(json: options.settings.buffer), on: engine.queue, handlers
+        if options.prepares_requests { handlers.prepare = { [weak transfer] in transfer?.add(requestFor: $1) } }
+        let operation = try start(
+            try options.path.text("the path of the file"), try DownloadSettings(json: options.settings.buffer), handlers
         ) { [weak transfer] in transfer?.ended($1) }
-        body.close()
         transfer.started = .download(operation)
         return transfer
     }

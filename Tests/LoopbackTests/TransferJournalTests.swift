@@ -22,18 +22,6 @@ import Testing
         try ScriptedPeer(conversations, maximumWait: TransferJournalTests.testTimeout)
     }
 
-    private static let created = ScriptedPeer.Step.respond("201 Created", headers: ["Location: /u"])
-
-    private static func offset(_ offset: Int) -> ScriptedPeer.Step {
-        .respond("204 No Content", headers: ["Upload-Offset: \(offset)"])
-    }
-
-    private static func head(_ offset: Int) -> ScriptedPeer.Step {
-        .respond("200 OK", headers: ["Upload-Offset: \(offset)", "Upload-Length: 10"])
-    }
-
-    private func lines(_ peer: ScriptedPeer) -> [String] { peer.requests.map { "\($0.method) \($0.target)" } }
-
     private func journaledClient(of peer: ScriptedPeer, _ journal: String) throws -> Client {
         try client(of: peer) {
             $0.journalPath = journal
@@ -47,8 +35,8 @@ import Testing
         let path = try folder.write("a.txt", Bytes("0123456789".utf8))
         let journal = folder.path + "/state/journal.db"
         let peer = try loopbackPeer([
-            [.expectRequest, TransferJournalTests.created, .expectRequest, .close],
-            [.expectRequest, TransferJournalTests.head(4), .expectRequest, TransferJournalTests.offset(10)],
+            [.expectRequest, .uploadCreated, .expectRequest, .close],
+            [.expectRequest, .uploadHead(4), .expectRequest, .uploadOffset(10)],
         ])
         var settings = settings(.tus)
         settings.attempts = 1
@@ -61,7 +49,7 @@ import Testing
                 Request(.post, "/x"), from: path, settings)
             #expect(result.size == 10 && result.resumed == 4 && result.url?.hasSuffix("/u") == true)
         }
-        #expect(lines(peer) == ["POST /x", "PATCH /u", "HEAD /u", "PATCH /u"])
+        #expect(peer.requestLines == ["POST /x", "PATCH /u", "HEAD /u", "PATCH /u"])
     }
 
     @Test func transferInProgressIsNotStartedAgain() async throws {
@@ -82,7 +70,7 @@ import Testing
         upload.cancel(keepsUpload: false)
         _ = try? await upload.result()
         try first.removeTransfer("report")
-        #expect(lines(peer) == ["PUT /x"])
+        #expect(peer.requestLines == ["PUT /x"])
     }
 
     @Test func ephemeralClientHasNoJournal() async throws {

@@ -33,18 +33,6 @@ import Testing
         try ScriptedPeer(conversations, maximumWait: UploadTransferTests.testTimeout)
     }
 
-    private static let created = ScriptedPeer.Step.respond("201 Created", headers: ["Location: /u"])
-
-    private static func offset(_ offset: Int) -> ScriptedPeer.Step {
-        .respond("204 No Content", headers: ["Upload-Offset: \(offset)"])
-    }
-
-    private static func head(_ offset: Int) -> ScriptedPeer.Step {
-        .respond("200 OK", headers: ["Upload-Offset: \(offset)", "Upload-Length: 10"])
-    }
-
-    private func lines(_ peer: ScriptedPeer) -> [String] { peer.requests.map { "\($0.method) \($0.target)" } }
-
     // MARK: Protocols
 
     @Test(arguments: [0, 10, 300_000]) func putSendsTheFile(size: Int) async throws {
@@ -83,9 +71,9 @@ import Testing
     @Test func lostConnectionContinuesWithTus() async throws {
         let path = try folder.write("x", "0123456789")
         let peer = try loopbackPeer([
-            [.expectRequest, UploadTransferTests.created, .expectHead, .expectBytes(4), .reset],
+            [.expectRequest, .uploadCreated, .expectHead, .expectBytes(4), .reset],
             [
-                .expectRequest, UploadTransferTests.head(4), .expectRequest, UploadTransferTests.offset(10),
+                .expectRequest, .uploadHead(4), .expectRequest, .uploadOffset(10),
             ],
         ])
         let states = Mutex<[Upload.State]>([])
@@ -96,7 +84,7 @@ import Testing
         }
         #expect(result.size == 10 && result.attempts == 4 && result.response?.status == 204)
         #expect(result.url == "http://127.0.0.1:\(peer.port)/u")
-        #expect(lines(peer) == ["POST /files?k=1", "PATCH /u", "HEAD /u", "PATCH /u"])
+        #expect(peer.requestLines == ["POST /files?k=1", "PATCH /u", "HEAD /u", "PATCH /u"])
         #expect(peer.requests.last?.bodyText == "456789")
         #expect(peer.requests.allSatisfy { $0["tus-resumable"] == "1.0.0" })
         #expect(states.withLock { $0.last } == .ended)
@@ -118,7 +106,7 @@ import Testing
         request.expectsContinue = false
         let result = try await loopbackClient(of: peer).upload(request, from: path, settings(.resumable))
         #expect(result.response?.text == "done")
-        #expect(lines(peer) == ["POST /x", "HEAD /u", "PATCH /u"])
+        #expect(peer.requestLines == ["POST /x", "HEAD /u", "PATCH /u"])
         #expect(peer.requests.last?.bodyText == "456789")
     }
 
@@ -138,7 +126,7 @@ import Testing
         let result = try await loopbackClient(of: peer).upload(Request(.put, "/o"), from: path, settings)
         #expect(result.size == size + 4 && result.sent == size + 4 && result.attempts == 4)
         #expect(
-            lines(peer) == [
+            peer.requestLines == [
                 "POST /o?uploads=", "PUT /o?partNumber=1&uploadId=a%2Fb", "PUT /o?partNumber=2&uploadId=a%2Fb",
                 "POST /o?uploadId=a%2Fb",
             ])
@@ -159,7 +147,7 @@ import Testing
             Request(.post, "/v2/a/blobs/uploads/"), from: path, settings(.oci))
         #expect(result.url?.hasSuffix("/blob") == true)
         let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-        #expect(lines(peer) == ["POST /v2/a/blobs/uploads/", "PUT /u?s=1&digest=sha256:\(empty)"])
+        #expect(peer.requestLines == ["POST /v2/a/blobs/uploads/", "PUT /u?s=1&digest=sha256:\(empty)"])
     }
 
     // MARK: Streams
@@ -167,12 +155,12 @@ import Testing
     @Test func streamIsSentAgainFromMemory() async throws {
         let peer = try loopbackPeer([
             [
-                .expectRequest, UploadTransferTests.created, .expectRequest, UploadTransferTests.offset(4), .expectHead,
+                .expectRequest, .uploadCreated, .expectRequest, .uploadOffset(4), .expectHead,
                 .reset,
             ],
             [
                 .expectRequest, .respond("200 OK", headers: ["Upload-Offset: 5"]), .expectRequest,
-                UploadTransferTests.offset(6),
+                .uploadOffset(6),
             ],
         ])
         let client = try loopbackClient(of: peer)
@@ -186,7 +174,7 @@ import Testing
         try await finish { finished in
             _ = try client.startUpload(Request(.post, "/x"), .stream, settings, on: nil, handlers, finished: finished)
         }
-        #expect(lines(peer) == ["POST /x", "PATCH /u", "PATCH /u", "HEAD /u", "PATCH /u"])
+        #expect(peer.requestLines == ["POST /x", "PATCH /u", "PATCH /u", "HEAD /u", "PATCH /u"])
         #expect(peer.requests[1].bodyText == "abcd" && peer.requests.last?.bodyText == "f")
         #expect(peer.requests.last?["upload-length"] == "6")
     }
@@ -196,7 +184,7 @@ import Testing
         let isTus = uploadProtocol == .tus
         let steps: [ScriptedPeer.Step] =
             isTus
-            ? [.expectRequest, UploadTransferTests.created, .expectRequest, UploadTransferTests.offset(300_005)]
+            ? [.expectRequest, .uploadCreated, .expectRequest, .uploadOffset(300_005)]
             : [.expectRequest, .respond("201 Created")]
         let peer = try loopbackPeer([steps])
         let parts = AsyncStream<ByteBuffer> { continuation in
@@ -214,7 +202,7 @@ import Testing
     private struct NoDisk: Error {}
 
     @Test func failedSequenceEndsTheUpload() async throws {
-        let peer = try loopbackPeer([[.expectRequest, UploadTransferTests.created, .expectClose]])
+        let peer = try loopbackPeer([[.expectRequest, .uploadCreated, .expectClose]])
         let client = try loopbackClient(of: peer)
         let parts = AsyncThrowingStream<ByteBuffer, any Error> { $0.finish(throwing: NoDisk()) }
         let error = await #expect(throws: NightjarError.self) {
@@ -225,7 +213,7 @@ import Testing
 
     /// The end of the upload cancels the task that reads the sequence.
     @Test func sequenceIsCancelledWithTheUpload() async throws {
-        let peer = try loopbackPeer([[.expectRequest, UploadTransferTests.created, .expectClose]])
+        let peer = try loopbackPeer([[.expectRequest, .uploadCreated, .expectClose]])
         let client = try loopbackClient(of: peer)
         let (parts, source) = AsyncStream.makeStream(of: ByteBuffer.self)
         let ended = Mutex(false)
@@ -240,7 +228,7 @@ import Testing
     }
 
     @Test func failedStreamEndsTheUpload() async throws {
-        let peer = try loopbackPeer([[.expectRequest, UploadTransferTests.created, .expectClose]])
+        let peer = try loopbackPeer([[.expectRequest, .uploadCreated, .expectClose]])
         let client = try loopbackClient(of: peer)
         let settings = settings(.tus)
         var handlers = UploadOperation.Handlers()
@@ -270,8 +258,8 @@ import Testing
     @Test func stateContinuesInAnotherClient() async throws {
         let path = try folder.write("x", "0123456789")
         let peer = try loopbackPeer([
-            [.expectRequest, UploadTransferTests.created, .expectHead, .expectBytes(4), .reset],
-            [.expectRequest, UploadTransferTests.head(4), .expectRequest, UploadTransferTests.offset(10)],
+            [.expectRequest, .uploadCreated, .expectHead, .expectBytes(4), .reset],
+            [.expectRequest, .uploadHead(4), .expectRequest, .uploadOffset(10)],
         ])
         var settings = settings(.tus)
         settings.attempts = 1
@@ -293,7 +281,7 @@ import Testing
     @Test(arguments: [true, false]) func cancelKeepsTheUploadByRequest(keeps: Bool) async throws {
         let path = try folder.write("x", "0123456789")
         let peer = try loopbackPeer([
-            [.expectRequest, UploadTransferTests.created, .expectRequest, .expectClose],
+            [.expectRequest, .uploadCreated, .expectRequest, .expectClose],
             [.expectRequest, .respond("204 No Content")],
         ])
         let client = try loopbackClient(of: peer)
@@ -305,13 +293,13 @@ import Testing
         let error = await #expect(throws: NightjarError.self) { try await upload.result() }
         #expect(error?.kind == .cancelled && upload.progress.state == .ended)
         #expect((upload.resumeState != nil) == keeps)
-        #expect(lines(peer) == (keeps ? ["POST /x", "PATCH /u"] : ["POST /x", "PATCH /u", "DELETE /u"]))
+        #expect(peer.requestLines == (keeps ? ["POST /x", "PATCH /u"] : ["POST /x", "PATCH /u", "DELETE /u"]))
     }
 
     /// Cancelling the Swift task, closing the client and releasing the upload end the request.
     @Test(arguments: 0..<3) func uploadEndsWithItsOwner(owner: Int) async throws {
         let path = try folder.write("x", "0123456789")
-        let peer = try loopbackPeer([[.expectRequest, UploadTransferTests.created, .expectRequest, .expectClose]])
+        let peer = try loopbackPeer([[.expectRequest, .uploadCreated, .expectRequest, .expectClose]])
         let client = try loopbackClient(of: peer)
         var upload: Upload? = try client.startUpload(Request(.post, "/x"), from: path, settings(.tus))
         try await eventually("the append arrived", within: UploadTransferTests.testTimeout) {
@@ -336,8 +324,8 @@ import Testing
     @Test func pausedUploadSendsNothing() async throws {
         let path = try folder.write("x", "0123456789")
         let peer = try loopbackPeer([
-            [.expectRequest, UploadTransferTests.created, .expectRequest, .expectClose],
-            [.expectRequest, UploadTransferTests.head(4), .expectRequest, UploadTransferTests.offset(10)],
+            [.expectRequest, .uploadCreated, .expectRequest, .expectClose],
+            [.expectRequest, .uploadHead(4), .expectRequest, .uploadOffset(10)],
         ])
         let client = try loopbackClient(of: peer)
         let upload = try client.startUpload(Request(.post, "/x"), from: path, settings(.tus))
@@ -361,8 +349,8 @@ import Testing
         let changed = Latch()
         let peer = try loopbackPeer([
             [
-                .expectRequest, UploadTransferTests.created, .expectRequest, .waitFor(changed),
-                UploadTransferTests.offset(10), .expectClose,
+                .expectRequest, .uploadCreated, .expectRequest, .waitFor(changed),
+                .uploadOffset(10), .expectClose,
             ]
         ])
         let client = try loopbackClient(of: peer)
@@ -379,7 +367,7 @@ import Testing
     /// A server at another origin does not receive the fields of the caller.
     @Test func fieldsOfTheCallerAreSentToItsOriginOnly() async throws {
         let path = try folder.write("x", "0123456789")
-        let other = try loopbackPeer([[.expectRequest, UploadTransferTests.offset(10)]])
+        let other = try loopbackPeer([[.expectRequest, .uploadOffset(10)]])
         let peer = try loopbackPeer([
             [.expectRequest, .respond("201 Created", headers: ["Location: http://127.0.0.1:\(other.port)/u"])]
         ])

@@ -131,7 +131,7 @@ end)
 test("a cancelled download keeps its part, which api:download continues", function(t)
   local res, query = stream()
   local download = res:start_download(target, { max_rate = 100000 })
-  nightjar.sleep(0.1)
+  while download.progress.received == 0 do nightjar.sleep(0.01) end
   download:cancel()
   t:raises("cancelled", download.wait, download)
   local result = api:download("/file", target, { query = query })

@@ -20,7 +20,7 @@ public struct TaskHandlers: Sendable {
     package var streams: (@Sendable (ResponseHead) -> Bool)?
     /// If true, bytes passed to `body` count as consumed only after ``ClientTask/consumed(_:)``.
     public var creditsAreManual = false
-    /// Reading pauses when more bytes of a streamed response are unconsumed.
+    /// Reading from the network pauses when more bytes of a streamed response than this number are unconsumed.
     package var window = ClientTask.window
     /// Returns the next part of a `RequestBody.stream`, at most `maximum` bytes.
     public var provideBody: (@Sendable (ClientTask, _ maximum: Int) -> BodyPart)?

@@ -277,8 +277,8 @@ public final class Client: Sendable {
     ///
     /// Cancels all calls in flight; each call completes. Waits up to 15 s for a token refresh in progress, because the
     /// refresh token may already have been redeemed, and for the saves of logins and logouts. Closes the connections
-    /// and saves the cookies. Waits up to 5 s for another process that locks the disk cache, and logs invalidations
-    /// that cannot be written.
+    /// and saves the cookies. Waits up to 5 s for another process that locks the disk cache or the journal, and logs
+    /// invalidations that cannot be written.
     ///
     /// Later calls fail with `closed`. On the client's own thread, this method waits neither for logins and token
     /// refreshes nor for the disk cache. In a forked child, it does nothing, because the threads belong to the parent.

@@ -31,9 +31,7 @@ final class ClientJournal: Sendable {
         }
     }
 
-    /// Closes the file, after the work with it has ended.
-    func close() {
-        // The lock may be held by a thread of the parent process.
-        opened.withLockIfAvailable { $0?.close() }
-    }
+    /// Closes the file, so that others can continue the client's transfers at once. Waits for an operation in progress, which
+    /// takes at most 5 seconds while another process locks the file.
+    func close() { opened.withLock { $0 }?.close() }
 }

@@ -80,7 +80,7 @@ package final class DownloadOperation: TransferOperation, @unchecked Sendable {
 
     // MARK: The journal
 
-    override func description() throws(NightjarError) -> [JSONValue.Member] {
+    override func journalInput() throws(NightjarError) -> [JSONValue.Member] {
         let target = try DownloadTarget(path)
         var members = [JSONValue.Member("folder", .string(target.folder))]
         if let name = target.name { members.append(.init("name", .string(name))) }
@@ -88,7 +88,7 @@ package final class DownloadOperation: TransferOperation, @unchecked Sendable {
         return members
     }
 
-    override var resultDescription: [JSONValue.Member] { file?.members ?? [] }
+    override var journalResult: [JSONValue.Member] { file?.members ?? [] }
 
     override func restore(_ result: JSONValue) {
         let file = Download.File(result)

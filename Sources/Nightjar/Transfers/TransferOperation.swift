@@ -61,17 +61,17 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
     ///   - idempotencyKey: The key of a request of that transfer whose response was lost. Nil: there is none.
     func open(_ state: String?, idempotencyKey: String?) {}
 
-    /// The description of the transfer for its journal entry, without the URL and the method. On a worker thread.
-    func description() throws(NightjarError) -> [JSONValue.Member] { [] }
+    /// The target of the transfer, for the input of its journal entry. The URL and the method are added. On a worker thread.
+    func journalInput() throws(NightjarError) -> [JSONValue.Member] { [] }
 
-    /// The description of the content that is sent, which must not change either. On a worker thread.
-    func contentDescription() throws(NightjarError) -> [JSONValue.Member] { [] }
+    /// The version of the content that is sent, for the input of the journal entry. On a worker thread.
+    func journalContent() throws(NightjarError) -> [JSONValue.Member] { [] }
 
     /// Whether the transfer may be repeated although the server may have processed it.
     var canRepeat: Bool { true }
 
     /// The result of a transfer that has succeeded, for its journal entry.
-    var resultDescription: [JSONValue.Member] { [] }
+    var journalResult: [JSONValue.Member] { [] }
 
     /// Uses the result of an earlier transfer with the same id.
     func restore(_ result: JSONValue) {}
@@ -163,11 +163,11 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
             .init("method", .string("\(request.method)")),
             .init("url_hash", .string(try client.url(of: request).sha256)),
         ]
-        members += try description()
+        members += try journalInput()
         let journal = try client.journal.open()
         let content: [JSONValue.Member]
         do throws(NightjarError) {
-            content = try contentDescription()
+            content = try journalContent()
         } catch {
             // The caller may have removed the file after its upload.
             let result = TransferEntryWriter.result(journal, id, kind: kind, input: members)
@@ -231,7 +231,7 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
         guard let entry = entry.take() else { return conclude(earlyResult ?? result) }
         switch result {
         case .success:
-            entry.finish(JSONValue.object(resultDescription)) { [self] in conclude(result) }
+            entry.finish(JSONValue.object(journalResult)) { [self] in conclude(result) }
         case .failure where isDiscarded: entry.remove { [self] in conclude(result) }
         case .failure: entry.release { [self] in conclude(result) }
         }

@@ -4,7 +4,7 @@ import NightjarHTTP
 extension UploadOperation {
     /// Sends a request after the journal has its intent and the results of the requests before.
     func prepare(_ request: UploadRequest) {
-        pendingRequest = request
+        (pendingRequest, isPreparedByCaller) = (request, false)
         guard let entry else { return ask() }
         note()
         if schedule?.needsIntent ?? false { entry.recordIntent(idempotencyKey) }
@@ -23,6 +23,7 @@ extension UploadOperation {
             pendingRequest = nil
             return send(request, self.request)
         }
+        isPreparedByCaller = true
         loop.post(.run { [self] in if !isStopped { prepare(self) } }, to: queue)
     }
 
@@ -30,7 +31,7 @@ extension UploadOperation {
     package func connect(with base: Request) {
         loop.submit(
             .run { [self] in
-                guard !isStopping, let request = pendingRequest.take() else { return }
+                guard !isStopping, isPreparedByCaller, let request = pendingRequest.take() else { return }
                 send(request, base)
             })
     }

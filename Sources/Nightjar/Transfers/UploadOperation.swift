@@ -52,6 +52,8 @@ package final class UploadOperation: TransferOperation, @unchecked Sendable {
     var exchange: UploadExchange?
     /// The request that waits for the journal or for ``connect(with:)``.
     var pendingRequest: UploadRequest?
+    /// Whether the caller prepares ``pendingRequest``, which the journal has.
+    var isPreparedByCaller = false
     /// Changes with each request, and when a request is cancelled.
     var preparation = 0
     /// The idempotency key of all attempts. Nil: none is sent.
@@ -93,7 +95,7 @@ package final class UploadOperation: TransferOperation, @unchecked Sendable {
 
     // MARK: The journal
 
-    override func description() throws(NightjarError) -> [JSONValue.Member] {
+    override func journalInput() throws(NightjarError) -> [JSONValue.Member] {
         guard case .file(let path) = content else { return [] }
         return [
             .init("protocol", .string(settings.uploadProtocol.rawValue)),
@@ -101,7 +103,7 @@ package final class UploadOperation: TransferOperation, @unchecked Sendable {
         ]
     }
 
-    override func contentDescription() throws(NightjarError) -> [JSONValue.Member] {
+    override func journalContent() throws(NightjarError) -> [JSONValue.Member] {
         guard case .file(let path) = content else { return [] }
         let identity = try UploadContent(path).identity
         return [.init("size", .integer(Int64(identity.size))), .init("modified", .integer(identity.modified))]
@@ -109,7 +111,7 @@ package final class UploadOperation: TransferOperation, @unchecked Sendable {
 
     override var canRepeat: Bool { request.isIdempotent || idempotencyKey != nil }
 
-    override var resultDescription: [JSONValue.Member] { result?.members ?? [] }
+    override var journalResult: [JSONValue.Member] { result?.members ?? [] }
 
     override func restore(_ result: JSONValue) {
         let result = Upload.Result(result)
