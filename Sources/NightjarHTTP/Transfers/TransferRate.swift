@@ -28,7 +28,7 @@ package struct TransferRate: Sendable {
     private static let shortest: UInt64 = 500_000_000
 }
 
-/// Limits the rate of a transfer. Up to a quarter of a second of data may pass at once.
+/// Limits the rate of a transfer. Up to a tenth of a second of data may pass at once.
 package struct TransferLimit: Sendable {
     private let bytesPerSecond: Double
     /// The time at which the bytes so far would have passed at the maximum rate, in nanoseconds.
@@ -43,5 +43,5 @@ package struct TransferLimit: Sendable {
         return due > now ? .nanoseconds(Int64(min(due - now, 1e18))) : .zero
     }
 
-    private static let burst = 250_000_000.0
+    private static let burst = 100_000_000.0
 }

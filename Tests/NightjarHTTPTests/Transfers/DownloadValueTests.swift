@@ -176,7 +176,7 @@ private func headers(_ name: String, _ value: String) -> Headers {
             now += UInt64(limit.delay(after: 100, at: now).nanosecondsClamped)
         }
         let seconds = Double(now - 1_000_000_000) / 1e9
-        #expect(abs(Double(sent) / 1000 - 0.25 - seconds) < 0.01)
+        #expect(abs(Double(sent) / 1000 - 0.1 - seconds) < 0.01)
     }
 
     @Test func timeLeftFollowsTheRate() {
