@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -128,6 +129,23 @@ static inline ssize_t clinux_read_cached(int descriptor, void *bytes, size_t cou
   struct iovec vector = {.iov_base = bytes, .iov_len = count};
   ssize_t found = preadv2(descriptor, &vector, 1, offset, 0x00000008 /* RWF_NOWAIT */);
   return found < 0 ? -errno : found;
+}
+
+/* Turns direct input and output (O_DIRECT) of an open file on or off. Returns 0 or an errno value: EINVAL if the file system
+ * has none. */
+static inline int clinux_set_direct(int descriptor, bool is_direct) {
+  int flags = fcntl(descriptor, F_GETFL);
+  if (flags < 0) return errno;
+  flags = is_direct ? flags | O_DIRECT : flags & ~O_DIRECT;
+  return fcntl(descriptor, F_SETFL, flags) == 0 ? 0 : errno;
+}
+
+/* Stores the path in sysfs of the disk of a file. The path does not exist for a file system without a disk of its own. */
+static inline bool clinux_disk_entry(int descriptor, char *path, size_t size) {
+  struct stat status;
+  if (fstat(descriptor, &status) != 0) return false;
+  snprintf(path, size, "/sys/dev/block/%u:%u", major(status.st_dev), minor(status.st_dev));
+  return true;
 }
 
 /* Sets the time of the last modification. Returns 0 or an errno value. */

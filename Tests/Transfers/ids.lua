@@ -704,8 +704,9 @@ end)
 local function check_traffic(planned, kills, removals, repeated)
   local size, connections = planned.size, planned.options.connections
   if planned.method == "download" then
-    -- A killed process loses the bytes that it has not read from its connections or, with several, not recorded.
-    local lost = (connections or 1) * 600000 + (connections and 1 << 20 or 0)
+    -- A killed process loses the bytes that it has not read from its connections, not written (up to 1 MiB) or, with several
+    -- connections, not recorded.
+    local lost = (connections or 1) * 600000 + (1 << 20) * (connections and 2 or 1)
     local _, bytes = traffic(planned)
     return assert(bytes <= 1.05 * size + kills * lost + repeated * size, describe(planned))
   end

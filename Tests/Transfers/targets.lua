@@ -157,18 +157,21 @@ test("a file system of another kind is used", { skip = not fs.exists "/dev/shm" 
   os.remove(path)
 end)
 
-test("a limit of the size of files is an error, and the part is kept", function(t)
-  local script = "ulimit -f 400; exec \"$0\" \"$@\""
-  local all = options()
-  local query = nightjar.json.encode(all.query)
-  local result = process.run { "bash", "-c", script, arg[-1], files.folder .. "/download.lua", target, query }
-  t:equal(result.ok, false)
-  t:equal(result.signal, nil)
-  t:equal(fs.exists(target), false)
-  t:truthy(fs.exists(target .. ".nightjar-part"))
-  t:truthy(api:download("/file", target, all).resumed > 0)
-  t:equal(files.hash(target), expected)
-end)
+-- The limits are in KiB. The large content is written without the page cache, where the disk allows it.
+for _, row in ipairs { { limit = 400, size = size }, { limit = 9999, size = 80000001 } } do
+  test(("a limit of the size of files is an error, and the part is kept: %d bytes"):format(row.size), function(t)
+    local script = ("ulimit -f %d; exec \"$0\" \"$@\""):format(row.limit)
+    local all = options { size = row.size }
+    local query = nightjar.json.encode(all.query)
+    local result = process.run { "bash", "-c", script, arg[-1], files.folder .. "/download.lua", target, query }
+    t:equal(result.ok, false)
+    t:equal(result.signal, nil)
+    t:equal(fs.exists(target), false)
+    t:truthy(fs.exists(target .. ".nightjar-part"))
+    t:truthy(api:download("/file", target, all).resumed > 0)
+    t:equal(files.hash(target), files.digest { size = row.size, seed = 3 })
+  end)
+end
 
 test("a second download to the same file is an error", function(t)
   local first = start_slow()
@@ -220,6 +223,16 @@ test("max_rate limits the rate", function(t)
     t:truthy(seconds > 0.7 and seconds < 2, ("%d connections: %.2f s"):format(connections, seconds))
   end
 end)
+
+-- Contents of at least 64 MiB are written without the page cache, where the disk allows it.
+for _, connections in ipairs { 1, 3 } do
+  test(("a large content is right: %d connections"):format(connections), function(t)
+    local query = { size = 80000001, faults = "reset@3000001,cut@7000003" }
+    local download = download(target, query, { connections = connections })
+    t:equal(download.size, query.size)
+    t:equal(files.hash(target), files.digest { size = query.size, seed = 3 })
+  end)
+end
 
 -- Progress.
 for _, length in ipairs { "known", "chunked" } do

@@ -59,7 +59,10 @@ extension DownloadOperation {
             }
             // The reset of an older content comes first.
             perform()
-            if let total = schedule.total { part?.checkSpace(for: total - schedule.received.count) }
+            if let total = schedule.total {
+                let isVerified = settings.checksum != nil || schedule.digest != nil
+                part?.prepare(for: total - schedule.received.count, isVerified: isVerified)
+            }
             // Before the first byte, so that a part always has a state.
             if schedule.received.isEmpty { part?.record() }
         }

@@ -104,8 +104,17 @@ final class DownloadPart: @unchecked Sendable {
         work { part throws(NightjarError) in try part.reset() }
     }
 
-    func checkSpace(for count: Int) {
-        work { part throws(NightjarError) in try part.checkSpace(for: count) }
+    /// Prepares the part for the rest of the content.
+    ///
+    /// - Parameters:
+    ///   - count: The number of bytes that are missing.
+    ///   - isVerified: Whether the part is read at its end, to compare it with a digest.
+    func prepare(for count: Int, isVerified: Bool) {
+        work { part throws(NightjarError) in
+            try part.checkSpace(for: count)
+            // Bytes that are soon read again should be in the page cache.
+            if count >= DownloadPart.directMinimum, !isVerified { try part.writeDirectly() }
+        }
     }
 
     private func work(
@@ -158,6 +167,8 @@ final class DownloadPart: @unchecked Sendable {
     /// With several connections, the bytes that are received again after the process was killed; more for files that are
     /// larger than 256 MiB.
     private static let recordInterval = 256 * 1024
+    /// The smallest number of missing bytes that are written without the page cache.
+    private static let directMinimum = 64 << 20
     /// The bytes that are received again after the system has stopped.
     private static let syncInterval = 64 << 20
 }

@@ -121,15 +121,27 @@ final class DownloadQueue: @unchecked Sendable {
         }
         writes.count -= batch.count
         mustWrite = false
+        // Longer runs of bytes need fewer operations. Bytes of a cancelled connection are received again by another one.
+        batch = batch.filter { !$0.connection.isCancelled }.sorted { $0.offset < $1.offset }
         let count = Count()
         start { [batch] part throws(NightjarError) in
-            for write in batch {
-                try part.write(write.bytes, at: write.offset)
-                count.value += 1
+            while count.value < batch.count {
+                let run = DownloadQueue.run(batch[count.value...])
+                try part.write(run.map(\.bytes), at: run[run.startIndex].offset)
+                count.value += run.count
             }
         } then: { [self, batch] result in
             written(Array(batch.prefix(count.value)))
             if case .failure(let error) = result { failed(error) }
+        }
+    }
+
+    /// Returns the first writes as far as they follow each other in the file.
+    private static func run(_ writes: ArraySlice<Write>) -> ArraySlice<Write> {
+        var end: Int?
+        return writes.prefix { write in
+            defer { end = write.offset + write.bytes.readableBytes }
+            return end == nil || end == write.offset
         }
     }
 

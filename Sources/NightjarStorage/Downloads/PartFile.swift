@@ -13,6 +13,7 @@ package final class PartFile: @unchecked Sendable {
     private let descriptor: Int32
     private let process = getpid()
     private var isOpen = true
+    private var directWriter: DirectWriter?
 
     /// Opens the part.
     ///
@@ -107,22 +108,32 @@ package final class PartFile: @unchecked Sendable {
     }
 
     package func write(_ bytes: ByteBuffer, at offset: Int) throws(NightjarError) {
+        try write([bytes], at: offset)
+    }
+
+    /// Writes buffers one after the other.
+    package func write(_ buffers: [ByteBuffer], at offset: Int) throws(NightjarError) {
         try checkOpen()
-        let code = withoutFileSizeSignal {
-            bytes.withUnsafeReadableBytes { PartFile.write($0, to: descriptor, at: offset) }
+        let code = withoutFileSizeSignal { () -> Int32 in
+            if let directWriter, directWriter.accepts(buffers.reduce(0) { $0 + $1.readableBytes }) {
+                return directWriter.write(buffers, at: offset)
+            }
+            var position = offset
+            for buffer in buffers {
+                let code = buffer.withUnsafeReadableBytes { writeAll(descriptor, $0, at: position) }
+                guard code == 0 else { return code }
+                position += buffer.readableBytes
+            }
+            return 0
         }
         guard code == 0 else { throw FileFailure.error(code, path, "written") }
     }
 
-    private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int) -> Int32 {
-        var rest = bytes
-        while !rest.isEmpty {
-            let count = pwrite(descriptor, rest.baseAddress, rest.count, offset + bytes.count - rest.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return count == 0 ? EIO : errno }
-            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-        }
-        return 0
+    /// Writes long runs of bytes without the page cache from now on, if the part is on a disk that allows it.
+    package func writeDirectly() throws(NightjarError) {
+        try checkOpen()
+        guard directWriter == nil, let disk = Disk(of: descriptor), !disk.isRotating else { return }
+        directWriter = DirectWriter(descriptor)
     }
 
     /// Discards the content and the state.
@@ -251,7 +262,7 @@ package final class PartFile: @unchecked Sendable {
         guard descriptor >= 0 else { throw FileFailure.error(errno, temporary, "written") }
         var text = record.text
         var code = withoutFileSizeSignal {
-            text.withUTF8 { PartFile.write(UnsafeRawBufferPointer($0), to: descriptor, at: 0) }
+            text.withUTF8 { writeAll(descriptor, UnsafeRawBufferPointer($0), at: 0) }
         }
         Glibc.close(descriptor)
         if code == 0, Glibc.rename(temporary, state) != 0 { code = errno }
