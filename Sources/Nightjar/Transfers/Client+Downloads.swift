@@ -38,12 +38,13 @@ extension Client {
     /// - Parameters:
     ///   - path: The path of the file, or of its folder.
     ///   - queue: Where the callbacks run.
+    ///   - identity: The journal entry. Nil: that of the id in the settings, if there is one.
     ///   - finished: Called once, after the other callbacks.
     /// - Throws: `invalid_argument` for invalid settings; `invalid_request` if the request has a Range field; `closed`;
     ///   `forked`.
     package func startDownload(
         _ request: Request, to path: String, _ settings: DownloadSettings, on queue: CompletionQueue?,
-        _ handlers: DownloadOperation.Handlers = .init(),
+        _ handlers: DownloadOperation.Handlers = .init(), as identity: TransferIdentity? = nil,
         finished: @escaping @Sendable (DownloadOperation, Result<Void, NightjarError>) -> Void
     ) throws(NightjarError) -> DownloadOperation {
         try checkProcess()
@@ -53,7 +54,7 @@ extension Client {
             throw NightjarError(.invalidArgument, "a download with an id needs a GET request, got \(request.method)")
         }
         let operation = DownloadOperation(
-            self, request, to: path, settings, on: queue, handlers, finished: finished)
+            self, request, to: path, settings, on: queue, handlers, as: identity, finished: finished)
         try operation.start()
         return operation
     }

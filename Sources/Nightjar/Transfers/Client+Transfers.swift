@@ -54,4 +54,11 @@ extension NightjarError {
             .storage,
             "the transfer \(quoted(id)) is in progress in this or another process; wait for its end, or use another id")
     }
+
+    static func transferInDoubt(_ id: String) -> NightjarError {
+        NightjarError(
+            .contentChanged,
+            "the transfer \(quoted(id)) may be complete: the response to its request was lost; check the resource, and then remove the transfer",
+            requestMayHaveBeenProcessed: true)
+    }
 }

@@ -61,12 +61,14 @@ extension Client {
     ///
     /// - Parameters:
     ///   - queue: Where the callbacks run.
+    ///   - identity: The journal entry. Nil: that of the id in the settings, if there is one.
     ///   - finished: Called once, after the other callbacks.
     /// - Throws: `invalid_argument` for invalid settings; `invalid_request` if the request has a body; `closed`;
     ///   `forked`.
     package func startUpload(
         _ request: Request, _ content: UploadOperation.Content, _ settings: UploadSettings,
         on queue: CompletionQueue?, _ handlers: UploadOperation.Handlers = .init(),
+        as identity: TransferIdentity? = nil,
         finished: @escaping @Sendable (UploadOperation, Result<Void, NightjarError>) -> Void
     ) throws(NightjarError) -> UploadOperation {
         try checkProcess()
@@ -79,7 +81,7 @@ extension Client {
         var request = try request.withIdempotencyKey()
         request.idempotencyKey = .none
         let operation = UploadOperation(
-            self, request, content, settings, on: queue, handlers, finished: finished)
+            self, request, content, settings, on: queue, handlers, as: identity, finished: finished)
         try operation.start()
         return operation
     }

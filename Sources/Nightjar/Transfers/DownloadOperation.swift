@@ -55,7 +55,8 @@ package final class DownloadOperation: TransferOperation, @unchecked Sendable {
 
     init(
         _ client: Client, _ request: Request, to path: String, _ settings: DownloadSettings,
-        on queue: CompletionQueue?, _ handlers: Handlers, receiving feed: ResponseFeed? = nil,
+        on queue: CompletionQueue?, _ handlers: Handlers, as identity: TransferIdentity? = nil,
+        receiving feed: ResponseFeed? = nil,
         finished: @escaping @Sendable (DownloadOperation, Result<Void, NightjarError>) -> Void
     ) {
         self.path = path
@@ -63,7 +64,10 @@ package final class DownloadOperation: TransferOperation, @unchecked Sendable {
         self.settings = settings
         self.handlers = handlers
         schedule = DownloadSchedule(settings, nil)
-        super.init("download", client, request, id: settings.id, maximumRate: settings.maximumRate, on: queue) {
+        super.init(
+            "download", client, request, identity ?? settings.id.map { .id($0) }, maximumRate: settings.maximumRate,
+            on: queue
+        ) {
             transfer, result in
             if let download = transfer as? DownloadOperation { finished(download, result) }
         }

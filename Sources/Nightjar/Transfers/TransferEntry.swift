@@ -12,6 +12,7 @@ final class TransferEntry: @unchecked Sendable {
     private let workers: WorkerThreads
     private let log: (String) -> Void
     private let failed: (NightjarError) -> Void
+    private let requested: (JournalSignals) -> Void
     private var operations = Deque<Operation>()
     private var isBusy = false
     /// The state of the last ``save(_:)``.
@@ -23,14 +24,22 @@ final class TransferEntry: @unchecked Sendable {
         let then: (() -> Void)?
     }
 
+    /// The result of an operation.
+    private struct Written: Sendable {
+        let notes: [String]
+        let requests: JournalSignals?
+    }
+
     /// - Parameters:
     ///   - log: Called with warnings.
     ///   - failed: Called if the entry cannot be written. The transfer must stop then.
+    ///   - requested: Called after a write if another process has requested the cancellation or a pause.
     init(
         _ writer: TransferEntryWriter, on workers: WorkerThreads, log: @escaping (String) -> Void,
-        failed: @escaping (NightjarError) -> Void
+        failed: @escaping (NightjarError) -> Void, requested: @escaping (JournalSignals) -> Void
     ) {
-        (self.writer, self.workers, self.log, self.failed) = (writer, workers, log, failed)
+        (self.writer, self.workers, self.log) = (writer, workers, log)
+        (self.failed, self.requested) = (failed, requested)
         saved = writer.state
     }
 
@@ -72,27 +81,12 @@ final class TransferEntry: @unchecked Sendable {
 
     // MARK: The end
 
-    /// Stores the result, and then calls `next`, also after an error: the transfer has succeeded.
-    func finish(_ result: JSONValue, then next: @escaping () -> Void) {
-        let result = (try? result.encoded()).map { Array($0.readableBytesView) } ?? []
-        end(next) { writer throws(JournalError) in try writer.finish(result) }
-    }
-
-    /// Ends the work on the entry, so that a later transfer can continue. Then calls `next`.
-    func release(then next: @escaping () -> Void) {
-        end(next) { writer throws(JournalError) in try writer.release() }
-    }
-
-    /// Removes the entry, and then calls `next`.
-    func remove(then next: @escaping () -> Void) {
-        end(next) { writer throws(JournalError) in try writer.remove() }
-    }
-
-    /// - Parameter next: Called also after an error, because the transfer has ended anyway.
-    private func end(
-        _ next: @escaping () -> Void, _ work: @escaping @Sendable (TransferEntryWriter) throws(JournalError) -> Void
-    ) {
+    /// Ends the work on the entry, and then calls `next`, also after an error: the transfer has ended anyway.
+    func end(_ ending: TransferEnding, then next: @escaping () -> Void) {
         operations.removeAll { $0.work == nil }
+        let work: @Sendable (TransferEntryWriter) throws(JournalError) -> Void = { writer throws(JournalError) in
+            try writer.end(ending)
+        }
         operations.append(Operation(work: work, then: next))
         proceed()
     }
@@ -114,16 +108,18 @@ final class TransferEntry: @unchecked Sendable {
         let then = operation.then.map { LoopAction(run: $0) }
         workers.run("writing the journal") { [writer] () throws(NightjarError) in
             do throws(JournalError) { try work(writer) } catch { throw error.failure }
-            return writer.takeNotes()
+            return Written(notes: writer.takeNotes(), requests: writer.requests)
         } then: { [self] result in
             written(result, then)
         }
     }
 
-    private func written(_ result: Result<[String], NightjarError>, _ then: LoopAction?) {
+    private func written(_ result: Result<Written, NightjarError>, _ then: LoopAction?) {
         isBusy = false
         switch result {
-        case .success(let notes): for note in notes { log(note) }
+        case .success(let written):
+            for note in written.notes { log(note) }
+            if let requests = written.requests, requests.isCancelRequested || requests.isPaused { requested(requests) }
         case .failure(let error):
             log(error.message)
             // Requests that wait for the operation must not be sent.

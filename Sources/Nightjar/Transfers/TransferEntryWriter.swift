@@ -7,6 +7,8 @@ final class TransferEntryWriter: @unchecked Sendable {
     private let lease: JournalLease
     /// The intent of a request that must not be repeated. Nil: there is none, or its result is known.
     private var intent: Int64?
+    /// The requests of other processes, as of the last write. Nil before the first one.
+    private(set) var requests: JournalSignals?
 
     private init(_ journal: Journal, _ lease: JournalLease) {
         (self.journal, self.lease) = (journal, lease)
@@ -53,16 +55,7 @@ final class TransferEntryWriter: @unchecked Sendable {
             case .pending, .running: break
             }
             guard let lease = try journal.take(id: id, for: leaseDuration) else { return .inProgress }
-            // The process has ended after the result of the request, and before the end of the entry.
-            if let result = lease.intents.compactMap(\.result).first {
-                try journal.finish(lease, as: .done, result: result)
-                return .ended(result)
-            }
-            if let intent = lease.unresolvedIntents.first, intent.key == nil, !canRepeat {
-                try journal.finish(lease, as: .inDoubt)
-                return .inDoubt
-            }
-            return .taken(TransferEntryWriter(journal, lease))
+            return try use(lease, of: journal, canRepeat: canRepeat)
         } catch {
             switch error.cause {
             // Another transfer has used the entry meanwhile.
@@ -75,6 +68,20 @@ final class TransferEntryWriter: @unchecked Sendable {
             case .limit, .invalidArgument, .forked, .database: throw error.failure
             }
         }
+    }
+
+    /// Continues the transfer of an entry that was taken. Finishes the entry if the transfer has ended or is in doubt.
+    static func use(_ lease: JournalLease, of journal: Journal, canRepeat: Bool) throws(JournalError) -> Opening {
+        // The process has ended after the result of the request, and before the end of the entry.
+        if let result = lease.intents.compactMap(\.result).first {
+            try journal.finish(lease, as: .done, result: result)
+            return .ended(result)
+        }
+        if let intent = lease.unresolvedIntents.first, intent.key == nil, !canRepeat {
+            try journal.finish(lease, as: .inDoubt)
+            return .inDoubt
+        }
+        return .taken(TransferEntryWriter(journal, lease))
     }
 
     /// Returns the result of a transfer that has succeeded. Nil if there is none.
@@ -98,10 +105,10 @@ final class TransferEntryWriter: @unchecked Sendable {
     func save(_ state: String?) throws(JournalError) {
         let bytes = Array((state ?? "").utf8)
         if let intent, state != nil {
-            try journal.recordResult([], of: intent, state: bytes, keepsIntent: false, lease)
+            requests = try journal.recordResult([], of: intent, state: bytes, keepsIntent: false, lease)
             self.intent = nil
         } else {
-            try journal.update(lease, state: bytes)
+            requests = try journal.update(lease, state: bytes)
         }
     }
 
@@ -116,32 +123,41 @@ final class TransferEntryWriter: @unchecked Sendable {
     /// Withdraws the intent of a request that the server has rejected, or has not processed.
     func withdrawIntent() throws(JournalError) {
         guard let found = intent.take() else { return }
-        try journal.withdrawIntent(found, lease)
+        requests = try journal.withdrawIntent(found, lease)
     }
 
-    func extendLease() throws(JournalError) { try journal.extend(lease) }
+    func extendLease() throws(JournalError) { requests = try journal.extend(lease) }
 
     // MARK: The end
 
-    /// Stores the result of the transfer.
-    func finish(_ result: [UInt8]) throws(JournalError) {
-        if let intent { try journal.recordResult(result, of: intent, lease) }
-        try journal.finish(lease, as: .done, result: result)
+    /// Ends the lease.
+    func end(_ ending: TransferEnding) throws(JournalError) {
+        switch ending {
+        case .done(let result):
+            let bytes = Self.bytes(result)
+            if let intent { try journal.recordResult(bytes, of: intent, lease) }
+            try journal.finish(lease, as: .done, result: bytes)
+        case .failed(let result):
+            // The request with the intent may have been processed: a later transfer must not repeat it.
+            try journal.finish(lease, as: intent == nil ? .failed : .inDoubt, result: result)
+        case .cancelled:
+            try withdrawIntent()
+            try journal.finish(lease, as: .cancelled)
+        case .pending(let delay): try journal.release(lease, after: delay)
+        case .removed:
+            try withdrawIntent()
+            try journal.finish(lease, as: .cancelled)
+            try journal.acknowledge(lease.id)
+        }
     }
 
-    /// Ends the lease, so that a later transfer can continue. A transfer with an intent is in doubt then.
-    func release() throws(JournalError) { try journal.release(lease) }
-
-    /// Removes the entry.
-    func remove() throws(JournalError) {
-        try withdrawIntent()
-        try journal.finish(lease, as: .cancelled)
-        try journal.acknowledge(lease.id)
+    private static func bytes(_ value: JSONValue) -> [UInt8] {
+        (try? value.encoded()).map { Array($0.readableBytesView) } ?? []
     }
 
     /// Returns the events for the log.
     func takeNotes() -> [String] { journal.takeNotes() }
 
     /// The duration of a lease. An ended process loses its leases at once, a suspended one after this time.
-    private static let leaseDuration = Duration.seconds(60)
+    static let leaseDuration = Duration.seconds(60)
 }

@@ -1,5 +1,6 @@
 import NIOCore
 import NightjarHTTP
+import NightjarStorage
 import Synchronization
 
 /// A download or an upload: its commands, and the reports of its progress. A subclass transfers the bytes.
@@ -8,8 +9,8 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
     private let kind: String
     let client: Client
     let request: Request
-    /// The id of the transfer in the journal. Nil: the journal is not used.
-    private let id: String?
+    /// Nil: the journal is not used.
+    private let identity: TransferIdentity?
     private let wasStopped = Atomic<Bool>(false)
     /// Whether a progress event waits in the queue.
     private let hasProgressEvent = Atomic<Bool>(false)
@@ -28,19 +29,21 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
     private var earlyResult: Result<Void, NightjarError>?
     /// Whether the caller has cancelled the transfer and does not want to continue it.
     private var isDiscarded = false
+    /// The end that another process has requested. Nil: none.
+    private var requestedEnding: TransferEnding?
     var limit: TransferLimit?
     var rate = TransferRate()
     var random = SystemRandomNumberGenerator()
 
     /// - Parameter finished: Called once, where the callbacks run.
     init(
-        _ kind: String, _ client: Client, _ request: Request, id: String?, maximumRate: Int?,
+        _ kind: String, _ client: Client, _ request: Request, _ identity: TransferIdentity?, maximumRate: Int?,
         on queue: CompletionQueue?,
         finished: @escaping @Sendable (TransferOperation, Result<Void, NightjarError>) -> Void
     ) {
         self.client = client
         self.request = request
-        (self.kind, self.id) = (kind, id)
+        (self.kind, self.identity) = (kind, identity)
         limit = maximumRate.map { TransferLimit($0) }
         let own = WeakTransfer()
         super.init("the \(kind)", on: client.loop, queue: queue, timeout: nil) { result in
@@ -133,10 +136,10 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
     // MARK: The start, on the loop
 
     final override func begin() {
-        guard let id else { return open(nil, idempotencyKey: nil) }
+        guard let identity else { return open(nil, idempotencyKey: nil) }
         isOpeningEntry = true
         loop.transferWorkers.run("opening the journal") { [self] () throws(NightjarError) in
-            try openEntry(id)
+            try openEntry(identity)
         } then: { [self] result in
             isOpeningEntry = false
             switch result {
@@ -144,21 +147,23 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
             case .success(.ended(let result)):
                 restore((try? JSONValue(parsing: String(decoding: result, as: UTF8.self))) ?? .null)
                 finish(.success(()))
-            case .success(.inProgress): finish(.failure(.transferInProgress(id)))
-            case .success(.inDoubt):
-                finish(
-                    .failure(
-                        NightjarError(
-                            .contentChanged,
-                            "the transfer \(quoted(id)) may be complete: the response to its request was lost; check the resource, and then remove the transfer",
-                            requestMayHaveBeenProcessed: true)))
+            case .success(.inProgress): finish(.failure(.transferInProgress(identity.id)))
+            case .success(.inDoubt): finish(.failure(.transferInDoubt(identity.id)))
             case .failure(let error): finish(.failure(error))
             }
         }
     }
 
     /// Opens the journal and the entry. On a worker thread.
-    private func openEntry(_ id: String) throws(NightjarError) -> TransferEntryWriter.Opening {
+    private func openEntry(_ identity: TransferIdentity) throws(NightjarError) -> TransferEntryWriter.Opening {
+        let id: String
+        switch identity {
+        case .id(let text): id = text
+        case .lease(let lease, let journal, _):
+            do throws(JournalError) {
+                return try TransferEntryWriter.use(lease, of: journal, canRepeat: canRepeat)
+            } catch { throw error.failure }
+        }
         var members: [JSONValue.Member] = [
             .init("method", .string("\(request.method)")),
             .init("url_hash", .string(try client.url(of: request).sha256)),
@@ -181,13 +186,27 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
         let entry = TransferEntry(writer, on: loop.transferWorkers, log: { [client] in client.log(.warning, $0) }) {
             [weak self] in
             self?.stop($0, keeps: true)
+        } requested: { [weak self] in
+            self?.requested($0)
         }
-        guard !hasEnded else { return entry.release {} }
+        guard !hasEnded else { return entry.end(.pending(after: .zero)) {} }
         self.entry = entry
         if let earlyResult { return finish(earlyResult) }
         keepLease()
         open(writer.state, idempotencyKey: writer.idempotencyKey)
     }
+
+    /// Stops the transfer because another process has requested it.
+    private func requested(_ requests: JournalSignals) {
+        guard !isStopping else { return }
+        let isCancelled = requests.isCancelRequested
+        requestedEnding = isCancelled ? .cancelled : .pending(after: .zero)
+        let what = isCancelled ? "cancelled" : "paused"
+        stop(NightjarError(.cancelled, "the \(kind) was \(what) by another process"), keeps: !isCancelled)
+    }
+
+    /// Reads the requests of other processes from the journal now.
+    package final func checkRequests() { loop.submit(.run { [self] in entry?.extendLease() }) }
 
     /// Extends the lease of the entry until the transfer ends.
     private func keepLease() {
@@ -229,11 +248,17 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
         guard !hasEnded else { return }
         guard !isOpeningEntry else { return earlyResult = earlyResult ?? result }
         guard let entry = entry.take() else { return conclude(earlyResult ?? result) }
+        entry.end(ending(result)) { [self] in conclude(result) }
+    }
+
+    private func ending(_ result: Result<Void, NightjarError>) -> TransferEnding {
         switch result {
-        case .success:
-            entry.finish(JSONValue.object(journalResult)) { [self] in conclude(result) }
-        case .failure where isDiscarded: entry.remove { [self] in conclude(result) }
-        case .failure: entry.release { [self] in conclude(result) }
+        case .success: return .done(JSONValue.object(journalResult))
+        case .failure where isDiscarded: return .removed
+        case .failure(let error):
+            if let requestedEnding { return requestedEnding }
+            guard case .lease(_, _, let afterFailure) = identity else { return .pending(after: .zero) }
+            return afterFailure(error)
         }
     }
 
@@ -249,6 +274,15 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
     private static let progressInterval = Duration.milliseconds(100)
     /// A third of the duration of a lease.
     private static let leaseInterval = Duration.seconds(20)
+}
+
+extension TransferIdentity {
+    fileprivate var id: String {
+        switch self {
+        case .id(let id): id
+        case .lease(let lease, _, _): lease.id
+        }
+    }
 }
 
 /// A transfer's reference to itself. Written once, before the transfer starts.

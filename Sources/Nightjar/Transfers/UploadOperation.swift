@@ -71,14 +71,17 @@ package final class UploadOperation: TransferOperation, @unchecked Sendable {
 
     init(
         _ client: Client, _ request: Request, _ content: Content, _ settings: UploadSettings,
-        on queue: CompletionQueue?, _ handlers: Handlers,
+        on queue: CompletionQueue?, _ handlers: Handlers, as identity: TransferIdentity? = nil,
         finished: @escaping @Sendable (UploadOperation, Swift.Result<Void, NightjarError>) -> Void
     ) {
         self.content = content
         self.settings = settings
         self.handlers = handlers
         idempotencyKey = request.headers[IdempotencyKey.fieldName]
-        super.init("upload", client, request, id: settings.id, maximumRate: settings.maximumRate, on: queue) {
+        super.init(
+            "upload", client, request, identity ?? settings.id.map { .id($0) }, maximumRate: settings.maximumRate,
+            on: queue
+        ) {
             transfer, result in
             if let upload = transfer as? UploadOperation { finished(upload, result) }
         }

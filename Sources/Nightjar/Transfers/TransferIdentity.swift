@@ -1,0 +1,24 @@
+import NightjarHTTP
+import NightjarStorage
+
+/// The entry of a transfer in a journal.
+package enum TransferIdentity: Sendable {
+    /// The transfer adds the entry with this id to the client's journal, or takes the existing one.
+    case id(String)
+    /// The caller has taken the entry, and decides what happens after a failure.
+    case lease(JournalLease, Journal, afterFailure: @Sendable (NightjarError) -> TransferEnding)
+}
+
+/// The end of the work on the entry of a transfer.
+package enum TransferEnding: Sendable {
+    /// The transfer has succeeded. Its result is stored.
+    case done(JSONValue)
+    /// The transfer has failed permanently, with this result.
+    case failed([UInt8])
+    /// The transfer was cancelled. The entry keeps no result.
+    case cancelled
+    /// The transfer continues later. A transfer with an unresolved intent is then in doubt.
+    case pending(after: Duration)
+    /// The entry is removed.
+    case removed
+}
