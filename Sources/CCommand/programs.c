@@ -122,6 +122,9 @@ static const char text[] = {
 static const char tls[] = {
 #embed "programs/tls.lua"
 };
+static const char transfers[] = {
+#embed "programs/transfers.lua"
+};
 static const char types[] = {
 #embed "programs/types.lua"
 };
@@ -146,7 +149,7 @@ static const program programs[] = {
     PROGRAM(lexer), PROGRAM(main), PROGRAM(output), PROGRAM(profiles), PROGRAM(progress), PROGRAM(prompt), PROGRAM(reference),
     PROGRAM(scrub), PROGRAM(secrets), PROGRAM(show), PROGRAM(show_bodies), PROGRAM(show_limits),
     PROGRAM(show_records), PROGRAM(show_values), PROGRAM(statements), PROGRAM(subcommand), PROGRAM(syntax), PROGRAM(test),
-    PROGRAM(text), PROGRAM(tls), PROGRAM(types), PROGRAM(upload), PROGRAM(ws),
+    PROGRAM(text), PROGRAM(tls), PROGRAM(transfers), PROGRAM(types), PROGRAM(upload), PROGRAM(ws),
 };
 
 /* Loads a program as a module: runs its chunk, which returns the module. The upvalue is the index of the program. */

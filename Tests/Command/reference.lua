@@ -163,6 +163,22 @@ do
   child:wait()
 end
 
+-- Background transfers that no worker performs.
+do
+  local folder <close> = nightjar.fs.temp_dir()
+  local transfers = nightjar.transfers.open(folder.path .. "/journal.db")
+  local download = transfers.start { id = "1", download = origin .. "/bytes/10", to = folder.path .. "/file" }
+  local upload = transfers.start { id = "2", upload = origin .. "/tus", from = folder.path .. "/file" }
+  local found = names_in(debug.getmetatable(download).__index)
+  for _, transfer in ipairs { download, upload } do
+    for name in pairs(transfer) do found[name] = true end
+  end
+  -- Fields of transfers that have ended, and of those whose size is known.
+  for _, name in ipairs { "total", "error", "upload_url" } do found[name] = true end
+  compare("nightjar.background_transfer", found, "object")
+  checked["nightjar.background_transfer"] = true
+end
+
 local timing = plain:get("/v1/articles/1").timing
 for name in pairs(timing) do
   if not names_of["nightjar.timing"][name] then complain("timing has %s, which is not in the reference", name) end

@@ -1,5 +1,7 @@
 -- The subcommands with their summaries and items, in the form of nightjar.args. The items determine the text of --help, the
 -- parsing of the words, and the shell completions.
+local nightjar = require "nightjar"
+
 local commands = {}
 
 -- The kinds of values and arguments for completions, by the name of the value in the items.
@@ -145,6 +147,91 @@ add("upload", "Uploads a file, or standard input for -, and continues after lost
   upload_items, "An item is a header, NAME:VALUE, or a query parameter, NAME==VALUE. If an upload with tus, resumable, s3 or oci fails, its state remains in "
   .. "FILE.nightjar-upload. A person who can read this file can often write to the upload.")
 
+-- Returns a number of bytes: 500, 64K, 8M or 1G. The type of an option.
+local function bytes(word)
+  local digits, unit = word:lower():match "^(%d+)([kmg]?)$"
+  local number = math.tointeger(tonumber(digits or ""))
+  if number and number >= 1 and number <= 1 << 40 then return number * ({ k = 1 << 10, m = 1 << 20, g = 1 << 30, [""] = 1 })[unit] end
+  return nil, "a number of bytes, such as 500, 64K, 8M or 1G"
+end
+
+-- Returns a number of seconds: 5, or 1m30s. The type of an option.
+local function seconds(word)
+  local number = tonumber(word)
+  if not number then
+    local ok, length = pcall(nightjar.time.duration, word)
+    number = ok and length
+  end
+  if number and number >= 0 and number < math.huge then return number end
+  return nil, "a number of seconds or a duration such as 1m30s"
+end
+
+-- Returns a time in seconds since 1970. The type of an option.
+local function time(word)
+  local number = tonumber(word)
+  if number and number > -math.huge and number < math.huge then return number end
+  return nil, "a time in seconds since 1970"
+end
+
+-- The commands of a subcommand that has several. The items of each are commands["transfers list"] and so on.
+commands.parts = { transfers = {} }
+
+local function add_part(name, part, summary, items, epilog)
+  items[#items + 1] = { "--journal", "FILE", help = "the journal; default: that of the user, nightjar/journal.db in $XDG_STATE_HOME or ~/.local/state" }
+  items.name, items.summary, items.epilog = ("nightjar %s %s"):format(name, part), summary, epilog
+  commands.parts[name][#commands.parts[name] + 1] = part
+  commands[name .. " " .. part] = items
+end
+
+add_part("transfers", "list", "Lists the transfers in the order in which they were started: id, kind, state, progress, path, and the error of a failed one.", {
+  { "--json", help = "write a JSON array with all fields" },
+})
+add_part("transfers", "start", "Records a download or an upload, which nightjar transferd performs. Writes the transfer.", {
+  { "id" }, { "url" }, { "item", many = true, optional = true },
+  { "-d", "--download", "FILE", help = "download the URL to a file, or to a folder if FILE is one or ends with a slash" },
+  { "-u", "--upload", "FILE", help = "upload a file to the URL" },
+  { "--connections", "N", type = "integer", help = "number of connections of a download" },
+  { "--checksum", "DIGEST", help = "an algorithm, a colon and the digest that the file must have, as in sha256:HEX; for an upload also only the algorithm of the digest to send" },
+  { "--max-rate", "BYTES", type = bytes, help = "maximum number of bytes per second: 500, 64K, 8M or 1G" },
+  { "-P", "--protocol", "PROTOCOL", choices = { "put", "post", "tus", "resumable", "s3", "oci" }, help = "protocol of an upload; default: put" },
+  { "-H", "--header", "HEADER", many = true, help = "send a header, 'Name: value'; can be repeated" },
+  { "--not-before", "SECONDS", type = time, help = "do not start before this time, in seconds since 1970" },
+  { "--unmetered", help = "wait while the network is metered" },
+  { "--discretionary", help = "wait while the network is metered or the machine runs on battery" },
+  { "--priority", "N", type = "integer", help = "-10 to 10; transfers with a higher priority start first; default: 0" },
+  { "--time-limit", "SECONDS", type = seconds, help = "time after which the transfer fails if it is not complete: 600, or 12h; default: 7 days" },
+}, [[
+An item is another option of the transfer or a header:
+  name=value       an option, as in attempts=3 overwrite=false type=text/csv
+  name:=json       an option with a JSON value     name[a]=value  a nested option
+  Name:text        a header
+
+If the journal has a transfer with the same id and options, nothing changes, and that transfer is written. The same id
+with other options is an error. The journal must not contain secrets: use a login of the type oauth2 with a store, as in
+client[auth][type]=oauth2 client[auth][store]=keyring:name ...]])
+add_part("transfers", "wait", "Waits until the named transfers end, or all that have not ended. Ctrl-C ends the wait, not the transfers.", {
+  { "id", many = true, optional = true },
+  { "--timeout", "SECONDS", type = seconds, help = "timeout of the wait: 5, or 1m30s; 0: no limit (the default)" },
+}, "Exit status: 0 all transfers have succeeded; 1 a transfer has not succeeded or not ended: the message goes to standard error;\n2 invalid arguments.")
+add_part("transfers", "show", "Writes all fields of a transfer as JSON.", { { "id" } })
+add_part("transfers", "pause", "Pauses transfers.", { { "id", many = true } })
+add_part("transfers", "resume", "Continues paused transfers.", { { "id", many = true } })
+add_part("transfers", "cancel", "Cancels transfers, and removes what downloads have received.", { { "id", many = true } })
+add_part("transfers", "retry", "Starts transfers again that have failed, were cancelled or are in doubt.", { { "id", many = true } })
+add_part("transfers", "rm", "Removes transfers that do not run, with their results but not with their files.", { { "id", many = true } })
+
+add("transfers", "Records, lists and changes background transfers, which nightjar transferd performs, and waits for them.", {
+  { "command", choices = commands.parts.transfers }, { "argument", many = true, optional = true },
+  { "--journal", "FILE", help = "the journal; default: that of the user, nightjar/journal.db in $XDG_STATE_HOME or ~/.local/state" },
+}, [[
+Commands:
+  list                  list the transfers
+  start ID URL -d FILE  record a download          start ID URL -u FILE   record an upload
+  wait [ID...]          wait for the end           show ID                write all fields as JSON
+  pause ID...           pause                      resume ID...           continue
+  cancel ID...          cancel                     retry ID...            start again
+  rm ID...              remove
+nightjar transfers start --help and so on show the options of a command.]])
 add("login", "Logs in as configured in the profile, for example with a device code or in the browser, and stores the login.", {
   { "-p", "--profile", "PROFILE", help = "the profile; default: the default profile" },
 })

@@ -18,6 +18,32 @@ local function options_of(items)
   return options
 end
 
+-- The commands that are not programs of this folder.
+local others = {
+  { name = "demo", summary = "Serves the demo API.", options = { { names = { "--port" }, value = "N", help = "port; 0: any free port" } } },
+  { name = "transferd", summary = "Performs the background transfers of a journal.", options = {
+    { names = { "--journal" }, value = "FILE", help = "the journal" },
+    { names = { "--idle" }, value = "SECONDS", help = "time without work after which the worker ends" },
+    { names = { "--concurrency" }, value = "N", help = "maximum number of transfers that run at the same time" },
+    { names = { "--log" }, help = "write warnings and the ends of transfers to standard error" },
+  } },
+}
+
+-- Returns the options of a subcommand, and of its commands if it has several.
+local function all_options(name)
+  local options, known = options_of(commands[name]), {}
+  local function add(more)
+    for _, option in ipairs(more) do
+      local last = option.names[#option.names]
+      if not known[last] and options ~= more then options[#options + 1] = option end
+      known[last] = true
+    end
+  end
+  add(options)
+  for _, part in ipairs(commands.parts[name] or {}) do add(options_of(commands[name .. " " .. part])) end
+  return options
+end
+
 -- Returns the kind of an option's value: "file", "profile", a list of words, or nil.
 local function kind_of(option) return option.choices or commands.values[option.value] end
 
@@ -29,7 +55,8 @@ local function argument_kind(name)
 end
 
 local function all_names()
-  local names = { "demo" }
+  local names = {}
+  for _, other in ipairs(others) do names[#names + 1] = other.name end
   for _, name in ipairs(commands.list) do names[#names + 1] = name end
   return names
 end
@@ -89,10 +116,10 @@ _nightjar() {
   for place = #commands.verbs + 1, #commands.list do
     local name = commands.list[place]
     local kind = argument_kind(name)
-    add(name, options_of(commands[name]), kind == "file" and "_nightjar_files" or type(kind) == "table"
+    add(name, all_options(name), kind == "file" and "_nightjar_files" or type(kind) == "table"
       and ('_nightjar_words "%s"'):format(table.concat(kind, " ")) or nil)
   end
-  add("demo", { { names = { "--port" }, value = "N" } })
+  for _, other in ipairs(others) do add(other.name, other.options) end
   out[#out + 1] = "  *) _nightjar_files ;;"
   out[#out + 1] = "  esac\n}\ncomplete -F _nightjar nightjar\n"
   return table.concat(out, "\n")
@@ -137,7 +164,8 @@ _nightjar() {
   for _, name in ipairs(commands.list) do
     out[#out + 1] = ("      '%s:%s'"):format(name, zsh_quote(commands[name].summary))
   end
-  out[#out + 1] = "      'demo:Serves the demo API.'\n    )\n    _describe command names\n    _files -g '*.lua'\n    ;;"
+  for _, other in ipairs(others) do out[#out + 1] = ("      '%s:%s'"):format(other.name, zsh_quote(other.summary)) end
+  out[#out + 1] = "    )\n    _describe command names\n    _files -g '*.lua'\n    ;;"
   out[#out + 1] = "  rest)\n    case $line[1] in"
   local function add(pattern, options, argument)
     out[#out + 1] = "    " .. pattern .. ")\n      _arguments \\"
@@ -148,9 +176,10 @@ _nightjar() {
   for place = #commands.verbs + 1, #commands.list do
     local name = commands.list[place]
     local kind = argument_kind(name)
-    add(name, options_of(commands[name]), kind == "file" and "_files" or type(kind) == "table"
+    add(name, all_options(name), kind == "file" and "_files" or type(kind) == "table"
       and "(" .. table.concat(kind, " ") .. ")" or " ")
   end
+  for _, other in ipairs(others) do add(other.name, other.options, " ") end
   out[#out + 1] = "    *) _files ;;\n    esac\n    ;;\n  esac\n}\n"
   out[#out + 1] = 'if [ "$funcstack[1]" = _nightjar ]; then _nightjar "$@"; else compdef _nightjar nightjar; fi\n'
   return table.concat(out, "\n")
@@ -182,20 +211,27 @@ function shells.fish()
   for _, name in ipairs(commands.list) do
     out[#out + 1] = ("complete -c nightjar -n %s -a %s -d %s"):format(first, name, fish_quote(commands[name].summary))
   end
-  out[#out + 1] = ("complete -c nightjar -n %s -a demo -d 'Serves the demo API.'"):format(first)
+  for _, other in ipairs(others) do
+    out[#out + 1] = ("complete -c nightjar -n %s -a %s -d %s"):format(first, other.name, fish_quote(other.summary))
+  end
   fish_options(options_of(commands.words), first, out)
   fish_options(options_of(commands.get), "__fish_seen_subcommand_from " .. table.concat(commands.verbs, " "), out)
   out[#out + 1] = ("complete -c nightjar -f -n '__fish_seen_subcommand_from %s'"):format(table.concat(commands.verbs, " "))
   for place = #commands.verbs + 1, #commands.list do
     local name = commands.list[place]
     local condition, kind = "__fish_seen_subcommand_from " .. name, argument_kind(name)
-    fish_options(options_of(commands[name]), condition, out)
+    fish_options(all_options(name), condition, out)
     if kind ~= "file" then
       out[#out + 1] = ("complete -c nightjar -f -n '%s'%s"):format(condition,
         type(kind) == "table" and " -a " .. fish_quote(table.concat(kind, " ")) or "")
     end
   end
-  out[#out + 1] = "complete -c nightjar -n '__fish_seen_subcommand_from demo' -x -l port\n"
+  for _, other in ipairs(others) do
+    local condition = "__fish_seen_subcommand_from " .. other.name
+    fish_options(other.options, condition, out)
+    out[#out + 1] = ("complete -c nightjar -f -n '%s'"):format(condition)
+  end
+  out[#out + 1] = ""
   return table.concat(out, "\n")
 end
 

@@ -1,5 +1,5 @@
--- Runs the subcommands of nightjar except demo. Returns a function that takes the name and the words of a subcommand
--- and returns the exit status.
+-- Runs the subcommands of nightjar except demo and transferd. Returns a function that takes the name and the words of a
+-- subcommand and returns the exit status.
 local commands = require "nightjar.command.commands"
 
 return function(name, ...)
