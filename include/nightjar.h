@@ -49,6 +49,9 @@
  *   nj_websocket      nj_websocket_new, nj_client_start_websocket, _retain     any            nj_websocket_release
  *   nj_download       nj_client_download, nj_client_start_download, _retain    any            nj_download_release
  *   nj_upload         nj_client_upload, nj_client_start_upload, _retain        any            nj_upload_release
+ *   nj_transfers      nj_transfers_new                                         any            nj_transfers_free
+ *   nj_transfer       nj_transfers_start, _get, _wait                          any            nj_transfer_free
+ *   nj_transfer_list  nj_transfers_list                                        any            nj_transfer_list_free
  *   nj_token_request  nj_token_request_retain                                  any            nj_token_request_release
  *   nj_challenge      nj_challenge_retain                                      any            nj_challenge_release
  *   nj_script         nj_script_new                                            one at a time  nj_script_free
@@ -259,6 +262,9 @@ typedef struct nj_page nj_page;                             /* one page of a lis
 typedef struct nj_events nj_events;                         /* an event stream that the program reads */
 typedef struct nj_download nj_download;                     /* a download to a file */
 typedef struct nj_upload nj_upload;                         /* an upload of a file or a stream */
+typedef struct nj_transfers nj_transfers;                   /* the background transfers of a journal */
+typedef struct nj_transfer nj_transfer;                     /* a background transfer at one time; immutable */
+typedef struct nj_transfer_list nj_transfer_list;           /* background transfers at one time; immutable */
 typedef struct nj_websocket nj_websocket;                   /* messages in both directions over one connection */
 typedef struct nj_script nj_script;                         /* a Lua interpreter */
 typedef struct nj_network nj_network;                       /* the status of the network; immutable */
@@ -4381,6 +4387,187 @@ NJ_API char *nj_upload_resume_state(const nj_upload *upload);
  *         invalid id or an ephemeral client; NJ_FORKED
  */
 NJ_API nj_status nj_client_remove_transfer(nj_client *client, const char *id, nj_error **out_error);
+
+/* ==================================================================================================================
+ * nj_transfers: background transfers
+ *
+ *   Constructor  nj_transfers_new
+ *   Destructor   nj_transfers_free
+ *   Threads      any, except the destructor
+ *
+ * A background transfer is a download or an upload that a worker process performs: `nightjar transferd`. It is recorded
+ * in a journal, and continues when the program that has started it has ended. If no worker runs, it waits for the next
+ * one. Any program of the same user that opens the journal can read and control it.
+ *
+ * The functions block for some milliseconds, and for at most 5 seconds while another process locks the journal. They
+ * send no requests.
+ *
+ * A transfer keeps its result until it is removed. The worker repeats temporary failures with increasing delays, until
+ * the time limit of the transfer. A transfer whose request must not be repeated is in doubt if its response is lost.
+ *
+ * Options, a JSON object:
+ *
+ *   download        the URL of a download                                             or `upload`
+ *   to              the path of its file or, with a slash at its end, of the folder
+ *   upload          the URL of an upload                                              or `download`
+ *   from            the path of its file, which must not change
+ *   method          the method of the request                                         default: GET; POST for uploads
+ *   headers         an object of header fields
+ *   client          an object of client options: headers, user_agent, timeout, redirect, tls, proxy, unix_socket, retry,
+ *                   auth and others that need no memory of this program
+ *   not_before      the earliest time of the start, in seconds since 1970             default: now
+ *   unmetered       whether the transfer waits while the network is metered           default: false
+ *   discretionary   whether it also waits while the machine runs on battery           default: false
+ *   priority        -10 to 10; transfers with a higher priority start first           default: 0
+ *   time_limit      seconds after which the transfer fails, 1 to 31,536,000           default: 604,800 (7 days)
+ *
+ * The options of nj_client_download, of nj_client_upload and of requests are also allowed, except `id`, `resume` and
+ * those that have no meaning for a transfer. The journal must not have secrets: options with passwords, tokens or
+ * cookies are rejected. The worker reads credentials from a store, for example `"auth": {"type": "oauth2", "store":
+ * "keyring:work", ...}`.
+ * ================================================================================================================== */
+
+/** The state of a background transfer. */
+typedef enum nj_transfer_state {
+  NJ_TRANSFER_WAITING = 0,   /* for a worker, for its next attempt, or for its constraints */
+  NJ_TRANSFER_RUNNING = 1,
+  NJ_TRANSFER_PAUSED = 2,
+  NJ_TRANSFER_DONE = 3,
+  NJ_TRANSFER_FAILED = 4,    /* permanently; see nj_transfer_error */
+  NJ_TRANSFER_CANCELLED = 5,
+  NJ_TRANSFER_IN_DOUBT = 6   /* perhaps complete: the response to a request was lost that must not be repeated */
+} nj_transfer_state;
+
+/**
+ * Creates an object for the background transfers of a journal.
+ *
+ * @param journal  the path of the journal. NULL: that of the user, `nightjar/journal.db` in `$XDG_STATE_HOME` or
+ *                 `~/.local/state`
+ * @return NULL with NJ_INVALID_ARGUMENT if `journal` is NULL and the environment variable HOME is not set. Errors of
+ *         the file are reported by the other functions.
+ */
+NJ_API nj_transfers *nj_transfers_new(const char *journal, nj_error **out_error);
+
+/** Frees the object. Transfers continue. NULL is ignored. */
+NJ_API void nj_transfers_free(nj_transfers *transfers);
+
+/**
+ * Records a transfer. If the journal has a transfer with this id and the same options, nothing changes, and that
+ * transfer is returned.
+ *
+ * @param id      1 to 256 bytes, unique in the journal
+ * @param json    the options; see above
+ * @param length  the length of `json` in bytes
+ * @return a transfer that the caller frees with nj_transfer_free. NULL with NJ_INVALID_ARGUMENT for an invalid option,
+ *         for an option with a secret, and if the id belongs to a transfer with other options; NJ_INVALID_URL;
+ *         NJ_DECODING if the options are not JSON; NJ_STORAGE if the journal cannot be used, or if the folder of the
+ *         file does not exist; NJ_TOO_LARGE if the journal is full
+ */
+NJ_API nj_transfer *nj_transfers_start(nj_transfers *transfers, const char *id, const char *json, size_t length,
+                                       nj_error **out_error);
+
+/**
+ * Returns a transfer, which the caller frees with nj_transfer_free. NULL without an error if there is no transfer with
+ * this id. NULL with NJ_STORAGE if the journal cannot be used.
+ */
+NJ_API nj_transfer *nj_transfers_get(nj_transfers *transfers, const char *id, nj_error **out_error);
+
+/**
+ * Returns the transfers in the order in which they were started. The caller frees the list with nj_transfer_list_free.
+ * NULL with NJ_STORAGE if the journal cannot be used.
+ */
+NJ_API nj_transfer_list *nj_transfers_list(nj_transfers *transfers, nj_error **out_error);
+
+/**
+ * Waits for the end of a transfer, and blocks this thread meanwhile.
+ *
+ * @param timeout  seconds; 0: unlimited
+ * @return the transfer, which has succeeded; the caller frees it with nj_transfer_free. NULL with the error of a
+ *         transfer that has failed; NJ_CANCELLED; NJ_CONTENT_CHANGED if the transfer is in doubt; NJ_TIMEOUT, after
+ *         which the transfer continues; NJ_INVALID_ARGUMENT if there is no transfer with this id; NJ_STORAGE
+ */
+NJ_API nj_transfer *nj_transfers_wait(nj_transfers *transfers, const char *id, double timeout, nj_error **out_error);
+
+/**
+ * Pauses a transfer. A paused transfer does not change.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT if there is no transfer with this id; NJ_STORAGE if it has ended, or if the
+ *         journal cannot be used
+ */
+NJ_API nj_status nj_transfers_pause(nj_transfers *transfers, const char *id, nj_error **out_error);
+
+/** Continues a paused transfer. Another transfer does not change. Errors are those of nj_transfers_pause. */
+NJ_API nj_status nj_transfers_resume(nj_transfers *transfers, const char *id, nj_error **out_error);
+
+/**
+ * Cancels a transfer, and removes what a download has received. A transfer that has ended does not change. A running
+ * transfer ends when its worker has noticed the request, usually within a second.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT if there is no transfer with this id; NJ_STORAGE if the journal cannot be used
+ */
+NJ_API nj_status nj_transfers_cancel(nj_transfers *transfers, const char *id, nj_error **out_error);
+
+/**
+ * Starts a transfer again that has failed, was cancelled or is in doubt.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT if there is no transfer with this id; NJ_STORAGE in any other state, or if the
+ *         journal cannot be used
+ */
+NJ_API nj_status nj_transfers_retry(nj_transfers *transfers, const char *id, nj_error **out_error);
+
+/**
+ * Removes a transfer that does not run, with its result but not with its file. Has no effect if there is no transfer
+ * with this id.
+ *
+ * @return NJ_OK; NJ_STORAGE if the transfer runs, or if the journal cannot be used
+ */
+NJ_API nj_status nj_transfers_remove(nj_transfers *transfers, const char *id, nj_error **out_error);
+
+/** Frees a list and its transfers. NULL is ignored. */
+NJ_API void nj_transfer_list_free(nj_transfer_list *list);
+
+/** Returns the number of transfers of a list. 0 if `list` is NULL. */
+NJ_API size_t nj_transfer_list_count(const nj_transfer_list *list);
+
+/** Returns a transfer of a list, which must not be freed. NULL if there is no transfer at this index. */
+NJ_API const nj_transfer *nj_transfer_list_at(const nj_transfer_list *list, size_t index);
+
+/** Frees a transfer that a function has returned. NULL is ignored. */
+NJ_API void nj_transfer_free(nj_transfer *transfer);
+
+/** Returns the id of a transfer. NULL if `transfer` is NULL. */
+NJ_API const char *nj_transfer_id(const nj_transfer *transfer);
+
+/** Reports whether a transfer is an upload, and not a download. False if `transfer` is NULL. */
+NJ_API bool nj_transfer_is_upload(const nj_transfer *transfer);
+
+/** Returns the state of a transfer. NJ_TRANSFER_WAITING if `transfer` is NULL. */
+NJ_API nj_transfer_state nj_transfer_get_state(const nj_transfer *transfer);
+
+/** Returns the URL of a transfer, with masked credentials. NULL if `transfer` is NULL. */
+NJ_API const char *nj_transfer_url(const nj_transfer *transfer);
+
+/**
+ * Returns the absolute path of the file. Of a finished download, the path that it has got. NULL if `transfer` is NULL.
+ */
+NJ_API const char *nj_transfer_path(const nj_transfer *transfer);
+
+/** Returns the URL of a complete upload. NULL for other transfers, and if the server has named no URL. */
+NJ_API const char *nj_transfer_upload_url(const nj_transfer *transfer);
+
+/**
+ * Returns the number of bytes that a download has received. For an upload, 0 before its end. 0 if `transfer` is NULL.
+ */
+NJ_API int64_t nj_transfer_transferred(const nj_transfer *transfer);
+
+/** Returns the size of the content in bytes. -1 if it is not known, or if `transfer` is NULL. */
+NJ_API int64_t nj_transfer_total(const nj_transfer *transfer);
+
+/** Returns the number of times that a worker has worked on a transfer. 0 if `transfer` is NULL. */
+NJ_API size_t nj_transfer_attempts(const nj_transfer *transfer);
+
+/** Returns the error of a transfer that has failed, which must not be released. NULL in other states. */
+NJ_API const nj_error *nj_transfer_error(const nj_transfer *transfer);
 
 /* ==================================================================================================================
  * nj_script: a Lua 5.4 interpreter
