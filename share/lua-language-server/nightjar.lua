@@ -18,6 +18,7 @@
 ---@field network nightjar.network The status of the network.
 ---@field testing nightjar.testing Tests of scripts.
 ---@field time nightjar.time Points in time and durations.
+---@field transfers nightjar.transfers Downloads and uploads in the background.
 ---@field url nightjar.url URLs, RFC 3986.
 ---@field uuid nightjar.uuid UUIDs, RFC 9562.
 ---@field json nightjar.json JSON.
@@ -286,6 +287,62 @@ function network_changes:close() end
 ---| "constrained" # Whether the program has asked for low data usage.
 ---| "interface" # The interface of the preferred default route.
 ---| "kind" # The kind of the primary connection; nil if unknown.
+
+---Options of nightjar.transfers.start: download and to, or upload and from. The options of downloads or uploads can be added, except resume and functions. Of the options of calls, these can be added: allow_body_on_get, compress, cookies, decompress, expect_continue, headers, idempotency_key, redirect, respect_retry_after, retry, timeout and wait_for_connectivity.
+---@class nightjar.background_transfer_options
+---@field id? string The id of the transfer in the journal, 1 to 256 bytes. Required. Default: none.
+---@field download? string The URL of a download, with its scheme. Default: none.
+---@field to? string The path of the file of a download. Its folder must exist. A path that ends with a slash, or that is a folder, is the folder of the file. Default: none.
+---@field upload? string The URL of an upload, with its scheme. Default: none.
+---@field from? string The path of the file of an upload. Default: none.
+---@field method? string The method. Only GET for a download. Default: GET for a download; that of the protocol for an upload.
+---@field client? nightjar.client_options Options of the worker's client: allow_constrained, allow_metered, auth, decompress, headers, max_connections_per_host, proxy, redirect, respect_retry_after, retry, timeout, tls, unix_socket and user_agent. auth must have the type oauth2 and a store. Default: none.
+---@field not_before? number The time before which the transfer does not start, in seconds since 1970. Default: none.
+---@field unmetered? boolean Whether the transfer waits while the network is metered. Default: false.
+---@field discretionary? boolean Whether the transfer waits while the network is metered, and while the machine runs on battery. Default: false.
+---@field priority? integer -10 to 10. Transfers with a higher priority start first. Default: 0.
+---@field time_limit? number Seconds from the start after which the transfer fails with an error of the kind timeout, 1 to 31,536,000 (365 days). Default: 604,800 (7 days).
+
+---A background transfer. The fields have the values of the time at which the object was created or last refreshed.
+---@class nightjar.background_transfer
+---@field id string The id in the journal.
+---@field kind "download"|"upload" The kind.
+---@field state "waiting"|"running"|"paused"|"done"|"failed"|"cancelled"|"in_doubt" The state. in_doubt: the response to a request was lost that must not be repeated, so the transfer may be complete.
+---@field url string The URL, with masked credentials.
+---@field path string The absolute path of the file. The final path, when a download is complete.
+---@field received integer? The bytes that a download has received. nil for an upload.
+---@field sent integer? The size of an upload in bytes, when it is complete; 0 before. nil for a download.
+---@field total integer? The size of the content in bytes; nil if unknown. Of an upload, only when it is complete.
+---@field attempts integer How many times a worker has started or continued the transfer.
+---@field error { kind: nightjar.error_kind, message: string }? The error of a transfer that has failed.
+---@field upload_url string? The URL of the created resource or of the upload, with masked credentials, when the upload is complete. nil if the server has not sent one.
+---@field created number? The time at which the transfer was started, in seconds since 1970.
+---@field updated number? The time of the last change in the journal, in seconds since 1970.
+local background_transfer = {}
+
+---Waits until the transfer ends, and returns it with its new fields. Raises the error of a transfer that has failed; an error of the kind cancelled if it was cancelled, and content_changed if it is in doubt. After timeout seconds, raises an error of the kind timeout; the transfer then continues.
+---@param options? { timeout?: number }
+---@return nightjar.background_transfer
+function background_transfer:wait(options) end
+
+---Reads the fields again, and returns the transfer. Returns nil if it was removed.
+---@return nightjar.background_transfer?
+function background_transfer:refresh() end
+
+---Pauses the transfer. The fields do not change before refresh or wait. The same applies to the next four functions.
+function background_transfer:pause() end
+
+---Continues the paused transfer.
+function background_transfer:resume() end
+
+---Cancels the transfer. The part of a running download is removed.
+function background_transfer:cancel() end
+
+---Starts the transfer again, if it has failed, was cancelled or is in doubt. Call refresh before wait.
+function background_transfer:retry() end
+
+---Removes the transfer and its result from the journal, but not its file. Raises an error of the kind storage if the transfer is running.
+function background_transfer:remove() end
 
 ---A clock for tests.
 ---@class nightjar.clock
