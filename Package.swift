@@ -176,11 +176,13 @@ let package = Package(
             ],
             linkerSettings: [.linkedLibrary("brotlienc")]
         ),
+        // The worker of background transfers.
+        .target(name: "NightjarDaemon", dependencies: ["Nightjar", "NightjarHTTP", "NightjarStorage"]),
         .executableTarget(
             name: "NightjarCommand",
             dependencies: [
-                "CCommand", "Nightjar", "NightjarDemo", "NightjarHTTP", "NightjarLua", "NightjarStorage",
-                "NightjarTransport",
+                "CCommand", "Nightjar", "NightjarDaemon", "NightjarDemo", "NightjarHTTP", "NightjarLua",
+                "NightjarStorage", "NightjarTransport",
             ]
         ),
         .executableTarget(name: "NightjarLink", dependencies: ["NightjarABI"]),

@@ -11,14 +11,17 @@ struct Command {
     let arguments: [[UInt8]]
 
     /// Runs the invocation. Returns the exit status of the process.
-    func run(_ invocation: Invocation) -> Int32 {
+    func run(_ invocation: Invocation) throws(UsageError) -> Int32 {
         if invocation.showsHelp {
             Console.write(Invocation.usage, to: .output)
             return 0
         }
+        var worker: TransferWorker?
+        if case .transferd(let words) = invocation.main { worker = try TransferWorker(words) }
         if invocation.showsVersion { Console.write(Command.version + "\n", to: .output) }
         do throws(NightjarError) {
             if case .demo(let port) = invocation.main { return Demo.serve(port: port) }
+            if let worker { return try worker.run() }
             return try interpret(invocation)
         } catch {
             Console.printError(shown(error, of: invocation))
@@ -56,7 +59,7 @@ struct Command {
         switch invocation.main {
         case .file(let path): try interpreter.runFile(path)
         case .standardInput: try interpreter.runFile(nil)
-        case .none, .demo, .program: break
+        case .none, .demo, .transferd, .program: break
         }
         if let program {
             let words = [Array(program.name.utf8)] + program.words

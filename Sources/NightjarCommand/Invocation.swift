@@ -15,6 +15,8 @@ struct Invocation {
         case standardInput
         /// `nightjar demo`
         case demo(port: Int)
+        /// `nightjar transferd`, with the words after it.
+        case transferd(words: [String])
         /// `nightjar get` and the other programs of the command, with the words after the name.
         case program(name: String, words: [[UInt8]])
     }
@@ -22,7 +24,7 @@ struct Invocation {
     /// The programs of the command. Each has its own help text.
     private static let programs: Set<String> = [
         "get", "post", "put", "patch", "delete", "head", "options", "login", "logout", "profiles", "events", "tls",
-        "ws", "upload", "check", "test", "completions",
+        "ws", "upload", "transfers", "check", "test", "completions",
     ]
 
     var steps: [Step] = []
@@ -90,6 +92,7 @@ struct Invocation {
         switch arguments[position] {
         case "-": main = .standardInput
         case "demo" where !isScript: main = .demo(port: try Invocation.port(arguments[(position + 1)...]))
+        case "transferd" where !isScript: main = .transferd(words: Array(arguments[(position + 1)...]))
         default: main = .file(bytes[position])
         }
     }
@@ -154,11 +157,14 @@ struct Invocation {
         Without a script, options or piped input, nightjar starts an interactive prompt; type .help there.
 
         usage: nightjar [--profile NAME] get|post|put|patch|delete|head|options URL [items]
-               nightjar login|logout|profiles|tls|check|test|completions ...
+               nightjar upload|transfers|login|logout|profiles|tls|check|test|completions ...
           run a subcommand; see nightjar get --help and so on
 
         usage: nightjar demo [--port N]
           serve the demo API on 127.0.0.1, port 8080 or N (0: any free port), until Ctrl-C
+
+        usage: nightjar transferd [--journal PATH] [--idle SECONDS] [--concurrency N] [--log]
+          perform the background transfers of a journal until there is no work
 
         """
 }

@@ -4,7 +4,7 @@ import Glibc
 njc_hold_standard_streams()
 do throws(UsageError) {
     let arguments = Console.arguments
-    let status = Command(arguments: arguments).run(try Invocation(arguments))
+    let status = try Command(arguments: arguments).run(try Invocation(arguments))
     if status != 0 { Command.endByInterrupt() }
     exit(status)
 } catch {

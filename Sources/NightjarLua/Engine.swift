@@ -30,6 +30,7 @@ final class Engine: @unchecked Sendable {
     private var inFlight: [Future] = []
     private let process = getpid()
     let temporaries = Temporaries()
+    let transferWork = TransferWork()
     /// Created on first use.
     private(set) lazy var descriptors = Descriptors(queue)
     private(set) lazy var workers = Workers(queue)

@@ -83,10 +83,10 @@ public func njl_work_start(
         let name = String(decoding: name.buffer, as: UTF8.self)
         let values = UnsafeBufferPointer(start: arguments, count: count).map(ScriptValue.init)
         guard let engine = Handle<Engine>.borrow(engine), let wait,
-            let work = FileWork.named(name, values, engine.temporaries)
+            let work = FileWork.named(name, values, engine.temporaries) ?? engine.transferWork.named(name, values)
         else {
             throw NightjarError(
-                .invalidArgument, "file operation \(quoted(name)) does not exist or has invalid arguments")
+                .invalidArgument, "the operation \(quoted(name)) does not exist or has invalid arguments")
         }
         return Handle<Future>.make(try engine.work(for: wait, work))
     }

@@ -86,9 +86,9 @@ static int sleep_until(lua_State *L) {
 
 /* raise(kind, message): raises an error object. */
 static int raise(lua_State *L) {
-  static const char *const names[] = {"closed", "timeout", "too_large", "storage", "script", NULL};
-  static const njl_kind kinds[] = {NJL_KIND_CLOSED, NJL_KIND_TIMEOUT, NJL_KIND_TOO_LARGE, NJL_KIND_STORAGE,
-                                   NJL_KIND_SCRIPT};
+  static const char *const names[] = {"closed", "timeout", "too_large", "storage", "script", "invalid_argument", NULL};
+  static const njl_kind kinds[] = {NJL_KIND_CLOSED,  NJL_KIND_TIMEOUT, NJL_KIND_TOO_LARGE,
+                                   NJL_KIND_STORAGE, NJL_KIND_SCRIPT,  NJL_KIND_INVALID_ARGUMENT};
   int kind = luaL_checkoption(L, 1, NULL, names);
   int phase = kinds[kind] == NJL_KIND_TIMEOUT ? NJL_PHASE_TOTAL : 0;
   return njl_raise(L, kinds[kind], phase, "%s", luaL_checkstring(L, 2));

@@ -59,6 +59,9 @@ static const unsigned char testing_source[] = {
 static const unsigned char time_source[] = {
 #embed "lua/time.lua"
 };
+static const unsigned char transfers_source[] = {
+#embed "lua/transfers.lua"
+};
 static const unsigned char url_source[] = {
 #embed "lua/url.lua"
 };
@@ -101,6 +104,7 @@ static const module modules[] = {
     {"testing", njl_open_testing, SOURCE(testing), SAFE},
     {"time", njl_open_time, SOURCE(time), SAFE},
     {"timers", open_channels, SOURCE(timers), SAFE},
+    {"transfers", njl_open_work, SOURCE(transfers), UNSAFE},
     {"url", njl_open_url, SOURCE(url), SAFE},
     {"uuid", njl_open_uuid, NO_SOURCE, SAFE},
 };
@@ -239,5 +243,6 @@ OPENER(stdin)
 OPENER(testing)
 OPENER(time)
 OPENER(timers)
+OPENER(transfers)
 OPENER(url)
 OPENER(uuid)

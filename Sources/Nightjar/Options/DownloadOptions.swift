@@ -12,7 +12,7 @@ extension DownloadSettings {
         try check()
     }
 
-    private static let options = OptionTable<DownloadSettings>([
+    static let options = OptionTable<DownloadSettings>([
         Option(name: "id") { value, path, settings throws(NightjarError) in
             settings.id = try value.text(path)
         },

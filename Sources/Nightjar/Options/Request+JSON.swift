@@ -20,7 +20,7 @@ extension Request {
         }
     }
 
-    private static let options = OptionTable<Request>(
+    static let options = OptionTable<Request>(
         [
             Option(name: "headers") { value, path, request throws(NightjarError) in
                 try request.headers.read(value, path)

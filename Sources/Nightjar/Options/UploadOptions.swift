@@ -11,7 +11,7 @@ extension UploadSettings {
         try check()
     }
 
-    private static let options = OptionTable<UploadSettings>([
+    static let options = OptionTable<UploadSettings>([
         Option(name: "id") { value, path, settings throws(NightjarError) in
             settings.id = try value.text(path)
         },

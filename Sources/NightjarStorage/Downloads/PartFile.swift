@@ -237,6 +237,14 @@ package final class PartFile: @unchecked Sendable {
         return record
     }
 
+    /// Returns the record of a part that another object may be writing, with the bytes that the part has now.
+    package static func record(beside path: String) -> DownloadRecord? {
+        var status = stat()
+        guard var record = record(at: path), lstat(path, &status) == 0 else { return nil }
+        if record.isSequential { record.received = RangeSet(0..<Int(status.st_size)) }
+        return record
+    }
+
     private static func record(at path: String) -> DownloadRecord? {
         let descriptor = Glibc.open(path + stateSuffix, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { return nil }

@@ -1,0 +1,145 @@
+import NightjarHTTP
+import NightjarStorage
+
+/// A background transfer at the time of the call that returned it.
+public struct BackgroundTransfer: Sendable {
+    public enum Kind: String, Sendable {
+        case download, upload
+    }
+
+    public enum State: String, Sendable {
+        /// The transfer waits for a worker, for its next attempt, or for its constraints.
+        case waiting
+        case running
+        case paused
+        case done
+        /// The transfer has failed permanently; see ``BackgroundTransfer/error``.
+        case failed
+        case cancelled
+        /// The transfer may be complete: the response to a request was lost that must not be repeated.
+        case inDoubt = "in_doubt"
+
+        public var isFinished: Bool {
+            switch self {
+            case .waiting, .running, .paused: false
+            case .done, .failed, .cancelled, .inDoubt: true
+            }
+        }
+    }
+
+    public let id: String
+    public let kind: Kind
+    public let state: State
+    /// The URL with masked credentials.
+    public let url: String
+    /// The absolute path of the file. Of a finished download, the path that it has got.
+    public let path: String
+    /// The bytes that were received, of a download. Zero for an upload before its end.
+    public let transferred: Int
+    /// The size of the content. Nil if it is not known.
+    public let total: Int?
+    /// The number of times that a worker has worked on the transfer.
+    public let attempts: Int
+    /// The error of a transfer that has failed.
+    public let error: NightjarError?
+    /// The URL of a complete upload, if the server has named one.
+    public let uploadURL: String?
+    public let created: Timestamp?
+    public let updated: Timestamp?
+}
+
+extension BackgroundTransfer {
+    /// - Throws: `invalid_argument` if another version has recorded the transfer.
+    init(_ entry: JournalEntry) throws(NightjarError) {
+        let description = try TransferDescription(bytes: entry.input)
+        let result = entry.result.flatMap { try? JSONValue(parsing: String(decoding: $0, as: UTF8.self)) } ?? .null
+        id = entry.id
+        kind = description.kind == .download ? .download : .upload
+        state = State(entry)
+        url = (try? RequestURL(description.url))?.redacted ?? ""
+        (created, updated, attempts) = (entry.created, entry.updated, entry.attempts)
+        var progress: (transferred: Int, total: Int?) = (0, nil)
+        var path = description.path
+        var uploadURL: String?
+        switch (kind, state) {
+        case (.download, .done):
+            let file = Download.File(result)
+            path = file.path
+            progress = (file.size, file.size)
+        case (.upload, .done):
+            let upload = Upload.Result(result)
+            uploadURL = upload.url
+            progress = (upload.size, upload.size)
+        case (.download, _): progress = description.storedProgress
+        case (.upload, _): break
+        }
+        (self.path, self.uploadURL) = (path, uploadURL)
+        (transferred, total) = progress
+        error = NightjarError(ofTransfer: result)
+    }
+}
+
+extension BackgroundTransfer {
+    /// The transfer as a JSON object. Members without a value are missing.
+    public var json: String {
+        var members: [JSONValue.Member] = [
+            .init("id", .string(id)), .init("kind", .string(kind.rawValue)), .init("state", .string(state.rawValue)),
+            .init("url", .string(url)), .init("path", .string(path)),
+            .init(kind == .download ? "received" : "sent", .integer(Int64(transferred))),
+            .init("attempts", .integer(Int64(attempts))),
+        ]
+        if let total { members.append(.init("total", .integer(Int64(total)))) }
+        if let error {
+            members.append(
+                .init(
+                    "error",
+                    .object([.init("kind", .string(error.kind.name)), .init("message", .string(error.message))])))
+        }
+        if let uploadURL { members.append(.init("upload_url", .string(uploadURL))) }
+        for case (let name, let time?) in [("created", created), ("updated", updated)] {
+            members.append(.init(name, .number(Double(time.seconds) + Double(time.nanoseconds) / 1e9)))
+        }
+        return (try? JSONValue.object(members).encoded()).map { String(buffer: $0) } ?? "{}"
+    }
+}
+
+extension BackgroundTransfer.State {
+    fileprivate init(_ entry: JournalEntry) {
+        self =
+            switch entry.phase {
+            case .pending: entry.isPaused ? .paused : .waiting
+            case .running: entry.isPaused ? .paused : .running
+            case .done: .done
+            case .failed: .failed
+            case .cancelled: .cancelled
+            case .inDoubt: .inDoubt
+            }
+    }
+}
+
+extension NightjarError {
+    /// Reads the result of a failed transfer.
+    fileprivate init?(ofTransfer result: JSONValue) {
+        guard case .integer(let number)? = result["error_kind"], case .string(let message)? = result["message"],
+            let kind = ErrorKind(rawValue: Int32(clamping: number))
+        else { return nil }
+        self.init(kind, message)
+    }
+
+    /// The result of a transfer that fails with this error, for the journal.
+    package var transferResult: [UInt8] {
+        let value = JSONValue.object([
+            .init("error_kind", .integer(Int64(kind.rawValue))), .init("message", .string(message)),
+        ])
+        return (try? value.encoded()).map { Array($0.readableBytesView) } ?? []
+    }
+}
+
+extension TransferDescription {
+    /// The progress of a download by its part and the state file beside it.
+    fileprivate var storedProgress: (transferred: Int, total: Int?) {
+        guard let target = try? DownloadTarget(path), let url = try? RequestURL(url) else { return (0, nil) }
+        let record = PartFile.record(beside: target.part(urlHash: url.sha256, urlName: FileName.last(of: url.target)))
+        return (record?.received.count ?? 0, record?.total)
+    }
+}

@@ -1,0 +1,248 @@
+import NightjarHTTP
+import NightjarStorage
+
+extension TransferDescription {
+    /// Reads the options of a background transfer: `{download = URL, to = PATH}` or `{upload = URL, from = PATH}`, with
+    /// `method`, `client`, the options of requests and of downloads or uploads, and the constraints.
+    ///
+    /// - Throws: `invalid_argument` for an unknown name (with the nearest known name) or an invalid value, and for an option
+    ///   that another process cannot use, such as a password; `decoding` if the text is not JSON; `storage` if the folder
+    ///   of the file does not exist; other errors for invalid values, such as `invalid_url`.
+    package init(json: UnsafeRawBufferPointer) throws(NightjarError) {
+        let value = try JSONValue(parsing: json)
+        guard case .object(let members) = value else { throw .mismatch("", expected: "a table of options", value) }
+        let kind: Kind
+        switch (value["download"], value["upload"]) {
+        case (.some, nil): kind = .download
+        case (nil, .some): kind = .upload
+        default:
+            throw NightjarError(.invalidArgument, "a transfer needs one of the options download and upload: its URL")
+        }
+        let place = kind == .download ? "to" : "from"
+        guard let path = value[place] else {
+            throw NightjarError(.invalidArgument, "option \(quoted(place)) is missing: the path of the file")
+        }
+        let parts = try Parts(members, kind, place)
+        self.init(
+            kind: kind, url: try (value[kind.rawValue] ?? .null).text(kind.rawValue),
+            path: try TransferDescription.absolute(try path.text(place), kind),
+            method: try value["method"]?.method("method"),
+            constraints: try TransferConstraints.options.applied(
+                .object(parts.constraints), to: TransferConstraints()),
+            client: value["client"] ?? .object([]), request: .object(parts.request), settings: .object(parts.settings))
+        try checkSecrets()
+        try checkParts()
+    }
+
+    /// The options by the value to which they belong.
+    private struct Parts {
+        var request: [JSONValue.Member] = []
+        var settings: [JSONValue.Member] = []
+        var constraints: [JSONValue.Member] = []
+
+        init(_ members: [JSONValue.Member], _ kind: Kind, _ place: String) throws(NightjarError) {
+            let own = [kind.rawValue, place, "method", "client"]
+            let ofSettings =
+                (kind == .download
+                ? DownloadSettings.options.options.map(\.name) : UploadSettings.options.options.map(\.name))
+                .filter { !["id", "resume"].contains($0) }
+            let ofConstraints = TransferConstraints.options.options.map(\.name)
+            let ofRequest = Request.options.options.map(\.name).filter { !Parts.refused.contains($0) }
+            for member in members where !own.contains(member.name) {
+                if ofSettings.contains(member.name) {
+                    settings.append(member)
+                } else if ofConstraints.contains(member.name) {
+                    constraints.append(member)
+                } else if ofRequest.contains(member.name) {
+                    request.append(member)
+                } else {
+                    throw Parts.unknown(member.name, own + ofSettings + ofConstraints + ofRequest)
+                }
+            }
+        }
+
+        private static func unknown(_ name: String, _ known: [String]) -> NightjarError {
+            let known = known.sorted()
+            let hint = nearestName(to: name, among: known).map { "; did you mean \"\($0)\"?" }
+            return NightjarError(
+                .invalidArgument,
+                "unknown option \(quoted(name)) of a background transfer"
+                    + (hint ?? "; the known options are \(known.joined(separator: ", "))"))
+        }
+
+        /// The options of requests that need the process of the caller, or that have no meaning for a transfer.
+        private static let refused = ["auth", "schema", "expect", "cache", "coalesce", "limit_group", "max_body"]
+    }
+
+    /// The worker has another working folder.
+    private static func absolute(_ path: String, _ kind: Kind) throws(NightjarError) -> String {
+        switch kind {
+        case .download:
+            let target = try DownloadTarget(path)
+            return target.name.map { target.path(of: $0) } ?? target.folder + "/"
+        case .upload: return try FilePath.absolute(path)
+        }
+    }
+
+    // MARK: Checks
+
+    /// Builds the parts of the transfer, so that their errors are reported at the start.
+    private func checkParts() throws(NightjarError) {
+        let request = try makeRequest()
+        _ = try makeConfiguration()
+        let url = try RequestURL(self.url)
+        if url.userInfo != nil { throw TransferDescription.secret(kind.rawValue) }
+        switch kind {
+        case .download:
+            _ = try makeDownloadSettings()
+            guard request.method == .get else {
+                throw NightjarError(
+                    .invalidArgument, "a background download needs a GET request, got \(request.method)")
+            }
+        case .upload: _ = try makeUploadSettings()
+        }
+    }
+
+    /// Rejects the options with secrets: the journal must not have them, and the worker reads them from a credential store.
+    private func checkSecrets() throws(NightjarError) {
+        guard case .object(let options) = client else {
+            throw .mismatch("client", expected: "a table of options", client)
+        }
+        for option in options {
+            let path = "client.\(option.name)"
+            guard TransferDescription.clientOptions.contains(option.name) else {
+                throw NightjarError(
+                    .invalidArgument, "option \(quoted(path)) cannot be used by a background transfer; remove it")
+            }
+            switch option.name {
+            case "auth": try TransferDescription.check(auth: option.value, path)
+            case "headers": try TransferDescription.check(headers: option.value, path)
+            case "tls", "proxy": try TransferDescription.check(texts: option.value, path)
+            default: break
+            }
+        }
+        if let headers = request["headers"] { try TransferDescription.check(headers: headers, "headers") }
+    }
+
+    private static func check(auth: JSONValue, _ path: String) throws(NightjarError) {
+        guard case .object(let members) = auth else { return }
+        for member in members where !loginOptions.contains(member.name) { throw secret("\(path).\(member.name)") }
+        guard auth["type"] == .string("oauth2"), let store = auth["store"], store != .string("memory") else {
+            throw NightjarError(
+                .invalidArgument,
+                "option \(quoted(path)) of a background transfer must be a login of the type oauth2 with a store, so that the worker can read and refresh the token"
+            )
+        }
+    }
+
+    private static func check(headers: JSONValue, _ path: String) throws(NightjarError) {
+        guard case .object(let members) = headers else { return }
+        for member in members {
+            let texts: [String]
+            switch member.value {
+            case .string(let text): texts = [text]
+            case .array(let items): texts = items.compactMap { if case .string(let text) = $0 { text } else { nil } }
+            default: texts = []
+            }
+            for text in texts + [""] {
+                let isSecret = Array(member.name.utf8).withUnsafeBytes { name in
+                    Array(text.utf8).withUnsafeBytes { SecretNames.isSecret(field: name, $0) }
+                }
+                if isSecret { throw secret("\(path).\(member.name)") }
+            }
+        }
+    }
+
+    /// Checks the names and texts of nested options.
+    private static func check(texts value: JSONValue, _ path: String) throws(NightjarError) {
+        switch value {
+        case .object(let members):
+            for member in members {
+                let inner = "\(path).\(member.name)"
+                if secretOptions.contains(member.name) { throw secret(inner) }
+                try check(texts: member.value, inner)
+            }
+        case .array(let items): for item in items { try check(texts: item, path) }
+        case .string(let text):
+            // The user info of a URL, and the key of a certificate.
+            let hasUserInfo = text.contains("://") && text.contains("@")
+            if hasUserInfo || text.contains("PRIVATE KEY-----") { throw secret(path) }
+        default: break
+        }
+    }
+
+    private static func secret(_ path: String) -> NightjarError {
+        NightjarError(
+            .invalidArgument,
+            "option \(quoted(path)) has a secret, which a background transfer must not record; use a login of the type oauth2 with a store"
+        )
+    }
+
+    private static let clientOptions: Set<String> = [
+        "headers", "user_agent", "timeout", "redirect", "tls", "proxy", "unix_socket", "retry", "respect_retry_after",
+        "auth", "max_connections_per_host", "decompress", "allow_metered", "allow_constrained",
+    ]
+    private static let loginOptions: Set<String> = [
+        "type", "token_url", "client_id", "client_auth", "grant", "device_url", "authorize_url", "issuer", "scope",
+        "store", "skew", "refresh_timeout", "refresh_limit",
+    ]
+    private static let secretOptions: Set<String> = ["key_pem", "pkcs12_base64", "password", "user"]
+}
+
+extension TransferConstraints {
+    static let options = OptionTable<TransferConstraints>([
+        Option(name: "not_before") { value, path, constraints throws(NightjarError) in
+            let seconds = try value.number(path)
+            guard let time = Timestamp(secondsSince1970: seconds) else {
+                throw NightjarError(
+                    .invalidArgument, "option \(quoted(path)) must be a time in seconds since 1970, got \(seconds)")
+            }
+            constraints.notBefore = time
+        },
+        Option(name: "unmetered") { value, path, constraints throws(NightjarError) in
+            constraints.needsUnmetered = try value.flag(path)
+        },
+        Option(name: "discretionary") { value, path, constraints throws(NightjarError) in
+            constraints.isDiscretionary = try value.flag(path)
+        },
+        Option(name: "priority") { value, path, constraints throws(NightjarError) in
+            constraints.priority = try value.count(path, in: priorities)
+        },
+        Option(name: "time_limit") { value, path, constraints throws(NightjarError) in
+            let limit = try value.duration(path)
+            guard timeLimits.contains(limit) else {
+                throw NightjarError(
+                    .invalidArgument,
+                    "option \(quoted(path)) must be between \(timeLimits.lowerBound.inSeconds) and \(timeLimits.upperBound.inSeconds) seconds, got \(limit.inSeconds)"
+                )
+            }
+            constraints.timeLimit = limit
+        },
+    ])
+
+    /// The options that differ from their default values.
+    var members: [JSONValue.Member] {
+        let standard = TransferConstraints()
+        var members: [JSONValue.Member] = []
+        if let notBefore {
+            members.append(
+                .init("not_before", .number(Double(notBefore.seconds) + Double(notBefore.nanoseconds) / 1e9)))
+        }
+        if needsUnmetered { members.append(.init("unmetered", .bool(true))) }
+        if isDiscretionary { members.append(.init("discretionary", .bool(true))) }
+        if priority != 0 { members.append(.init("priority", .integer(Int64(priority)))) }
+        if timeLimit != standard.timeLimit { members.append(.init("time_limit", .number(timeLimit.inSeconds))) }
+        return members
+    }
+}
+
+extension JSONValue {
+    fileprivate func number(_ path: String) throws(NightjarError) -> Double {
+        switch self {
+        case .integer(let number): Double(number)
+        case .unsigned(let number): Double(number)
+        case .number(let number): number
+        default: throw .mismatch(path, expected: "a number", self)
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import NightjarHTTP
+import NightjarStorage
+
+/// The background transfers of a journal: downloads and uploads that a worker process (`nightjar transferd`) performs, and
+/// that continue when the process that has started them has ended.
+///
+/// All functions block for a few milliseconds, and for at most 5 seconds while another process locks the journal. Any
+/// thread may call them.
+public final class Transfers: Sendable {
+    private let journal: Journal
+
+    /// - Parameter path: The file of the journal. Nil: that of the user, `nightjar/journal.db` in `$XDG_STATE_HOME` or
+    ///   `~/.local/state`.
+    /// - Throws: `invalid_argument` if neither a path nor the environment variable HOME is set.
+    public init(journal path: String? = nil) throws(NightjarError) {
+        guard let path = path ?? JournalPath.standard else {
+            throw NightjarError(
+                .invalidArgument,
+                "background transfers need a journal; pass its path, or set the environment variable HOME")
+        }
+        journal = Journal(path: try FilePath.absolute(path))
+    }
+
+    /// Records a transfer. A worker starts it, now or when it runs again.
+    ///
+    /// If the journal has a transfer with this id and the same options, nothing changes, and that transfer is returned.
+    ///
+    /// - Parameters:
+    ///   - id: 1 to 256 bytes without NUL, unique in the journal.
+    ///   - options: A JSON object: `{"download": URL, "to": PATH}` or `{"upload": URL, "from": PATH}`, with further
+    ///     options; see docs/guides/transfers.md.
+    /// - Throws: `invalid_argument` for an invalid option, for an option with a secret, and if the id belongs to a transfer
+    ///   with other options; `storage`; `too_large` if the journal is full.
+    @discardableResult
+    public func start(_ id: String, json options: String) throws(NightjarError) -> BackgroundTransfer {
+        try options.withRawBytes { bytes throws(NightjarError) in try start(id, json: bytes) }
+    }
+
+    package func start(_ id: String, json options: UnsafeRawBufferPointer) throws(NightjarError) -> BackgroundTransfer {
+        try TransferSettings.check(id: id)
+        let description = try TransferDescription(json: options)
+        let entry = NewJournalEntry(id: id, kind: Transfers.kind, input: try description.bytes)
+        return try BackgroundTransfer(
+            try use { (journal) throws(JournalError) in try journal.add(entry) })
+    }
+
+    /// Returns a transfer. Nil if the journal has no transfer with this id.
+    public func get(_ id: String) throws(NightjarError) -> BackgroundTransfer? {
+        let entry = try use { (journal) throws(JournalError) in try journal.entry(id) }
+        guard let entry, entry.kind.isExactly(Transfers.kind) else { return nil }
+        return try BackgroundTransfer(entry)
+    }
+
+    /// Returns the transfers in the order in which they were started. Omits those of later versions.
+    public func list() throws(NightjarError) -> [BackgroundTransfer] {
+        var transfers: [BackgroundTransfer] = []
+        var last: Int64 = 0
+        while true {
+            let page = try use { [last] (journal) throws(JournalError) in
+                try journal.entries(kind: Transfers.kind, after: last)
+            }
+            guard let end = page.last else { return transfers }
+            last = end.number
+            transfers += page.compactMap { try? BackgroundTransfer($0) }
+        }
+    }
+
+    /// Checks that a transfer has succeeded.
+    ///
+    /// - Throws: The error of a transfer that has failed; `cancelled`; `content_changed` if the transfer is in doubt;
+    ///   `storage` if it has not ended; `invalid_argument` if there is no transfer with this id.
+    public func check(_ id: String) throws(NightjarError) {
+        guard let transfer = try get(id) else { throw Transfers.unknown(id) }
+        switch transfer.state {
+        case .done: break
+        case .waiting, .running, .paused:
+            throw NightjarError(.storage, "the transfer \(quoted(id)) has not ended; wait for its end")
+        case .failed:
+            let error = transfer.error ?? NightjarError(.storage, "its result is damaged")
+            throw NightjarError(error.kind, "the transfer \(quoted(id)) failed: \(error.message)")
+        case .cancelled: throw NightjarError(.cancelled, "the transfer \(quoted(id)) was cancelled")
+        case .inDoubt: throw .transferInDoubt(id)
+        }
+    }
+
+    /// Pauses a transfer. Has no effect on a paused transfer.
+    ///
+    /// - Throws: `invalid_argument` if there is no transfer with this id; `storage` if the transfer has ended.
+    public func pause(_ id: String) throws(NightjarError) {
+        try change(id) { (journal) throws(JournalError) in try journal.setPaused(id, true) }
+    }
+
+    /// Continues a paused transfer. Has no effect on a transfer that is not paused. Errors are those of ``pause(_:)``.
+    public func resume(_ id: String) throws(NightjarError) {
+        try change(id) { (journal) throws(JournalError) in try journal.setPaused(id, false) }
+    }
+
+    /// Cancels a transfer, and removes what a download has received. Has no effect on a transfer that has ended.
+    ///
+    /// A running transfer ends when its worker has noticed the request, usually within a second.
+    public func cancel(_ id: String) throws(NightjarError) {
+        try change(id) { (journal) throws(JournalError) in _ = try journal.cancel(id) }
+    }
+
+    /// Starts a transfer again that has failed, was cancelled or is in doubt.
+    ///
+    /// - Throws: `invalid_argument` if there is no transfer with this id; `storage` in any other state.
+    public func retry(_ id: String) throws(NightjarError) {
+        try change(id) { (journal) throws(JournalError) in try journal.retry(id) }
+    }
+
+    /// Removes a transfer that does not run, with its result but not with its file. Has no effect if there is no transfer
+    /// with this id.
+    ///
+    /// - Throws: `storage` if the transfer runs.
+    public func remove(_ id: String) throws(NightjarError) {
+        guard try get(id) != nil else { return }
+        try use { (journal) throws(JournalError) in try journal.remove(id) }
+    }
+
+    private func change(_ id: String, _ body: (Journal) throws(JournalError) -> Void) throws(NightjarError) {
+        guard try get(id) != nil else { throw Transfers.unknown(id) }
+        try use(body)
+    }
+
+    private static func unknown(_ id: String) -> NightjarError {
+        NightjarError(
+            .invalidArgument, "there is no background transfer \(quoted(id)); it was removed or never started")
+    }
+
+    private func use<Result>(_ body: (Journal) throws(JournalError) -> Result) throws(NightjarError) -> Result {
+        do throws(JournalError) { return try body(journal) } catch { throw error.failure }
+    }
+
+    /// The kind of the journal entries.
+    package static let kind = "background"
+}

@@ -1,0 +1,102 @@
+import Nightjar
+import NightjarHTTP
+import NightjarStorage
+import Synchronization
+
+/// A background transfer that runs in this process. Used on the daemon's thread.
+final class RunningTransfer: @unchecked Sendable {
+    private let lease: JournalLease
+    private let journal: Journal
+    private let description: TransferDescription
+    private var client: Client?
+    private var operation: TransferOperation?
+    /// Whether the daemon has interrupted the transfer, which continues later.
+    private let isSuspended = Atomic<Bool>(false)
+
+    init(_ lease: JournalLease, of journal: Journal, _ description: TransferDescription) {
+        (self.lease, self.journal, self.description) = (lease, journal, description)
+    }
+
+    /// Starts the transfer.
+    ///
+    /// - Parameters:
+    ///   - queue: Where `ended` runs.
+    ///   - ended: Called once. Nil: the transfer has succeeded.
+    func start(on queue: CompletionQueue, ended: @escaping @Sendable (NightjarError?) -> Void) {
+        let finished: @Sendable (Result<Void, NightjarError>) -> Void = { [self] result in
+            client.take()?.close()
+            operation = nil
+            if case .failure(let error) = result { ended(error) } else { ended(nil) }
+        }
+        do throws(NightjarError) {
+            try begin(on: queue, finished)
+        } catch {
+            // Nothing was sent.
+            let ending = afterFailure(error)
+            let result = Result { () throws(NightjarError) in try end(ending) }
+            if case .failure(let error) = result { return queue.run { finished(.failure(error)) } }
+            queue.run { finished(.failure(error)) }
+        }
+    }
+
+    private func begin(
+        on queue: CompletionQueue, _ finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
+    ) throws(NightjarError) {
+        let client = try Client(try description.makeConfiguration())
+        self.client = client
+        let request = try description.makeRequest()
+        let identity = TransferIdentity.lease(lease, journal) { [self] error in afterFailure(error) }
+        switch description.kind {
+        case .download:
+            let settings = try description.makeDownloadSettings()
+            operation = try client.startDownload(request, to: description.path, settings, on: queue, as: identity) {
+                finished($1)
+            }
+        case .upload:
+            let settings = try description.makeUploadSettings()
+            operation = try client.startUpload(request, .file(description.path), settings, on: queue, as: identity) {
+                finished($1)
+            }
+        }
+    }
+
+    /// Ends the lease of a transfer that could not start.
+    private func end(_ ending: TransferEnding) throws(NightjarError) {
+        do throws(JournalError) {
+            switch ending {
+            case .pending(let delay): try journal.release(lease, after: delay)
+            case .failed(let result):
+                try journal.finish(lease, as: lease.unresolvedIntents.isEmpty ? .failed : .inDoubt, result: result)
+            case .done, .cancelled, .removed: break
+            }
+        } catch { throw error.failure }
+    }
+
+    /// Interrupts the transfer, so that it continues later.
+    func suspend() {
+        isSuspended.store(true, ordering: .relaxed)
+        operation?.cancel(keeps: true)
+    }
+
+    /// Ends or interrupts the transfer if a caller has requested it, or if its constraints do not allow it any more.
+    func check(_ entry: JournalEntry, _ circumstances: TransferConstraints.Circumstances) {
+        if entry.isCancelRequested || entry.isPaused { operation?.checkRequests() }
+        if case .run = description.constraints.decision(circumstances, created: entry.created ?? .epoch) { return }
+        suspend()
+    }
+
+    /// Any thread.
+    private func afterFailure(_ error: NightjarError) -> TransferEnding {
+        if isSuspended.load(ordering: .relaxed) { return .pending(after: .zero) }
+        guard error.isRetryable || error.kind == .offline else {
+            return .failed(error.transferResult)
+        }
+        var random = SystemRandomNumberGenerator()
+        let backoff = Backoff(base: RunningTransfer.shortestDelay, cap: RunningTransfer.longestDelay)
+        let delay = backoff.wait(afterAttempt: lease.entry.attempts, using: &random)
+        return .pending(after: max(delay, error.retryAfter ?? .zero))
+    }
+
+    private static let shortestDelay = Duration.seconds(2)
+    private static let longestDelay = Duration.seconds(600)
+}

@@ -1,0 +1,175 @@
+import Nightjar
+import NightjarHTTP
+import NightjarStorage
+import Synchronization
+
+/// Performs the background transfers of a journal. At most one daemon works on a journal.
+///
+/// The daemon reads the journal after each change and once per second. It takes the transfers whose constraints allow it,
+/// those with the highest priority first. It gives up its leases when it is stopped, and loses them when it is killed; another
+/// daemon then continues.
+package final class TransferDaemon: @unchecked Sendable {
+    package struct Options: Sendable {
+        /// The maximum number of transfers that run at the same time.
+        package var concurrency = 4
+        /// The time without work after which the daemon ends.
+        package var idleTimeout = Duration.seconds(30)
+        /// Called with warnings and with the ends of transfers.
+        package var log: @Sendable (String) -> Void = { _ in }
+
+        package init() {}
+    }
+
+    private let journal: Journal
+    private let options: Options
+    private let isStopping = Atomic<Bool>(false)
+    /// The events of the transfers run where the daemon polls.
+    private let queue = CompletionQueue()
+    private var running: [String: RunningTransfer] = [:]
+    private var knownChange: Int64?
+    private var lastLook = ContinuousClock.now
+    /// The time at which the daemon had no work for the first time. Nil: it has some.
+    private var idleSince: ContinuousClock.Instant?
+
+    package init(journal path: String, _ options: Options) {
+        journal = Journal(path: path)
+        self.options = options
+    }
+
+    /// Ends the daemon. Its transfers continue in the next one. Any thread, and signal handlers.
+    package func stop() {
+        isStopping.store(true, ordering: .relaxed)
+        queue.wake()
+    }
+
+    /// Works until ``stop()``, or until there was no work for the idle timeout.
+    ///
+    /// - Throws: `storage` if the journal cannot be used.
+    package func run() throws(NightjarError) {
+        defer { journal.close() }
+        while !isStopping.load(ordering: .relaxed) {
+            try look()
+            if let idleSince, ContinuousClock.now - idleSince >= options.idleTimeout { break }
+            queue.poll(timeout: TransferDaemon.pollInterval)
+        }
+        for transfer in running.values { transfer.suspend() }
+        let deadline = ContinuousClock.now + TransferDaemon.stopTimeout
+        while !running.isEmpty, ContinuousClock.now < deadline { queue.poll(timeout: TransferDaemon.pollInterval) }
+        queue.close()
+    }
+
+    // MARK: The journal
+
+    private func look() throws(NightjarError) {
+        do throws(JournalError) {
+            let change = try journal.changeNumber()
+            let now = ContinuousClock.now
+            guard change != knownChange || now - lastLook >= TransferDaemon.lookInterval else { return }
+            (knownChange, lastLook) = (change, now)
+            let waiting = try checkEntries()
+            idleSince = running.isEmpty && waiting == 0 ? idleSince ?? now : nil
+        } catch {
+            throw error.failure
+        }
+        for note in journal.takeNotes() { options.log(note) }
+    }
+
+    /// Passes the requests of callers to the running transfers, and starts others. Returns the number of transfers that
+    /// wait.
+    private func checkEntries() throws(JournalError) -> Int {
+        let circumstances = TransferConstraints.Circumstances(
+            now: WallClock.now(), network: Network.status, hasMainsPower: PowerSupply.hasMainsPower)
+        var candidates: [Candidate] = []
+        var last: Int64 = 0
+        while true {
+            let page = try journal.entries(kind: Transfers.kind, after: last, limit: 1000)
+            guard let end = page.last else { break }
+            last = end.number
+            for entry in page where !entry.phase.isFinished {
+                if let transfer = running[entry.id] {
+                    transfer.check(entry, circumstances)
+                } else if !entry.isPaused {
+                    candidates.append(Candidate(entry))
+                }
+            }
+        }
+        candidates.sort { ($1.priority, $0.entry.number) < ($0.priority, $1.entry.number) }
+        for candidate in candidates { try start(candidate, circumstances) }
+        return candidates.count
+    }
+
+    private struct Candidate {
+        let entry: JournalEntry
+        let description: Result<TransferDescription, NightjarError>
+
+        init(_ entry: JournalEntry) {
+            self.entry = entry
+            description = Result { () throws(NightjarError) in try TransferDescription(bytes: entry.input) }
+        }
+
+        var priority: Int { (try? description.get())?.constraints.priority ?? 0 }
+    }
+
+    private func start(
+        _ candidate: Candidate, _ circumstances: TransferConstraints.Circumstances
+    ) throws(JournalError) {
+        let entry = candidate.entry
+        // The entry may wait for its next attempt. A running one belongs to a daemon that has ended.
+        if entry.phase == .pending, let due = entry.due, due > circumstances.now, !entry.isCancelRequested { return }
+        let description: TransferDescription
+        switch candidate.description {
+        case .success(let found): description = found
+        case .failure(let error): return try finish(entry, error)
+        }
+        switch description.constraints.decision(circumstances, created: entry.created ?? .epoch) {
+        case _ where entry.isCancelRequested: break
+        case .wait: return
+        case .expired: return try finish(entry, TransferDaemon.expired(description.constraints))
+        case .run: break
+        }
+        guard running.count < options.concurrency, let lease = try take(entry) else { return }
+        let transfer = RunningTransfer(lease, of: journal, description)
+        running[entry.id] = transfer
+        transfer.start(on: queue) { [self] error in ended(entry.id, error) }
+    }
+
+    /// Returns nil if the entry has changed, or if another worker has it.
+    private func take(_ entry: JournalEntry) throws(JournalError) -> JournalLease? {
+        do throws(JournalError) {
+            return try journal.take(id: entry.id, for: TransferDaemon.leaseDuration)
+        } catch {
+            switch error.cause {
+            case .notFound, .wrongPhase: return nil
+            default: throw error
+            }
+        }
+    }
+
+    /// Ends a transfer that does not run.
+    private func finish(_ entry: JournalEntry, _ error: NightjarError) throws(JournalError) {
+        guard let lease = try take(entry) else { return }
+        // The request of an unresolved intent may have been processed.
+        let ending: JournalEnding = lease.unresolvedIntents.isEmpty ? .failed : .inDoubt
+        try journal.finish(lease, as: ending, result: error.transferResult)
+        options.log("\(entry.id): \(error.message)")
+    }
+
+    private func ended(_ id: String, _ error: NightjarError?) {
+        running[id] = nil
+        options.log("\(id): \(error?.message ?? "done")")
+        lastLook = ContinuousClock.now - TransferDaemon.lookInterval
+    }
+
+    private static func expired(_ constraints: TransferConstraints) -> NightjarError {
+        NightjarError(
+            .timeout,
+            "the transfer was not complete within its time limit of \(constraints.timeLimit.inSeconds) seconds; start it again with another id or a higher time_limit",
+            phase: .total)
+    }
+
+    private static let pollInterval = Duration.milliseconds(200)
+    private static let lookInterval = Duration.seconds(1)
+    private static let stopTimeout = Duration.seconds(10)
+    /// An ended process loses its leases at once, a suspended one after this time.
+    private static let leaseDuration = Duration.seconds(60)
+}

@@ -1,0 +1,129 @@
+import Nightjar
+import NightjarHTTP
+import NightjarStorage
+import NightjarTestSupport
+import Testing
+
+/// The records of background transfers. Tests/Transfers/background.lua tests the worker.
+@Suite struct BackgroundTransferTests {
+    private let folder: TemporaryDirectory
+    private var journal: String { folder.file("journal.db") }
+
+    init() throws { folder = try TemporaryDirectory() }
+
+    private func options(_ more: String = "") -> String {
+        "{\"download\": \"http://localhost:1/file?token=secret\", \"to\": \"\(folder.file("file"))\"\(more)}"
+    }
+
+    @Test func transferIsRecorded() throws {
+        let transfers = try Transfers(journal: journal)
+        let started = try transfers.start("one", json: options())
+        #expect(started.id == "one" && started.kind == .download && started.state == .waiting)
+        #expect(started.path == folder.file("file") && started.attempts == 0 && started.total == nil)
+        #expect(!started.url.contains("secret") && started.url.hasPrefix("http://localhost:1/file"))
+        // Another object is like another process.
+        let other = try Transfers(journal: journal)
+        #expect(try other.get("one")?.state == .waiting)
+        #expect(try other.list().map(\.id) == ["one"])
+        #expect(try other.get("two") == nil)
+    }
+
+    /// The order of options, and options with their default values, make no difference.
+    @Test func equalOptionsAreTheSameTransfer() throws {
+        let transfers = try Transfers(journal: journal)
+        let more = ", \"client\": {\"user_agent\": \"a\", \"timeout\": {\"idle\": 5, \"connect\": 3}}"
+        let same = ", \"priority\": 0, \"client\": {\"timeout\": {\"connect\": 3, \"idle\": 5}, \"user_agent\": \"a\"}"
+        try transfers.start("one", json: options(more))
+        try transfers.start("one", json: options(same))
+        let error = #expect(throws: NightjarError.self) { try transfers.start("one", json: options()) }
+        #expect(error?.kind == .invalidArgument && error?.message.contains("\"one\"") == true)
+    }
+
+    @Test func stateFollowsTheJournal() throws {
+        let transfers = try Transfers(journal: journal)
+        try transfers.start("one", json: options())
+        try transfers.pause("one")
+        #expect(try transfers.get("one")?.state == .paused)
+        try transfers.resume("one")
+        #expect(try transfers.get("one")?.state == .waiting)
+        #expect(throws: NightjarError.self) { try transfers.check("one") }
+        let worker = Journal(path: journal)
+        let lease = try #require(try worker.take(id: "one", for: .seconds(60)))
+        #expect(try transfers.get("one")?.state == .running)
+        #expect(throws: NightjarError.self) { try transfers.remove("one") }
+        let failure = NightjarError(.notFound, "no such file")
+        try worker.finish(lease, as: .failed, result: failure.transferResult)
+        let failed = try #require(try transfers.get("one"))
+        #expect(failed.state == .failed && failed.error?.kind == .notFound && failed.error?.message == "no such file")
+        let error = #expect(throws: NightjarError.self) { try transfers.check("one") }
+        #expect(error?.kind == .notFound)
+        try transfers.retry("one")
+        try transfers.cancel("one")
+        #expect(try transfers.get("one")?.state == .cancelled)
+        try transfers.remove("one")
+        #expect(try transfers.get("one") == nil)
+    }
+
+    @Test func waitEndsWithTheTransfer() async throws {
+        let transfers = try Transfers(journal: journal)
+        try transfers.start("one", json: options())
+        async let waited = transfers.wait("one")
+        let worker = Journal(path: journal)
+        let lease = try #require(try worker.take(id: "one", for: .seconds(60)))
+        try worker.finish(lease, as: .done, result: Array(#"{"path": "/a", "size": 5}"#.utf8))
+        let transfer = try await waited
+        #expect(transfer.state == .done && transfer.path == "/a" && transfer.transferred == 5)
+        let task = Task { try await transfers.wait("two") }
+        let missing = await #expect(throws: NightjarError.self) { try await task.value }
+        #expect(missing?.kind == .invalidArgument)
+    }
+
+    @Test func waitIsCancelledWithItsTask() async throws {
+        let transfers = try Transfers(journal: journal)
+        try transfers.start("one", json: options())
+        let task = Task { try await transfers.wait("one") }
+        task.cancel()
+        let error = await #expect(throws: NightjarError.self) { try await task.value }
+        #expect(error?.kind == .cancelled)
+        #expect(try transfers.get("one")?.state == .waiting)
+        let late = #expect(throws: NightjarError.self) { try transfers.waitBlocking("one", timeout: .milliseconds(10)) }
+        #expect(late?.kind == .timeout)
+    }
+
+    /// Entries of foreground transfers, and of later versions.
+    @Test func otherEntriesAreNotShown() throws {
+        let worker = Journal(path: journal)
+        _ = try worker.add(NewJournalEntry(id: "upload", kind: "upload", input: Array("{}".utf8)))
+        _ = try worker.add(NewJournalEntry(id: "later", kind: Transfers.kind, input: Array(#"{"version": 2}"#.utf8)))
+        let transfers = try Transfers(journal: journal)
+        #expect(try transfers.list().isEmpty)
+        #expect(try transfers.get("upload") == nil)
+        let error = #expect(throws: NightjarError.self) { try transfers.get("later") }
+        #expect(error?.message.contains("another version") == true)
+        for damaged in ["", "[]", "{}", #"{"version": 1, "download": 5}"#, #"{"version": 1, "download": "x"}"#] {
+            #expect(throws: NightjarError.self) { try TransferDescription(bytes: Array(damaged.utf8)) }
+        }
+    }
+
+    @Test func descriptionSurvivesTheJournal() throws {
+        let more =
+            #", "not_before": 1700000000.5, "unmetered": true, "discretionary": true, "priority": -3, "#
+            + #""time_limit": 60, "connections": 3, "headers": {"X-Team": "blue"}"#
+        let text = options(more)
+        let description = try text.withCString {
+            try TransferDescription(json: .init(start: $0, count: text.utf8.count))
+        }
+        let read = try TransferDescription(bytes: try description.bytes)
+        #expect(read == description)
+        #expect(try read.makeDownloadSettings().connections == 3)
+        #expect(try read.makeRequest().headers["x-team"] == "blue")
+        #expect(read.constraints.priority == -3 && read.constraints.timeLimit == .seconds(60))
+        #expect(read.constraints.notBefore?.nanoseconds == 500_000_000)
+    }
+
+    @Test func onlyOneWorkerHasTheLock() throws {
+        let lock = try #require(try JournalWorkerLock(journal: journal))
+        #expect(try JournalWorkerLock(journal: journal) == nil)
+        withExtendedLifetime(lock) {}
+    }
+}
