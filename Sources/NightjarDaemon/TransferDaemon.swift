@@ -28,6 +28,8 @@ package final class TransferDaemon: @unchecked Sendable {
     private var running: [String: RunningTransfer] = [:]
     private var knownChange: Int64?
     private var lastLook = ContinuousClock.now
+    /// The time of the first failure of the journal since the last success. Nil: the last look has succeeded.
+    private var failingSince: ContinuousClock.Instant?
     /// The time at which the daemon had no work for the first time. Nil: it has some.
     private var idleSince: ContinuousClock.Instant?
 
@@ -60,16 +62,24 @@ package final class TransferDaemon: @unchecked Sendable {
 
     // MARK: The journal
 
+    /// Reads the journal if it has changed, or after a second.
+    ///
+    /// - Throws: `storage` if the journal cannot be used at the start, or for longer than the failure timeout. Another process
+    ///   may lock the journal for some time.
     private func look() throws(NightjarError) {
+        let now = ContinuousClock.now
         do throws(JournalError) {
             let change = try journal.changeNumber()
-            let now = ContinuousClock.now
             guard change != knownChange || now - lastLook >= TransferDaemon.lookInterval else { return }
-            (knownChange, lastLook) = (change, now)
             let waiting = try checkEntries()
+            (knownChange, lastLook, failingSince) = (change, now, nil)
             idleSince = running.isEmpty && waiting == 0 ? idleSince ?? now : nil
         } catch {
-            throw error.failure
+            guard knownChange != nil, now - (failingSince ?? now) < TransferDaemon.failureTimeout else {
+                throw error.failure
+            }
+            if failingSince == nil { options.log(error.message) }
+            failingSince = failingSince ?? now
         }
         for note in journal.takeNotes() { options.log(note) }
     }
@@ -170,6 +180,7 @@ package final class TransferDaemon: @unchecked Sendable {
     private static let pollInterval = Duration.milliseconds(200)
     private static let lookInterval = Duration.seconds(1)
     private static let stopTimeout = Duration.seconds(10)
+    private static let failureTimeout = Duration.seconds(60)
     /// An ended process loses its leases at once, a suspended one after this time.
     private static let leaseDuration = Duration.seconds(60)
 }

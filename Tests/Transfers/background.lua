@@ -281,6 +281,20 @@ test("a journal that cannot be written is an error", function(t)
   t:matches(result.stderr, "journal")
 end)
 
+test("a journal that another process locks for some seconds delays the transfers", function(t)
+  local planned, check = download("one", { size = 2000000, rate = 400000 })
+  transfers.start(planned)
+  local running <close> = worker("--idle", "1")
+  wait_until(function() return transfers.get "one".received > 0 end)
+  -- The worker waits 5 seconds for the lock.
+  process.run { "python3", "-c", "import sqlite3, sys, time\n"
+    .. "c = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+    .. "c.execute('BEGIN EXCLUSIVE'); time.sleep(7); c.execute('ROLLBACK')", path, check = true }
+  transfers.get "one":wait { timeout = 30 }
+  check(t)
+  t:equal(running:wait().status, 0)
+end)
+
 -- --- Workers ---
 
 test("a second worker ends at once", function(t)
