@@ -97,7 +97,8 @@ import Testing
             download.resume()
         }
         let error = await #expect(throws: NightjarError.self) { try await download.file() }
-        #expect(error?.kind == (isPaused ? .contentChanged : .connectionLost))
+        let expected = isPaused ? ErrorKind.contentChanged : .connectionLost
+        #expect(error?.kind == expected, "\(String(describing: error)), phase \(String(describing: error?.phase))")
         #expect(peer.requests.count == 1)
     }
 

@@ -127,8 +127,7 @@ final class DownloadQueue: @unchecked Sendable {
         start { [batch] part throws(NightjarError) in
             while count.value < batch.count {
                 let run = DownloadQueue.run(batch[count.value...])
-                try part.write(run.map(\.bytes), at: run[run.startIndex].offset)
-                count.value += run.count
+                try part.write(run.map(\.bytes), at: run[run.startIndex].offset) { count.value += $0 }
             }
         } then: { [self, batch] result in
             written(Array(batch.prefix(count.value)))

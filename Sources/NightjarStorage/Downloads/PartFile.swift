@@ -108,20 +108,30 @@ package final class PartFile: @unchecked Sendable {
     }
 
     package func write(_ bytes: ByteBuffer, at offset: Int) throws(NightjarError) {
-        try write([bytes], at: offset)
+        try write([bytes], at: offset) { _ in }
     }
 
     /// Writes buffers one after the other.
-    package func write(_ buffers: [ByteBuffer], at offset: Int) throws(NightjarError) {
+    ///
+    /// - Parameter written: Called with numbers of buffers that have been written, also before an error.
+    package func write(
+        _ buffers: [ByteBuffer], at offset: Int, written: (Int) -> Void
+    ) throws(NightjarError) {
         try checkOpen()
         let code = withoutFileSizeSignal { () -> Int32 in
             if let directWriter, directWriter.accepts(buffers.reduce(0) { $0 + $1.readableBytes }) {
-                return directWriter.write(buffers, at: offset)
+                if directWriter.write(buffers, at: offset) == 0 {
+                    written(buffers.count)
+                    return 0
+                }
+                // The buffers are written again, so that the error has the number of those that could be written.
+                self.directWriter = nil
             }
             var position = offset
             for buffer in buffers {
                 let code = buffer.withUnsafeReadableBytes { writeAll(descriptor, $0, at: position) }
                 guard code == 0 else { return code }
+                written(1)
                 position += buffer.readableBytes
             }
             return 0
