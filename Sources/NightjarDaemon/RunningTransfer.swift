@@ -45,7 +45,7 @@ final class RunningTransfer: @unchecked Sendable {
         let client = try Client(try description.makeConfiguration())
         self.client = client
         let request = try description.makeRequest()
-        let identity = TransferIdentity.lease(lease, journal) { [self] error in afterFailure(error) }
+        let identity = TransferIdentity.taken(TakenEntry(lease, of: journal) { [self] error in afterFailure(error) })
         switch description.kind {
         case .download:
             let settings = try description.makeDownloadSettings()

@@ -5,8 +5,22 @@ import NightjarStorage
 package enum TransferIdentity: Sendable {
     /// The transfer adds the entry with this id to the client's journal, or takes the existing one.
     case id(String)
-    /// The caller has taken the entry, and decides what happens after a failure.
-    case lease(JournalLease, Journal, afterFailure: @Sendable (NightjarError) -> TransferEnding)
+    /// The caller has taken the entry.
+    case taken(TakenEntry)
+}
+
+/// An entry that the caller of a transfer has taken.
+package final class TakenEntry: Sendable {
+    let lease: JournalLease
+    let journal: Journal
+    /// Decides what happens after a failure.
+    let afterFailure: @Sendable (NightjarError) -> TransferEnding
+
+    package init(
+        _ lease: JournalLease, of journal: Journal, afterFailure: @escaping @Sendable (NightjarError) -> TransferEnding
+    ) {
+        (self.lease, self.journal, self.afterFailure) = (lease, journal, afterFailure)
+    }
 }
 
 /// The end of the work on the entry of a transfer.

@@ -159,9 +159,9 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
         let id: String
         switch identity {
         case .id(let text): id = text
-        case .lease(let lease, let journal, _):
+        case .taken(let entry):
             do throws(JournalError) {
-                return try TransferEntryWriter.use(lease, of: journal, canRepeat: canRepeat)
+                return try TransferEntryWriter.use(entry.lease, of: entry.journal, canRepeat: canRepeat)
             } catch { throw error.failure }
         }
         var members: [JSONValue.Member] = [
@@ -257,8 +257,8 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
         case .failure where isDiscarded: return .removed
         case .failure(let error):
             if let requestedEnding { return requestedEnding }
-            guard case .lease(_, _, let afterFailure) = identity else { return .pending(after: .zero) }
-            return afterFailure(error)
+            guard case .taken(let entry) = identity else { return .pending(after: .zero) }
+            return entry.afterFailure(error)
         }
     }
 
@@ -280,7 +280,7 @@ extension TransferIdentity {
     fileprivate var id: String {
         switch self {
         case .id(let id): id
-        case .lease(let lease, _, _): lease.id
+        case .taken(let entry): entry.lease.id
         }
     }
 }
