@@ -9,6 +9,7 @@ struct TransferWorker {
     private var journal: String?
     private var options = TransferDaemon.Options()
     private var logs = false
+    private var showsHelp = false
 
     /// - Parameter words: The arguments after `transferd`.
     init(_ words: [String]) throws(UsageError) {
@@ -16,6 +17,7 @@ struct TransferWorker {
         while let option = rest.popFirst() {
             switch option {
             case "--log": logs = true
+            case "-h", "--help": showsHelp = true
             case "--journal": journal = try TransferWorker.value(of: option, &rest)
             case "--idle":
                 let text = try TransferWorker.value(of: option, &rest)
@@ -41,6 +43,10 @@ struct TransferWorker {
 
     /// Works until there is no work, or until SIGTERM or SIGINT. Returns the exit status of the process.
     func run() throws(NightjarError) -> Int32 {
+        guard !showsHelp else {
+            Console.write(TransferWorker.usage, to: .output)
+            return 0
+        }
         guard let path = journal ?? JournalPath.standard else {
             throw NightjarError(.invalidArgument, "transferd needs a journal; use --journal PATH, or set HOME")
         }
@@ -83,4 +89,14 @@ struct TransferWorker {
             }, context.toOpaque())
         pthread_detach(thread)
     }
+
+    private static let usage = """
+        usage: nightjar transferd [options]
+          perform the background transfers of a journal until there is no work
+          --journal PATH   the journal; default: that of the user
+          --idle SECONDS   end after this time without work; default: 30
+          --concurrency N  the maximum number of transfers that run at the same time, 1 to 64; default: 4
+          --log            write warnings and the ends of transfers to standard error
+
+        """
 }
