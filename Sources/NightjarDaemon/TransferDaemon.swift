@@ -173,7 +173,7 @@ package final class TransferDaemon: @unchecked Sendable {
     private static func expired(_ constraints: TransferConstraints) -> NightjarError {
         NightjarError(
             .timeout,
-            "the transfer was not complete within its time limit of \(constraints.timeLimit.inSeconds) seconds; start it again with another id or a higher time_limit",
+            "the transfer was not complete within its time limit of \(constraints.timeLimit.rounded) s; start it again with another id or a higher time_limit",
             phase: .total)
     }
 

@@ -338,7 +338,7 @@ function background_transfer:resume() end
 ---Cancels the transfer. The part of a running download is removed.
 function background_transfer:cancel() end
 
----Starts the transfer again, if it has failed, was cancelled or is in doubt. Call refresh before wait.
+---Starts the transfer again, if it has failed, was cancelled or is in doubt.
 function background_transfer:retry() end
 
 ---Removes the transfer and its result from the journal, but not its file. Raises an error of the kind storage if the transfer is running.

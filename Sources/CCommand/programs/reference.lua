@@ -462,7 +462,7 @@ return {
       { "pause", "(self: nightjar.background_transfer)", "Pauses the transfer. The fields do not change before refresh or wait. The same applies to the next four functions." },
       { "resume", "(self: nightjar.background_transfer)", "Continues the paused transfer." },
       { "cancel", "(self: nightjar.background_transfer)", "Cancels the transfer. The part of a running download is removed." },
-      { "retry", "(self: nightjar.background_transfer)", "Starts the transfer again, if it has failed, was cancelled or is in doubt. Call refresh before wait." },
+      { "retry", "(self: nightjar.background_transfer)", "Starts the transfer again, if it has failed, was cancelled or is in doubt." },
       { "remove", "(self: nightjar.background_transfer)", "Removes the transfer and its result from the journal, but not its file. Raises an error of the kind storage if the transfer is running." },
     },
   },

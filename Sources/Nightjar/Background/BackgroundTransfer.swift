@@ -136,10 +136,23 @@ extension NightjarError {
 }
 
 extension TransferDescription {
+    /// The path of the part of a download. Nil for an upload, and if the folder does not exist.
+    private var part: String? {
+        guard kind == .download, let target = try? DownloadTarget(path), let url = try? RequestURL(url) else {
+            return nil
+        }
+        return target.part(urlHash: url.sha256, urlName: FileName.last(of: url.target))
+    }
+
     /// The progress of a download by its part and the state file beside it.
     fileprivate var storedProgress: (transferred: Int, total: Int?) {
-        guard let target = try? DownloadTarget(path), let url = try? RequestURL(url) else { return (0, nil) }
-        let record = PartFile.record(beside: target.part(urlHash: url.sha256, urlName: FileName.last(of: url.target)))
+        let record = part.flatMap { PartFile.record(beside: $0) }
         return (record?.received.count ?? 0, record?.total)
+    }
+
+    /// Removes the part of a download that does not run.
+    func discardPart() {
+        // A part that another download writes is kept.
+        if let part, let file = try? PartFile(part, mode: nil, creates: false) { file.discard() }
     }
 }

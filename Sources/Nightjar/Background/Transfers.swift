@@ -40,15 +40,26 @@ public final class Transfers: Sendable {
         try TransferSettings.check(id: id)
         let description = try TransferDescription(json: options)
         let entry = NewJournalEntry(id: id, kind: Transfers.kind, input: try description.bytes)
-        return try BackgroundTransfer(
-            try use { (journal) throws(JournalError) in try journal.add(entry) })
+        let added: JournalEntry
+        do throws(JournalError) {
+            added = try journal.add(entry)
+        } catch {
+            guard case .conflict = error.cause else { throw error.failure }
+            throw NightjarError(
+                .invalidArgument,
+                "the journal has a transfer \(quoted(id)) with other options; use another id, or remove the transfer")
+        }
+        return try BackgroundTransfer(added)
     }
 
     /// Returns a transfer. Nil if the journal has no transfer with this id.
     public func get(_ id: String) throws(NightjarError) -> BackgroundTransfer? {
+        try entry(id).map { (entry) throws(NightjarError) in try BackgroundTransfer(entry) }
+    }
+
+    private func entry(_ id: String) throws(NightjarError) -> JournalEntry? {
         let entry = try use { (journal) throws(JournalError) in try journal.entry(id) }
-        guard let entry, entry.kind.isExactly(Transfers.kind) else { return nil }
-        return try BackgroundTransfer(entry)
+        return entry.flatMap { $0.kind.isExactly(Transfers.kind) ? $0 : nil }
     }
 
     /// Returns the transfers in the order in which they were started. Omits those of later versions.
@@ -99,7 +110,11 @@ public final class Transfers: Sendable {
     ///
     /// A running transfer ends when its worker has noticed the request, usually within a second.
     public func cancel(_ id: String) throws(NightjarError) {
-        try change(id) { (journal) throws(JournalError) in _ = try journal.cancel(id) }
+        guard let entry = try entry(id) else { throw Transfers.unknown(id) }
+        let phase = try use { (journal) throws(JournalError) in try journal.cancel(id) }
+        // A worker that has the transfer discards the part.
+        guard !entry.phase.isFinished, phase == .cancelled else { return }
+        try TransferDescription(bytes: entry.input).discardPart()
     }
 
     /// Starts a transfer again that has failed, was cancelled or is in doubt.

@@ -77,12 +77,11 @@ local function open(path)
     local limit = check_options("transfer:wait", options, { timeout = "number" }).timeout or huge
     local deadline = limit < huge and now() + limit * 1e9
     local id = self.id
-    while not ENDED[self.state] do
+    while self:refresh() and not ENDED[self.state] do
       if deadline and now() >= deadline then
         raise("timeout", format("the transfer %q did not end within %g s; it continues in the background", id, limit))
       end
       sleep_until(now() + PAUSE)
-      if not self:refresh() then break end
     end
     -- Raises the error of a transfer that has not succeeded.
     work("transfers.check", path, id)
