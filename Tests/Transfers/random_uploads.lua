@@ -35,7 +35,7 @@ local position_faults = { cut = true, reset = true, early = true, reject = true,
 -- The errors that a fault allows.
 local errors = {
   reject = { client = true }, ["status@400"] = { client = true }, ["status@403"] = { forbidden = true, content_changed = true },
-  high = { protocol = true }, expire = { content_changed = true, not_found = true, client = true },
+  high = { protocol = true, content_changed = true }, expire = { content_changed = true, not_found = true, client = true },
 }
 
 -- Returns the query, the options, the size of the file, and the class of a run.
