@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import NIOCore
 
-/// Writes runs of bytes to a file without the page cache (O_DIRECT). This takes about half of the CPU time of other writes,
+/// Writes runs of bytes to a file without the page cache (O_DIRECT). This usually takes less CPU time than other writes,
 /// and does not evict the pages of other files. The bytes are then not in the page cache when the file is read.
 ///
 /// The system writes only whole blocks directly. The bytes before the first and after the last whole block of a run are
