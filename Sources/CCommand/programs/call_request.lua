@@ -24,18 +24,6 @@ local function url_of(word, base_url)
   return "http://" .. word
 end
 
-local function seconds_of(word)
-  local seconds = tonumber(word)
-  if not seconds then
-    local ok, length = pcall(nightjar.time.duration, word)
-    seconds = ok and length
-  end
-  if not seconds or not (seconds >= 0) then
-    items.refuse("--timeout %s: a number of seconds or a duration such as 1m30s expected; 0 means no limit", word)
-  end
-  return seconds
-end
-
 local function check_pointer(option, pointer)
   if pointer ~= "" and pointer:sub(1, 1) ~= "/" then
     items.refuse("%s %s: a JSON Pointer must begin with /, as in /%s", option, pointer, (pointer:gsub("[.]", "/")))
@@ -209,7 +197,7 @@ function call_request.build(verb, options)
   if #read.query > 0 then request.query = read.query end
   add_body(verb, options, read, request, types)
   add_headers(read, client, request, types, options.accept)
-  if options.timeout then client.timeout = seconds_of(options.timeout) end
+  if options.timeout then client.timeout = options.timeout end
   if options.retry then
     if options.retry < 0 or options.retry > 99 then items.refuse("--retry %d: must be between 0 and 99", options.retry) end
     client.retry = options.retry > 0 and { attempts = options.retry + 1 } or false

@@ -4,6 +4,36 @@ local nightjar = require "nightjar"
 
 local commands = {}
 
+-- --- The types of options: functions that return the value of a word, or nil and a description of the values ---
+
+-- Returns a number of bytes: 500, 64K, 8M or 1G.
+local function bytes(word)
+  local digits, unit = word:lower():match "^(%d+)([kmg]?)$"
+  local number = math.tointeger(tonumber(digits or ""))
+  if number and number >= 1 and number <= 1 << 40 then return number * ({ k = 1 << 10, m = 1 << 20, g = 1 << 30, [""] = 1 })[unit] end
+  return nil, "a number of bytes, such as 500, 64K, 8M or 1G"
+end
+
+-- Returns a number of seconds: 5, or 1m30s.
+local function seconds(word)
+  local number = tonumber(word)
+  if not number then
+    local ok, length = pcall(nightjar.time.duration, word)
+    number = ok and length
+  end
+  if number and number >= 0 and number < math.huge then return number end
+  return nil, "a number of seconds or a duration such as 1m30s"
+end
+
+-- Returns a time in seconds since 1970.
+local function time(word)
+  local number = tonumber(word)
+  if number and number > -math.huge and number < math.huge then return number end
+  return nil, "a time in seconds since 1970"
+end
+
+-- --- The subcommands ---
+
 -- The kinds of values and arguments for completions, by the name of the value in the items.
 commands.values = {
   FILE = "file", SCRIPT = "file", PATH = "file", FOLDER = "file", PROFILE = "profile", SHELL = { "bash", "zsh", "fish" },
@@ -46,7 +76,7 @@ local function call_items()
     { "-v", "--verbose", help = "also write the request; secrets are masked" },
     { "-S", "--stream", help = "write the body as it arrives" },
     { "--lines", help = "write each line of the body as it arrives; with -f or -o, each line is a JSON value" },
-    { "--timeout", "SECONDS", help = "timeout of the whole call: 5, or 1m30s; 0: no limit" },
+    { "--timeout", "SECONDS", type = seconds, help = "timeout of the whole call: 5, or 1m30s; 0: no limit" },
     { "--retry", "N", type = "integer", help = "number of retries if a retry is safe; 0: none" },
     { "--follow", help = "follow redirects (the default)" },
     { "--no-follow", help = "do not follow redirects" },
@@ -135,43 +165,17 @@ for _, item in ipairs {
   { "-P", "--protocol", "PROTOCOL", choices = { "put", "post", "tus", "resumable", "s3", "oci" }, help = "protocol of the upload; default: put" },
   { "-C", "--continue", help = "continue an earlier upload of the file that has failed" },
   { "--checksum", "DIGEST", help = "send a digest: an algorithm, such as sha256, or an algorithm, a colon and the digest that the file must have" },
-  { "--chunk-size", "BYTES", help = "maximum number of bytes in a request: 500, 64K, 8M or 1G" },
-  { "--max-rate", "BYTES", help = "maximum number of bytes per second" },
+  { "--chunk-size", "BYTES", type = bytes, help = "maximum number of bytes in a request: 500, 64K, 8M or 1G" },
+  { "--max-rate", "BYTES", type = bytes, help = "maximum number of bytes per second" },
   { "--type", "TYPE", help = "media type of the file; default: guessed from its name" },
   { "-f", "--pick", "POINTER", many = true, help = "write only the part of a JSON response at this JSON Pointer; can be repeated" },
-  { "--timeout", "SECONDS", help = "timeout of each request: 5, or 1m30s; 0: no limit" },
+  { "--timeout", "SECONDS", type = seconds, help = "timeout of each request: 5, or 1m30s; 0: no limit" },
   { "-o", "--output", "FORMAT", choices = formats, help = "output format of the response" },
 } do upload_items[#upload_items + 1] = item end
 
 add("upload", "Uploads a file, or standard input for -, and continues after lost connections. Writes the body of the last response, or the URL of the upload.",
   upload_items, "An item is a header, NAME:VALUE, or a query parameter, NAME==VALUE. If an upload with tus, resumable, s3 or oci fails, its state remains in "
   .. "FILE.nightjar-upload. A person who can read this file can often write to the upload.")
-
--- Returns a number of bytes: 500, 64K, 8M or 1G. The type of an option.
-local function bytes(word)
-  local digits, unit = word:lower():match "^(%d+)([kmg]?)$"
-  local number = math.tointeger(tonumber(digits or ""))
-  if number and number >= 1 and number <= 1 << 40 then return number * ({ k = 1 << 10, m = 1 << 20, g = 1 << 30, [""] = 1 })[unit] end
-  return nil, "a number of bytes, such as 500, 64K, 8M or 1G"
-end
-
--- Returns a number of seconds: 5, or 1m30s. The type of an option.
-local function seconds(word)
-  local number = tonumber(word)
-  if not number then
-    local ok, length = pcall(nightjar.time.duration, word)
-    number = ok and length
-  end
-  if number and number >= 0 and number < math.huge then return number end
-  return nil, "a number of seconds or a duration such as 1m30s"
-end
-
--- Returns a time in seconds since 1970. The type of an option.
-local function time(word)
-  local number = tonumber(word)
-  if number and number > -math.huge and number < math.huge then return number end
-  return nil, "a time in seconds since 1970"
-end
 
 -- The commands of a subcommand that has several. The items of each are commands["transfers list"] and so on.
 commands.parts = { transfers = {} }

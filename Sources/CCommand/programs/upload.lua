@@ -10,15 +10,6 @@ local upload = {}
 
 -- The protocols whose uploads can be continued.
 local can_continue = { tus = true, resumable = true, s3 = true, oci = true }
-local units = { [""] = 1, k = 1 << 10, m = 1 << 20, g = 1 << 30 }
-
--- Returns a number of bytes: 500, 64K, 8M or 1G.
-local function bytes(option, text)
-  local digits, unit = text:lower():match "^(%d+)([kmg]?)$"
-  local number = math.tointeger(tonumber(digits or ""))
-  if not number or number < 1 or number > 1 << 40 then items.refuse("%s %s: write a number of bytes, such as 500, 64K, 8M or 1G", option, text) end
-  return number * units[unit]
-end
 
 -- Stores the state of an upload beside its file. The state is enough to write to the upload, so that only the user may
 -- read the file.
@@ -50,8 +41,7 @@ end
 
 local function read_options(words, request)
   local options = { protocol = words.protocol, checksum = words.checksum, type = words.type }
-  if words.chunk_size then options.chunk_size = bytes("--chunk-size", words.chunk_size) end
-  if words.max_rate then options.max_rate = bytes("--max-rate", words.max_rate) end
+  options.chunk_size, options.max_rate = words.chunk_size, words.max_rate
   if words.retry then options.attempts = words.retry + 1 end
   request.method = nil -- The protocol decides the method.
   subcommand.add_request(options, request)
