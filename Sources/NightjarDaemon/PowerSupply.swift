@@ -1,22 +1,30 @@
 import Glibc
 
-/// The power supply of the machine, by sysfs.
+/// The power supplies of the machine, by sysfs.
 enum PowerSupply {
-    /// Whether the machine has mains power. Nil if it reports no mains adapter: it has no battery, or the kernel does not
-    /// know.
-    static var hasMainsPower: Bool? {
-        guard let folder = opendir(place) else { return nil }
-        defer { closedir(folder) }
-        var hasAdapter = false
-        while let entry = readdir(folder) {
+    /// Whether the machine has mains power. Nil if it has neither a battery nor a power adapter, or if this is not known.
+    ///
+    /// - Parameter folder: The folder of the power supplies.
+    static func hasMainsPower(in folder: String = "/sys/class/power_supply") -> Bool? {
+        guard let supplies = opendir(folder) else { return nil }
+        defer { closedir(supplies) }
+        var canBeOffline = false
+        while let entry = readdir(supplies) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            guard !name.hasPrefix("."), text("\(place)/\(name)/type") == "Mains" else { continue }
-            hasAdapter = true
-            if text("\(place)/\(name)/online") == "1" { return true }
+            let supply = "\(folder)/\(name)"
+            switch text("\(supply)/type") {
+            // Notebooks are also charged by USB.
+            case "Mains", "USB", "Wireless":
+                if text("\(supply)/online") == "1" { return true }
+                canBeOffline = true
+            // The battery of a mouse has the scope Device.
+            case "Battery": canBeOffline = canBeOffline || text("\(supply)/scope") != "Device"
+            default: break
+            }
         }
-        return hasAdapter ? false : nil
+        return canBeOffline ? false : nil
     }
 
     /// Returns the first line of a small file.
@@ -29,6 +37,4 @@ enum PowerSupply {
         guard count > 0 else { return nil }
         return String(decoding: bytes.prefix(count).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
-
-    private static let place = "/sys/class/power_supply"
 }
