@@ -257,7 +257,8 @@ let package = Package(
         .testTarget(
             name: "LoopbackTests",
             dependencies: [
-                "Nightjar", "NightjarAPI", "NightjarCrypto", "NightjarDemo", "NightjarHTTP", "NightjarStorage",
+                "Nightjar", "NightjarAPI", "NightjarCrypto", "NightjarDaemon", "NightjarDemo", "NightjarHTTP",
+                "NightjarStorage",
                 "NightjarTestSupport", "NightjarTransport",
             ]),
         // The hostile peer, certificates and waiting functions of the tests.

@@ -4483,8 +4483,8 @@ NJ_API nj_transfer_list *nj_transfers_list(nj_transfers *transfers, nj_error **o
  *
  * @param timeout  seconds; 0: unlimited
  * @return the transfer, which has succeeded; the caller frees it with nj_transfer_free. NULL with the error of a
- *         transfer that has failed; NJ_CANCELLED; NJ_CONTENT_CHANGED if the transfer is in doubt; NJ_TIMEOUT, after
- *         which the transfer continues; NJ_INVALID_ARGUMENT if there is no transfer with this id; NJ_STORAGE
+ *         transfer that has failed; NJ_CANCELLED; NJ_CONTENT_CHANGED if the transfer is in doubt; NJ_TIMEOUT (the
+ *         transfer continues); NJ_INVALID_ARGUMENT if there is no transfer with this id; NJ_STORAGE
  */
 NJ_API nj_transfer *nj_transfers_wait(nj_transfers *transfers, const char *id, double timeout, nj_error **out_error);
 

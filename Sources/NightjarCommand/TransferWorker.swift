@@ -58,36 +58,44 @@ struct TransferWorker {
         if logs { options.log = { Console.write("\($0)\n", to: .error) } }
         let daemon = TransferDaemon(journal: path, options)
         TransferWorker.stopOnSignals(daemon)
+        defer { withExtendedLifetime(lock) {} }
         try daemon.run()
-        withExtendedLifetime(lock) {}
         return 0
     }
 
-    /// Stops the daemon when the process receives SIGTERM or SIGINT.
+    /// Stops the daemon when the process receives SIGTERM or SIGINT. If there is no thread to wait for them, they end the
+    /// process, and the transfers continue in the next one.
     private static func stopOnSignals(_ daemon: TransferDaemon) {
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        sigaddset(&signals, SIGTERM)
-        sigaddset(&signals, SIGINT)
+        var signals = endingSignals
         // The threads of clients inherit the mask.
         pthread_sigmask(SIG_BLOCK, &signals, nil)
         var thread = pthread_t()
         let context = Unmanaged.passRetained(daemon)
-        pthread_create(
+        let code = pthread_create(
             &thread, nil,
             { context in
                 guard let context else { return nil }
                 let daemon = Unmanaged<TransferDaemon>.fromOpaque(context).takeRetainedValue()
-                var signals = sigset_t()
-                sigemptyset(&signals)
-                sigaddset(&signals, SIGTERM)
-                sigaddset(&signals, SIGINT)
+                var signals = TransferWorker.endingSignals
                 var signal: Int32 = 0
                 sigwait(&signals, &signal)
                 daemon.stop()
                 return nil
             }, context.toOpaque())
+        guard code == 0 else {
+            context.release()
+            pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+            return
+        }
         pthread_detach(thread)
+    }
+
+    private static var endingSignals: sigset_t {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGTERM)
+        sigaddset(&signals, SIGINT)
+        return signals
     }
 
     private static let usage = """

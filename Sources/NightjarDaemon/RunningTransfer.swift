@@ -31,10 +31,8 @@ final class RunningTransfer: @unchecked Sendable {
         do throws(NightjarError) {
             try begin(on: queue, finished)
         } catch {
-            // Nothing was sent.
-            let ending = afterFailure(error)
-            let result = Result { () throws(NightjarError) in try end(ending) }
-            if case .failure(let error) = result { return queue.run { finished(.failure(error)) } }
+            // If the journal cannot be written, the lease expires.
+            try? lease.end(afterFailure(error), in: journal)
             queue.run { finished(.failure(error)) }
         }
     }
@@ -60,18 +58,6 @@ final class RunningTransfer: @unchecked Sendable {
         }
     }
 
-    /// Ends the lease of a transfer that could not start.
-    private func end(_ ending: TransferEnding) throws(NightjarError) {
-        do throws(JournalError) {
-            switch ending {
-            case .pending(let delay): try journal.release(lease, after: delay)
-            case .failed(let result):
-                try journal.finish(lease, as: lease.unresolvedIntents.isEmpty ? .failed : .inDoubt, result: result)
-            case .done, .cancelled, .removed: break
-            }
-        } catch { throw error.failure }
-    }
-
     /// Interrupts the transfer, so that it continues later.
     func suspend() {
         isSuspended.store(true, ordering: .relaxed)
@@ -85,12 +71,10 @@ final class RunningTransfer: @unchecked Sendable {
         suspend()
     }
 
-    /// Any thread.
+    /// Decides whether the transfer is repeated. Any thread.
     private func afterFailure(_ error: NightjarError) -> TransferEnding {
         if isSuspended.load(ordering: .relaxed) { return .pending(after: .zero) }
-        guard error.isRetryable || error.kind == .offline else {
-            return .failed(error.transferResult)
-        }
+        guard error.isRetryable || error.kind == .offline else { return .failed(error) }
         var random = SystemRandomNumberGenerator()
         let backoff = Backoff(base: RunningTransfer.shortestDelay, cap: RunningTransfer.longestDelay)
         let delay = backoff.wait(afterAttempt: lease.entry.attempts, using: &random)

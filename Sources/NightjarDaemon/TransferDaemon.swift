@@ -38,7 +38,7 @@ package final class TransferDaemon: @unchecked Sendable {
         self.options = options
     }
 
-    /// Ends the daemon. Its transfers continue in the next one. Any thread, and signal handlers.
+    /// Ends the daemon. Its transfers continue in the next one. Any thread.
     package func stop() {
         isStopping.store(true, ordering: .relaxed)
         queue.wake()
@@ -87,25 +87,32 @@ package final class TransferDaemon: @unchecked Sendable {
     /// Passes the requests of callers to the running transfers, and starts others. Returns the number of transfers that
     /// wait.
     private func checkEntries() throws(JournalError) -> Int {
+        let entries = try entries(in: .running) + entries(in: .pending)
+        // Observing the network needs a thread.
+        guard !entries.isEmpty else { return 0 }
         let circumstances = TransferConstraints.Circumstances(
-            now: WallClock.now(), network: Network.status, hasMainsPower: PowerSupply.hasMainsPower)
+            now: WallClock.now(), network: Network.status, hasMainsPower: PowerSupply.hasMainsPower())
         var candidates: [Candidate] = []
-        var last: Int64 = 0
-        while true {
-            let page = try journal.entries(kind: Transfers.kind, after: last, limit: 1000)
-            guard let end = page.last else { break }
-            last = end.number
-            for entry in page where !entry.phase.isFinished {
-                if let transfer = running[entry.id] {
-                    transfer.check(entry, circumstances)
-                } else if !entry.isPaused {
-                    candidates.append(Candidate(entry))
-                }
+        for entry in entries {
+            if let transfer = running[entry.id] {
+                transfer.check(entry, circumstances)
+            } else if !entry.isPaused {
+                candidates.append(Candidate(entry))
             }
         }
         candidates.sort { ($1.priority, $0.entry.number) < ($0.priority, $1.entry.number) }
         for candidate in candidates { try start(candidate, circumstances) }
         return candidates.count
+    }
+
+    private func entries(in phase: JournalPhase) throws(JournalError) -> [JournalEntry] {
+        var entries: [JournalEntry] = []
+        while true {
+            let page = try journal.entries(
+                kind: Transfers.kind, phase: phase, after: entries.last?.number ?? 0, limit: 1000)
+            if page.isEmpty { return entries }
+            entries += page
+        }
     }
 
     private struct Candidate {
@@ -146,7 +153,7 @@ package final class TransferDaemon: @unchecked Sendable {
     /// Returns nil if the entry has changed, or if another worker has it.
     private func take(_ entry: JournalEntry) throws(JournalError) -> JournalLease? {
         do throws(JournalError) {
-            return try journal.take(id: entry.id, for: TransferDaemon.leaseDuration)
+            return try journal.take(id: entry.id, for: JournalLease.transferDuration)
         } catch {
             switch error.cause {
             case .notFound, .wrongPhase: return nil
@@ -158,9 +165,7 @@ package final class TransferDaemon: @unchecked Sendable {
     /// Ends a transfer that does not run.
     private func finish(_ entry: JournalEntry, _ error: NightjarError) throws(JournalError) {
         guard let lease = try take(entry) else { return }
-        // The request of an unresolved intent may have been processed.
-        let ending: JournalEnding = lease.unresolvedIntents.isEmpty ? .failed : .inDoubt
-        try journal.finish(lease, as: ending, result: error.transferResult)
+        try lease.end(.failed(error), in: journal)
         options.log("\(entry.id): \(error.message)")
     }
 
@@ -181,6 +186,4 @@ package final class TransferDaemon: @unchecked Sendable {
     private static let lookInterval = Duration.seconds(1)
     private static let stopTimeout = Duration.seconds(10)
     private static let failureTimeout = Duration.seconds(60)
-    /// An ended process loses its leases at once, a suspended one after this time.
-    private static let leaseDuration = Duration.seconds(60)
 }

@@ -1,8 +1,11 @@
+import Glibc
 import Nightjar
 import NightjarHTTP
 import NightjarStorage
 import NightjarTestSupport
 import Testing
+
+@testable import NightjarDaemon
 
 /// The records of background transfers. Tests/Transfers/background.lua tests the worker.
 @Suite struct BackgroundTransferTests {
@@ -51,8 +54,7 @@ import Testing
         let lease = try #require(try worker.take(id: "one", for: .seconds(60)))
         #expect(try transfers.get("one")?.state == .running)
         #expect(throws: NightjarError.self) { try transfers.remove("one") }
-        let failure = NightjarError(.notFound, "no such file")
-        try worker.finish(lease, as: .failed, result: failure.transferResult)
+        try lease.end(.failed(NightjarError(.notFound, "no such file")), in: worker)
         let failed = try #require(try transfers.get("one"))
         #expect(failed.state == .failed && failed.error?.kind == .notFound && failed.error?.message == "no such file")
         let error = #expect(throws: NightjarError.self) { try transfers.check("one") }
@@ -100,6 +102,10 @@ import Testing
         #expect(try transfers.get("upload") == nil)
         let error = #expect(throws: NightjarError.self) { try transfers.get("later") }
         #expect(error?.message.contains("another version") == true)
+        // Every entry can be removed.
+        try transfers.cancel("later")
+        try transfers.remove("later")
+        #expect(try worker.entry("later") == nil)
         for damaged in ["", "[]", "{}", #"{"version": 1, "download": 5}"#, #"{"version": 1, "download": "x"}"#] {
             #expect(throws: NightjarError.self) { try TransferDescription(bytes: Array(damaged.utf8)) }
         }
@@ -119,6 +125,35 @@ import Testing
         #expect(try read.makeRequest().headers["x-team"] == "blue")
         #expect(read.constraints.priority == -3 && read.constraints.timeLimit == .seconds(60))
         #expect(read.constraints.notBefore?.nanoseconds == 500_000_000)
+    }
+
+    /// The URLs of a login may have a password, too.
+    @Test func userInfoOfALoginIsRejected() throws {
+        let transfers = try Transfers(journal: journal)
+        func login(_ url: String) -> String {
+            options(#", "client": {"auth": {"type": "oauth2", "store": "file:/tmp/a@b", "token_url": "\#(url)"}}"#)
+        }
+        let error = #expect(throws: NightjarError.self) {
+            try transfers.start("one", json: login("https://user:password@localhost/token"))
+        }
+        #expect(error?.kind == .invalidArgument && error?.message.contains("client.auth.token_url") == true)
+        try transfers.start("one", json: login("https://localhost/token?user=a@b"))
+    }
+
+    @Test(
+        arguments: [
+            ([:], nil), (["BAT0": ["type": "Battery"]], false),
+            (["BAT0": ["type": "Battery", "scope": "Device"]], nil),
+            (["AC": ["type": "Mains", "online": "1"], "BAT0": ["type": "Battery"]], true),
+            (["AC": ["type": "Mains", "online": "0"], "BAT0": ["type": "Battery"]], false),
+            (["ucsi": ["type": "USB", "online": "1"], "BAT0": ["type": "Battery"]], true),
+        ] as [([String: [String: String]], Bool?)])
+    func powerSupplyIsRead(supplies: [String: [String: String]], expected: Bool?) throws {
+        for (name, files) in supplies {
+            #expect(mkdir(folder.file(name), 0o700) == 0)
+            for (file, text) in files { try folder.write("\(name)/\(file)", Bytes("\(text)\n".utf8)) }
+        }
+        #expect(PowerSupply.hasMainsPower(in: folder.path) == expected)
     }
 
     @Test func onlyOneWorkerHasTheLock() throws {

@@ -335,7 +335,7 @@ function background_transfer:pause() end
 ---Continues the paused transfer.
 function background_transfer:resume() end
 
----Cancels the transfer. The part of a running download is removed.
+---Cancels the transfer. The part of a download is removed.
 function background_transfer:cancel() end
 
 ---Starts the transfer again, if it has failed, was cancelled or is in doubt.

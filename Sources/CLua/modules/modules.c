@@ -104,7 +104,7 @@ static const module modules[] = {
     {"testing", njl_open_testing, SOURCE(testing), SAFE},
     {"time", njl_open_time, SOURCE(time), SAFE},
     {"timers", open_channels, SOURCE(timers), SAFE},
-    {"transfers", njl_open_work, SOURCE(transfers), UNSAFE},
+    {"transfers", njl_open_transfers, SOURCE(transfers), UNSAFE},
     {"url", njl_open_url, SOURCE(url), SAFE},
     {"uuid", njl_open_uuid, NO_SOURCE, SAFE},
 };

@@ -150,7 +150,7 @@ int njl_open_fs(lua_State *L) {
 }
 
 /* Adds the C functions of nightjar.transfers to the table at index 1. */
-int njl_open_work(lua_State *L) {
+int njl_open_transfers(lua_State *L) {
   njl_add_gates(L, 1);
   add_work(L, 1);
   return 0;

@@ -54,7 +54,7 @@ extension BackgroundTransfer {
         let description = try TransferDescription(bytes: entry.input)
         let result = entry.result.flatMap { try? JSONValue(parsing: String(decoding: $0, as: UTF8.self)) } ?? .null
         id = entry.id
-        kind = description.kind == .download ? .download : .upload
+        kind = description.kind
         state = State(entry)
         url = (try? RequestURL(description.url))?.redacted ?? ""
         (created, updated, attempts) = (entry.created, entry.updated, entry.attempts)
@@ -75,12 +75,12 @@ extension BackgroundTransfer {
         }
         (self.path, self.uploadURL) = (path, uploadURL)
         (transferred, total) = progress
-        error = NightjarError(ofTransfer: result)
+        error = NightjarError(transferResult: result)
     }
 }
 
 extension BackgroundTransfer {
-    /// The transfer as a JSON object. Members without a value are missing.
+    /// The transfer as a JSON object, which has no members for unknown values.
     public var json: String {
         var members: [JSONValue.Member] = [
             .init("id", .string(id)), .init("kind", .string(kind.rawValue)), .init("state", .string(state.rawValue)),
@@ -97,7 +97,7 @@ extension BackgroundTransfer {
         }
         if let uploadURL { members.append(.init("upload_url", .string(uploadURL))) }
         for case (let name, let time?) in [("created", created), ("updated", updated)] {
-            members.append(.init(name, .number(Double(time.seconds) + Double(time.nanoseconds) / 1e9)))
+            members.append(.init(name, .number(time.secondsSince1970)))
         }
         return (try? JSONValue.object(members).encoded()).map { String(buffer: $0) } ?? "{}"
     }
@@ -114,24 +114,6 @@ extension BackgroundTransfer.State {
             case .cancelled: .cancelled
             case .inDoubt: .inDoubt
             }
-    }
-}
-
-extension NightjarError {
-    /// Reads the result of a failed transfer.
-    fileprivate init?(ofTransfer result: JSONValue) {
-        guard case .integer(let number)? = result["error_kind"], case .string(let message)? = result["message"],
-            let kind = ErrorKind(rawValue: Int32(clamping: number))
-        else { return nil }
-        self.init(kind, message)
-    }
-
-    /// The result of a transfer that fails with this error, for the journal.
-    package var transferResult: [UInt8] {
-        let value = JSONValue.object([
-            .init("error_kind", .integer(Int64(kind.rawValue))), .init("message", .string(message)),
-        ])
-        return (try? value.encoded()).map { Array($0.readableBytesView) } ?? []
     }
 }
 

@@ -11,7 +11,7 @@ extension TransferDescription {
     package init(json: UnsafeRawBufferPointer) throws(NightjarError) {
         let value = try JSONValue(parsing: json)
         guard case .object(let members) = value else { throw .mismatch("", expected: "a table of options", value) }
-        let kind: Kind
+        let kind: BackgroundTransfer.Kind
         switch (value["download"], value["upload"]) {
         case (.some, nil): kind = .download
         case (nil, .some): kind = .upload
@@ -40,7 +40,9 @@ extension TransferDescription {
         var settings: [JSONValue.Member] = []
         var constraints: [JSONValue.Member] = []
 
-        init(_ members: [JSONValue.Member], _ kind: Kind, _ place: String) throws(NightjarError) {
+        init(
+            _ members: [JSONValue.Member], _ kind: BackgroundTransfer.Kind, _ place: String
+        ) throws(NightjarError) {
             let own = [kind.rawValue, place, "method", "client"]
             let ofSettings =
                 (kind == .download
@@ -75,7 +77,9 @@ extension TransferDescription {
     }
 
     /// The worker has another working folder.
-    private static func absolute(_ path: String, _ kind: Kind) throws(NightjarError) -> String {
+    private static func absolute(
+        _ path: String, _ kind: BackgroundTransfer.Kind
+    ) throws(NightjarError) -> String {
         switch kind {
         case .download:
             let target = try DownloadTarget(path)
@@ -127,6 +131,7 @@ extension TransferDescription {
     private static func check(auth: JSONValue, _ path: String) throws(NightjarError) {
         guard case .object(let members) = auth else { return }
         for member in members where !loginOptions.contains(member.name) { throw secret("\(path).\(member.name)") }
+        try check(texts: auth, path)
         guard auth["type"] == .string("oauth2"), let store = auth["store"], store != .string("memory") else {
             throw NightjarError(
                 .invalidArgument,
@@ -138,22 +143,17 @@ extension TransferDescription {
     private static func check(headers: JSONValue, _ path: String) throws(NightjarError) {
         guard case .object(let members) = headers else { return }
         for member in members {
-            let texts: [String]
-            switch member.value {
-            case .string(let text): texts = [text]
-            case .array(let items): texts = items.compactMap { if case .string(let text) = $0 { text } else { nil } }
-            default: texts = []
+            // A header with another value is an error of its own.
+            guard case .string(var text) = member.value else { continue }
+            var name = member.name
+            let isSecret = name.withUTF8 { name in
+                text.withUTF8 { SecretNames.isSecret(field: UnsafeRawBufferPointer(name), UnsafeRawBufferPointer($0)) }
             }
-            for text in texts + [""] {
-                let isSecret = Array(member.name.utf8).withUnsafeBytes { name in
-                    Array(text.utf8).withUnsafeBytes { SecretNames.isSecret(field: name, $0) }
-                }
-                if isSecret { throw secret("\(path).\(member.name)") }
-            }
+            if isSecret { throw secret("\(path).\(member.name)") }
         }
     }
 
-    /// Checks the names and texts of nested options.
+    /// Rejects the names of secrets, the user info of URLs, and the keys of certificates.
     private static func check(texts value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
         case .object(let members):
@@ -164,11 +164,15 @@ extension TransferDescription {
             }
         case .array(let items): for item in items { try check(texts: item, path) }
         case .string(let text):
-            // The user info of a URL, and the key of a certificate.
-            let hasUserInfo = text.contains("://") && text.contains("@")
-            if hasUserInfo || text.contains("PRIVATE KEY-----") { throw secret(path) }
+            if hasUserInfo(text) || text.contains("PRIVATE KEY-----") { throw secret(path) }
         default: break
         }
+    }
+
+    /// Whether a text is a URL with a user name or a password. It need not be an http URL.
+    private static func hasUserInfo(_ text: String) -> Bool {
+        guard let scheme = text.firstRange(of: "://") else { return false }
+        return text[scheme.upperBound...].prefix { !"/?#".contains($0) }.contains("@")
     }
 
     private static func secret(_ path: String) -> NightjarError {
@@ -226,7 +230,7 @@ extension TransferConstraints {
         var members: [JSONValue.Member] = []
         if let notBefore {
             members.append(
-                .init("not_before", .number(Double(notBefore.seconds) + Double(notBefore.nanoseconds) / 1e9)))
+                .init("not_before", .number(notBefore.secondsSince1970)))
         }
         if needsUnmetered { members.append(.init("unmetered", .bool(true))) }
         if isDiscretionary { members.append(.init("discretionary", .bool(true))) }

@@ -2,11 +2,7 @@ import NightjarHTTP
 
 /// The description of a background transfer: the input of its journal entry. It has no secrets except those in its URL.
 package struct TransferDescription: Sendable, Equatable {
-    package enum Kind: String, Sendable {
-        case download, upload
-    }
-
-    package let kind: Kind
+    package let kind: BackgroundTransfer.Kind
     package let url: String
     /// An absolute path.
     package let path: String
@@ -18,7 +14,8 @@ package struct TransferDescription: Sendable, Equatable {
     let settings: JSONValue
 
     init(
-        kind: Kind, url: String, path: String, method: Method?, constraints: TransferConstraints, client: JSONValue,
+        kind: BackgroundTransfer.Kind, url: String, path: String, method: Method?, constraints: TransferConstraints,
+        client: JSONValue,
         request: JSONValue, settings: JSONValue
     ) {
         (self.kind, self.url, self.path, self.method) = (kind, url, path, method)
@@ -53,7 +50,9 @@ package struct TransferDescription: Sendable, Equatable {
             throw NightjarError(
                 .invalidArgument, "the transfer was recorded by another version of nightjar; update nightjar")
         }
-        guard let kind = value["download"] != nil ? Kind.download : value["upload"] != nil ? .upload : nil,
+        guard
+            let kind = value["download"] != nil
+                ? BackgroundTransfer.Kind.download : value["upload"] != nil ? .upload : nil,
             case .string(let url)? = value[kind.rawValue], case .string(let path)? = value["path"]
         else {
             throw NightjarError(.invalidArgument, "the description of the transfer is damaged; remove the transfer")
@@ -70,16 +69,14 @@ package struct TransferDescription: Sendable, Equatable {
 
     package func makeConfiguration() throws(NightjarError) -> Configuration {
         var configuration = Configuration()
-        try configuration.merge(json: client.text)
+        try configuration.merge(client)
         configuration.connectivity.allowsMetered =
             configuration.connectivity.allowsMetered && !constraints.needsUnmetered && !constraints.isDiscretionary
         return configuration
     }
 
     package func makeRequest() throws(NightjarError) -> Request {
-        var request = Request(method ?? (kind == .download ? .get : .post), url)
-        try request.merge(json: self.request.text)
-        return request
+        try Request.options.applied(request, to: Request(method ?? (kind == .download ? .get : .post), url))
     }
 
     package func makeDownloadSettings() throws(NightjarError) -> DownloadSettings {
@@ -108,9 +105,5 @@ extension JSONValue {
         case .array(let items): .array(items.map(\.sorted))
         default: self
         }
-    }
-
-    fileprivate var text: String {
-        get throws(NightjarError) { String(buffer: try encoded()) }
     }
 }

@@ -42,6 +42,6 @@ extension Transfers {
         return transfer
     }
 
-    /// The time between two looks.
+    /// The time between two reads of the journal.
     private static let pause = Duration.milliseconds(100)
 }

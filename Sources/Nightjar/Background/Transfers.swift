@@ -114,7 +114,7 @@ public final class Transfers: Sendable {
         let phase = try use { (journal) throws(JournalError) in try journal.cancel(id) }
         // A worker that has the transfer discards the part.
         guard !entry.phase.isFinished, phase == .cancelled else { return }
-        try TransferDescription(bytes: entry.input).discardPart()
+        (try? TransferDescription(bytes: entry.input))?.discardPart()
     }
 
     /// Starts a transfer again that has failed, was cancelled or is in doubt.
@@ -129,12 +129,12 @@ public final class Transfers: Sendable {
     ///
     /// - Throws: `storage` if the transfer runs.
     public func remove(_ id: String) throws(NightjarError) {
-        guard try get(id) != nil else { return }
+        guard try entry(id) != nil else { return }
         try use { (journal) throws(JournalError) in try journal.remove(id) }
     }
 
     private func change(_ id: String, _ body: (Journal) throws(JournalError) -> Void) throws(NightjarError) {
-        guard try get(id) != nil else { throw Transfers.unknown(id) }
+        guard try entry(id) != nil else { throw Transfers.unknown(id) }
         try use(body)
     }
 

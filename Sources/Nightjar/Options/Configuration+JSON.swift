@@ -9,11 +9,15 @@ extension Configuration {
     ///   for a file that cannot be read; other errors for invalid values, such as `invalid_url`. The configuration is
     ///   then unchanged.
     public mutating func merge(json: UnsafeRawBufferPointer) throws(NightjarError) {
-        self = try Configuration.options.applied(JSONValue(parsing: json), to: self).resolvingSchemeAuth()
+        try merge(JSONValue(parsing: json))
     }
 
     public mutating func merge(json: String) throws(NightjarError) {
-        self = try Configuration.options.applied(JSONValue(parsing: json), to: self).resolvingSchemeAuth()
+        try merge(JSONValue(parsing: json))
+    }
+
+    mutating func merge(_ options: JSONValue) throws(NightjarError) {
+        self = try Configuration.options.applied(options, to: self).resolvingSchemeAuth()
     }
 
     /// The options of parts of the configuration.

@@ -10,7 +10,7 @@ final class TransferEntryWriter: @unchecked Sendable {
     /// The requests of other processes, as of the last write. Nil before the first one.
     private(set) var requests: JournalSignals?
 
-    private init(_ journal: Journal, _ lease: JournalLease) {
+    init(_ journal: Journal, _ lease: JournalLease) {
         (self.journal, self.lease) = (journal, lease)
         intent = lease.unresolvedIntents.first?.number
     }
@@ -54,7 +54,7 @@ final class TransferEntryWriter: @unchecked Sendable {
             case .failed, .cancelled: try journal.retry(id)
             case .pending, .running: break
             }
-            guard let lease = try journal.take(id: id, for: leaseDuration) else { return .inProgress }
+            guard let lease = try journal.take(id: id, for: JournalLease.transferDuration) else { return .inProgress }
             return try use(lease, of: journal, canRepeat: canRepeat)
         } catch {
             switch error.cause {
@@ -137,9 +137,10 @@ final class TransferEntryWriter: @unchecked Sendable {
             let bytes = Self.bytes(result)
             if let intent { try journal.recordResult(bytes, of: intent, lease) }
             try journal.finish(lease, as: .done, result: bytes)
-        case .failed(let result):
+        case .failed(let error):
             // The request with the intent may have been processed: a later transfer must not repeat it.
-            try journal.finish(lease, as: intent == nil ? .failed : .inDoubt, result: result)
+            let ending: JournalEnding = intent == nil ? .failed : .inDoubt
+            try journal.finish(lease, as: ending, result: Self.bytes(error.transferResult))
         case .cancelled:
             try withdrawIntent()
             try journal.finish(lease, as: .cancelled)
@@ -157,7 +158,4 @@ final class TransferEntryWriter: @unchecked Sendable {
 
     /// Returns the events for the log.
     func takeNotes() -> [String] { journal.takeNotes() }
-
-    /// The duration of a lease. An ended process loses its leases at once, a suspended one after this time.
-    static let leaseDuration = Duration.seconds(60)
 }

@@ -27,12 +27,22 @@ package final class TakenEntry: Sendable {
 package enum TransferEnding: Sendable {
     /// The transfer has succeeded. Its result is stored.
     case done(JSONValue)
-    /// The transfer has failed permanently, with this result.
-    case failed([UInt8])
+    /// The transfer has failed permanently. The error is stored.
+    case failed(NightjarError)
     /// The transfer was cancelled. The entry keeps no result.
     case cancelled
     /// The transfer continues later. A transfer with an unresolved intent is then in doubt.
     case pending(after: Duration)
     /// The entry is removed.
     case removed
+}
+
+extension JournalLease {
+    /// Ends the work on the entry of a transfer that could not start.
+    package func end(_ ending: TransferEnding, in journal: Journal) throws(JournalError) {
+        try TransferEntryWriter(journal, self).end(ending)
+    }
+
+    /// The duration of the lease of a transfer. An ended process loses its leases at once, a suspended one after this time.
+    package static let transferDuration = Duration.seconds(60)
 }

@@ -40,6 +40,21 @@ extension Upload.Result {
     }
 }
 
+extension NightjarError {
+    /// The result of a transfer that has failed with this error.
+    var transferResult: JSONValue {
+        .object([.init("error_kind", .integer(Int64(kind.rawValue))), .init("message", .string(message))])
+    }
+
+    /// Nil if the transfer has not failed.
+    init?(transferResult value: JSONValue) {
+        guard let message = value.text(of: "message"),
+            let kind = ErrorKind(rawValue: Int32(clamping: value.count(of: "error_kind")))
+        else { return nil }
+        self.init(kind, message)
+    }
+}
+
 extension JSONValue {
     fileprivate func text(of name: String) -> String? {
         if case .string(let text)? = self[name] { text } else { nil }

@@ -36,11 +36,8 @@ package struct TransferConstraints: Sendable, Equatable {
     }
 
     /// The reason why a transfer does not run.
-    package enum WaitReason: String, Sendable {
-        case notBefore = "not_before"
-        case offline
-        case metered
-        case power
+    package enum WaitReason: Sendable {
+        case notBefore, offline, metered, power
     }
 
     /// - Parameter created: The time at which the transfer was started.

@@ -32,7 +32,7 @@ function transfers.pause(id) end
 ---@param id string
 function transfers.resume(id) end
 
----Cancels a transfer. A running transfer stops within about a second, and the part of a running download is removed. Has no effect on a transfer that has ended.
+---Cancels a transfer. A running transfer stops within about a second. The part of a download is removed. Has no effect on a transfer that has ended.
 ---@param id string
 function transfers.cancel(id) end
 

@@ -3,10 +3,10 @@
 local nightjar, native = ...
 local work, raise, misuse, got = native.work, native.raise, native.misuse, native.got
 local check_options, now, sleep_until = native.options, native.now, native.sleep_until
-local type, pairs, setmetatable, format, huge = type, pairs, setmetatable, string.format, math.huge
+local type, pairs, ipairs, setmetatable, format, huge = type, pairs, ipairs, setmetatable, string.format, math.huge
 local encode, decode = nightjar.json.encode, nightjar.json.decode
 
--- Nanoseconds between two looks of transfer:wait.
+-- Nanoseconds between two reads of transfer:wait.
 local PAUSE = 100 * 1000 * 1000
 
 local ENDED = { done = true, failed = true, cancelled = true, in_doubt = true }
@@ -61,7 +61,7 @@ local function open(path)
     end
   end
 
-  for _, name in pairs { "pause", "resume", "cancel", "retry", "remove" } do
+  for _, name in ipairs { "pause", "resume", "cancel", "retry", "remove" } do
     self[name] = function(id) work("transfers." .. name, path, check_id(id, "transfers." .. name)) end
     methods[name] = function(transfer) self[name](transfer.id) end
   end
