@@ -4435,7 +4435,7 @@ typedef enum nj_transfer_state {
   NJ_TRANSFER_DONE = 3,
   NJ_TRANSFER_FAILED = 4,    /* permanently; see nj_transfer_error */
   NJ_TRANSFER_CANCELLED = 5,
-  NJ_TRANSFER_IN_DOUBT = 6   /* perhaps complete: the response to a request was lost that must not be repeated */
+  NJ_TRANSFER_IN_DOUBT = 6   /* may be complete: the response to a request that must not be repeated was lost */
 } nj_transfer_state;
 
 /**
@@ -4548,7 +4548,7 @@ NJ_API nj_transfer_state nj_transfer_get_state(const nj_transfer *transfer);
 NJ_API const char *nj_transfer_url(const nj_transfer *transfer);
 
 /**
- * Returns the absolute path of the file. Of a finished download, the path that it has got. NULL if `transfer` is NULL.
+ * Returns the absolute path of the file. Of a finished download, its final path. NULL if `transfer` is NULL.
  */
 NJ_API const char *nj_transfer_path(const nj_transfer *transfer);
 

@@ -307,7 +307,7 @@ function network_changes:close() end
 ---@class nightjar.background_transfer
 ---@field id string The id in the journal.
 ---@field kind "download"|"upload" The kind.
----@field state "waiting"|"running"|"paused"|"done"|"failed"|"cancelled"|"in_doubt" The state. in_doubt: the response to a request was lost that must not be repeated, so the transfer may be complete.
+---@field state "waiting"|"running"|"paused"|"done"|"failed"|"cancelled"|"in_doubt" The state. in_doubt: the transfer may be complete, because the response to a request that must not be repeated was lost.
 ---@field url string The URL, with masked credentials.
 ---@field path string The absolute path of the file. The final path, when a download is complete.
 ---@field received integer? The bytes that a download has received. nil for an upload.

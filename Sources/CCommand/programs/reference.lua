@@ -445,7 +445,7 @@ return {
     members = {
       { "id", "string", "The id in the journal." },
       { "kind", '"download"|"upload"', "The kind." },
-      { "state", '"waiting"|"running"|"paused"|"done"|"failed"|"cancelled"|"in_doubt"', "The state. in_doubt: the response to a request was lost that must not be repeated, so the transfer may be complete." },
+      { "state", '"waiting"|"running"|"paused"|"done"|"failed"|"cancelled"|"in_doubt"', "The state. in_doubt: the transfer may be complete, because the response to a request that must not be repeated was lost." },
       { "url", "string", "The URL, with masked credentials." },
       { "path", "string", "The absolute path of the file. The final path, when a download is complete." },
       { "received", "integer?", "The bytes that a download has received. nil for an upload." },

@@ -16,7 +16,7 @@ public struct BackgroundTransfer: Sendable {
         /// The transfer has failed permanently; see ``BackgroundTransfer/error``.
         case failed
         case cancelled
-        /// The transfer may be complete: the response to a request was lost that must not be repeated.
+        /// The transfer may be complete. The response to a request that must not be repeated was lost.
         case inDoubt = "in_doubt"
 
         public var isFinished: Bool {
@@ -32,9 +32,9 @@ public struct BackgroundTransfer: Sendable {
     public let state: State
     /// The URL with masked credentials.
     public let url: String
-    /// The absolute path of the file. Of a finished download, the path that it has got.
+    /// The absolute path of the file. Of a finished download, its final path.
     public let path: String
-    /// The bytes that were received, of a download. Zero for an upload before its end.
+    /// The number of bytes that a download has received. Of an upload, zero before its end.
     public let transferred: Int
     /// The size of the content. Nil if it is not known.
     public let total: Int?
